@@ -167,11 +167,16 @@ static bool claims(const struct tt_metric *m, const char *name, size_t n)
     return false;
 }
 
+/* Every name under which a metric is printed begins with its base, so that most pairs differ at a look. */
 static bool claims_one_of(const struct tt_metric *m, const struct tt_metric *other)
 {
     size_t n_ends = other->type == TT_METRIC_HISTOGRAM ? ARRAY_LEN(histogram_ends) : 1;
+    size_t base = base_len(m) < base_len(other) ? base_len(m) : base_len(other);
     char name[256];
 
+    if (strncmp(m->name, other->name, base) != 0) {
+        return false;
+    }
     for (size_t i = 0; i < n_ends; i++) {
         int n = snprintf(name, sizeof(name), "%s%s", other->name, histogram_ends[i]);
         if (claims(m, name, (size_t)n)) {

@@ -6,7 +6,7 @@
 
     export TRIMTAB_SAMPLE_TURN=804              which part of the cases runs (tests/support/sample.h): the number of the commit;
                                                 in a shallow clone a hash, without git the days since 1970
-    export TRIMTAB_SWEEP_WHOLE='gce aws'        clouds that the change touches: flows marked whole run every point
+    export TRIMTAB_SWEEP_WHOLE='gce aws'        clouds that the change touches: flows marked whole run every second point
                                                 (none if TRIMTAB_SAMPLE=quick)
 
 Says in a line each on stderr where both come from.  The change is all that differs between the files of the work tree and
@@ -100,7 +100,7 @@ def main():
     print(f"export TRIMTAB_SWEEP_WHOLE='{' '.join(clouds)}'")
     said = "unknown" if paths is None else f"{len(paths)} files"
     print(f"sample: turn {number}, {why}", file=sys.stderr)
-    print(f"change: {said} since {since}; flows run whole for: {' '.join(clouds) or 'no cloud'}"
+    print(f"change: {said} since {since}; more points of the flows of: {' '.join(clouds) or 'no cloud'}"
           f"{' (quick)' if quick else ''}", file=sys.stderr)
 
 

@@ -4,10 +4,10 @@
 
     sanitized_tests.py BUILD SHIFT
 
-All of the suites unit and golden, and every second one of the suite sim: whole programs are slow there, and each of them
-runs without a sanitizer anyway.  A test of sim is named if hash(name) + SHIFT + turn is even (TRIMTAB_SAMPLE_TURN,
-tests/support/sample.py), so two SHIFTs share them out, and two consecutive commits run each under both sanitizers.
-TRIMTAB_SAMPLE=all names every test.
+All of the suites unit and golden, and every fourth one of the suite sim: whole programs are slow there, and each of them
+runs without a sanitizer anyway.  A test of sim is named if hash(name) and SHIFT + turn leave the same remainder divided by
+four (TRIMTAB_SAMPLE_TURN, tests/support/sample.py).  Two SHIFTs name different tests, and four consecutive commits run each
+under both sanitizers.  TRIMTAB_SAMPLE=all names every test.
 """
 import json
 import os
@@ -19,6 +19,7 @@ import sample  # noqa: E402
 
 WHOLE = {"trimtab:unit", "trimtab:golden"}
 SHARED = {"trimtab:sim"}
+PARTS = 4
 
 
 def chosen(tests, sampled, shift):
@@ -29,7 +30,7 @@ def chosen(tests, sampled, shift):
 
 def main(build, shift):
     listed = subprocess.run(["meson", "introspect", build, "--tests"], check=True, capture_output=True, text=True).stdout
-    names = chosen([(t["name"], t["suite"]) for t in json.loads(listed)], sample.from_env(ci=2, quick=2), int(shift))
+    names = chosen([(t["name"], t["suite"]) for t in json.loads(listed)], sample.from_env(ci=PARTS, quick=PARTS), int(shift))
     if not names:
         raise SystemExit(f"{build} has no test of unit, golden or sim")
     print("\n".join(names))

@@ -109,7 +109,7 @@ def test_a_branch_is_compared_with_main():
         r.git("checkout", "-q", "main")
         r.commit("providers/aws/x.c")  # main goes on: no change of the branch
         r.git("checkout", "-q", "work")
-        expect(r.ask(), 4, "azure", "2 files since the merge base with main", "flows run whole for: azure")
+        expect(r.ask(), 4, "azure", "2 files since the merge base with main", "more points of the flows of: azure")
 
 
 def test_origin_comes_before_the_local_main():
@@ -119,7 +119,7 @@ def test_origin_comes_before_the_local_main():
         r.git("update-ref", "refs/remotes/origin/main", "HEAD")
         r.commit("providers/aws/x.c")
         expect(r.ask(), 3, "aws", "1 files since the merge base with origin/main")
-        expect(r.ask(TRIMTAB_SAMPLE="quick"), 3, "", "1 files since", "whole for: no cloud (quick)")
+        expect(r.ask(TRIMTAB_SAMPLE="quick"), 3, "", "1 files since", "more points of the flows of: no cloud (quick)")
 
 
 def test_main_itself_is_compared_with_20_commits_ago():

@@ -65,7 +65,8 @@ struct flow {
     bool quiet;          /* nothing at all is written */
     const char *but;     /* the kind that is left out, for a reason that stands there; NULL: none */
     /* how much of it the default sweep covers */
-    bool whole; /* every point if the change under test touches the cloud; else sampled as others */
+    bool
+        whole; /* every second point if the change under test touches the cloud; else sampled as others */
 };
 
 /* Each ended by a row without a name. */

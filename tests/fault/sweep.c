@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sweep.c: fault-sweep, which lets every call of every flow fail in every way, one at a time.
  *
- *     fault-sweep                        the points of this run's turn, a twentieth (sample.h: TRIMTAB_SAMPLE, TRIMTAB_SAMPLE_TURN)
+ *     fault-sweep                        the points of this run's turn, a twentieth (sample.h: TRIMTAB_SAMPLE, TRIMTAB_SAMPLE_TURN);
+ *                                        TRIMTAB_SAMPLE=quick: of a tenth of the flows
  *     fault-sweep --all                  every point, as TRIMTAB_SAMPLE=all
  *     fault-sweep --cloud azure          that cloud's flows (gce)
  *     fault-sweep --flow F               every point of one flow
  *     fault-sweep --flow F --call N --kind K    one point, with the controller's log when it fails
  *     fault-sweep --list [--flow F]      flows and kinds; with a flow its calls and their numbers
  *
- * TRIMTAB_SWEEP_WHOLE names clouds ("gce azure aws") of which flows marked `whole` run every point: those that the change
- * under test touches (scripts/lib/change.py).  The first comment of the output says which part of the points runs, and how
- * to repeat it; with --flow every point runs.
+ * TRIMTAB_SWEEP_WHOLE names clouds ("gce azure aws") of which flows marked `whole` run every second point, so that two
+ * consecutive turns run all: those that the change under test touches (scripts/lib/change.py).  The first comment of the
+ * output says which part of the points runs, and how to repeat it; with --flow every point runs.
  *
  * Output is TAP, one test per flow, and without --flow two about all of them.  Each run counts a flow's calls first, in a play without faults, then lets them fail.
  * A point is one child process; play.c says what it checks. */
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 #include "common/base/str.h"
+#include "common/net/http.h"
 #include "tests/fault/play.h"
 #include "tests/fault/pool.h"
 #include "tests/support/sample.h"
@@ -28,6 +30,9 @@
 #define PARALLEL   4 /* a point waits more than it works */
 #define PART_CI    20
 #define PART_QUICK 200
+#define PART_WHOLE 2 /* of flows marked `whole`, if the change touches their cloud */
+#define PART_FLOWS                                                                                 \
+    10 /* with PART_QUICK: to learn a flow's calls costs more than the few points of it */
 #define FEW                                                                                        \
     10 /* that none of these points was met may be chance: the part of a flow with hardly a call */
 #define CODE_OK   0
@@ -44,8 +49,10 @@ struct sweep {
     const char *call; /* number or words; NULL: all */
     const char *kind; /* NULL: all */
     bool list;
-    bool whole; /* flows marked `whole` run every point */
-    struct sample sample;
+    bool whole;           /* flows marked `whole` run more points */
+    struct sample sample; /* of the environment */
+    struct sample flows;  /* that are played; and of each */
+    struct sample points;
     unsigned parallel;
     /* counts */
     size_t n_flows;
@@ -130,12 +137,30 @@ static bool is_chosen(const struct sweep *s, const struct flow *f, size_t number
         uint64_t n = 0;
         return str_to_u64(s->call, &n) ? n == number : strstr(call, s->call) != NULL;
     }
-    if (s->flow != NULL || (s->whole && f->whole)) {
+    if (s->flow != NULL) {
         return true;
+    }
+    struct sample part = s->points;
+    if (s->whole && f->whole && part.parts > PART_WHOLE) {
+        part.parts = PART_WHOLE;
     }
     _cleanup_(str_buf_done) struct str_buf name = STR_BUF_INIT;
     str_appendf(&name, "%s %s %s", f->name, call, k->name);
-    return sample_takes(&s->sample, str_buf_text(&name));
+    return sample_takes(&part, str_buf_text(&name));
+}
+
+/* A run of few points plays few flows, other ones in each turn: all of them in PART_FLOWS turns, and all of their points when
+ * the part of the points has gone round as well. */
+static void choose_flows(struct sweep *s)
+{
+    bool few = s->sample.parts >= PART_QUICK;
+    sample_split(&s->sample, few ? PART_FLOWS : 1, &s->flows, &s->points);
+}
+
+static bool is_played(const struct sweep *s, const struct flow *f)
+{
+    return s->flow != NULL ? str_eq(s->flow, f->name)
+                           : (s->whole && f->whole) || sample_takes(&s->flows, f->name);
 }
 
 static void sweep_points(struct tally *t)
@@ -228,7 +253,7 @@ static void say_row(struct sweep *s, bool ok, const char *name)
     printf("%s %zu - %s\n", ok ? "ok" : "not ok", s->n_flows, name);
 }
 
-/* The part of one flow may miss its calls by chance (FEW); all parts together do not. */
+/* A few points may miss their calls by chance; all parts together do not. */
 static void judge_run(struct sweep *s)
 {
     bool any_whole = false;
@@ -236,7 +261,7 @@ static void judge_run(struct sweep *s)
     for (size_t i = 0; (f = flow_at(s->cloud, i)) != NULL; i++) {
         any_whole = any_whole || f->whole;
     }
-    say_row(s, s->n_points == 0 || s->n_past < s->n_points, "some of the calls came");
+    say_row(s, s->n_points < FEW || s->n_past < s->n_points, "some of the calls came");
     say_row(s, any_whole, "the cloud has a flow that is marked whole");
 }
 
@@ -304,6 +329,7 @@ static void parse(struct sweep *s, int argc, char **argv)
         exit(2);
     }
     s->whole = is_touched(s);
+    choose_flows(s);
 }
 
 static void list_names(const struct sweep *s)
@@ -323,8 +349,15 @@ static void say_which(const struct sweep *s)
         return;
     }
     sample_print(&s->sample, stdout);
-    if (s->whole && s->sample.parts > 1) {
-        printf("# the change touches %s: its flows marked whole run every point\n", s->cloud);
+    if (s->flows.parts > 1) {
+        printf("# flows: part %llu of %d; of each, points: part %llu of %llu\n",
+               (unsigned long long)s->flows.turn % PART_FLOWS, PART_FLOWS,
+               (unsigned long long)(s->points.turn % s->points.parts),
+               (unsigned long long)s->points.parts);
+    }
+    if (s->whole && s->points.parts > PART_WHOLE) {
+        printf("# the change touches %s: its flows marked whole run part %llu of %d\n", s->cloud,
+               (unsigned long long)s->points.turn % PART_WHOLE, PART_WHOLE);
     }
 }
 
@@ -356,13 +389,13 @@ int main(int argc, char **argv)
         arena_free(s.a);
         return 0;
     }
-    if (mkdtemp(dir) == NULL) {
+    if (http_global_init(NULL) != ERR_OK || mkdtemp(dir) == NULL) { /* once for all children */
         perror(dir);
         return 1;
     }
     s.dir = dir;
     for (size_t i = 0; (f = flow_at(s.cloud, i)) != NULL; i++) {
-        planned += s.flow == NULL || str_eq(s.flow, f->name);
+        planned += is_played(&s, f);
     }
     planned += s.flow == NULL ? RUN_ROWS : 0;
     if (!s.list) {
@@ -370,7 +403,7 @@ int main(int argc, char **argv)
         say_which(&s);
     }
     for (size_t i = 0; (f = flow_at(s.cloud, i)) != NULL; i++) {
-        if (s.flow == NULL || str_eq(s.flow, f->name)) {
+        if (is_played(&s, f)) {
             sweep_flow(&s, f);
         }
     }

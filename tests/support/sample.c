@@ -28,6 +28,16 @@ bool sample_takes_number(const struct sample *s, uint64_t number)
     return number % s->parts == s->turn % s->parts;
 }
 
+void sample_split(const struct sample *s, uint64_t groups, struct sample *ret_groups,
+                  struct sample *ret_cases)
+{
+    bool fits = s->parts >= groups;
+    *ret_groups = *ret_cases = *s;
+    ret_groups->parts = fits ? groups : 1;
+    ret_cases->parts = s->parts / ret_groups->parts;
+    ret_cases->turn = s->turn / ret_groups->parts;
+}
+
 static int read_number(const char *variable, const char *text, uint64_t least, uint64_t *ret,
                        struct err *err)
 {

@@ -38,6 +38,11 @@ uint64_t sample_hash(const char *name);
 bool sample_takes(const struct sample *s, const char *name);
 /* The same for cases that are numbered without gaps: parts differ by one case at most. */
 bool sample_takes_number(const struct sample *s, uint64_t number);
+/* Splits a sample of cases that stand in groups: *ret_groups takes a part of `groups` parts, *ret_cases the cases of each group
+ * that is taken.  Where `s` has fewer parts than that, every group is taken.  As many consecutive turns as `s` has parts,
+ * rounded down to a multiple of `groups`, take every case once. */
+void sample_split(const struct sample *s, uint64_t groups, struct sample *ret_groups,
+                  struct sample *ret_cases);
 /* Prints a TAP comment that says which part runs, and how to repeat it. */
 void sample_print(const struct sample *s, FILE *to);
 

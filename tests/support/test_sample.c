@@ -51,6 +51,36 @@ static void sample__any_consecutive_turns__take_every_case_once(void **state)
     }
 }
 
+static void sample_split__any_consecutive_turns__take_every_case_of_every_group_once(void **state)
+{
+    (void)state;
+    char name[CASE_MAX];
+    for (uint64_t i = 0; i < CASES; i += 37) {
+        int taken = 0;
+        name_of(i, name);
+        for (uint64_t turn = FIRST; turn < FIRST + QUICK; turn++) {
+            const struct sample s = {.parts = QUICK, .turn = turn};
+            struct sample groups = {0};
+            struct sample cases = {0};
+            sample_split(&s, 10, &groups, &cases);
+            assert_int_equal(groups.parts * cases.parts, QUICK);
+            taken += sample_takes_number(&groups, i / 400) && sample_takes(&cases, name);
+        }
+        assert_int_equal(taken, 1);
+    }
+}
+
+static void sample_split__fewer_parts_than_groups__takes_every_group(void **state)
+{
+    (void)state;
+    struct sample groups = {0};
+    struct sample cases = {0};
+    sample_split(&(struct sample){.parts = 5, .turn = 13}, 10, &groups, &cases);
+    assert_int_equal(groups.parts, 1);
+    assert_int_equal(cases.parts, 5);
+    assert_int_equal(cases.turn, 13);
+}
+
 static void sample__many_cases__parts_are_even(void **state)
 {
     (void)state;
@@ -191,6 +221,8 @@ UNIT_MAIN(sample)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sample__any_consecutive_turns__take_every_case_once),
+        cmocka_unit_test(sample_split__any_consecutive_turns__take_every_case_of_every_group_once),
+        cmocka_unit_test(sample_split__fewer_parts_than_groups__takes_every_group),
         cmocka_unit_test(sample__many_cases__parts_are_even),
         cmocka_unit_test(sample__numbers__parts_differ_by_one_at_most),
         cmocka_unit_test(sample__names_of_the_file__parts_that_python_has),
