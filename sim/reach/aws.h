@@ -73,6 +73,7 @@ struct reach_aws {
     struct reach *reach;
     struct arena *a;
     struct json_object *ec2, *elb, *elbv2; /* NULL: absent */
+    struct reach_ranges families[2];       /* every address of IPv4, of IPv6 */
     struct reach_aws_groups *groups;
     struct map *instances; /* id → struct reach_aws_host, the running ones */
     struct map *

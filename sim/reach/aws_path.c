@@ -117,8 +117,7 @@ static struct reach_ranges let_in(struct reach_aws_hop *h, const struct reach_aw
 {
     struct arena *a = h->world->a;
     bool by_node = lets_in_node(h, node, groups, h->protocol, port);
-    struct reach_ranges same = reach_ranges_family(a, clients, h->ipv6);
-    struct reach_ranges other = reach_ranges_family(a, clients, !h->ipv6);
+    struct reach_ranges same = reach_ranges_and(a, clients, h->world->families[h->ipv6]);
     if (h->preserves && groups != NULL) {
         struct reach_aws_packet p = {REACH_AWS_IN, h->protocol, port};
         bool by_group = reach_aws_set_refers_to(groups, p, h->lb->groups);
@@ -126,7 +125,10 @@ static struct reach_ranges let_in(struct reach_aws_hop *h, const struct reach_aw
     } else if (!by_node) {
         same = REACH_NOBODY;
     }
-    return h->translates && by_node ? reach_ranges_or(a, same, other) : same;
+    if (!h->translates || !by_node) {
+        return same;
+    }
+    return reach_ranges_or(a, same, reach_ranges_and(a, clients, h->world->families[!h->ipv6]));
 }
 
 /* By any node that sends to it: who gets to the target, less who gets stuck. */

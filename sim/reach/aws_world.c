@@ -165,6 +165,8 @@ void reach_aws_world_init(struct reach_aws *w, struct reach *r, struct json_obje
         .elb = json_member(aws, "elb"),
         .elbv2 = json_member(aws, "elbv2"),
     };
+    w->families[0] = reach_ranges_all(w->a, true, false);
+    w->families[1] = reach_ranges_all(w->a, false, true);
     w->groups = reach_aws_groups_new(w->a, json_member(w->ec2, "SecurityGroups"));
     w->instances = arena_map(w->a);
     w->subnets = arena_map(w->a);
