@@ -96,7 +96,7 @@ static void delete__twice__nothing_stays(void **state)
     struct lb_test *t = *state;
     ec2_setting(t->e, "group_release_ms", 1000);
     v1(t, "Action=ModifyLoadBalancerAttributes&LoadBalancerName=clb&LoadBalancerAttributes."
-          "ConnectionSettings.IdleTimeout=90");
+          "ConnectionSettings.IdleTimeout=4000");
     v1(t, ON("DeleteLoadBalancer", "clb"));
     v1(t, ON("DeleteLoadBalancer", "clb"));
     static const enum amz_kind_id kinds[] = {AMZ_CLASSIC, AMZ_CLASSIC_ATTRIBUTES,
