@@ -114,6 +114,7 @@ struct aws {
     struct map *imds_tokens;      /* token → int64_t* when it ends, ms */
     struct map *buckets;          /* "ec2.reads" → struct bucket of throttle.c, owned */
     struct map *held;             /* id or ARN → int64_t* until (monotonic ms): still in use */
+    struct map *certificates;     /* ARN → int64_t* first named at (monotonic ms) */
     uint64_t next_seq;
     int next_node; /* number of the next node */
 };

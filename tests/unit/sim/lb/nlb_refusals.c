@@ -553,12 +553,58 @@ static void certificates__listed_in_the_settings__no_other_exists(void **state)
     lb_stop(t);
 }
 
+static void certificate__after_ms__is_found_so_long_after_its_first_use(void **state)
+{
+    (void)state;
+    struct lb_test *t = lb_start();
+    lb_make_nlb(t);
+    static const struct lb_row row[] = {
+        {"too early", LISTEN("81", "TLS") TO("{tg}") "&Certificates.member.1.CertificateArn=" CERT,
+         "CertificateNotFound", NULL}};
+    ec2_setting(t->e, "certificate_after_ms", 3000);
+    lb_refused(t, AMZ_ELBV2, row, ARRAY_LEN(row));
+    clock_fake_advance(t->e->clock, 2999);
+    lb_refused(t, AMZ_ELBV2, row, ARRAY_LEN(row));
+    clock_fake_advance(t->e->clock, 1);
+    v2(t, row[0].request);
+    lb_stop(t);
+}
+
+static void buckets__listed_in_the_settings__no_other_exists(void **state)
+{
+    (void)state;
+    struct lb_test *t = lb_start();
+    lb_make_nlb(t);
+    lb_make_clb(t);
+    static const struct lb_row row[] = {
+        {"not listed",
+         LB_ATTRIBUTE("access_logs.s3.enabled",
+                      "true") "&Attributes.member.2.Key=access_logs.s3.bucket&"
+                              "Attributes.member.2.Value=logs",
+         CFG, "logs"}};
+    static const struct lb_row classic[] = {
+        {"not listed, classic",
+         "Action=ModifyLoadBalancerAttributes&LoadBalancerName=clb&LoadBalancerAttributes."
+         "AccessLog.Enabled=true&LoadBalancerAttributes.AccessLog.S3BucketName=logs",
+         CFG, "logs"}};
+    t->e->aws->settings = json_object_new_object();
+    struct json_object *list = amz_list(t->e->aws->settings, "buckets");
+    lb_refused(t, AMZ_ELBV2, row, ARRAY_LEN(row));
+    lb_refused(t, AMZ_ELB, classic, ARRAY_LEN(classic));
+    json_push_str(list, "logs");
+    v2(t, row[0].request);
+    v1(t, classic[0].request);
+    lb_stop(t);
+}
+
 UNIT_MAIN(nlb_refusals)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refusals__each_row__is_refused_and_nothing_changes),
         cmocka_unit_test(limits__one_more_than_allowed__is_refused),
         cmocka_unit_test(certificates__listed_in_the_settings__no_other_exists),
+        cmocka_unit_test(certificate__after_ms__is_found_so_long_after_its_first_use),
+        cmocka_unit_test(buckets__listed_in_the_settings__no_other_exists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
