@@ -157,7 +157,7 @@ void amz_add_date(const struct aws *aws, struct sim_call *call);
 int64_t amz_setting(const struct aws *aws, const char *name, int64_t otherwise);
 /* A quota: of settings.quotas or of --quota NAME=N; `otherwise` when neither names it.  Names in use: rules_per_group (60),
  * groups_per_vpc, tags, load_balancers, classic_load_balancers, listeners, target_groups, targets_per_group,
- * targets_per_nlb; a new one is fine when docs/simulator.md lists it. */
+ * targets_per_nlb, targets_per_zone; a new one is fine when docs/simulator.md lists it. */
 int64_t amz_quota(const struct aws *aws, const char *name, int64_t otherwise);
 
 /* --- a request ------------------------------------------------------------------------------------ */
