@@ -13,12 +13,13 @@
 bool clb_place(struct amz_request *q, struct json_object *body, struct json_object *subnets)
 {
     struct json_object *ids = lb_unique(subnets), *zones = json_object_new_array();
+    struct json_object *have = json_member(body, "Subnets");
     size_t n = json_len(ids);
     struct lb_place *places = ARENA_ARRAY(q->a, struct lb_place, n);
     bool fine = n > 0;
     for (size_t i = 0; fine && i < n; i++) {
-        fine =
-            lb_find_place(q, json_object_get_string(json_object_array_get_idx(ids, i)), &places[i]);
+        const char *id = json_object_get_string(json_object_array_get_idx(ids, i));
+        fine = lb_find_place(q, id, amz_has_text(have, id), &places[i]);
         json_push_str(zones, fine ? places[i].zone : "");
     }
     bool internal = str_eq(json_str(body, "Scheme"), "internal");
@@ -55,8 +56,11 @@ bool clb_attach_subnets(struct amz_request *q)
     for (size_t i = 0; i < json_len(more); i++) {
         json_push_str(all, json_object_get_string(json_object_array_get_idx(more, i)));
     }
+    struct json_object *before = json_copy(amz_list(lb->body, "Subnets"));
     amz_unsettle(q->aws, lb, lb->body);
     bool fine = clb_place(q, lb->body, all);
+    lb_count_places(q->aws, before, json_member(lb->body, "Subnets"));
+    json_object_put(before);
     json_object_put(all);
     return fine && answer_subnets(q, lb);
 }
@@ -85,6 +89,7 @@ bool clb_detach_subnets(struct amz_request *q)
                           "The load balancer %s must be attached to at least one subnet", lb->id);
     }
     amz_unsettle(q->aws, lb, lb->body);
+    lb_count_places(q->aws, have, left);
     json_add(lb->body, "Subnets", left);
     json_add(lb->body, "AvailabilityZones", zones);
     return answer_subnets(q, lb);

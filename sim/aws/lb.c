@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lb.c: what load balancers need of the rest of the cloud: subnets, groups, certificates, instances, time.  See lb.h.
  *
- * Reads the store, changes nothing.  Source: docs/spec/aws.md §3.3, §4.9, §10.3. */
+ * Reads the store; of it only the count of a subnet's free addresses is changed.  Source: docs/spec/aws.md §3.3, §4.9, §10.3. */
 #include "sim/aws/lb.h"
 
 #include <string.h>
@@ -9,13 +9,13 @@
 #define LB_GROUPS_MAX     5
 #define LB_FREE_ADDRESSES 8 /* that a subnet must have left */
 
-bool lb_find_place(struct amz_request *q, const char *subnet, struct lb_place *ret)
+bool lb_find_place(struct amz_request *q, const char *subnet, bool stands, struct lb_place *ret)
 {
     struct amz_ec2_subnet found;
     if (!amz_ec2_subnet(q->aws, subnet, &found)) {
         return amz_refuse(q, "SubnetNotFound", "The subnet ID '%s' does not exist", subnet);
     }
-    if (found.free_addresses < LB_FREE_ADDRESSES) {
+    if (!stands && found.free_addresses < LB_FREE_ADDRESSES) {
         return amz_refuse(q, "InvalidSubnet",
                           "Not enough IP space available in %s. ELB requires at least %d free IP "
                           "addresses in each subnet.",
@@ -27,6 +27,23 @@ bool lb_find_place(struct amz_request *q, const char *subnet, struct lb_place *r
                              .cidr = found.cidr,
                              .ipv6_cidr = found.ipv6_cidr};
     return true;
+}
+
+static void count_others(struct aws *aws, struct json_object *ids, struct json_object *others,
+                         int64_t by)
+{
+    for (size_t i = 0; i < json_len(ids); i++) {
+        const char *id = json_object_get_string(json_object_array_get_idx(ids, i));
+        if (!amz_has_text(others, id)) {
+            amz_ec2_count_addresses(aws, id, by);
+        }
+    }
+}
+
+void lb_count_places(struct aws *aws, struct json_object *before, struct json_object *after)
+{
+    count_others(aws, before, after, 1);
+    count_others(aws, after, before, -1);
 }
 
 bool lb_check_places(struct amz_request *q, const struct lb_place *places, size_t n)

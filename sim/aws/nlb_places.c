@@ -155,7 +155,14 @@ static bool check_all_alike(struct amz_request *q, const struct nlb_siting *s)
     return true;
 }
 
-static bool read_mapping(struct amz_request *q, struct json_object *mapping, struct nlb_place *ret)
+static bool stands_in(const struct amz_resource *lb, const char *subnet)
+{
+    return lb &&
+           amz_find(json_member(lb->body, "AvailabilityZones"), "SubnetId", subnet, NULL) != NULL;
+}
+
+static bool read_mapping(struct amz_request *q, struct json_object *mapping,
+                         const struct amz_resource *self, struct nlb_place *ret)
 {
     const char *subnet = json_str(mapping, "SubnetId");
     if (!subnet) {
@@ -168,7 +175,7 @@ static bool read_mapping(struct amz_request *q, struct json_object *mapping, str
     ret->allocation = json_str(mapping, "AllocationId");
     ret->address = json_str(mapping, "PrivateIPv4Address");
     ret->ipv6_address = json_str(mapping, "IPv6Address");
-    return lb_find_place(q, subnet, &ret->at);
+    return lb_find_place(q, subnet, stands_in(self, subnet), &ret->at);
 }
 
 bool nlb_read_siting(struct amz_request *q, const struct amz_resource *lb,
@@ -196,11 +203,11 @@ bool nlb_read_siting(struct amz_request *q, const struct amz_resource *lb,
     struct lb_place *at = ARENA_ARRAY(q->a, struct lb_place, n);
     for (size_t i = 0; i < n; i++) {
         struct nlb_place *p = &ret->places[i];
-        bool found =
-            json_len(subnets) > 0
-                ? lb_find_place(q, json_object_get_string(json_object_array_get_idx(subnets, i)),
-                                &p->at)
-                : read_mapping(q, json_object_array_get_idx(mappings, i), p);
+        const char *id = json_len(subnets) > 0
+                             ? json_object_get_string(json_object_array_get_idx(subnets, i))
+                             : NULL;
+        bool found = id ? lb_find_place(q, id, stands_in(self, id), &p->at)
+                        : read_mapping(q, json_object_array_get_idx(mappings, i), self, p);
         if (!found) {
             return false;
         }
@@ -254,6 +261,22 @@ struct json_object *nlb_siting_zones(struct amz_request *q, const struct nlb_sit
     return zones;
 }
 
+void nlb_count_places(struct aws *aws, struct json_object *before, struct json_object *after)
+{
+    struct json_object *const zones[] = {before, after};
+    struct json_object *ids[2];
+    for (size_t k = 0; k < ARRAY_LEN(zones); k++) {
+        ids[k] = json_object_new_array();
+        for (size_t i = 0; i < json_len(zones[k]); i++) {
+            struct json_object *zone = json_object_array_get_idx(zones[k], i);
+            json_push_str(ids[k], str_nonnull(json_str(zone, "SubnetId")));
+        }
+    }
+    lb_count_places(aws, ids[0], ids[1]);
+    json_object_put(ids[0]);
+    json_object_put(ids[1]);
+}
+
 bool nlb_set_subnets(struct amz_request *q)
 {
     struct amz_resource *lb = nlb_find_balancer(q, json_str(q->in, "LoadBalancerArn"));
@@ -273,6 +296,7 @@ bool nlb_set_subnets(struct amz_request *q)
         }
     }
     amz_unsettle(q->aws, lb, lb->body);
+    nlb_count_places(q->aws, json_member(lb->body, "AvailabilityZones"), zones);
     json_add(lb->body, "AvailabilityZones", zones);
     json_add_str(lb->body, "IpAddressType", s.address_type);
     json_add(q->out, "AvailabilityZones", json_copy(zones));

@@ -537,107 +537,11 @@ static void limits__one_more_than_allowed__is_refused(void **state)
     lb_stop(t);
 }
 
-static void targets__of_a_zone__are_counted_for_each_group_and_across_zones(void **state)
-{
-    (void)state;
-    struct lb_test *t = lb_start();
-    lb_make_nlb(t); /* {i0} stands in zone a */
-    struct amz_ec2_new_instance spec = {
-        .subnet = t->e->subnet_b, .groups = &t->e->nodes, .n_groups = 1};
-    lb_name(t, "b0", amz_ec2_add_instance(t->e->aws, t->e->a, &spec));
-    v2(t, TG "&Name=second");
-    lb_keep(t, "second", "TargetGroups.0.TargetGroupArn");
-    v2(t, "Action=RegisterTargets&TargetGroupArn={second}&Targets.member.1.Id={i1}");
-    static const struct lb_row rows[] = {
-        {"a second one in the zone", REGISTER "{i1}", "TooManyTargets", "Availability Zone"},
-        {"another port of the same one", REGISTER "{i0}&Targets.member.1.Port=1", "TooManyTargets",
-         "Availability Zone"},
-        {"one more in another group", LISTEN("81", "TCP") TO("{second}"), "TooManyTargets",
-         "Availability Zone"},
-    };
-    ec2_setting(t->e, "quotas.targets_per_zone", 1);
-    lb_refused(t, AMZ_ELBV2, rows, ARRAY_LEN(rows));
-    v2(t, REGISTER "{i0}"); /* is there */
-    static const struct lb_row across[] = {
-        {"a zone's quota across zones", REGISTER "{b0}", "TooManyTargets", "Availability Zone"}};
-    v2(t, LB_ATTRIBUTE("load_balancing.cross_zone.enabled", "true"));
-    lb_refused(t, AMZ_ELBV2, across, ARRAY_LEN(across));
-    v2(t, LB_ATTRIBUTE("load_balancing.cross_zone.enabled", "false"));
-    v2(t, across[0].request);
-    v2(t, "Action=DeregisterTargets&TargetGroupArn={tg}&Targets.member.1.Id={i0}");
-    v2(t, rows[0].request);
-    lb_stop(t);
-}
-
-static void certificates__listed_in_the_settings__no_other_exists(void **state)
-{
-    (void)state;
-    struct lb_test *t = lb_start();
-    lb_make_nlb(t);
-    static const struct lb_row row[] = {
-        {"not listed", LISTEN("81", "TLS") TO("{tg}") "&Certificates.member.1.CertificateArn=" CERT,
-         "CertificateNotFound", NULL}};
-    t->e->aws->settings = json_object_new_object();
-    struct json_object *list = amz_list(t->e->aws->settings, "certificates");
-    lb_refused(t, AMZ_ELBV2, row, ARRAY_LEN(row));
-    json_push_str(list, CERT);
-    v2(t, row[0].request);
-    lb_stop(t);
-}
-
-static void certificate__after_ms__is_found_so_long_after_its_first_use(void **state)
-{
-    (void)state;
-    struct lb_test *t = lb_start();
-    lb_make_nlb(t);
-    static const struct lb_row row[] = {
-        {"too early", LISTEN("81", "TLS") TO("{tg}") "&Certificates.member.1.CertificateArn=" CERT,
-         "CertificateNotFound", NULL}};
-    ec2_setting(t->e, "certificate_after_ms", 3000);
-    lb_refused(t, AMZ_ELBV2, row, ARRAY_LEN(row));
-    clock_fake_advance(t->e->clock, 2999);
-    lb_refused(t, AMZ_ELBV2, row, ARRAY_LEN(row));
-    clock_fake_advance(t->e->clock, 1);
-    v2(t, row[0].request);
-    lb_stop(t);
-}
-
-static void buckets__listed_in_the_settings__no_other_exists(void **state)
-{
-    (void)state;
-    struct lb_test *t = lb_start();
-    lb_make_nlb(t);
-    lb_make_clb(t);
-    static const struct lb_row row[] = {
-        {"not listed",
-         LB_ATTRIBUTE("access_logs.s3.enabled",
-                      "true") "&Attributes.member.2.Key=access_logs.s3.bucket&"
-                              "Attributes.member.2.Value=logs",
-         CFG, "logs"}};
-    static const struct lb_row classic[] = {
-        {"not listed, classic",
-         "Action=ModifyLoadBalancerAttributes&LoadBalancerName=clb&LoadBalancerAttributes."
-         "AccessLog.Enabled=true&LoadBalancerAttributes.AccessLog.S3BucketName=logs",
-         CFG, "logs"}};
-    t->e->aws->settings = json_object_new_object();
-    struct json_object *list = amz_list(t->e->aws->settings, "buckets");
-    lb_refused(t, AMZ_ELBV2, row, ARRAY_LEN(row));
-    lb_refused(t, AMZ_ELB, classic, ARRAY_LEN(classic));
-    json_push_str(list, "logs");
-    v2(t, row[0].request);
-    v1(t, classic[0].request);
-    lb_stop(t);
-}
-
 UNIT_MAIN(nlb_refusals)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refusals__each_row__is_refused_and_nothing_changes),
         cmocka_unit_test(limits__one_more_than_allowed__is_refused),
-        cmocka_unit_test(targets__of_a_zone__are_counted_for_each_group_and_across_zones),
-        cmocka_unit_test(certificates__listed_in_the_settings__no_other_exists),
-        cmocka_unit_test(certificate__after_ms__is_found_so_long_after_its_first_use),
-        cmocka_unit_test(buckets__listed_in_the_settings__no_other_exists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
