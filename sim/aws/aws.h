@@ -253,6 +253,11 @@ void amz_tags_drop(struct json_object *tags, const char *key, const char *value)
 bool amz_tags_check(struct amz_request *q, struct json_object *from, struct json_object *have,
                     size_t most);
 
+/* --- instances that end ---------------------------------------------------------------------------- */
+
+/* A terminated instance leaves the load balancers that have it (lb_gone.c). */
+void amz_balancers_forget(struct aws *aws, const char *instance);
+
 /* --- groups in use --------------------------------------------------------------------------------- */
 
 /* Who uses a security group: the id of an instance, interface or balancer, or "a network interface that is being deleted"; NULL:

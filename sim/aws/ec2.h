@@ -56,7 +56,8 @@ struct amz_ec2_new_instance {
 /* Returns its id (arena), running; NULL: the subnet is not there, or full. */
 const char *amz_ec2_add_instance(struct aws *aws, struct arena *a,
                                  const struct amz_ec2_new_instance *spec);
-/* Moves an instance to a state; "terminated" takes its interfaces, groups and addresses from it.  False: it is not there. */
+/* Moves an instance to a state; "terminated" takes its interfaces, groups, addresses and load balancers from it.  False: it
+ * is not there. */
 bool amz_ec2_set_instance_state(struct aws *aws, const char *instance, const char *state);
 
 /* These return the id (arena).  A VPC comes with its default group and its main route table. */

@@ -141,6 +141,8 @@ void nlb_check_targets(struct aws *aws, const struct amz_resource *group);
 void nlb_settle_targets(struct aws *aws, struct amz_resource *health);
 /* A TargetHealthDescription that says so. */
 bool nlb_target_drains(struct json_object *item);
+/* Takes an instance out of a group's list, whatever the ports. */
+void nlb_forget_instance(struct aws *aws, struct amz_resource *health, const char *instance);
 /* How many targets the group has that are not draining. */
 size_t nlb_count_targets(struct amz_resource *health);
 

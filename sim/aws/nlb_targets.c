@@ -156,6 +156,22 @@ void nlb_settle_targets(struct aws *aws, struct amz_resource *health)
     }
 }
 
+void nlb_forget_instance(struct aws *aws, struct amz_resource *health, const char *instance)
+{
+    bool told = false;
+    for (size_t i = json_len(health->body); i > 0; i--) {
+        struct json_object *target = target_of(json_object_array_get_idx(health->body, i - 1));
+        if (str_eq(json_str(target, "Id"), instance)) {
+            if (!told) {
+                amz_unsettle(aws, health, health->body);
+                told = true;
+            }
+            drop_moment(health, target);
+            amz_remove_at(health->body, i - 1);
+        }
+    }
+}
+
 /* The list of a group's targets, made when there is none. */
 static struct amz_resource *health_of(struct aws *aws, const char *group)
 {
