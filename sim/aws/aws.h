@@ -253,6 +253,12 @@ void amz_tags_drop(struct json_object *tags, const char *key, const char *value)
 bool amz_tags_check(struct amz_request *q, struct json_object *from, struct json_object *have,
                     size_t most);
 
+/* --- addresses of balancers ------------------------------------------------------------------------- */
+
+/* How many balancers stand in a subnet: each has an address of it (lb.c), which its AvailableIpAddressCount, as it is stored,
+ * does not count. */
+int64_t amz_subnet_nodes(const struct aws *aws, const char *subnet);
+
 /* --- instances that end ---------------------------------------------------------------------------- */
 
 /* A terminated instance leaves the load balancers that have it (lb_gone.c). */

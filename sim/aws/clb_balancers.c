@@ -141,7 +141,6 @@ static bool create(struct amz_request *q, struct json_object *body, struct json_
              clb_health_default(q->a, json_object_array_get_idx(listeners, 0)));
     lb = amz_set(q->aws, AMZ_CLASSIC, name, json_object_get(body));
     amz_unsettle(q->aws, lb, NULL);
-    lb_count_places(q->aws, NULL, json_member(body, "Subnets"));
     clb_add_listeners(q, body, listeners);
     clb_tags_set(q->aws, name, json_member(q->in, "Tags"));
     json_add_str(q->out, "DNSName", json_str(body, "DNSName"));
@@ -200,7 +199,6 @@ bool clb_delete(struct amz_request *q)
     struct amz_resource *lb = amz_get(q->aws, AMZ_CLASSIC, name);
     if (lb) {
         amz_groups_hold(q->aws, json_member(lb->body, "SecurityGroups"));
-        lb_count_places(q->aws, json_member(lb->body, "Subnets"), NULL);
         amz_unset(q->aws, AMZ_CLASSIC_ATTRIBUTES, name);
         amz_unset(q->aws, AMZ_CLASSIC_POLICIES, name);
         amz_unset(q->aws, AMZ_CLASSIC_TAGS, name);

@@ -56,11 +56,8 @@ bool clb_attach_subnets(struct amz_request *q)
     for (size_t i = 0; i < json_len(more); i++) {
         json_push_str(all, json_object_get_string(json_object_array_get_idx(more, i)));
     }
-    struct json_object *before = json_copy(amz_list(lb->body, "Subnets"));
     amz_unsettle(q->aws, lb, lb->body);
     bool fine = clb_place(q, lb->body, all);
-    lb_count_places(q->aws, before, json_member(lb->body, "Subnets"));
-    json_object_put(before);
     json_object_put(all);
     return fine && answer_subnets(q, lb);
 }
@@ -89,7 +86,6 @@ bool clb_detach_subnets(struct amz_request *q)
                           "The load balancer %s must be attached to at least one subnet", lb->id);
     }
     amz_unsettle(q->aws, lb, lb->body);
-    lb_count_places(q->aws, have, left);
     json_add(lb->body, "Subnets", left);
     json_add(lb->body, "AvailabilityZones", zones);
     return answer_subnets(q, lb);

@@ -22,7 +22,7 @@ const char *amz_ec2_instance_zone(struct aws *aws, const char *instance);
 struct amz_ec2_subnet {
     const char *vpc, *zone, *zone_id, *zone_type; /* borrowed; "" when nothing tells */
     const char *cidr, *ipv6_cidr;                 /* ipv6_cidr NULL: has none */
-    int64_t free_addresses;
+    int64_t free_addresses; /* those of load balancers count as free: amz_subnet_nodes() */
 };
 /* False: there is none. */
 bool amz_ec2_subnet(struct aws *aws, const char *subnet, struct amz_ec2_subnet *ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lb.c: what load balancers need of the rest of the cloud: subnets, groups, certificates, instances, time.  See lb.h.
  *
- * Reads the store; of it only the count of a subnet's free addresses is changed.  Source: docs/spec/aws.md §3.3, §4.9, §10.3. */
+ * Reads the store, changes nothing.  Source: docs/spec/aws.md §3.3, §4.9, §10.3. */
 #include "sim/aws/lb.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ bool lb_find_place(struct amz_request *q, const char *subnet, bool stands, struc
     if (!amz_ec2_subnet(q->aws, subnet, &found)) {
         return amz_refuse(q, "SubnetNotFound", "The subnet ID '%s' does not exist", subnet);
     }
-    if (!stands && found.free_addresses < LB_FREE_ADDRESSES) {
+    if (!stands && found.free_addresses - amz_subnet_nodes(q->aws, subnet) < LB_FREE_ADDRESSES) {
         return amz_refuse(q, "InvalidSubnet",
                           "Not enough IP space available in %s. ELB requires at least %d free IP "
                           "addresses in each subnet.",
@@ -29,21 +29,17 @@ bool lb_find_place(struct amz_request *q, const char *subnet, bool stands, struc
     return true;
 }
 
-static void count_others(struct aws *aws, struct json_object *ids, struct json_object *others,
-                         int64_t by)
+int64_t amz_subnet_nodes(const struct aws *aws, const char *subnet)
 {
-    for (size_t i = 0; i < json_len(ids); i++) {
-        const char *id = json_object_get_string(json_object_array_get_idx(ids, i));
-        if (!amz_has_text(others, id)) {
-            amz_ec2_count_addresses(aws, id, by);
-        }
+    int64_t n = 0;
+    for (struct amz_resource *r = amz_first(aws, AMZ_CLASSIC); r; r = r->next) {
+        n += amz_has_text(json_member(r->body, "Subnets"), subnet);
     }
-}
-
-void lb_count_places(struct aws *aws, struct json_object *before, struct json_object *after)
-{
-    count_others(aws, before, after, 1);
-    count_others(aws, after, before, -1);
+    for (struct amz_resource *r = amz_first(aws, AMZ_LOAD_BALANCER); r; r = r->next) {
+        struct json_object *zones = json_member(r->body, "AvailabilityZones");
+        n += amz_find(zones, "SubnetId", subnet, NULL) != NULL;
+    }
+    return n;
 }
 
 bool lb_check_places(struct amz_request *q, const struct lb_place *places, size_t n)

@@ -42,8 +42,6 @@ const char *lb_joined(struct arena *a, struct json_object *list);
 
 /* Looks up a subnet that has room for a balancer, unless it `stands` there already: SubnetNotFound, InvalidSubnet. */
 bool lb_find_place(struct amz_request *q, const char *subnet, bool stands, struct lb_place *ret);
-/* The balancer that stood in these subnets (lists of ids; NULL: none) stands in those now: each node takes an address. */
-void lb_count_places(struct aws *aws, struct json_object *before, struct json_object *after);
 /* These n places are in one VPC and each in a zone of its own: InvalidConfigurationRequest. */
 bool lb_check_places(struct amz_request *q, const struct lb_place *places, size_t n);
 /* A balancer that faces the internet needs a gateway there: InvalidSubnet. */

@@ -85,8 +85,6 @@ bool nlb_create_balancer(struct amz_request *q);
 bool nlb_describe_balancers(struct amz_request *q);
 bool nlb_delete_balancer(struct amz_request *q);
 /* nlb_places.c: subnets and addresses of a balancer. */
-/* The balancer stood in the first and stands in the second AvailabilityZones (or NULL): counts addresses. */
-void nlb_count_places(struct aws *aws, struct json_object *before, struct json_object *after);
 bool nlb_set_subnets(struct amz_request *q);
 bool nlb_set_address_type(struct amz_request *q);
 bool nlb_set_groups(struct amz_request *q);

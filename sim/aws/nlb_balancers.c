@@ -132,7 +132,6 @@ static bool create(struct amz_request *q, const struct nlb_siting *s, struct jso
     *active_ms = lb_now_ms(q->aws) + lb_delay_ms(q->aws, "active_after_ms", NLB_PROVISION_MS);
     lb->extra = active_ms;
     amz_unsettle(q->aws, lb, NULL);
-    nlb_count_places(q->aws, NULL, json_member(body, "AvailabilityZones"));
     amz_set(q->aws, AMZ_LOAD_BALANCER_ATTRIBUTES, arn, nlb_balancer_attributes(q, lb));
     nlb_tags_set(q->aws, arn, json_member(q->in, "Tags"));
     struct json_object *answer = json_copy(body), *state = json_object_new_object();
@@ -257,7 +256,6 @@ bool nlb_delete_balancer(struct amz_request *q)
         }
     }
     amz_groups_hold(q->aws, json_member(lb->body, "SecurityGroups"));
-    nlb_count_places(q->aws, json_member(lb->body, "AvailabilityZones"), NULL);
     amz_unset(q->aws, AMZ_LOAD_BALANCER_ATTRIBUTES, arn);
     amz_unset(q->aws, AMZ_V2_TAGS, arn);
     amz_unset(q->aws, AMZ_LOAD_BALANCER, arn);

@@ -261,22 +261,6 @@ struct json_object *nlb_siting_zones(struct amz_request *q, const struct nlb_sit
     return zones;
 }
 
-void nlb_count_places(struct aws *aws, struct json_object *before, struct json_object *after)
-{
-    struct json_object *const zones[] = {before, after};
-    struct json_object *ids[2];
-    for (size_t k = 0; k < ARRAY_LEN(zones); k++) {
-        ids[k] = json_object_new_array();
-        for (size_t i = 0; i < json_len(zones[k]); i++) {
-            struct json_object *zone = json_object_array_get_idx(zones[k], i);
-            json_push_str(ids[k], str_nonnull(json_str(zone, "SubnetId")));
-        }
-    }
-    lb_count_places(aws, ids[0], ids[1]);
-    json_object_put(ids[0]);
-    json_object_put(ids[1]);
-}
-
 bool nlb_set_subnets(struct amz_request *q)
 {
     struct amz_resource *lb = nlb_find_balancer(q, json_str(q->in, "LoadBalancerArn"));
@@ -296,7 +280,6 @@ bool nlb_set_subnets(struct amz_request *q)
         }
     }
     amz_unsettle(q->aws, lb, lb->body);
-    nlb_count_places(q->aws, json_member(lb->body, "AvailabilityZones"), zones);
     json_add(lb->body, "AvailabilityZones", zones);
     json_add_str(lb->body, "IpAddressType", s.address_type);
     json_add(q->out, "AvailabilityZones", json_copy(zones));
