@@ -114,6 +114,7 @@ struct aws {
     struct map *imds_tokens;      /* token → int64_t* when it ends, ms */
     struct map *buckets;          /* "ec2.reads" → struct bucket of throttle.c, owned */
     struct map *held;             /* id or ARN → int64_t* until (monotonic ms): still in use */
+    struct map *certificates;     /* ARN → int64_t* first named at (monotonic ms) */
     uint64_t next_seq;
     int next_node; /* number of the next node */
 };
@@ -156,7 +157,7 @@ void amz_add_date(const struct aws *aws, struct sim_call *call);
 int64_t amz_setting(const struct aws *aws, const char *name, int64_t otherwise);
 /* A quota: of settings.quotas or of --quota NAME=N; `otherwise` when neither names it.  Names in use: rules_per_group (60),
  * groups_per_vpc, tags, load_balancers, classic_load_balancers, listeners, target_groups, targets_per_group,
- * targets_per_nlb; a new one is fine when docs/simulator.md lists it. */
+ * targets_per_nlb, targets_per_zone; a new one is fine when docs/simulator.md lists it. */
 int64_t amz_quota(const struct aws *aws, const char *name, int64_t otherwise);
 
 /* --- a request ------------------------------------------------------------------------------------ */
@@ -251,6 +252,17 @@ void amz_tags_drop(struct json_object *tags, const char *key, const char *value)
  * service's (TooManyTags, TagLimitExceeded), DuplicateTagKeys where the action declares it. */
 bool amz_tags_check(struct amz_request *q, struct json_object *from, struct json_object *have,
                     size_t most);
+
+/* --- addresses of balancers ------------------------------------------------------------------------- */
+
+/* How many balancers stand in a subnet: each has an address of it (lb.c), which its AvailableIpAddressCount, as it is stored,
+ * does not count. */
+int64_t amz_subnet_nodes(const struct aws *aws, const char *subnet);
+
+/* --- instances that end ---------------------------------------------------------------------------- */
+
+/* A terminated instance leaves the load balancers that have it (lb_gone.c). */
+void amz_balancers_forget(struct aws *aws, const char *instance);
 
 /* --- groups in use --------------------------------------------------------------------------------- */
 

@@ -60,6 +60,8 @@ bool clb_detach_subnets(struct amz_request *q);
 bool clb_apply_groups(struct amz_request *q);
 bool clb_register(struct amz_request *q);
 bool clb_deregister(struct amz_request *q);
+/* Takes an instance out of a balancer's list. */
+void clb_forget_instance(struct aws *aws, struct amz_resource *lb, const char *instance);
 bool clb_describe_health(struct amz_request *q);
 bool clb_configure_health(struct amz_request *q);
 

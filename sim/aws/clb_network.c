@@ -2,8 +2,8 @@
 /* clb_network.c: subnets, groups, instances and the health check of classic balancers.
  *
  * A balancer has one subnet in each zone and never none.  Registering an instance that does not exist, or lies in another
- * VPC, refuses the whole call; one that is stopped can be registered and is out of service.  An instance that ended stays
- * registered until somebody takes it out.  Source: docs/spec/aws.md §4.6, §4.12, §4.13, §10.4 rows 24, 31b. */
+ * VPC, refuses the whole call; one that is stopped can be registered and is out of service.  An instance that ended is
+ * taken out by itself (lb_gone.c).  Source: docs/spec/aws.md §4.6, §4.12, §4.13, §10.4 rows 24, 31b. */
 #include "sim/aws/clb.h"
 
 #include <stdio.h>
@@ -13,12 +13,13 @@
 bool clb_place(struct amz_request *q, struct json_object *body, struct json_object *subnets)
 {
     struct json_object *ids = lb_unique(subnets), *zones = json_object_new_array();
+    struct json_object *have = json_member(body, "Subnets");
     size_t n = json_len(ids);
     struct lb_place *places = ARENA_ARRAY(q->a, struct lb_place, n);
     bool fine = n > 0;
     for (size_t i = 0; fine && i < n; i++) {
-        fine =
-            lb_find_place(q, json_object_get_string(json_object_array_get_idx(ids, i)), &places[i]);
+        const char *id = json_object_get_string(json_object_array_get_idx(ids, i));
+        fine = lb_find_place(q, id, amz_has_text(have, id), &places[i]);
         json_push_str(zones, fine ? places[i].zone : "");
     }
     bool internal = str_eq(json_str(body, "Scheme"), "internal");
@@ -252,6 +253,16 @@ bool clb_deregister(struct amz_request *q)
     map_free(ids);
     map_free(gone);
     return fine && answer_instances(q, lb);
+}
+
+void clb_forget_instance(struct aws *aws, struct amz_resource *lb, const char *instance)
+{
+    struct json_object *have = json_member(lb->body, "Instances");
+    size_t at;
+    if (amz_find(have, "InstanceId", instance, &at)) {
+        amz_unsettle(aws, lb, lb->body);
+        amz_remove_at(have, at);
+    }
 }
 
 static struct json_object *instance_state(struct aws *aws, struct json_object *body, const char *id)

@@ -22,7 +22,7 @@ const char *amz_ec2_instance_zone(struct aws *aws, const char *instance);
 struct amz_ec2_subnet {
     const char *vpc, *zone, *zone_id, *zone_type; /* borrowed; "" when nothing tells */
     const char *cidr, *ipv6_cidr;                 /* ipv6_cidr NULL: has none */
-    int64_t free_addresses;
+    int64_t free_addresses; /* those of load balancers count as free: amz_subnet_nodes() */
 };
 /* False: there is none. */
 bool amz_ec2_subnet(struct aws *aws, const char *subnet, struct amz_ec2_subnet *ret);
@@ -56,7 +56,8 @@ struct amz_ec2_new_instance {
 /* Returns its id (arena), running; NULL: the subnet is not there, or full. */
 const char *amz_ec2_add_instance(struct aws *aws, struct arena *a,
                                  const struct amz_ec2_new_instance *spec);
-/* Moves an instance to a state; "terminated" takes its interfaces, groups and addresses from it.  False: it is not there. */
+/* Moves an instance to a state; "terminated" takes its interfaces, groups, addresses and load balancers from it.  False: it
+ * is not there. */
 bool amz_ec2_set_instance_state(struct aws *aws, const char *instance, const char *state);
 
 /* These return the id (arena).  A VPC comes with its default group and its main route table. */

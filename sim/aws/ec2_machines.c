@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ec2_machines.c: instances as documents: made, moved from state to state, forgotten.
  *
- * An instance has one network interface in one subnet.  When it is terminated it loses interface, addresses, groups and
- * network, keeps its tags, and stays visible for an hour; when that began stands in StateTransitionReason, as AWS writes it, so
- * that a saved world goes on where it was.  Source: docs/spec/aws.md §6.3; Instance in the EC2 API Reference. */
+ * An instance has one network interface in one subnet.  When it is terminated it loses interface, addresses, groups,
+ * network and its load balancers, keeps its tags, and stays visible for an hour; when that began stands in
+ * StateTransitionReason, as AWS writes it, so that a saved world goes on where it was.  Source: docs/spec/aws.md §6.3; Instance in the EC2 API Reference. */
 #include "sim/aws/ec2_parts.h"
 
 #include "common/base/ip.h"
@@ -352,6 +352,7 @@ bool amz_ec2_set_instance_state(struct aws *aws, const char *instance, const cha
         json_object_object_add(res->body, "NetworkInterfaces", json_object_new_array());
         json_object_object_add(res->body, "SecurityGroups", json_object_new_array());
         json_object_object_add(res->body, "PrivateDnsName", json_object_new_string(""));
+        amz_balancers_forget(aws, instance);
     }
     return true;
 }

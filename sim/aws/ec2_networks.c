@@ -86,6 +86,19 @@ bool ec2_describe_vpcs(struct amz_request *q)
     return ec2_answer_list(q, &listing);
 }
 
+/* A subnet as it is described: balancers have addresses, too; new reference. */
+static struct json_object *without_balancers(const struct aws *aws, struct json_object *subnet)
+{
+    int64_t n = json_int(subnet, "AvailableIpAddressCount", -1);
+    if (n < 0) {
+        return json_object_get(subnet); /* a world's may not say it */
+    }
+    n -= amz_subnet_nodes(aws, str_nonnull(json_str(subnet, "SubnetId")));
+    struct json_object *o = json_share(subnet);
+    json_add_int(o, "AvailableIpAddressCount", n < 0 ? 0 : n);
+    return o;
+}
+
 bool ec2_describe_subnets(struct amz_request *q)
 {
     static const struct ec2_filter filters[] = {
@@ -111,7 +124,12 @@ bool ec2_describe_subnets(struct amz_request *q)
         {NULL, NULL},
     };
     static const struct ec2_listing listing = {AMZ_SUBNET, "SubnetIds", "Subnets", filters};
-    return ec2_answer_list(q, &listing);
+    struct json_object *found = ec2_select(q, &listing);
+    for (size_t i = 0; i < json_len(found); i++) {
+        struct json_object *one = without_balancers(q->aws, json_object_array_get_idx(found, i));
+        json_object_array_put_idx(found, i, one);
+    }
+    return found && amz_page(q, "Subnets", found, EC2_PAGE_MAX);
 }
 
 bool ec2_describe_route_tables(struct amz_request *q)

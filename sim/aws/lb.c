@@ -9,13 +9,13 @@
 #define LB_GROUPS_MAX     5
 #define LB_FREE_ADDRESSES 8 /* that a subnet must have left */
 
-bool lb_find_place(struct amz_request *q, const char *subnet, struct lb_place *ret)
+bool lb_find_place(struct amz_request *q, const char *subnet, bool stands, struct lb_place *ret)
 {
     struct amz_ec2_subnet found;
     if (!amz_ec2_subnet(q->aws, subnet, &found)) {
         return amz_refuse(q, "SubnetNotFound", "The subnet ID '%s' does not exist", subnet);
     }
-    if (found.free_addresses < LB_FREE_ADDRESSES) {
+    if (!stands && found.free_addresses - amz_subnet_nodes(q->aws, subnet) < LB_FREE_ADDRESSES) {
         return amz_refuse(q, "InvalidSubnet",
                           "Not enough IP space available in %s. ELB requires at least %d free IP "
                           "addresses in each subnet.",
@@ -27,6 +27,19 @@ bool lb_find_place(struct amz_request *q, const char *subnet, struct lb_place *r
                              .cidr = found.cidr,
                              .ipv6_cidr = found.ipv6_cidr};
     return true;
+}
+
+int64_t amz_subnet_nodes(const struct aws *aws, const char *subnet)
+{
+    int64_t n = 0;
+    for (struct amz_resource *r = amz_first(aws, AMZ_CLASSIC); r; r = r->next) {
+        n += amz_has_text(json_member(r->body, "Subnets"), subnet);
+    }
+    for (struct amz_resource *r = amz_first(aws, AMZ_LOAD_BALANCER); r; r = r->next) {
+        struct json_object *zones = json_member(r->body, "AvailabilityZones");
+        n += amz_find(zones, "SubnetId", subnet, NULL) != NULL;
+    }
+    return n;
 }
 
 bool lb_check_places(struct amz_request *q, const struct lb_place *places, size_t n)
@@ -78,6 +91,20 @@ bool lb_check_groups(struct amz_request *q, struct json_object *groups, const ch
     return true;
 }
 
+/* A new certificate is known to ACM before Elastic Load Balancing knows it.  Nobody says since when there is one, so that the
+ * first request that names it starts the time. */
+static bool is_visible(const struct aws *aws, const char *arn)
+{
+    int64_t ms = amz_setting(aws, "certificate_after_ms", 0);
+    int64_t *named_ms = map_get(aws->certificates, arn);
+    if (ms > 0 && !named_ms) {
+        named_ms = xmalloc(sizeof(*named_ms));
+        *named_ms = lb_now_ms(aws);
+        map_set(aws->certificates, arn, named_ms);
+    }
+    return ms <= 0 || lb_now_ms(aws) - *named_ms >= ms;
+}
+
 bool lb_check_certificate(struct amz_request *q, const char *arn)
 {
     bool acm = lb_arn_is(arn, "acm", "certificate");
@@ -87,13 +114,11 @@ bool lb_check_certificate(struct amz_request *q, const char *arn)
                    : amz_refuse(q, "CertificateNotFound",
                                 "Server Certificate not found for the key: %s", arn);
     }
-    if (amz_get(q->aws, AMZ_CERTIFICATE, arn)) {
-        return true;
-    }
     struct json_object *listed = json_member(q->aws->settings, "certificates");
-    bool exists = listed ? amz_has_text(listed, arn)
-                         : strstr(arn, ":" AMZ_ACCOUNT ":") && !strstr(arn, "missing");
-    if (!exists) {
+    bool exists = amz_get(q->aws, AMZ_CERTIFICATE, arn) ||
+                  (listed ? amz_has_text(listed, arn)
+                          : strstr(arn, ":" AMZ_ACCOUNT ":") && !strstr(arn, "missing"));
+    if (!exists || !is_visible(q->aws, arn)) {
         return amz_refuse(q, "CertificateNotFound", "Certificate '%s' not found", arn);
     }
     return true;
@@ -101,7 +126,8 @@ bool lb_check_certificate(struct amz_request *q, const char *arn)
 
 bool lb_check_bucket(struct amz_request *q, const char *bucket)
 {
-    if (strstr(bucket, "missing")) {
+    struct json_object *listed = json_member(q->aws->settings, "buckets");
+    if (listed ? !amz_has_text(listed, bucket) : strstr(bucket, "missing") != NULL) {
         return amz_refuse(q, "InvalidConfigurationRequest",
                           "S3Bucket: %s is not located in the same region as the load balancer, or "
                           "does not exist",

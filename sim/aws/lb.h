@@ -40,8 +40,8 @@ const char *lb_joined(struct arena *a, struct json_object *list);
 
 /* --- lb.c ------------------------------------------------------------------------------------------- */
 
-/* Looks up a subnet that has room for a balancer: SubnetNotFound, InvalidSubnet. */
-bool lb_find_place(struct amz_request *q, const char *subnet, struct lb_place *ret);
+/* Looks up a subnet that has room for a balancer, unless it `stands` there already: SubnetNotFound, InvalidSubnet. */
+bool lb_find_place(struct amz_request *q, const char *subnet, bool stands, struct lb_place *ret);
 /* These n places are in one VPC and each in a zone of its own: InvalidConfigurationRequest. */
 bool lb_check_places(struct amz_request *q, const struct lb_place *places, size_t n);
 /* A balancer that faces the internet needs a gateway there: InvalidSubnet. */
@@ -49,9 +49,11 @@ bool lb_check_gateway(struct amz_request *q, const char *vpc);
 /* Groups exist in that VPC, and are not too many: InvalidSecurityGroup, InvalidConfigurationRequest. */
 bool lb_check_groups(struct amz_request *q, struct json_object *groups, const char *vpc);
 /* The certificate is one of ACM or IAM and exists: CertificateNotFound.  There are those of the world and of the setting
- * "certificates"; without the setting also every other of this account, unless its ARN says "missing". */
+ * "certificates"; without the setting also every other of this account, unless its ARN says "missing".  One is found no
+ * earlier than setting "certificate_after_ms" after the first request that named it. */
 bool lb_check_certificate(struct amz_request *q, const char *arn);
-/* Access logs can be written to the bucket (one named "…missing…" or "…denied…" refuses): InvalidConfigurationRequest. */
+/* Access logs can be written to the bucket: InvalidConfigurationRequest.  There are those of the setting "buckets", without it
+ * all but those named "…missing…"; one named "…denied…" lets nobody write. */
 bool lb_check_bucket(struct amz_request *q, const char *bucket);
 int64_t lb_now_ms(const struct aws *aws);
 /* A duration of the settings; without one: none at latency none, `cloud_ms` at latency cloud. */

@@ -41,6 +41,7 @@ static int module_init(struct sim *sim, void **ret_state, struct err *err)
     aws->imds_tokens = map_new(free);
     aws->buckets = map_new(free);
     aws->held = map_new(free);
+    aws->certificates = map_new(free);
     amz_keys_init(aws);
     amz_store_init(aws);
     if (is_ours(aws)) {
@@ -60,6 +61,7 @@ static void module_done(void *state)
     map_free(aws->imds_tokens);
     map_free(aws->buckets);
     map_free(aws->held);
+    map_free(aws->certificates);
     json_object_put(aws->settings);
     free(aws->role_key);
     free(aws->region);
@@ -81,6 +83,7 @@ static void take_settings(struct aws *aws, struct json_object *settings)
     json_object_put(aws->settings);
     aws->settings = settings ? json_copy(settings) : NULL;
     map_clear(aws->buckets);
+    map_clear(aws->certificates);
 }
 
 static int module_configure(void *state, struct json_object *settings, struct err *err)

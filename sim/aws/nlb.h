@@ -11,9 +11,8 @@
 
 #include "sim/aws/lb.h"
 
-#define NLB_TAGS_MAX    50
-#define NLB_NAMED_MAX   20   /* names or ARNs in one Describe */
-#define NLB_TARGETS_MAX 3000 /* of a balancer; quota "targets_per_nlb" */
+#define NLB_TAGS_MAX  50
+#define NLB_NAMED_MAX 20 /* names or ARNs in one Describe */
 
 /* --- nlb_rules.c: pure ------------------------------------------------------------------------------ */
 
@@ -117,8 +116,12 @@ bool nlb_delete_listener(struct amz_request *q);
 /* Removes a listener with its attributes and tags. */
 void nlb_listener_drop(struct aws *aws, const char *arn);
 
-/* How many targets the groups of a balancer have, with those of the groups in `with` (ARNs; or NULL). */
-size_t nlb_balancer_targets(const struct aws *aws, const char *lb, struct json_object *with);
+/* --- nlb_room.c: quotas of targets ------------------------------------------------------------------------ */
+
+/* The targets of a balancer's groups, of the groups `with` (ARNs, or NULL) and `more` (TargetDescriptions, or NULL) are not too
+ * many, in all and in each zone: TooManyTargets. */
+bool nlb_check_room(struct amz_request *q, const char *lb, struct json_object *with,
+                    struct json_object *more);
 
 bool nlb_create_group(struct amz_request *q);
 bool nlb_describe_groups(struct amz_request *q);
@@ -134,6 +137,10 @@ bool nlb_describe_health(struct amz_request *q);
 void nlb_check_targets(struct aws *aws, const struct amz_resource *group);
 /* Takes out the targets whose draining is over. */
 void nlb_settle_targets(struct aws *aws, struct amz_resource *health);
+/* A TargetHealthDescription that says so. */
+bool nlb_target_drains(struct json_object *item);
+/* Takes an instance out of a group's list, whatever the ports. */
+void nlb_forget_instance(struct aws *aws, struct amz_resource *health, const char *instance);
 /* How many targets the group has that are not draining. */
 size_t nlb_count_targets(struct amz_resource *health);
 

@@ -7,7 +7,6 @@
  * "target_group_release_ms").  Source: docs/spec/aws.md §3.3, §5.5, §10.4 rows 3–5, 9, 31a. */
 #include "sim/aws/nlb.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define NLB_LISTENERS_MAX 50
@@ -51,42 +50,6 @@ static bool check_group(struct amz_request *q, const struct amz_resource *lb, co
                      : true;
 }
 
-size_t nlb_balancer_targets(const struct aws *aws, const char *lb, struct json_object *with)
-{
-    struct map *groups = map_new(NULL);
-    size_t n = 0, n_groups = 0;
-    for (size_t i = 0; i < json_len(with); i++) {
-        map_set(groups, json_object_get_string(json_object_array_get_idx(with, i)), NULL);
-    }
-    for (struct amz_resource *r = amz_first(aws, AMZ_LISTENER); r; r = r->next) {
-        bool ours = str_eq(json_str(r->body, "LoadBalancerArn"), lb);
-        struct json_object *more = ours ? nlb_forwards_to(r->body) : NULL;
-        for (size_t i = 0; i < json_len(more); i++) {
-            map_set(groups, json_object_get_string(json_object_array_get_idx(more, i)), NULL);
-        }
-        json_object_put(more);
-    }
-    const char **arns = map_keys(groups, &n_groups);
-    for (size_t i = 0; i < n_groups; i++) {
-        n += nlb_count_targets(amz_get(aws, AMZ_TARGET_HEALTH, arns[i]));
-    }
-    free(arns);
-    map_free(groups);
-    return n;
-}
-
-/* The targets of all groups of the balancer are not too many, with these groups. */
-static bool check_targets(struct amz_request *q, const char *lb, struct json_object *groups)
-{
-    return (int64_t)nlb_balancer_targets(q->aws, lb, groups) <=
-                   amz_quota(q->aws, "targets_per_nlb", NLB_TARGETS_MAX)
-               ? true
-               : amz_refuse(q, "TooManyTargets",
-                            "The maximum number of targets of the load balancer '%s' has been "
-                            "reached",
-                            lb);
-}
-
 /* What the answers say of a certificate alone. */
 static bool check_input(struct amz_request *q)
 {
@@ -119,7 +82,7 @@ static bool check_whole(struct amz_request *q, const struct amz_resource *lb,
         fine = check_group(q, lb, json_str(listener, "Protocol"),
                            json_object_get_string(json_object_array_get_idx(groups, i)));
     }
-    fine = fine && check_targets(q, lb->id, groups);
+    fine = fine && nlb_check_room(q, lb->id, groups, NULL);
     json_object_put(groups);
     return fine;
 }

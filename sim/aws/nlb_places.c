@@ -155,7 +155,14 @@ static bool check_all_alike(struct amz_request *q, const struct nlb_siting *s)
     return true;
 }
 
-static bool read_mapping(struct amz_request *q, struct json_object *mapping, struct nlb_place *ret)
+static bool stands_in(const struct amz_resource *lb, const char *subnet)
+{
+    return lb &&
+           amz_find(json_member(lb->body, "AvailabilityZones"), "SubnetId", subnet, NULL) != NULL;
+}
+
+static bool read_mapping(struct amz_request *q, struct json_object *mapping,
+                         const struct amz_resource *self, struct nlb_place *ret)
 {
     const char *subnet = json_str(mapping, "SubnetId");
     if (!subnet) {
@@ -168,7 +175,7 @@ static bool read_mapping(struct amz_request *q, struct json_object *mapping, str
     ret->allocation = json_str(mapping, "AllocationId");
     ret->address = json_str(mapping, "PrivateIPv4Address");
     ret->ipv6_address = json_str(mapping, "IPv6Address");
-    return lb_find_place(q, subnet, &ret->at);
+    return lb_find_place(q, subnet, stands_in(self, subnet), &ret->at);
 }
 
 bool nlb_read_siting(struct amz_request *q, const struct amz_resource *lb,
@@ -196,11 +203,11 @@ bool nlb_read_siting(struct amz_request *q, const struct amz_resource *lb,
     struct lb_place *at = ARENA_ARRAY(q->a, struct lb_place, n);
     for (size_t i = 0; i < n; i++) {
         struct nlb_place *p = &ret->places[i];
-        bool found =
-            json_len(subnets) > 0
-                ? lb_find_place(q, json_object_get_string(json_object_array_get_idx(subnets, i)),
-                                &p->at)
-                : read_mapping(q, json_object_array_get_idx(mappings, i), p);
+        const char *id = json_len(subnets) > 0
+                             ? json_object_get_string(json_object_array_get_idx(subnets, i))
+                             : NULL;
+        bool found = id ? lb_find_place(q, id, stands_in(self, id), &p->at)
+                        : read_mapping(q, json_object_array_get_idx(mappings, i), self, p);
         if (!found) {
             return false;
         }

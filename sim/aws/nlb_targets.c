@@ -81,7 +81,7 @@ static struct json_object *target_of(struct json_object *item)
     return json_member(item, "Target");
 }
 
-static bool is_draining(struct json_object *item)
+bool nlb_target_drains(struct json_object *item)
 {
     return str_eq(json_str(json_member(item, "TargetHealth"), "Reason"), draining);
 }
@@ -122,7 +122,7 @@ size_t nlb_count_targets(struct amz_resource *health)
 {
     size_t n = 0;
     for (size_t i = 0; health && i < json_len(health->body); i++) {
-        n += !is_draining(json_object_array_get_idx(health->body, i));
+        n += !nlb_target_drains(json_object_array_get_idx(health->body, i));
     }
     return n;
 }
@@ -142,16 +142,32 @@ void nlb_settle_targets(struct aws *aws, struct amz_resource *health)
     for (size_t i = 0; i < json_len(health->body);) {
         struct json_object *item = json_object_array_get_idx(health->body, i);
         struct moment *m = find_moment(health, target_of(item));
-        if (is_draining(item) && !m) {
+        if (nlb_target_drains(item) && !m) {
             /* of a world: nobody knows since when */
             set_moment(health, target_of(item), lb_now_ms(aws) + drain_ms(aws, health->id));
             m = find_moment(health, target_of(item));
         }
-        if (is_draining(item) && lb_now_ms(aws) >= m->until_ms) {
+        if (nlb_target_drains(item) && lb_now_ms(aws) >= m->until_ms) {
             drop_moment(health, target_of(item));
             amz_remove_at(health->body, i);
         } else {
             i++;
+        }
+    }
+}
+
+void nlb_forget_instance(struct aws *aws, struct amz_resource *health, const char *instance)
+{
+    bool told = false;
+    for (size_t i = json_len(health->body); i > 0; i--) {
+        struct json_object *target = target_of(json_object_array_get_idx(health->body, i - 1));
+        if (str_eq(json_str(target, "Id"), instance)) {
+            if (!told) {
+                amz_unsettle(aws, health, health->body);
+                told = true;
+            }
+            drop_moment(health, target);
+            amz_remove_at(health->body, i - 1);
         }
     }
 }
@@ -254,11 +270,11 @@ static int64_t port_of(struct json_object *group, struct json_object *target)
     return json_int(target, "Port", json_int(group, "Port", 0));
 }
 
-/* How many of them the group does not have yet. */
-static size_t count_new(struct json_object *group, const struct map *index,
-                        struct json_object *targets)
+/* Those that the group does not have yet; new reference. */
+static struct json_object *new_ones(struct json_object *group, const struct map *index,
+                                    struct json_object *targets)
 {
-    size_t n = 0;
+    struct json_object *list = json_object_new_array();
     struct map *met = map_new(NULL);
     for (size_t i = 0; i < json_len(targets); i++) {
         struct json_object *t = json_object_array_get_idx(targets, i);
@@ -266,27 +282,26 @@ static size_t count_new(struct json_object *group, const struct map *index,
         (void)snprintf(key, sizeof(key), "%s:%lld", json_str(t, "Id"),
                        (long long)port_of(group, t));
         struct json_object *have = indexed(index, json_str(t, "Id"), port_of(group, t));
-        n += (!have || is_draining(have)) && !map_has(met, key);
+        if ((!have || nlb_target_drains(have)) && !map_has(met, key)) {
+            json_object_array_add(list, json_object_get(t));
+        }
         map_set(met, key, NULL);
     }
     map_free(met);
-    return n;
+    return list;
 }
 
-/* The targets of each balancer that uses the group stay within its quota. */
-static bool check_balancers(struct amz_request *q, const char *group, size_t more)
+/* The targets of each balancer that uses the group stay within its quotas. */
+static bool check_balancers(struct amz_request *q, const char *group, struct json_object *more)
 {
-    int64_t most = amz_quota(q->aws, "targets_per_nlb", NLB_TARGETS_MAX);
     struct json_object *users = nlb_group_balancers(q->aws, group);
     bool fine = true;
     for (size_t i = 0; fine && i < json_len(users); i++) {
-        const char *lb = json_object_get_string(json_object_array_get_idx(users, i));
-        fine = (int64_t)(nlb_balancer_targets(q->aws, lb, NULL) + more) <= most;
+        fine = nlb_check_room(q, json_object_get_string(json_object_array_get_idx(users, i)), NULL,
+                              more);
     }
     json_object_put(users);
-    return fine ? true
-                : amz_refuse(q, "TooManyTargets",
-                             "The maximum number of targets per load balancer has been reached");
+    return fine;
 }
 
 static void set_state(struct json_object *item, const char *state, const char *reason,
@@ -349,7 +364,7 @@ static void put_target(struct aws *aws, struct amz_resource *health, struct map 
     int64_t port = port_of(group, from), ms = lb_delay_ms(aws, "healthy_after_ms", NLB_HEALTHY_MS);
     struct json_object *item = indexed(index, json_str(from, "Id"), port);
     char key[64];
-    if (item && !is_draining(item)) {
+    if (item && !nlb_target_drains(item)) {
         return;
     }
     if (!item) {
@@ -369,15 +384,16 @@ static void put_target(struct aws *aws, struct amz_resource *health, struct map 
 }
 
 /* The new ones of the request keep within the quotas. */
-static bool check_room(struct amz_request *q, struct amz_resource *health, size_t more)
+static bool check_room(struct amz_request *q, struct amz_resource *health, struct json_object *more)
 {
-    if (more > 0 && (int64_t)(nlb_count_targets(health) + more) >
-                        amz_quota(q->aws, "targets_per_group", NLB_GROUP_TARGETS_MAX)) {
+    size_t n = json_len(more);
+    if (n > 0 && (int64_t)(nlb_count_targets(health) + n) >
+                     amz_quota(q->aws, "targets_per_group", NLB_GROUP_TARGETS_MAX)) {
         return amz_refuse(q, "TooManyTargets",
                           "The maximum number of targets of the target group '%s' has been reached",
                           health->id);
     }
-    return more == 0 || check_balancers(q, health->id, more);
+    return n == 0 || check_balancers(q, health->id, more);
 }
 
 bool nlb_register_targets(struct amz_request *q)
@@ -389,7 +405,9 @@ bool nlb_register_targets(struct amz_request *q)
     }
     struct amz_resource *health = health_of(q->aws, group->id);
     struct map *index = index_targets(health->body);
-    bool fine = check_room(q, health, count_new(group->body, index, targets));
+    struct json_object *more = new_ones(group->body, index, targets);
+    bool fine = check_room(q, health, more);
+    json_object_put(more);
     if (fine) {
         amz_unsettle(q->aws, health, health->body);
     }
@@ -419,7 +437,7 @@ bool nlb_deregister_targets(struct amz_request *q)
     for (size_t i = 0; i < json_len(targets); i++) {
         struct json_object *t = json_object_array_get_idx(targets, i);
         struct json_object *item = indexed(index, json_str(t, "Id"), port_of(group->body, t));
-        if (item && !is_draining(item)) {
+        if (item && !nlb_target_drains(item)) {
             set_state(item, "draining", draining, "Target deregistration is in progress");
             set_moment(health, target_of(item), lb_now_ms(q->aws) + ms);
         }

@@ -23,6 +23,8 @@ static const struct {
     {"healthy_after_ms", json_type_int, {NULL}}, /* a new target is "initial" so long */
     {"draining_ms", json_type_int, {NULL}},      /* a deregistered target is "draining" so long */
     {"certificates", json_type_array, {NULL}},   /* ARNs that exist; without: any */
+    {"certificate_after_ms", json_type_int, {NULL}}, /* found so long after its first use */
+    {"buckets", json_type_array, {NULL}},            /* for access logs; without: any */
 };
 
 int amz_settings_check(struct json_object *settings, struct err *err)

@@ -26,26 +26,29 @@ enum reach_aws_direction {
 
 /* --- security groups (aws_groups.c) ----------------------------------------------------------------- */
 
-/* The peers whose packets (or to which packets) pass the groups of an interface at one protocol and port. */
-struct reach_aws_peers {
-    struct reach_ranges ranges;   /* by rules with CIDRs */
-    const char *const *group_ids; /* by rules that refer to groups */
-    size_t n_groups;
-};
-
 /* The security groups that an interface bears; two interfaces with equal groups share one. */
 struct reach_aws_set;
 struct reach_aws_groups;
 
+/* A packet that meets the groups of an interface. */
+struct reach_aws_packet {
+    enum reach_aws_direction direction;
+    enum reach_aws_protocol protocol;
+    int64_t port;
+};
+
 struct reach_aws_groups *reach_aws_groups_new(struct arena *a, struct json_object *documents);
 /* The set of a list of ids ("sg-1"), or of objects with the member GroupId.  Never NULL; an empty set lets nobody pass. */
 struct reach_aws_set *reach_aws_set_of(struct reach_aws_groups *g, struct json_object *list);
-/* The union over the set's groups.  Rules for ICMP and prefix lists, whose content a world does not tell, add nobody. */
-struct reach_aws_peers reach_aws_set_peers(struct reach_aws_set *s,
-                                           enum reach_aws_direction direction,
-                                           enum reach_aws_protocol protocol, int64_t port);
-/* Does a rule refer to one of the set's groups? */
-bool reach_aws_refers_to(const struct reach_aws_peers *peers, const struct reach_aws_set *s);
+/* The peers with which one of the set's groups lets such packets pass, by rules with ranges.  Rules for ICMP and prefix lists,
+ * whose content a world does not tell, add nobody. */
+struct reach_ranges reach_aws_set_ranges(struct reach_aws_set *s, struct reach_aws_packet p);
+/* Does a rule for such packets refer to a group that the peer bears?  `peer` may be NULL: it bears none. */
+bool reach_aws_set_refers_to(struct reach_aws_set *s, struct reach_aws_packet p,
+                             const struct reach_aws_set *peer);
+/* Calls fn with the id of each group to which a rule for such packets refers. */
+void reach_aws_set_each_group(struct reach_aws_set *s, struct reach_aws_packet p,
+                              void (*fn)(const char *group_id, void *arg), void *arg);
 
 /* --- a world (aws_world.c) --------------------------------------------------------------------------- */
 
@@ -70,6 +73,7 @@ struct reach_aws {
     struct reach *reach;
     struct arena *a;
     struct json_object *ec2, *elb, *elbv2; /* NULL: absent */
+    struct reach_ranges families[2];       /* every address of IPv4, of IPv6 */
     struct reach_aws_groups *groups;
     struct map *instances; /* id → struct reach_aws_host, the running ones */
     struct map *
@@ -83,8 +87,9 @@ struct reach_aws {
 void reach_aws_world_init(struct reach_aws *w, struct reach *r, struct json_object *world);
 /* NULL: nothing in the world has the address. */
 const struct reach_aws_host *reach_aws_host_at(struct reach_aws *w, const char *address);
-/* The private addresses of all interfaces that bear one of these groups. */
-struct reach_ranges reach_aws_bearers(struct reach_aws *w, const struct reach_aws_peers *peers);
+/* The private addresses of all interfaces that bear a group to which a rule of the set for such packets refers. */
+struct reach_ranges reach_aws_bearers(struct reach_aws *w, struct reach_aws_set *s,
+                                      struct reach_aws_packet p);
 
 /* --- the way through a balancer (aws_path.c) ---------------------------------------------------------- */
 

@@ -4,7 +4,8 @@
  * A group allows and never denies; several groups of an interface are a union.  Protocol -1 is every protocol and port.  A
  * rule that refers to a group is about the interfaces that bear it, which only the caller knows.  A group whose document says
  * nothing of outgoing rules lets everything out, as a new one does.
- * Nodes' groups have rules for hundreds of Services: rules for one port are sorted by it, the few wider ones are walked. */
+ * Nodes' groups have rules for hundreds of Services: rules for one port are sorted by it, those that refer to a group are found by
+ * its id, and only the few others are walked. */
 #include "sim/reach/aws.h"
 
 #include <stdlib.h>
@@ -18,13 +19,14 @@
 struct rule {
     unsigned protocols;
     int64_t low, high;
-    struct reach_ranges ranges; /* empty: see group_id */
-    const char *group_id;       /* NULL: see ranges */
+    struct reach_ranges ranges; /* of a rule with ranges */
+    const struct rule *next; /* of a rule that refers to a group: the next one that refers to it */
 };
 struct rules {
-    struct rule *single; /* of one port each, sorted by it */
-    struct rule *wide;
+    struct rule *single; /* of one port and with ranges, sorted by port */
+    struct rule *wide;   /* of several ports and with ranges */
     size_t n_single, n_wide;
+    struct map *by_group; /* id → struct rule that refers to it; NULL: none refers to a group */
 };
 struct group {
     struct json_object *document;
@@ -36,10 +38,8 @@ struct reach_aws_groups {
     struct map *sets;  /* ids with blanks between → struct reach_aws_set */
 };
 struct answer {
-    enum reach_aws_direction direction;
-    enum reach_aws_protocol protocol; /* 0: the place is free */
-    int64_t port;
-    struct reach_aws_peers peers;
+    struct reach_aws_packet packet; /* protocol 0: the place is free */
+    struct reach_ranges ranges;
 };
 struct reach_aws_set {
     struct reach_aws_groups *all;
@@ -135,41 +135,41 @@ static struct rule head_of(struct json_object *permission)
     return r;
 }
 
-static const struct {
-    const char *list, *member;
-} sources[] = {
-    {"IpRanges", "CidrIp"},
-    {"Ipv6Ranges", "CidrIpv6"},
-    {"UserIdGroupPairs", "GroupId"},
-};
-
-static size_t count_sources(struct json_object *permissions)
+static size_t count_ranges(struct json_object *permissions)
 {
     size_t n = 0;
     for (size_t i = 0; i < json_len(permissions); i++) {
-        for (size_t k = 0; k < ARRAY_LEN(sources); k++) {
-            n += json_len(json_member(json_object_array_get_idx(permissions, i), sources[k].list));
-        }
+        struct json_object *one = json_object_array_get_idx(permissions, i);
+        n += json_len(json_member(one, "IpRanges")) + json_len(json_member(one, "Ipv6Ranges"));
     }
     return n;
 }
 
-static void read_permission(struct arena *a, struct json_object *permission, struct rules *rules)
+static void add_ranges(struct arena *a, struct rules *rules, struct rule rule,
+                       struct json_object *list, const char *member)
 {
-    struct rule rule = head_of(permission);
-    for (size_t k = 0; rule.protocols != 0 && k < ARRAY_LEN(sources); k++) {
-        struct json_object *list = json_member(permission, sources[k].list);
-        for (size_t i = 0; i < json_len(list); i++) {
-            const char *text = json_str(json_object_array_get_idx(list, i), sources[k].member);
-            bool by_group = str_eq(sources[k].member, "GroupId");
-            rule.group_id = by_group ? text : NULL;
-            rule.ranges = by_group ? REACH_NOBODY : reach_ranges_of(a, text);
-            if (rule.low == rule.high) {
-                rules->single[rules->n_single++] = rule;
-            } else {
-                rules->wide[rules->n_wide++] = rule;
-            }
+    for (size_t i = 0; i < json_len(list); i++) {
+        rule.ranges = reach_ranges_of(a, json_str(json_object_array_get_idx(list, i), member));
+        if (rule.low == rule.high) {
+            rules->single[rules->n_single++] = rule;
+        } else {
+            rules->wide[rules->n_wide++] = rule;
         }
+    }
+}
+
+static void add_references(struct arena *a, struct rules *rules, struct rule rule,
+                           struct json_object *list)
+{
+    for (size_t i = 0; i < json_len(list); i++) {
+        const char *id = str_nonnull(json_str(json_object_array_get_idx(list, i), "GroupId"));
+        struct rule *one = ARENA_NEW(a, struct rule);
+        *one = rule;
+        if (rules->by_group == NULL) {
+            rules->by_group = arena_map(a);
+        }
+        one->next = map_get(rules->by_group, id);
+        map_set(rules->by_group, id, one);
     }
 }
 
@@ -183,11 +183,17 @@ static int compare_rules(const void *x, const void *y)
 static const struct rules *read_rules(struct arena *a, struct json_object *permissions)
 {
     struct rules *rules = ARENA_NEW(a, struct rules);
-    size_t n = count_sources(permissions);
+    size_t n = count_ranges(permissions);
     rules->single = ARENA_ARRAY(a, struct rule, n);
     rules->wide = ARENA_ARRAY(a, struct rule, n);
     for (size_t i = 0; i < json_len(permissions); i++) {
-        read_permission(a, json_object_array_get_idx(permissions, i), rules);
+        struct json_object *one = json_object_array_get_idx(permissions, i);
+        struct rule head = head_of(one);
+        if (head.protocols != 0) {
+            add_ranges(a, rules, head, json_member(one, "IpRanges"), "CidrIp");
+            add_ranges(a, rules, head, json_member(one, "Ipv6Ranges"), "CidrIpv6");
+            add_references(a, rules, head, json_member(one, "UserIdGroupPairs"));
+        }
     }
     qsort(rules->single, rules->n_single, sizeof(struct rule), compare_rules);
     return rules;
@@ -218,12 +224,12 @@ static const struct rules *rules_of(struct arena *a, struct group *g,
 
 /* --- asking ----------------------------------------------------------------------------------------- */
 
-/* Rules that apply to one packet. */
-struct matches {
-    const struct rule **at;
-    size_t n;
-};
+static bool applies(const struct rule *r, struct reach_aws_packet p)
+{
+    return (r->protocols & p.protocol) != 0 && r->low <= p.port && p.port <= r->high;
+}
 
+/* The first rule of one port that is not below it. */
 static size_t first_at(const struct rules *rules, int64_t port)
 {
     size_t low = 0;
@@ -239,86 +245,100 @@ static size_t first_at(const struct rules *rules, int64_t port)
     return low;
 }
 
-static void match(struct arena *a, const struct rules *rules, enum reach_aws_protocol protocol,
-                  int64_t port, struct matches *m)
-{
-    size_t first = first_at(rules, port);
-    size_t end = first;
-    while (end < rules->n_single && rules->single[end].low == port) {
-        end++;
-    }
-    const struct rule **at =
-        ARENA_ARRAY(a, const struct rule *, m->n + end - first + rules->n_wide);
-    for (size_t i = 0; i < m->n; i++) {
-        at[i] = m->at[i];
-    }
-    m->at = at;
-    for (size_t i = first; i < end; i++) {
-        if ((rules->single[i].protocols & protocol) != 0) {
-            at[m->n++] = &rules->single[i];
-        }
-    }
-    for (size_t i = 0; i < rules->n_wide; i++) {
-        const struct rule *r = &rules->wide[i];
-        if ((r->protocols & protocol) != 0 && r->low <= port && port <= r->high) {
-            at[m->n++] = r;
-        }
-    }
-}
-
-/* Joins halves, so that many ranges do not cost their square. */
-static struct reach_ranges ranges_of(struct arena *a, const struct rule *const *at, size_t n)
+/* The union of those that apply.  Joins halves, so that many ranges do not cost their square. */
+static struct reach_ranges join(struct arena *a, const struct rule *rules, size_t n,
+                                struct reach_aws_packet p)
 {
     if (n <= 1) {
-        return n == 0 ? REACH_NOBODY : at[0]->ranges;
+        return n == 1 && applies(rules, p) ? rules->ranges : REACH_NOBODY;
     }
-    return reach_ranges_or(a, ranges_of(a, at, n / 2), ranges_of(a, at + n / 2, n - n / 2));
+    struct reach_ranges left = join(a, rules, n / 2, p);
+    struct reach_ranges right = join(a, rules + n / 2, n - n / 2, p);
+    if (reach_ranges_empty(left) || reach_ranges_empty(right)) {
+        return reach_ranges_empty(left) ? right : left;
+    }
+    return reach_ranges_or(a, left, right);
 }
 
-static struct reach_aws_peers peers_of(struct reach_aws_set *s, enum reach_aws_direction direction,
-                                       enum reach_aws_protocol protocol, int64_t port)
+static struct reach_ranges ranges_of(struct reach_aws_set *s, struct reach_aws_packet p)
 {
     struct arena *a = s->all->a;
-    struct matches m = {NULL, 0};
+    struct reach_ranges all = REACH_NOBODY;
     for (size_t i = 0; i < s->n; i++) {
         struct group *g = map_get(s->all->by_id, s->ids[i]);
         if (g != NULL) {
-            match(a, rules_of(a, g, direction), protocol, port, &m);
+            const struct rules *rules = rules_of(a, g, p.direction);
+            size_t first = first_at(rules, p.port);
+            size_t n = first_at(rules, p.port + 1) - first;
+            all = reach_ranges_or(a, all, join(a, rules->single + first, n, p));
+            all = reach_ranges_or(a, all, join(a, rules->wide, rules->n_wide, p));
         }
     }
-    const char **ids = ARENA_ARRAY(a, const char *, m.n);
-    struct reach_aws_peers peers = {ranges_of(a, m.at, m.n), ids, 0};
-    for (size_t i = 0; i < m.n; i++) {
-        if (m.at[i]->group_id != NULL) {
-            ids[peers.n_groups++] = m.at[i]->group_id;
-        }
-    }
-    return peers;
+    return all;
 }
 
-struct reach_aws_peers reach_aws_set_peers(struct reach_aws_set *s,
-                                           enum reach_aws_direction direction,
-                                           enum reach_aws_protocol protocol, int64_t port)
+struct reach_ranges reach_aws_set_ranges(struct reach_aws_set *s, struct reach_aws_packet p)
 {
     for (size_t i = 0; i < KEPT_MAX; i++) {
         const struct answer *k = &s->kept[i];
-        if (k->direction == direction && k->protocol == protocol && k->port == port) {
-            return k->peers;
+        if (k->packet.direction == p.direction && k->packet.protocol == p.protocol &&
+            k->packet.port == p.port) {
+            return k->ranges;
         }
     }
     struct answer *k = &s->kept[s->next_kept++ % KEPT_MAX];
-    *k = (struct answer){direction, protocol, port, peers_of(s, direction, protocol, port)};
-    return k->peers;
+    *k = (struct answer){p, ranges_of(s, p)};
+    return k->ranges;
 }
 
-bool reach_aws_refers_to(const struct reach_aws_peers *peers, const struct reach_aws_set *s)
+static bool one_applies(const struct rule *r, struct reach_aws_packet p)
 {
-    for (size_t i = 0; s != NULL && i < peers->n_groups; i++) {
-        for (size_t k = 0; k < s->n; k++) {
-            if (str_eq(peers->group_ids[i], s->ids[k])) {
+    while (r != NULL && !applies(r, p)) {
+        r = r->next;
+    }
+    return r != NULL;
+}
+
+bool reach_aws_set_refers_to(struct reach_aws_set *s, struct reach_aws_packet p,
+                             const struct reach_aws_set *peer)
+{
+    for (size_t i = 0; peer != NULL && i < s->n; i++) {
+        struct group *g = map_get(s->all->by_id, s->ids[i]);
+        for (size_t k = 0; g != NULL && k < peer->n; k++) {
+            const struct map *by_group = rules_of(s->all->a, g, p.direction)->by_group;
+            if (by_group != NULL && one_applies(map_get(by_group, peer->ids[k]), p)) {
                 return true;
             }
         }
     }
     return false;
+}
+
+struct each {
+    struct reach_aws_packet packet;
+    void (*fn)(const char *group_id, void *arg);
+    void *arg;
+};
+
+static bool each_one(const char *group_id, void *value, void *arg)
+{
+    const struct each *e = arg;
+    if (one_applies(value, e->packet)) {
+        e->fn(group_id, e->arg);
+    }
+    return true;
+}
+
+void reach_aws_set_each_group(struct reach_aws_set *s, struct reach_aws_packet p,
+                              void (*fn)(const char *group_id, void *arg), void *arg)
+{
+    struct each e = {p, fn, arg};
+    for (size_t i = 0; i < s->n; i++) {
+        struct group *g = map_get(s->all->by_id, s->ids[i]);
+        const struct map *by_group =
+            g != NULL ? rules_of(s->all->a, g, p.direction)->by_group : NULL;
+        if (by_group != NULL) {
+            map_each(by_group, each_one, &e);
+        }
+    }
 }

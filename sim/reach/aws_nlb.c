@@ -114,56 +114,55 @@ static void add_group(struct nlb *n, struct reach_aws_hop hop, const char *arn,
 
 /* --- listeners -------------------------------------------------------------------------------------- */
 
-/* The target groups to which a listener sends new connections: ARN → document, those that are there. */
-static size_t forwards_to(struct map *groups, struct json_object *listener, struct map *found)
+#define GROUPS_MAX 16 /* AWS allows five; more of them are not looked at */
+
+/* The target groups to which a listener sends new connections, those that are there. */
+struct forwards {
+    struct json_object *at[GROUPS_MAX];
+    size_t n;
+};
+
+static void add_forward(struct map *groups, const char *arn, int64_t weight, struct forwards *f)
+{
+    struct json_object *group = arn != NULL ? map_get(groups, arn) : NULL;
+    if (group != NULL && weight > 0 && f->n < GROUPS_MAX) {
+        f->at[f->n++] = group;
+    }
+}
+
+static struct forwards forwards_of(struct map *groups, struct json_object *listener)
 {
     struct json_object *actions = json_member(listener, "DefaultActions");
+    struct forwards f = {.n = 0};
     for (size_t i = 0; i < json_len(actions); i++) {
         struct json_object *action = json_object_array_get_idx(actions, i);
         struct json_object *list = json_path(action, "ForwardConfig.TargetGroups");
-        const char *only = json_str(action, "TargetGroupArn");
-        if (json_len(list) == 0 && only != NULL && map_has(groups, only)) {
-            map_set(found, only, map_get(groups, only));
+        if (json_len(list) == 0) {
+            add_forward(groups, json_str(action, "TargetGroupArn"), 1, &f);
         }
         for (size_t k = 0; k < json_len(list); k++) {
             struct json_object *one = json_object_array_get_idx(list, k);
-            const char *arn = str_nonnull(json_str(one, "TargetGroupArn"));
-            if (json_int(one, "Weight", 1) > 0 && map_has(groups, arn)) {
-                map_set(found, arn, map_get(groups, arn));
-            }
+            add_forward(groups, json_str(one, "TargetGroupArn"), json_int(one, "Weight", 1), &f);
         }
     }
-    return map_size(found);
-}
-
-struct listener {
-    struct nlb *nlb;
-    struct reach_aws_hop hop;
-};
-
-static bool add_one_group(const char *arn, void *value, void *arg)
-{
-    struct listener *l = arg;
-    add_group(l->nlb, l->hop, arn, value);
-    return true;
+    return f;
 }
 
 static void add_protocol(struct nlb *n, enum reach_aws_protocol protocol, int64_t port,
-                         struct map *groups)
+                         const struct forwards *f)
 {
-    const char *why = map_size(groups) == 0 ? REACH_NO_RULE : NULL;
-    struct reach_aws_balancer *lb = ARENA_NEW(n->world->a, struct reach_aws_balancer);
-    *lb = n->lb;
-    lb->ipv6 = lb->ipv6 && (protocol == REACH_AWS_TCP || n->has_prefixes);
-    struct listener l = {
-        .nlb = n,
-        .hop = {.world = n->world,
-                .lb = lb,
-                .port = reach_aws_listen(n->world, lb, protocol, port, why),
-                .protocol = protocol,
-                .listener_port = port},
+    struct reach_aws_balancer lb = n->lb;
+    lb.ipv6 = lb.ipv6 && (protocol == REACH_AWS_TCP || n->has_prefixes);
+    struct reach_aws_hop hop = {
+        .world = n->world,
+        .lb = &lb,
+        .port = reach_aws_listen(n->world, &lb, protocol, port, f->n == 0 ? REACH_NO_RULE : NULL),
+        .protocol = protocol,
+        .listener_port = port,
     };
-    map_each(groups, add_one_group, &l);
+    for (size_t i = 0; i < f->n; i++) {
+        add_group(n, hop, json_str(f->at[i], "TargetGroupArn"), f->at[i]);
+    }
 }
 
 static unsigned protocols_of(const char *text)
@@ -191,14 +190,12 @@ static void add_listener(struct nlb *n, struct json_object *listener, struct map
 {
     unsigned protocols = protocols_of(json_str(listener, "Protocol"));
     int64_t port = json_int(listener, "Port", 0);
-    struct map *found = map_new(NULL);
-    (void)forwards_to(groups, listener, found);
+    struct forwards f = forwards_of(groups, listener);
     for (unsigned one = REACH_AWS_TCP; one <= REACH_AWS_UDP; one++) {
         if ((protocols & one) != 0) {
-            add_protocol(n, (enum reach_aws_protocol)one, port, found);
+            add_protocol(n, (enum reach_aws_protocol)one, port, &f);
         }
     }
-    map_free(found);
 }
 
 /* --- balancers -------------------------------------------------------------------------------------- */

@@ -81,12 +81,11 @@ static struct reach_ranges clients_of(struct reach_aws_hop *h)
         const struct reach_aws_balancer *lb = h->lb;
         h->clients = reach_ranges_all(a, lb->ipv4, lb->ipv6);
         if (lb->groups != NULL) {
-            struct reach_aws_peers peers =
-                reach_aws_set_peers(lb->groups, REACH_AWS_IN, h->protocol, h->listener_port);
+            struct reach_aws_packet p = {REACH_AWS_IN, h->protocol, h->listener_port};
+            struct reach_ranges by_range = reach_aws_set_ranges(lb->groups, p);
             struct reach_ranges by_group =
-                lb->internal ? reach_aws_bearers(h->world, &peers) : REACH_NOBODY;
-            h->clients =
-                reach_ranges_and(a, h->clients, reach_ranges_or(a, peers.ranges, by_group));
+                lb->internal ? reach_aws_bearers(h->world, lb->groups, p) : REACH_NOBODY;
+            h->clients = reach_ranges_and(a, h->clients, reach_ranges_or(a, by_range, by_group));
         }
         h->has_clients = true;
     }
@@ -104,9 +103,10 @@ static bool lets_in_node(struct reach_aws_hop *h, const struct reach_aws_place *
     if (groups == NULL) {
         return true;
     }
-    struct reach_aws_peers peers = reach_aws_set_peers(groups, REACH_AWS_IN, protocol, port);
-    return reach_aws_refers_to(&peers, h->lb->groups) ||
-           (!reach_ranges_empty(own) && reach_ranges_within(h->world->a, own, peers.ranges));
+    struct reach_aws_packet p = {REACH_AWS_IN, protocol, port};
+    return reach_aws_set_refers_to(groups, p, h->lb->groups) ||
+           (!reach_ranges_empty(own) &&
+            reach_ranges_within(h->world->a, own, reach_aws_set_ranges(groups, p)));
 }
 
 /* Those of `clients`, which are at the node, that the target's groups let in.  A preserved address counts itself; a reference
@@ -117,16 +117,18 @@ static struct reach_ranges let_in(struct reach_aws_hop *h, const struct reach_aw
 {
     struct arena *a = h->world->a;
     bool by_node = lets_in_node(h, node, groups, h->protocol, port);
-    struct reach_ranges same = reach_ranges_family(a, clients, h->ipv6);
-    struct reach_ranges other = reach_ranges_family(a, clients, !h->ipv6);
+    struct reach_ranges same = reach_ranges_and(a, clients, h->world->families[h->ipv6]);
     if (h->preserves && groups != NULL) {
-        struct reach_aws_peers peers = reach_aws_set_peers(groups, REACH_AWS_IN, h->protocol, port);
-        bool by_group = reach_aws_refers_to(&peers, h->lb->groups);
-        same = by_group ? same : reach_ranges_and(a, same, peers.ranges);
+        struct reach_aws_packet p = {REACH_AWS_IN, h->protocol, port};
+        bool by_group = reach_aws_set_refers_to(groups, p, h->lb->groups);
+        same = by_group ? same : reach_ranges_and(a, same, reach_aws_set_ranges(groups, p));
     } else if (!by_node) {
         same = REACH_NOBODY;
     }
-    return h->translates && by_node ? reach_ranges_or(a, same, other) : same;
+    if (!h->translates || !by_node) {
+        return same;
+    }
+    return reach_ranges_or(a, same, reach_ranges_and(a, clients, h->world->families[!h->ipv6]));
 }
 
 /* By any node that sends to it: who gets to the target, less who gets stuck. */
@@ -186,11 +188,12 @@ static bool lets_out(struct reach_aws_hop *h, const struct reach_aws_host *host,
     if (h->lb->groups == NULL) {
         return true;
     }
-    struct reach_aws_peers peers =
-        reach_aws_set_peers(h->lb->groups, REACH_AWS_OUT, protocol, port);
+    struct arena *a = h->world->a;
+    struct reach_aws_packet p = {REACH_AWS_OUT, protocol, port};
     const char *address = h->ipv6 ? host->ipv6 : host->ipv4;
-    return reach_aws_refers_to(&peers, host->groups) ||
-           reach_ranges_within(h->world->a, reach_ranges_of(h->world->a, address), peers.ranges);
+    return reach_ranges_within(a, reach_ranges_of(a, address),
+                               reach_aws_set_ranges(h->lb->groups, p)) ||
+           reach_aws_set_refers_to(h->lb->groups, p, host->groups);
 }
 
 void reach_aws_hop_target(struct reach_aws_hop *h, const struct reach_aws_host *host, int64_t port,

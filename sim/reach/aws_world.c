@@ -165,6 +165,8 @@ void reach_aws_world_init(struct reach_aws *w, struct reach *r, struct json_obje
         .elb = json_member(aws, "elb"),
         .elbv2 = json_member(aws, "elbv2"),
     };
+    w->families[0] = reach_ranges_all(w->a, true, false);
+    w->families[1] = reach_ranges_all(w->a, false, true);
     w->groups = reach_aws_groups_new(w->a, json_member(w->ec2, "SecurityGroups"));
     w->instances = arena_map(w->a);
     w->subnets = arena_map(w->a);
@@ -288,17 +290,27 @@ static void add_instance_bearers(struct reach_aws *w, struct json_object *instan
     each_of_instance(w, instance, add_bearer);
 }
 
-struct reach_ranges reach_aws_bearers(struct reach_aws *w, const struct reach_aws_peers *peers)
+struct found {
+    struct reach_aws *world;
+    struct reach_ranges all;
+};
+
+static void add_bearers_of(const char *group_id, void *arg)
 {
-    struct reach_ranges all = REACH_NOBODY;
-    if (peers->n_groups > 0 && w->bearers == NULL) {
+    struct found *f = arg;
+    const struct reach_ranges *have = map_get(f->world->bearers, group_id);
+    f->all = reach_ranges_or(f->world->a, f->all, have != NULL ? *have : REACH_NOBODY);
+}
+
+struct reach_ranges reach_aws_bearers(struct reach_aws *w, struct reach_aws_set *s,
+                                      struct reach_aws_packet p)
+{
+    struct found f = {w, REACH_NOBODY};
+    if (w->bearers == NULL) {
         w->bearers = arena_map(w->a);
         each_instance(w, add_instance_bearers);
         each_free_interface(w, add_bearer);
     }
-    for (size_t i = 0; i < peers->n_groups; i++) {
-        const struct reach_ranges *have = map_get(w->bearers, peers->group_ids[i]);
-        all = reach_ranges_or(w->a, all, have != NULL ? *have : REACH_NOBODY);
-    }
-    return all;
+    reach_aws_set_each_group(s, p, add_bearers_of, &f);
+    return f.all;
 }

@@ -16,7 +16,7 @@ NODE_EVENT = 100
 NLB = {"service.beta.kubernetes.io/aws-load-balancer-type": "nlb"}
 ZONES = "--zones=us-east-1a,us-east-1b,us-east-1c"
 # Real accounts have these raised who run so much; what is measured is trimtab, not AWS' patience.
-QUOTAS = [f"--quota={name}=1000000" for name in ("targets_per_group", "targets_per_nlb", "rules_per_group", "groups_per_vpc")]
+QUOTAS = [f"--quota={name}=1000000" for name in ("targets_per_group", "targets_per_nlb", "targets_per_zone", "rules_per_group", "groups_per_vpc")]
 KINDS = {"one-port NLBs": lambda i: NLB, "classic ones": lambda i: {}, "half of each": lambda i: NLB if i % 2 else {}}
 
 KIND_OF = {"NLB": "one-port NLBs", "classic one": "classic ones"}

@@ -261,7 +261,8 @@ static const struct lb_row attributes[] = {
      ON("ModifyLoadBalancerAttributes",
         "x") "&LoadBalancerAttributes.ConnectionSettings.IdleTimeout=60",
      ABSENT_LB, NULL},
-    {"idle timeout", ATTRIBUTES "ConnectionSettings.IdleTimeout=0", "flaw", NULL},
+    {"no idle timeout", ATTRIBUTES "ConnectionSettings.IdleTimeout=0", "flaw", NULL},
+    {"idle timeout", ATTRIBUTES "ConnectionSettings.IdleTimeout=4001", "flaw", NULL},
     {"draining timeout",
      ATTRIBUTES "ConnectionDraining.Enabled=true&LoadBalancerAttributes.ConnectionDraining."
                 "Timeout=3601",

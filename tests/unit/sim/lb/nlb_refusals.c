@@ -537,28 +537,11 @@ static void limits__one_more_than_allowed__is_refused(void **state)
     lb_stop(t);
 }
 
-static void certificates__listed_in_the_settings__no_other_exists(void **state)
-{
-    (void)state;
-    struct lb_test *t = lb_start();
-    lb_make_nlb(t);
-    static const struct lb_row row[] = {
-        {"not listed", LISTEN("81", "TLS") TO("{tg}") "&Certificates.member.1.CertificateArn=" CERT,
-         "CertificateNotFound", NULL}};
-    t->e->aws->settings = json_object_new_object();
-    struct json_object *list = amz_list(t->e->aws->settings, "certificates");
-    lb_refused(t, AMZ_ELBV2, row, ARRAY_LEN(row));
-    json_push_str(list, CERT);
-    v2(t, row[0].request);
-    lb_stop(t);
-}
-
 UNIT_MAIN(nlb_refusals)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refusals__each_row__is_refused_and_nothing_changes),
         cmocka_unit_test(limits__one_more_than_allowed__is_refused),
-        cmocka_unit_test(certificates__listed_in_the_settings__no_other_exists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -138,6 +138,21 @@ static void health__of_the_rest_of_the_cloud__is_worked_out(void **state)
     check(t, 0, "{i0}", "30080", "unused", "Target.NotInUse");
 }
 
+static void instance__that_ends__leaves_by_itself(void **state)
+{
+    struct lb_test *t = *state;
+    v2(t, REGISTER "{i1}");
+    v2(t, REGISTER "{i1}&Targets.member.1.Port=30081");
+    assert_true(amz_ec2_set_instance_state(t->e->aws, t->e->instance[1], "stopped"));
+    v2(t, HEALTH);
+    assert_int_equal(lb_len(t, "TargetHealthDescriptions"), 3);
+    assert_true(amz_ec2_set_instance_state(t->e->aws, t->e->instance[1], "terminated"));
+    v2(t, HEALTH);
+    assert_int_equal(lb_len(t, "TargetHealthDescriptions"), 1);
+    check(t, 0, "{i0}", "30080", "healthy", "");
+    v2(t, DEREGISTER "{i1}");
+}
+
 static void addresses__inside_and_all__are_registered(void **state)
 {
     struct lb_test *t = *state;
@@ -177,6 +192,7 @@ UNIT_MAIN(nlb_targets)
         TEST(register__while_it_drains__stays),
         TEST(health__healthy_after_ms__is_initial_so_long),
         TEST(health__of_the_rest_of_the_cloud__is_worked_out),
+        TEST(instance__that_ends__leaves_by_itself),
         TEST(addresses__inside_and_all__are_registered),
         TEST(world__draining_target_without_moment__drains_from_the_first_look),
     };
