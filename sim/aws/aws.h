@@ -114,7 +114,8 @@ struct aws {
     struct map *imds_tokens;      /* token → int64_t* when it ends, ms */
     struct map *buckets;          /* "ec2.reads" → struct bucket of throttle.c, owned */
     struct map *held;             /* id or ARN → int64_t* until (monotonic ms): still in use */
-    struct map *certificates;     /* ARN → int64_t* first named at (monotonic ms) */
+    struct map *ended; /* id of an instance → int64_t* when load balancers lose it (monotonic ms) */
+    struct map *certificates; /* ARN → int64_t* first named at (monotonic ms) */
     uint64_t next_seq;
     int next_node; /* number of the next node */
 };
@@ -261,8 +262,10 @@ int64_t amz_subnet_nodes(const struct aws *aws, const char *subnet);
 
 /* --- instances that end ---------------------------------------------------------------------------- */
 
-/* A terminated instance leaves the load balancers that have it (lb_gone.c). */
-void amz_balancers_forget(struct aws *aws, const char *instance);
+/* A terminated instance leaves the load balancers that have it, some time later (lb_gone.c). */
+void amz_balancers_expect_end(struct aws *aws, const char *instance);
+/* Takes out those whose time has come: before load balancers are looked at. */
+void amz_balancers_settle(struct aws *aws);
 
 /* --- groups in use --------------------------------------------------------------------------------- */
 

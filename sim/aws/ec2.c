@@ -18,6 +18,7 @@ const struct amz_action amz_ec2_actions[] = {
     {"DeleteRoute", ec2_delete_route, AMZ_WRITES},
     {"DeleteSecurityGroup", ec2_delete_group, AMZ_WRITES},
     {"DeleteTags", ec2_delete_tags, AMZ_WRITES},
+    {"DescribeAddresses", ec2_describe_addresses, AMZ_READS},
     {"DescribeAvailabilityZones", ec2_describe_zones, AMZ_READS},
     {"DescribeInstanceTopology", ec2_describe_instance_topology, AMZ_READS},
     {"DescribeInstances", ec2_describe_instances, AMZ_READS},

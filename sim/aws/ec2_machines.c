@@ -352,7 +352,7 @@ bool amz_ec2_set_instance_state(struct aws *aws, const char *instance, const cha
         json_object_object_add(res->body, "NetworkInterfaces", json_object_new_array());
         json_object_object_add(res->body, "SecurityGroups", json_object_new_array());
         json_object_object_add(res->body, "PrivateDnsName", json_object_new_string(""));
-        amz_balancers_forget(aws, instance);
+        amz_balancers_expect_end(aws, instance);
     }
     return true;
 }

@@ -152,6 +152,7 @@ bool ec2_describe_instance_topology(struct amz_request *q);
 bool ec2_run_instances(struct amz_request *q);
 bool ec2_modify_instance_attribute(struct amz_request *q);
 bool ec2_describe_zones(struct amz_request *q);
+bool ec2_describe_addresses(struct amz_request *q);
 bool ec2_describe_vpcs(struct amz_request *q);
 bool ec2_describe_subnets(struct amz_request *q);
 bool ec2_describe_route_tables(struct amz_request *q);

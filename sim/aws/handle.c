@@ -195,7 +195,11 @@ static bool serve(struct amz_request *q)
         return amz_refuse_status(q, 412, "DryRunOperation",
                                  "Request would have succeeded, but DryRun flag is set.");
     }
-    return amz_throttle(q) && q->action->run(q);
+    if (!amz_throttle(q)) {
+        return false;
+    }
+    amz_balancers_settle(q->aws);
+    return q->action->run(q);
 }
 
 static bool refuse_form(struct amz_request *q)

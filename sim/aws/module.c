@@ -42,6 +42,7 @@ static int module_init(struct sim *sim, void **ret_state, struct err *err)
     aws->buckets = map_new(free);
     aws->held = map_new(free);
     aws->certificates = map_new(free);
+    aws->ended = map_new(free);
     amz_keys_init(aws);
     amz_store_init(aws);
     if (is_ours(aws)) {
@@ -62,6 +63,7 @@ static void module_done(void *state)
     map_free(aws->buckets);
     map_free(aws->held);
     map_free(aws->certificates);
+    map_free(aws->ended);
     json_object_put(aws->settings);
     free(aws->role_key);
     free(aws->region);
@@ -142,10 +144,16 @@ static int module_load(void *state, struct json_object *world, struct err *err)
     struct aws *aws = state;
     struct arena *a = arena_new();
     map_clear(aws->held);
+    map_clear(aws->ended);
     take_settings(aws, json_path(world, "sim.aws"));
     int code = amz_store_load(aws, json_member(world, "aws"), err);
     if (!code && is_ours(aws) && amz_count(aws, AMZ_VPC) == 0) {
         amz_seed(aws);
+    }
+    for (struct amz_resource *r = amz_first(aws, AMZ_INSTANCE); !code && r; r = r->next) {
+        if (str_eq(json_str(json_member(r->body, "State"), "Name"), "terminated")) {
+            amz_balancers_expect_end(aws, r->id);
+        }
     }
     if (!code) {
         look_around(aws);
@@ -157,6 +165,7 @@ static int module_load(void *state, struct json_object *world, struct err *err)
 
 static void module_dump(void *state, struct json_object *world)
 {
+    amz_balancers_settle(state);
     amz_store_dump(state, world);
 }
 

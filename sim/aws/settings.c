@@ -10,10 +10,11 @@ static const struct {
     {"consistency_ms", json_type_int, {NULL}},   /* readers see writes so much later */
     {"group_release_ms", json_type_int, {NULL}}, /* a deleted balancer holds its groups so long */
     {"target_group_release_ms", json_type_int, {NULL}}, /* so does a listener its target groups */
-    {"clock_offset_s", json_type_int, {NULL}},          /* its clock is off by so much */
-    {"page_size", json_type_int, {NULL}},               /* pages are not larger */
-    {"quotas", json_type_object, {NULL}},               /* name → number, see amz_quota() */
-    {"throttle", json_type_object, {NULL}},             /* see throttle.c */
+    {"instance_release_ms", json_type_int, {NULL}}, /* and a balancer a terminated instance; 10 s */
+    {"clock_offset_s", json_type_int, {NULL}},      /* its clock is off by so much */
+    {"page_size", json_type_int, {NULL}},           /* pages are not larger */
+    {"quotas", json_type_object, {NULL}},           /* name → number, see amz_quota() */
+    {"throttle", json_type_object, {NULL}},         /* see throttle.c */
     {"verify_signatures", json_type_boolean, {NULL}} /* true */,
     {"roles", json_type_array, {NULL}}, /* ARNs that can be assumed; without: any */
     {"imds_tokens", json_type_string, {"required", "optional"}}, /* required */

@@ -20,6 +20,7 @@ static const struct {
     {AMZ_INTERNET_GATEWAY, AMZ_EC2, "CreateInternetGateway", "InternetGateway", true},
     {AMZ_SECURITY_GROUP, AMZ_EC2, "DescribeSecurityGroups", "SecurityGroups", false},
     {AMZ_INTERFACE, AMZ_EC2, "DescribeNetworkInterfaces", "NetworkInterfaces", false},
+    {AMZ_ADDRESS, AMZ_EC2, "DescribeAddresses", "Addresses", false},
     {AMZ_RESERVATION, AMZ_EC2, "DescribeInstances", "Reservations", false},
     {AMZ_CLASSIC, AMZ_ELB, "DescribeLoadBalancers", "LoadBalancerDescriptions", false},
     {AMZ_CLASSIC_ATTRIBUTES, AMZ_ELB, "DescribeLoadBalancerAttributes", "LoadBalancerAttributes",

@@ -264,6 +264,10 @@ static void instances__registered_and_taken_out__health_follows(void **state)
     /* one that ends leaves by itself, and then nobody can take it out */
     assert_true(amz_ec2_set_instance_state(t->e->aws, t->e->instance[1], "terminated"));
     v1(t, ON("DescribeInstanceHealth", "clb"));
+    check(t, "InstanceStates.2.ReasonCode", "Instance");
+    clock_fake_advance(t->e->clock, 10000);
+    amz_balancers_settle(t->e->aws);
+    v1(t, ON("DescribeInstanceHealth", "clb"));
     assert_int_equal(lb_len(t, "InstanceStates"), 2);
     static const struct lb_row gone[] = {
         {"one that ended",

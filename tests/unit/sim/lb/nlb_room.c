@@ -105,6 +105,42 @@ static void subnets__with_balancers__fill(void **state)
     lb_stop(t);
 }
 
+/* {ip1} and {ip2} are there; a balancer takes {ip1}. */
+static void addresses__described__say_which_balancer_has_them(void **state)
+{
+    (void)state;
+    struct lb_test *t = lb_start();
+    static const struct lb_row rows[] = {
+        {"malformed", "Action=DescribeAddresses&AllocationId.1=eipalloc-x",
+         "InvalidAllocationID.Malformed", NULL},
+        {"unknown", "Action=DescribeAddresses&AllocationId.1=" ABSENT("eipalloc-"),
+         "InvalidAllocationID.NotFound", NULL},
+        {"unknown address", "Action=DescribeAddresses&PublicIp.1=198.51.100.9",
+         "InvalidAddress.NotFound", "198.51.100.9"},
+        {"unknown filter", "Action=DescribeAddresses&Filter.1.Name=colour&Filter.1.Value.1=red",
+         "InvalidParameterValue", NULL},
+    };
+    v2(t, CREATE("fixed") "&SubnetMappings.member.1.SubnetId={a}&SubnetMappings.member.1."
+                          "AllocationId={ip1}");
+    ec2_must(t->e, "Action=DescribeAddresses");
+    assert_int_equal(ec2_len(t->e, "Addresses"), 2);
+    assert_string_equal(ec2_text(t->e, "Addresses.0.PublicIp"), "198.51.100.1");
+    assert_string_not_equal(ec2_text(t->e, "Addresses.0.AssociationId"), "");
+    assert_string_equal(ec2_text(t->e, "Addresses.1.AssociationId"), "");
+    lb_name(t, "eni", ec2_text(t->e, "Addresses.0.NetworkInterfaceId"));
+    ec2_must(t->e, "Action=DescribeAddresses&PublicIp.1=198.51.100.2");
+    assert_string_equal(ec2_text(t->e, "Addresses.0.AllocationId"), lb_filled(t, "{ip2}"));
+    ec2_must(t->e, lb_filled(t, "Action=DescribeAddresses&Filter.1.Name=network-interface-id&"
+                                "Filter.1.Value.1={eni}"));
+    assert_string_equal(ec2_text(t->e, "Addresses.0.AllocationId"), lb_filled(t, "{ip1}"));
+    assert_int_equal(ec2_len(t->e, "Addresses"), 1);
+    ec2_must(t->e, lb_filled(t, "Action=DescribeNetworkInterfaces&NetworkInterfaceId.1={eni}"));
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        ec2_refused(t->e, rows[i].what, rows[i].request, rows[i].code, rows[i].text);
+    }
+    lb_stop(t);
+}
+
 static void certificates__listed_in_the_settings__no_other_exists(void **state)
 {
     (void)state;
@@ -170,6 +206,7 @@ UNIT_MAIN(nlb_room)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(targets__of_a_zone__are_counted_for_each_group_and_across_zones),
         cmocka_unit_test(subnets__with_balancers__fill),
+        cmocka_unit_test(addresses__described__say_which_balancer_has_them),
         cmocka_unit_test(certificates__listed_in_the_settings__no_other_exists),
         cmocka_unit_test(certificate__after_ms__is_found_so_long_after_its_first_use),
         cmocka_unit_test(buckets__listed_in_the_settings__no_other_exists),

@@ -146,7 +146,15 @@ static void instance__that_ends__leaves_by_itself(void **state)
     assert_true(amz_ec2_set_instance_state(t->e->aws, t->e->instance[1], "stopped"));
     v2(t, HEALTH);
     assert_int_equal(lb_len(t, "TargetHealthDescriptions"), 3);
+    ec2_setting(t->e, "instance_release_ms", 2000);
     assert_true(amz_ec2_set_instance_state(t->e->aws, t->e->instance[1], "terminated"));
+    clock_fake_advance(t->e->clock, 1999);
+    amz_balancers_settle(t->e->aws);
+    v2(t, HEALTH);
+    assert_int_equal(lb_len(t, "TargetHealthDescriptions"), 3);
+    check(t, 1, "{i1}", "30080", "unused", "Target.InvalidState");
+    clock_fake_advance(t->e->clock, 1);
+    amz_balancers_settle(t->e->aws);
     v2(t, HEALTH);
     assert_int_equal(lb_len(t, "TargetHealthDescriptions"), 1);
     check(t, 0, "{i0}", "30080", "healthy", "");
