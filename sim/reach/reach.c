@@ -10,17 +10,14 @@
 #include "common/base/str.h"
 
 struct target {
-    const char *name;
     bool healthy;
     struct reach_ranges clients;
-    struct target *next;
 };
 struct reach_port {
     struct reach *reach;
     bool internal;
     const char *why;
-    struct target *targets; /* in the order in which they came */
-    struct target **end;
+    struct map *targets; /* name → struct target; NULL: none yet */
 };
 struct reach {
     struct arena *a;
@@ -70,7 +67,6 @@ struct reach_port *reach_listen(struct reach *r, const struct reach_listener *l)
     if (p == NULL) {
         p = ARENA_NEW(r->a, struct reach_port);
         *p = (struct reach_port){.reach = r, .internal = l->internal, .why = l->why};
-        p->end = &p->targets;
         map_set(ports, key, p);
     }
     p->why = l->why != NULL ? p->why : NULL;
@@ -81,26 +77,42 @@ void reach_target(struct reach_port *p, const char *target, bool healthy,
                   struct reach_ranges permitted)
 {
     struct arena *a = p->reach->a;
-    for (struct target *t = p->targets; t != NULL; t = t->next) {
-        if (str_eq(t->name, target)) {
-            t->healthy = t->healthy || healthy;
-            t->clients = reach_ranges_or(a, t->clients, permitted);
-            return;
-        }
+    if (p->targets == NULL) {
+        p->targets = map_new(NULL);
+        arena_defer(a, free_map, p->targets);
     }
-    struct target *t = ARENA_NEW(a, struct target);
-    *t = (struct target){arena_strdup(a, target), healthy, permitted, NULL};
-    *p->end = t;
-    p->end = &t->next;
+    struct target *t = map_get(p->targets, target);
+    if (t == NULL) {
+        t = ARENA_NEW(a, struct target);
+        map_set(p->targets, target, t);
+    }
+    t->healthy = t->healthy || healthy;
+    t->clients = reach_ranges_or(a, t->clients, permitted);
+}
+
+struct sum {
+    struct arena *a;
+    struct reach_ranges all;
+};
+
+static bool add_clients(const char *name, void *value, void *arg)
+{
+    const struct target *t = value;
+    struct sum *sum = arg;
+    (void)name;
+    if (!reach_ranges_equal(sum->all, t->clients)) {
+        sum->all = reach_ranges_or(sum->a, sum->all, t->clients);
+    }
+    return true;
 }
 
 static struct reach_ranges all_clients(const struct reach_port *p)
 {
-    struct reach_ranges all = REACH_NOBODY;
-    for (const struct target *t = p->targets; t != NULL; t = t->next) {
-        all = reach_ranges_or(p->reach->a, all, t->clients);
+    struct sum sum = {p->reach->a, REACH_NOBODY};
+    if (p->targets != NULL) {
+        map_each(p->targets, add_clients, &sum);
     }
-    return all;
+    return sum.all;
 }
 
 static const char *reason_of(const struct reach_port *p, struct reach_ranges clients)
@@ -114,34 +126,32 @@ static const char *reason_of(const struct reach_port *p, struct reach_ranges cli
     return reach_ranges_empty(clients) ? REACH_NO_PERMISSION : NULL;
 }
 
+struct listing {
+    struct json_object *list;
+    struct reach_ranges clients; /* of the port */
+};
+
 static bool add_target(const char *name, void *value, void *arg)
 {
     const struct target *t = value;
-    struct json_object *list = arg;
+    struct listing *l = arg;
     struct json_object *o = json_object_new_object();
     json_add_str(o, "target", name);
     json_add_bool(o, "healthy", t->healthy);
-    json_object_array_add(list, o);
+    if (!reach_ranges_equal(t->clients, l->clients)) {
+        json_add(o, "clients", reach_ranges_json(t->clients));
+    }
+    json_object_array_add(l->list, o);
     return true;
 }
 
 static struct json_object *targets_json(const struct reach_port *p, struct reach_ranges clients)
 {
-    struct json_object *list = json_object_new_array();
-    struct map *sorted = map_new(NULL);
-    for (struct target *t = p->targets; t != NULL; t = t->next) {
-        map_set(sorted, t->name, t);
+    struct listing l = {json_object_new_array(), clients};
+    if (p->targets != NULL) {
+        map_each(p->targets, add_target, &l);
     }
-    map_each(sorted, add_target, list);
-    for (size_t i = 0; i < json_len(list); i++) {
-        struct json_object *o = json_object_array_get_idx(list, i);
-        const struct target *t = map_get(sorted, json_str(o, "target"));
-        if (!reach_ranges_equal(t->clients, clients)) {
-            json_add(o, "clients", reach_ranges_json(t->clients));
-        }
-    }
-    map_free(sorted);
-    return list;
+    return l.list;
 }
 
 static bool add_port(const char *key, void *value, void *arg)
