@@ -392,12 +392,19 @@ static int load_stream(struct loader *l, struct arena *a)
     return rc;
 }
 
-static bool looks_like_json(const char *text, size_t n)
+/* The bytes of white space that text[0..n) begins with.  No NUL needs to follow it. */
+static size_t blank_len(const char *text, size_t n)
 {
     size_t i = 0;
     while (i < n && strchr(" \t\r\n", text[i]) != NULL && text[i] != '\0') {
         i++;
     }
+    return i;
+}
+
+static bool looks_like_json(const char *text, size_t n)
+{
+    size_t i = blank_len(text, n);
     return i < n && (text[i] == '{' || text[i] == '[');
 }
 
@@ -452,7 +459,7 @@ static bool parse_json(struct arena *a, const char *text, size_t n, struct yaml_
     }
     ret->items = docs;
     ret->n = n_docs;
-    return n_docs > 0 && strspn(text, " \t\r\n") >= n;
+    return n_docs > 0 && blank_len(text, n) == n;
 }
 
 /* Fills l->docs; of `l` the first members are set. */

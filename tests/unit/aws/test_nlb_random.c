@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define CASES   10000
-#define PARTS   10 /* one of which a run plays */
+#define PARTS   20 /* one of which a run plays */
 #define FOREIGN "tcp 22 10.9.0.0/16;ssh"
 
 struct dice {

@@ -16,7 +16,7 @@
 #include "tests/support/unit.h"
 
 #define CASES        10000
-#define PARTS        10 /* one of which a run plays */
+#define PARTS        20 /* one of which a run plays */
 #define SERVICES_MAX 6
 #define PASSES_MAX   4
 

@@ -14,7 +14,7 @@
 #include "tests/support/unit.h"
 
 #define SEEDS    150
-#define PARTS    10 /* one of which a run plays */
+#define PARTS    20 /* one of which a run plays */
 #define STEPS    10
 #define SERVICES 6
 

@@ -5,6 +5,8 @@
 #include "tests/unit/base/base_test.h"
 
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "common/base/yaml.h"
 #include "common/base/yaml_scalar.h"
@@ -243,6 +245,27 @@ static void yaml_parse__hostile__ends_at_the_caps(void **state)
                    "bytes of YAML are more than");
 }
 
+/* A read beyond the text ends the process. */
+static void yaml_parse__no_nul_behind_the_text__reads_no_further(void **state)
+{
+    struct arena *a = *state;
+    static const char *const rows[] = {"{}",     "[1]\n", "{\"a\":1}{\"b\":2} ",
+                                       "a: 1\n", "{",     "\xef\xbb\xbf{}"};
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *map = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(map != MAP_FAILED);
+    assert_int_equal(mprotect(map + page, page, PROT_NONE), 0);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        size_t n = strlen(rows[i]);
+        char *text = map + page - n;
+        struct yaml_docs docs = {0};
+        memcpy(text, rows[i], n);
+        int rc = yaml_parse_lenient(a, text, n, &docs, NULL);
+        assert_int_equal(rc, str_eq(rows[i], "{") ? ERR_INVALID : ERR_OK);
+    }
+    assert_int_equal(munmap(map, 2 * page), 0);
+}
+
 static void yaml_parse__json__may_be_longer_than_yaml(void **state)
 {
     struct arena *a = *state;
@@ -373,6 +396,7 @@ UNIT_MAIN(yaml)
         cmocka_unit_test(yaml_parse__hostile__ends_at_the_caps),
         cmocka_unit_test(yaml_parse__json__may_be_longer_than_yaml),
         cmocka_unit_test(yaml_parse__byte_order_mark__passed_over),
+        cmocka_unit_test(yaml_parse__no_nul_behind_the_text__reads_no_further),
         cmocka_unit_test(yaml_find_line__paths__line_of_the_key),
         cmocka_unit_test(yaml_parse_lenient__duplicate_keys__noted_and_the_last_counts),
     };
