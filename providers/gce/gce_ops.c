@@ -302,11 +302,11 @@ static enum http_next refused(const struct doing *d)
         output(d, json_str(d->st->body, "address"));
         return HTTP_DONE;
     }
-    if (op->verb == GCE_DELETE) {
-        return HTTP_DONE;
-    }
     if (err->code == ERR_FORBIDDEN) {
         tell_by_hand(d);
+        return HTTP_DONE;
+    }
+    if (op->verb == GCE_DELETE) {
         return HTTP_DONE;
     }
     gce_refusal_explain(d->run->a, d->st->body, err);
