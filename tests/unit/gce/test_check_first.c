@@ -281,6 +281,28 @@ static void ranges__of_both_families__those_of_ipv4_count(void **state)
     }
 }
 
+/* ---- ports ------------------------------------------------------------------------------------------------ */
+
+static void ports__of_two_protocols__condition_on_both_kinds_of_cloud_provider_gcp(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct rig *r = start(false);
+        make(r, "web", kinds[i].annotations,
+             ",\"spec\":{\"ports\":[{\"name\":\"t\",\"port\":80},"
+             "{\"name\":\"u\",\"port\":80,\"protocol\":\"UDP\"}]}");
+        refused(r, kinds[i].name, TT_INVALID, "mixed protocol is not supported*");
+        assert_string_equal(rig_ensure(r, "web")->condition, "LoadBalancerPortsError=True");
+        rig_edit(r, "web",
+                 "{\"spec\":{\"ports\":[{\"name\":\"t\",\"port\":80}]},\"status\":{"
+                 "\"conditions\":[{\"type\":\"LoadBalancerPortsError\",\"status\":\"True\"}]}}");
+        const struct tt_result *res = rig_ensure(r, "web");
+        assert_int_equal(res->code, TT_OK);
+        assert_string_equal(res->condition, "LoadBalancerPortsError=False");
+        rig_stop(r);
+    }
+}
+
 UNIT_MAIN(check_first)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +314,7 @@ UNIT_MAIN(check_first)
         cmocka_unit_test(type__slip_of_internal__refused_only_where_nothing_stands),
         cmocka_unit_test(type__slip_on_what_stands__counts_as_upstream_has_it_and_is_told),
         cmocka_unit_test(type__lenient__as_upstream_has_it),
+        cmocka_unit_test(ports__of_two_protocols__condition_on_both_kinds_of_cloud_provider_gcp),
         cmocka_unit_test(ranges__of_both_families__those_of_ipv4_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
