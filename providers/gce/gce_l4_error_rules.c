@@ -59,6 +59,10 @@ bool gce_l4_error_is_users(const struct err *err)
     if (err->code == ERR_NOT_FOUND && err->http_status == 0) {
         return says(err->message, "can't be found for project");
     }
+    if (err->code == ERR_IN_USE) {
+        return says(err->message, "Conflicting ports configuration error") ||
+               says(err->message, "IP configuration error");
+    }
     if (err->code != ERR_INVALID || str_has_prefix(err->reason, GCE_KUBE_REASON)) {
         return false;
     }

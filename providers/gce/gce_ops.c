@@ -309,8 +309,9 @@ static enum http_next refused(const struct doing *d)
     if (op->verb == GCE_DELETE) {
         return HTTP_DONE;
     }
-    gce_refusal_explain(d->run->a, d->st->body, err);
-    bool stale = err->code == ERR_EXISTS || err->code == ERR_NOT_FOUND || err->code == ERR_IN_USE;
+    bool explained = gce_refusal_explain(d->run->a, d->st->body, err);
+    bool stale = !explained &&
+                 (err->code == ERR_EXISTS || err->code == ERR_NOT_FOUND || err->code == ERR_IN_USE);
     err->code = stale ? ERR_CONFLICT : err->code;
     return HTTP_DONE;
 }
