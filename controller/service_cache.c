@@ -108,6 +108,8 @@ void service_cache_set(struct service_cache *c, const char *key, struct kube_obj
     if (!same) {
         accepted = STEAL(e->k.accepted);
         e->k.stuck = false;
+        e->k.failed = false;
+        e->k.behind = false;
         e->k.waits_ms = 0;
         e->k.wait_told = false;
         e->k.has_nodes = false;
@@ -132,15 +134,16 @@ void service_cache_set_behind(struct service_cache *c, const char *key, bool beh
     mutex_unlock(&c->lock);
 }
 
-void service_cache_end_ensure(struct service_cache *c, const char *key, bool refused, bool stuck)
+void service_cache_end_ensure(struct service_cache *c, const char *key, bool good, bool stuck)
 {
     mutex_lock(&c->lock);
     struct known *e = map_get(c->entries, key);
     struct kube_object *old = NULL;
     if (e != NULL) {
         e->k.stuck = stuck;
+        e->k.failed = !good;
     }
-    if (e != NULL && !refused && e->k.state != NULL) {
+    if (e != NULL && good && e->k.state != NULL) {
         old = e->k.accepted;
         e->k.accepted = kube_object_ref(e->k.state);
     }

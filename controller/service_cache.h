@@ -25,12 +25,13 @@ struct service_known {
     bool cached;               /* there is an entry; else the rest is zero */
     struct kube_object *state; /* NULL: only marked */
     struct kube_object
-        *accepted; /* as it was at its last ensure that was not refused; NULL: there was none */
+        *accepted; /* as it was at its last ensure that ended well; NULL: there was none */
     bool ours; /* it was synced as ours (wanted a load balancer), or we put the finalizer there */
     bool foreign; /* its finalizer is another controller's: it carried that one's class */
     bool
         stuck; /* its last ensure was refused, nothing stands, and only a change helps: of it, or of its backends */
-    bool behind;      /* the last update of its backends, after an ensure that failed, failed too */
+    bool failed;      /* its last ensure did not end well: it may ask for more than `accepted` */
+    bool behind;      /* the last update of its backends failed */
     int64_t waits_ms; /* since when the cloud is at work for it, by the clock; 0: it is not */
     bool wait_told;   /* its owner was told that this takes long */
     bool has_nodes;
@@ -61,9 +62,9 @@ bool service_cache_set_by_own(struct service_cache *c, const char *key, bool by_
 /* Is this what an entry (with has_nodes) was given, as far as it concerns it? */
 bool service_known_has_nodes(const struct service_known *k, const struct node_digests *nodes);
 void service_cache_set_endpoints(struct service_cache *c, const char *key, uint64_t fingerprint);
-/* How the ensure of an entry ended.  One that was not refused accepted the object as it was set last.  After one that was, a
- * change of its backends may help (`stuck`), or goes to what stands. */
-void service_cache_end_ensure(struct service_cache *c, const char *key, bool refused, bool stuck);
+/* How the ensure of an entry ended.  A good one accepted the object as it was set last.  After one that was refused, a change
+ * of its backends may help (`stuck`), or goes to what stands. */
+void service_cache_end_ensure(struct service_cache *c, const char *key, bool good, bool stuck);
 /* Whether its backends are behind, see struct service_known. */
 void service_cache_set_behind(struct service_cache *c, const char *key, bool behind);
 /* The cloud is at work for it (TT_IN_PROGRESS).  Returns since when, by the clock: `now_ms` the first time; 0 (and keeps

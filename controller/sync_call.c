@@ -196,7 +196,9 @@ void sync_call_joined(struct sync_batch *b)
         if (!item->joins || is_stopping(b->s, &item->err)) {
             continue;
         }
-        item->in = sync_item_in(item, item->svc, verb_of(item->todo));
+        const struct tt_service *svc =
+            item->todo == SYNC_UPDATE ? sync_backends_service(item) : item->svc;
+        item->in = sync_item_in(item, svc, verb_of(item->todo));
         members[n++] = item;
         if (!whole) {
             call_provider(b, &members[n - 1], 1, fn_for(b->s->desc, item->in.verb), false);

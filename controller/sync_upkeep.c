@@ -22,6 +22,11 @@ static bool has_accepted(const struct sync_item *item)
     return o != NULL && str_eq(o->service->uid, item->svc->uid);
 }
 
+const struct tt_service *sync_backends_service(const struct sync_item *item)
+{
+    return item->known.failed && has_accepted(item) ? item->known.accepted->service : item->svc;
+}
+
 static bool is_due(const struct sync_batch *b, const struct sync_item *item)
 {
     if (item->obj == NULL || item->svc->deleted_us != 0 || hands_off(item)) {

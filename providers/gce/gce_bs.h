@@ -139,10 +139,11 @@ struct gce_bs_desired {
     bool strong_compared;
     bool zonal_compared;
     /* what to tell the owner, once */
-    bool warn_weighted;        /* UnsupportedConfiguration */
-    bool warn_family_dropped;  /* a side has `nobody` */
-    bool warn_options;         /* ILBOptionsIgnored: asked for on a network without subnetworks */
-    bool warn_collection;      /* IPCollectionV6Error: asked for on an internal balancer */
+    bool warn_weighted;       /* UnsupportedConfiguration */
+    bool warn_family_dropped; /* a side has `nobody` */
+    bool warn_ranges_v6;      /* some source ranges are of IPv6, which the balancer does not have */
+    bool warn_options;        /* ILBOptionsIgnored: asked for on a network without subnetworks */
+    bool warn_collection;     /* IPCollectionV6Error: asked for on an internal balancer */
     struct tt_kv *annotations; /* status annotations (§4.11), sorted; NULL value: drop */
     size_t n_annotations;
 };
@@ -242,6 +243,16 @@ int gce_bs_plan_ensure(struct lb_plan *p, const struct gce_bs_facts *f,
                        const struct gce_bs_input *in, const struct gce_bs_desired *d,
                        const struct gce_slots *seen, const struct gce_neg_plan *negs,
                        struct err *err) _warn_unused_;
+/* What of `d` would be made at an IPv4 address that the Service names. */
+struct gce_bs_asked {
+    const char *ip; /* "": the Service names none, or no rule is made */
+    struct gce_rule rules[GCE_BS_RULES_MAX];
+    size_t n;
+    bool replaces; /* a rule that stands is taken away first */
+};
+void gce_bs_plan_asked(struct arena *a, const struct gce_bs_facts *f, const struct gce_bs_input *in,
+                       const struct gce_bs_desired *d, const struct gce_slots *seen,
+                       struct gce_bs_asked *ret);
 /* UPDATE: members of the NEGs, backends of the backend service.  NOT_FOUND without a backend service. */
 int gce_bs_plan_update(struct lb_plan *p, const struct gce_bs_facts *f,
                        const struct gce_bs_input *in, const struct gce_slots *seen,

@@ -200,7 +200,9 @@ static bool same_log(struct arena *a, const struct gce_bservice *is,
     static const char none[] = "EXCLUDE_ALL_OPTIONAL"; /* what no mode means */
     struct str_set x = gce_strs_set(a, &is->log_fields);
     struct str_set y = gce_strs_set(a, &want->log_fields);
-    return is->has_log == want->has_log && is->log_enable == want->log_enable &&
+    /* Absent means off, as upstream has it; the other way round is a log that somebody asks to be taken away. */
+    bool both = is->has_log == want->has_log || (want->has_log && !want->log_enable);
+    return both && is->log_enable == want->log_enable &&
            fabs(is->log_rate - want->log_rate) < LOG_RATE_EPSILON &&
            str_eq(str_or(is->log_mode, none), str_or(want->log_mode, none)) && str_set_eq(&x, &y);
 }

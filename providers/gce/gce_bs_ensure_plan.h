@@ -59,6 +59,7 @@ struct bs_ensure {
 int bs_decide_side(struct bs_ensure *n, struct bs_side *s, struct err *err) _warn_unused_;
 void bs_plan_rules(struct bs_ensure *n, struct bs_side *s);
 void bs_plan_release(struct bs_ensure *n, struct bs_side *s);
+bool bs_side_loses_rules(const struct bs_side *s); /* some that stand go, at least for a while */
 bool bs_side_changes_rules(const struct bs_side *s);
 /* gce_bs_rules_diff_plan.c: the first difference in the Service's words ("spec.ports changed"), and all of them. */
 const char *bs_rule_because(const struct gce_rule *is, const struct gce_rule *want);

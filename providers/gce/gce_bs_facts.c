@@ -14,6 +14,7 @@
 #include "providers/gce/gce_links.h"
 #include "providers/gce/gce_neg_metrics.h"
 #include "providers/gce/gce_node_cache.h"
+#include "providers/gce/gce_service_rules.h"
 #include "providers/gce/gce_subnetwork.h"
 
 static int find_ids(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
@@ -61,7 +62,9 @@ struct gce_node_filter gce_bs_node_filter(const struct gce_bs_facts *f)
 static const char *subnetwork_of(struct lb_sync *s, const struct gce_bs_item *b)
 {
     bool internal = gce_kind_is_internal(b->in.kind);
-    const char *name = gce_l4_subnet(b->in.service, internal);
+    /* cloud-provider-gcp knows only the older key. */
+    const char *name = b->in.kind == GCE_KIND_ILB_GROUPS ? gce_svc_subnet(b->in.service)
+                                                         : gce_l4_subnet(b->in.service, internal);
     if (str_is_empty(name) ||
         (!internal && !gce_l4_wants_v6(b->in.service, b->facts.flags.dual_stack_netlb))) {
         return "";
@@ -141,9 +144,12 @@ int gce_bs_flow_facts(struct lb_sync *s, struct lb_item *item, struct gce_bs_ite
         rc = gce_bs_members_think(s, item, b, err);
         gce_neg_metrics_decided(s->host, thinks_ms, rc != ERR_OK);
     }
+    if (kind == GCE_KIND_ILB_GROUPS && gce_svc_protocols_are_mixed(item->in->service)) {
+        gce_flow_ports_are_mixed(s, item);
+    }
     if (rc == ERR_OK && verb == TT_VERB_ENSURE && has_service) {
         item->err.code = gce_bs_desired_make(s->a, &b->facts, &b->in, &b->d, &item->err);
         b->has_desired = item->err.code == ERR_OK;
     }
-    return rc;
+    return b->has_desired ? gce_bs_named_check_ahead(s, item, b, err) : rc;
 }

@@ -9,7 +9,6 @@
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_flow.h"
-#include "providers/gce/gce_l4_address_rules.h"
 #include "providers/gce/gce_links.h"
 
 /* ---- the shared health check ------------------------------------------------------------------------- */
@@ -134,62 +133,6 @@ static bool must_be_alone(struct lb_sync *s, const struct gce_bs_item *b)
            !firewall_is_fine(s, b, &b->d.v4) || !firewall_is_fine(s, b, &b->d.v6);
 }
 
-/* ---- what the Service names ----------------------------------------------------------------------------- */
-
-static void add_named(struct lb_sync *s, struct gce_bs_item *b)
-{
-    struct gce_strs names = gce_l4_address_names(s->a, b->in.service);
-    for (size_t i = 0; b->in.kind != GCE_KIND_ILB_GROUPS && i < names.n; i++) {
-        gce_slots_add(&b->slots, true, GCE_ADDRESSES, NULL, names.items[i]);
-    }
-    const char *subnet = str_is_empty(b->in.subnetwork) ? b->facts.subnetwork : b->in.subnetwork;
-    bool asked = !str_is_empty(b->in.subnetwork) && b->in.kind != GCE_KIND_ILB_GROUPS;
-    if (!str_is_empty(subnet) && (asked || b->d.v6.wanted)) {
-        gce_slots_add(&b->slots, true, GCE_SUBNETWORKS, NULL, gce_link_last(subnet));
-    }
-}
-
-static void take_user_addresses(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b)
-{
-    struct gce_strs names = gce_l4_address_names(s->a, b->in.service);
-    const struct gce_address **found = ARENA_ARRAY(s->a, const struct gce_address *, names.n);
-    size_t n = 0;
-    bool both = false;
-    for (size_t i = 0; b->in.kind != GCE_KIND_ILB_GROUPS && i < names.n; i++) {
-        const struct gce_address *one = gce_slots_address(&b->slots, names.items[i]);
-        if (one != NULL) {
-            found[n++] = one;
-        }
-    }
-    gce_l4_user_address(s->a, b->in.service, found, n, false, &b->in.user_v4, &both);
-    gce_l4_user_address(s->a, b->in.service, found, n, true, &b->in.user_v6, NULL);
-    if (both && b->in.verb == TT_VERB_ENSURE) {
-        gce_flow_event_once(
-            s, item, TT_EVENT_NORMAL, "MixedStaticIP",
-            "The address of the annotation networking.gke.io/load-balancer-ip-addresses is "
-            "used; spec.loadBalancerIP is not.");
-    }
-}
-
-/* gce-l4.md §4.1 E4, E6; §5.1 step 7. */
-static int check_subnetwork(struct gce_bs_item *b, struct err *err)
-{
-    const char *link = str_is_empty(b->in.subnetwork) ? b->facts.subnetwork : b->in.subnetwork;
-    const char *name = gce_link_last(str_nonnull(link));
-    const struct gce_slot *slot = gce_slots_find(&b->slots, GCE_SUBNETWORKS, NULL, name);
-    if (slot == NULL) {
-        return ERR_OK;
-    }
-    if (slot->known == GCE_ABSENT) {
-        return err_set(err, ERR_INVALID, "Subnetwork \"%s\" can't be found for project %s", name,
-                       b->facts.network_project);
-    }
-    const struct gce_subnetwork *n = slot->as;
-    return n == NULL || !b->d.v6.wanted
-               ? ERR_OK
-               : gce_l4_subnetwork_check(n, gce_kind_is_internal(b->in.kind), err);
-}
-
 /* ---- network tags ----------------------------------------------------------------------------------------- */
 
 /* The nodes whose tags count: eligible ones in the old kind, ready candidates in the others (gce-l4.md §3.1). */
@@ -248,14 +191,33 @@ static int look_at(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
     return gce_slots_look(&b->slots, s, err);
 }
 
-static int look(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
+/* What is planned away before the balancer is made, as if it were gone. */
+static void see_gone(struct lb_sync *s, const struct lb_item *item, struct gce_bs_item *b)
+{
+    for (size_t i = 0; b->in.verb == TT_VERB_ENSURE && i < b->slots.n; i++) {
+        struct gce_slot *slot = &b->slots.items[i];
+        if (slot->zone == NULL && gce_flow_is_gone(s, item, slot->c, slot->name)) {
+            slot->known = GCE_ABSENT;
+            slot->as = NULL;
+            slot->json = NULL;
+        }
+    }
+}
+
+static int look_once(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {
     gce_slots_init(&b->slots, s->a);
     gce_bs_slots(&b->slots, &b->facts, &b->in, b->has_desired ? &b->d : NULL);
     if (b->in.verb == TT_VERB_ENSURE) {
-        add_named(s, b);
+        gce_bs_named_slots(s, b);
     }
     return look_at(s, b, err);
+}
+
+static int look(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
+{
+    int rc = look_once(s, b, err);
+    return rc == ERR_OK && gce_bs_named_forget_miss(s, b) ? look_once(s, b, err) : rc;
 }
 
 /* ---- the whole ----------------------------------------------------------------------------------------------- */
@@ -308,6 +270,7 @@ int gce_bs_flow_observe(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
         rc = rc == ERR_OK ? look(s, b, err) : rc;
     }
     if (rc == ERR_OK) {
+        see_gone(s, item, b);
         rc = gce_bs_flow_check_network(s, b, err);
     }
     if (rc == ERR_OK && (gce_kind_has_negs(b->in.kind) || b->in.verb == TT_VERB_DELETE)) {
@@ -320,8 +283,9 @@ int gce_bs_flow_observe(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
     if (b->in.verb != TT_VERB_ENSURE) {
         return ERR_OK;
     }
-    take_user_addresses(s, item, b);
+    gce_bs_named_take(s, item, b);
     look_up_tags(s, b);
-    rc = check_subnetwork(b, err);
-    return rc != ERR_OK ? rc : gce_bs_desired_make(s->a, &b->facts, &b->in, &b->d, err);
+    rc = gce_bs_named_check(b, err);
+    rc = rc != ERR_OK ? rc : gce_bs_desired_make(s->a, &b->facts, &b->in, &b->d, err);
+    return rc != ERR_OK ? rc : gce_bs_named_check_ip(s, b, err);
 }

@@ -49,23 +49,20 @@ static void name_service(struct bs_ensure *n)
     s->address = v4 != NULL && v6 != NULL ? arena_printf(a, "%s %s", v4, v6) : v4 != NULL ? v4 : v6;
 }
 
-static const char *why_rules(const struct bs_side *s)
+static const char *why_rules(const struct bs_ensure *n, const struct bs_side *s)
 {
     for (size_t i = 0; i < s->d->n_rules; i++) {
         if (s->rules[i].remake) {
             return s->rules[i].because;
         }
     }
-    return "spec.ports changed";
+    return n->service_again ? "the Service was of another scheme" : "spec.ports changed";
 }
 
-static bool interrupts(const struct bs_side *s)
+static bool interrupts(const struct bs_ensure *n, const struct bs_side *s)
 {
-    bool goes = s->n_stale > 0;
-    for (size_t i = 0; i < s->d->n_rules; i++) {
-        goes = goes || s->rules[i].remake;
-    }
-    return s->d->wanted && s->first != NULL && goes;
+    bool serves = s->first != NULL || (n->service_again && s->n_stale > 0);
+    return s->d->wanted && serves && bs_side_loses_rules(s);
 }
 
 static void tell_address(struct bs_ensure *n, const struct bs_side *s)
@@ -99,11 +96,11 @@ static void tell_side(struct bs_ensure *n, const struct bs_side *s)
         lb_plan_effect(n->e.p, key, "Traffic from outside the %s will be refused.",
                        str_count(n->e.a, s->d->firewall.sources.n, "range"));
     }
-    if (interrupts(s)) {
+    if (interrupts(n, s)) {
         lb_plan_effect(
             n->e.p, key,
             "Traffic stops for some seconds while the forwarding rule is made again: %s.",
-            why_rules(s));
+            why_rules(n, s));
     }
 }
 
@@ -120,6 +117,29 @@ static int decide(struct bs_ensure *n, struct err *err)
         rc = bs_decide_side(n, &n->sides[i], err);
     }
     return rc;
+}
+
+void gce_bs_plan_asked(struct arena *a, const struct gce_bs_facts *f, const struct gce_bs_input *in,
+                       const struct gce_bs_desired *d, const struct gce_slots *seen,
+                       struct gce_bs_asked *ret)
+{
+    struct bs_ensure n = {.d = d};
+    struct lb_plan unused;
+    struct err why = ERR_INIT;
+    lb_plan_init(&unused, a);
+    bs_emit_init(&n.e, &unused, f, in, seen);
+    *ret = (struct gce_bs_asked){.ip = ""};
+    if (!d->v4.wanted || str_is_empty(d->v4.user.ip) || decide(&n, &why) != ERR_OK) {
+        return; /* the plan says why */
+    }
+    const struct bs_side *s = &n.sides[0];
+    for (size_t i = 0; i < s->d->n_rules; i++) {
+        if (s->rules[i].is == NULL || s->rules[i].remake) {
+            ret->rules[ret->n++] = s->rules[i].want;
+        }
+    }
+    ret->ip = ret->n > 0 ? s->d->user.ip : "";
+    ret->replaces = bs_side_loses_rules(s);
 }
 
 static int plan_sides(struct bs_ensure *n, struct err *err)

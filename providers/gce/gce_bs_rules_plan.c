@@ -195,7 +195,7 @@ static size_t count_inserted(const struct bs_side *s)
     return k;
 }
 
-static bool something_goes(const struct bs_side *s)
+bool bs_side_loses_rules(const struct bs_side *s)
 {
     bool goes = s->n_stale > 0;
     for (size_t i = 0; i < s->d->n_rules; i++) {
@@ -206,7 +206,7 @@ static bool something_goes(const struct bs_side *s)
 
 bool bs_side_changes_rules(const struct bs_side *s)
 {
-    return s->d->wanted && (something_goes(s) || count_inserted(s) > 0);
+    return s->d->wanted && (bs_side_loses_rules(s) || count_inserted(s) > 0);
 }
 
 static struct gce_l4_address_question question_of(const struct bs_ensure *n,
@@ -274,7 +274,7 @@ static void decide_ip(struct bs_ensure *n, struct bs_side *s)
     s->held_usable = s->held != NULL && held_fits(n, s, &s->rules[0].want);
     s->hold_wanted =
         can_hold(n, s) && !s->held_usable &&
-        gce_l4_address_must_be_held(&s->choice, something_goes(s), s->d->n_rules, inserted);
+        gce_l4_address_must_be_held(&s->choice, bs_side_loses_rules(s), s->d->n_rules, inserted);
     s->ip = LB_VALUE(NULL);
     if (inserted < s->d->n_rules && s->rules[0].is != NULL && !s->rules[0].remake) {
         s->ip = LB_VALUE(gce_l4_ip_without_prefix(n->e.a, s->rules[0].is->ip));
@@ -345,6 +345,16 @@ static const char **outcome_of(const struct bs_ensure *n, const struct bs_side *
     return s->d->v6 ? &o->ip_v6 : &o->ip_v4;
 }
 
+static const char *hold_why(const struct bs_side *s, bool known)
+{
+    if (known) {
+        return "a forwarding rule must be made again without losing its address";
+    }
+    return bs_side_loses_rules(s)
+               ? "the old forwarding rule stays until there is an address for the new one"
+               : "two forwarding rules are to share it";
+}
+
 static void plan_hold(struct bs_ensure *n, struct bs_side *s)
 {
     struct bs_emit *e = &n->e;
@@ -358,14 +368,11 @@ static void plan_hold(struct bs_ensure *n, struct bs_side *s)
     }
     struct gce_address d = address_body(n, s);
     bool critical = !known && !n->critical_taken;
-    struct lb_op op =
-        LB_OP(.verb = LB_CREATE, .name = d.name,
-              .why = known ? "a forwarding rule must be made again without losing its address"
-                           : "two forwarding rules are to share it",
-              .summary = n->d->internal ? "regional, internal"
-                                        : arena_printf(e->a, "regional, %s", d.tier),
-              .note = "holds the address until the rule has it",
-              .tolerate = known ? LB_TOLERATE_EXISTS : 0, .critical = critical);
+    struct lb_op op = LB_OP(.verb = LB_CREATE, .name = d.name, .why = hold_why(s, known),
+                            .summary = n->d->internal ? "regional, internal"
+                                                      : arena_printf(e->a, "regional, %s", d.tier),
+                            .note = "holds the address until the rule has it",
+                            .tolerate = known ? LB_TOLERATE_EXISTS : 0, .critical = critical);
     n->critical_taken = n->critical_taken || critical;
     s->hold = bs_emit(e, BS_PREPARE, op,
                       (struct gce_op){

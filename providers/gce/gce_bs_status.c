@@ -197,6 +197,10 @@ void gce_bs_flow_status(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
     set_ingress(s, item, b);
     if (legacy) {
         set_legacy_annotations(s, item, b);
+        gce_flow_ports_are_fine(s, item);
+        if (b->d.warn_ranges_v6 && b->changed) {
+            gce_flow_warn_ranges_v6(s, item);
+        }
         return;
     }
     set_l4_annotations(s, item, b);

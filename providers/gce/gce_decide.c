@@ -297,11 +297,14 @@ static void choose(const struct walk *w)
         choose_by_class(w);
     } else {
         bool internal = gce_svc_scheme(s) == GCE_INTERNAL;
-        const char *type = svc_annotation(s, GCE_ANN_TYPE);
-        type = type != NULL ? type : svc_annotation(s, GCE_ANN_TYPE_OLD);
+        const char *type = gce_svc_type_text(s);
         note(w, "loadBalancerClass", "not set", NULL);
+        _cleanup_(arena_freep) struct arena *a = arena_new();
+        bool slip = gce_svc_type_slip(a, s) != NULL;
         note(w, "load-balancer-type", type == NULL ? "not set" : type,
-             internal ? "internal" : "external");
+             internal ? "internal"
+             : slip   ? "external: not understood; \"Internal\" was probably meant"
+                      : "external");
         if (internal) {
             choose_internal(w);
         } else {

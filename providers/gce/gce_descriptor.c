@@ -21,6 +21,8 @@ static const char *const finalizers[] = {
     /* taken off what both Go programs served (docs/adr/0011) */
     LB_CLEANUP_FINALIZER};
 static const char *const event_reasons[] = {GCE_EVENT_MANUAL,
+                                            "XPN",
+                                            GCE_EVENT_IGNORED,
                                             GCE_EVENT_CONFLICT,
                                             GCE_EVENT_MIXED,
                                             GCE_EVENT_FOREIGN,

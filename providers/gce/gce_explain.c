@@ -394,8 +394,10 @@ int32_t gce_validate(void *provider, const struct tt_item *item)
     }
     struct gce_name_scope scope = gce_provider_name_scope(p);
     scope.target_pool = d.kind == GCE_KIND_TARGET_POOL;
-    if (!d.teardown && (gce_names_check(a, &scope, item->service, item->previous, &err) != ERR_OK ||
-                        check_kind(a, p, item->service, d.kind, &err) != ERR_OK)) {
+    if (!d.teardown &&
+        (gce_svc_type_check(a, item->service, p->options.lenient_type, &err) != ERR_OK ||
+         gce_names_check(a, &scope, item->service, item->previous, &err) != ERR_OK ||
+         check_kind(a, p, item->service, d.kind, &err) != ERR_OK)) {
         p->host->result_fail(item->result, err.code, err.message, 0);
         return err.code;
     }

@@ -21,16 +21,6 @@ static struct gce_provider *provider_of(const struct lb_sync *s)
     return s->provider;
 }
 
-void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t type,
-                         const char *reason, const char *message)
-{
-    struct gce_provider *p = provider_of(s);
-    const char *about = arena_printf(s->a, "%s %s", item->key, reason);
-    if (!s->planning && gce_told_is_news(p->told, about, message)) {
-        p->host->event(p->host->ctx, item->in->service, type, reason, message);
-    }
-}
-
 static bool has_bs_bits(unsigned bits)
 {
     return (bits & ~BIT(GCE_KIND_TARGET_POOL)) != 0;
@@ -124,6 +114,10 @@ static int check_names(struct lb_sync *s, struct lb_item *item)
     struct gce_name_scope scope = gce_provider_name_scope(p);
     scope.target_pool = gce_item_of(item)->decision.kind == GCE_KIND_TARGET_POOL;
     gce_item_of(item)->bs.in.kind = gce_item_of(item)->decision.kind; /* failed() asks for it */
+    if (gce_svc_type_check(s->a, item->in->service, p->options.lenient_type, &item->err) !=
+        ERR_OK) {
+        return item->err.code;
+    }
     return gce_names_check(s->a, &scope, item->in->service, item->in->previous, &item->err);
 }
 
@@ -257,6 +251,86 @@ static void because_of_former(const struct lb_sync *s, struct lb_plan *plan,
     }
 }
 
+/* In a target pool's plan, too: what the deletion is of. */
+static bool deletes(const struct lb_op *op, enum gce_collection *ret)
+{
+    static const struct {
+        enum gce_tp_action action;
+        enum gce_collection c;
+    } actions[] = {
+        {GCE_TP_DELETE_RULE, GCE_RULES},         {GCE_TP_DELETE_POOL, GCE_POOLS},
+        {GCE_TP_DELETE_FIREWALL, GCE_FIREWALLS}, {GCE_TP_DELETE_CHECK, GCE_CHECKS},
+        {GCE_TP_DELETE_ADDRESS, GCE_ADDRESSES},
+    };
+    if (op->verb != LB_DELETE || op->arg == NULL) {
+        return false;
+    }
+    if (!gce_flow_is_target_pools(op)) {
+        *ret = ((const struct gce_op *)op->arg)->c;
+        return true;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
+        if (actions[i].action == ((const struct gce_tp_op *)op->arg)->action) {
+            *ret = actions[i].c;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void note_gone(struct lb_sync *s, const struct lb_plan *plan, struct lb_item *item)
+{
+    struct gce_item *g = gce_item_of(item);
+    g->gone = ARENA_ARRAY(s->life, struct gce_gone, plan->n_ops);
+    g->n_gone = 0;
+    for (size_t i = 0; i < plan->n_ops; i++) {
+        const struct lb_op *op = &plan->ops[i];
+        enum gce_collection c;
+        if (str_set_has(&op->owners, item->key) && deletes(op, &c)) {
+            g->gone[g->n_gone++] = (struct gce_gone){c, arena_strdup(s->life, op->name)};
+        }
+    }
+}
+
+static bool takes_rule(const struct gce_item *g)
+{
+    for (size_t i = 0; i < g->n_gone; i++) {
+        if (g->gone[i].c == GCE_RULES) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Two kinds share names, so the new balancer cannot stand beside the old one. */
+static void tell_flip(struct lb_sync *s, struct lb_plan *plan, struct lb_item *item)
+{
+    const struct gce_item *g = gce_item_of(item);
+    note_gone(s, plan, item);
+    if (is_built(item) && takes_rule(g)) {
+        lb_plan_effect(plan, item->key,
+                       "Traffic stops until the new load balancer (%s) is complete, and comes to "
+                       "another address then: the kind of load balancer changes.",
+                       gce_kind_text(g->decision.kind));
+    } else if (takes_rule(g) && item->in->verb != TT_VERB_DELETE) {
+        lb_plan_effect(plan, item->key,
+                       "Traffic stops: the Service asks for no load balancer of "
+                       "trimtab's any more.");
+    }
+}
+
+bool gce_flow_is_gone(const struct lb_sync *s, const struct lb_item *item, enum gce_collection c,
+                      const char *name)
+{
+    const struct gce_item *g = gce_item_of(item);
+    for (size_t i = 0; s->planning && i < g->n_gone; i++) {
+        if (g->gone[i].c == c && str_eq(g->gone[i].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int former_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
     (void)err;
@@ -277,6 +351,9 @@ static int former_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
             if (item->err.code == ERR_OK) {
                 plan_groups_away(s, plan, item);
             }
+        }
+        if (item->err.code == ERR_OK) {
+            tell_flip(s, plan, item);
         }
     }
     return ERR_OK;
@@ -388,6 +465,7 @@ static int balancer_plan(struct lb_sync *s, struct lb_plan *plan, struct err *er
         if (!is_built(item)) {
             continue;
         }
+        gce_flow_tell_type(s, plan, item);
         if (gce_item_is_bs(item)) {
             plan_bs(plan, item);
         } else {
@@ -427,7 +505,7 @@ static uint32_t own(const struct lb_sync *s, const struct lb_item *item)
     return g != NULL && is_of_l4(g) ? TT_OWN_FINALIZERS | TT_OWN_EVENTS | nodes : nodes;
 }
 
-static bool is_target_pools(const struct lb_op *op)
+bool gce_flow_is_target_pools(const struct lb_op *op)
 {
     static const struct lb_op_type *const types[] = {&gce_tp_type_insert,  &gce_tp_type_patch,
                                                      &gce_tp_type_update,  &gce_tp_type_delete,
@@ -465,8 +543,11 @@ static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
     if (op->type == NULL || op->arg == NULL) {
         return;
     }
-    if (is_target_pools(op)) {
-        gce_tp_flow_wrote(s, op, outcome, err);
+    if (outcome == LB_TOLERATED && err->code == ERR_FORBIDDEN) {
+        gce_flow_tell_by_hand(s, op);
+    }
+    if (gce_flow_is_target_pools(op)) {
+        gce_tp_wrote(p, op, outcome, err);
         return;
     }
     for (size_t i = 0; i < s->n_items; i++) {

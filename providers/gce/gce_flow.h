@@ -55,11 +55,20 @@ struct gce_item {
     const struct gce_op *failed_op;
     int failed_code;
     bool made_neg; /* a NEG was made for it */
+    /* What the plan of the former kinds takes away: who only plans the new balancer must not take it for standing. */
+    struct gce_gone {
+        enum gce_collection c;
+        const char *name;
+    } *gone;
+    size_t n_gone;
 };
 static inline struct gce_item *gce_item_of(const struct lb_item *item)
 {
     return item->data;
 }
+/* Goes with what the Service had as another kind; false unless the sync is only planned. */
+bool gce_flow_is_gone(const struct lb_sync *s, const struct lb_item *item, enum gce_collection c,
+                      const char *name);
 /* Built by gce_bs_*.c: with a backend service, or the NEGs of one alone. */
 static inline bool gce_item_is_bs(const struct lb_item *item)
 {
@@ -76,6 +85,19 @@ extern const struct lb_flow gce_flow;
 /* An event that is told once until its message changes (gce_told.h). */
 void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t type,
                          const char *reason, const char *message);
+
+/* A load-balancer-type that is not understood, on a load balancer that stands: in the plan, and as an event when it was
+ * edited. */
+void gce_flow_tell_type(struct lb_sync *s, struct lb_plan *plan, const struct lb_item *item);
+/* Source ranges of IPv6 on a load balancer that has an IPv4 address alone. */
+void gce_flow_warn_ranges_v6(struct lb_sync *s, const struct lb_item *item);
+/* Two protocols among the ports of a kind of cloud-provider-gcp: condition and event, once; and their end. */
+void gce_flow_ports_are_mixed(struct lb_sync *s, const struct lb_item *item);
+void gce_flow_ports_are_fine(struct lb_sync *s, const struct lb_item *item);
+/* Is the operation one of gce_target_pool_*plan.c, with a struct gce_tp_op? */
+bool gce_flow_is_target_pools(const struct lb_op *op);
+/* A firewall operation was forbidden, which is tolerated: tells its owners once what to do by hand (gce_flow_by_hand.c). */
+void gce_flow_tell_by_hand(struct lb_sync *s, const struct lb_op *op);
 
 /* ---- which kind (gce_flow_decide.c) ---------------------------------------------------------------------- */
 /* Fills gce_item.decision, with a look at what is there where the decision needs one and it could tell something.
@@ -95,8 +117,6 @@ void gce_tp_flow_observe(struct lb_sync *s, struct lb_item *item);
 void gce_tp_flow_plan(struct lb_sync *s, struct lb_plan *plan, struct lb_item *item);
 void gce_tp_flow_status(struct lb_sync *s, struct lb_item *item);
 void gce_tp_flow_release(struct gce_tp_item *t); /* of the shared check */
-void gce_tp_flow_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
-                       const struct err *err);
 
 /* ---- balancers with a backend service ----------------------------------------------------------------------- */
 /* gce_bs_facts.c: names, tags' owners, membership; no look at the balancer itself. */
@@ -121,6 +141,20 @@ int gce_bs_flow_check_network(struct lb_sync *s, const struct gce_bs_item *b,
                               struct err *err) _warn_unused_;
 /* The same, with a look of its own, where instance groups would be filled before its balancer is looked at.  Blocks. */
 int gce_bs_flow_look_ahead(struct lb_sync *s, struct gce_bs_item *b, struct err *err) _warn_unused_;
+/* gce_bs_named.c: subnetwork and addresses that the Service names.  slots: what is looked at for them; take: the addresses as
+ * found, into b->in; check, by what was seen: ERR_NOT_FOUND without the subnetwork, ERR_INVALID for one without IPv6. */
+void gce_bs_named_slots(struct lb_sync *s, struct gce_bs_item *b);
+void gce_bs_named_take(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b);
+int gce_bs_named_check(const struct gce_bs_item *b, struct err *err) _warn_unused_;
+/* ERR_IN_USE when a rule that is to be made at an address that the Service names cannot be made there; looks at who has
+ * it where a rule that stands would go for it (gce_shared_ip.h).  Blocks then. */
+int gce_bs_named_check_ip(struct lb_sync *s, const struct gce_bs_item *b,
+                          struct err *err) _warn_unused_;
+/* Only the snapshot says that it is not there: it has forgotten that now, and the look is to be made again. */
+bool gce_bs_named_forget_miss(struct lb_sync *s, const struct gce_bs_item *b);
+/* The same check with a look of its own, where something is written before the balancer is looked at.  Blocks. */
+int gce_bs_named_check_ahead(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
+                             struct err *err) _warn_unused_;
 /* gce_bs_members.c: NEGs.  think: who belongs into them, by what is known; slots: which NEGs are looked at; observe, after
  * the look: looks at those in zones that no node is in any more, lists what must be known, fills b->negs. */
 /* Another Service of this one's name, made since, has NEGs: they are those of this one, too. */

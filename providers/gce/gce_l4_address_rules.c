@@ -99,7 +99,7 @@ bool gce_l4_address_must_be_held(const struct gce_l4_address_choice *c, bool goe
     if (!c->managed || inserted == 0) {
         return false;
     }
-    return (goes && *c->ask != '\0') || wanted > 1;
+    return goes || wanted > 1;
 }
 
 int gce_l4_user_address_check(const struct gce_bs_user_address *user, const char *tier,

@@ -48,8 +48,9 @@ void gce_l4_address_choose(struct arena *a, const struct gce_l4_address_question
 /* §5.2 step 2: the rule goes before anything else, because its tier is not what a valid annotation asks. */
 bool gce_l4_rule_is_of_other_tier(const struct gce_rule *rule,
                                   const struct gce_l4_address_question *q);
-/* Must it be reserved by us before the rules change?  `goes`: a rule that has it is deleted; `wanted`: how many rules
- * are to share it; `inserted`: how many of them are not there yet (again). */
+/* Must it be reserved by us before the rules change?  `goes`: a rule is deleted, whose address must not be lost, or for
+ * whose sake the new one must be had first; `wanted`: how many rules are to share it; `inserted`: how many of them are
+ * not there yet (again). */
 bool gce_l4_address_must_be_held(const struct gce_l4_address_choice *c, bool goes, size_t wanted,
                                  size_t inserted);
 /* ERR_INVALID "Network tier mismatch …" when the user's reservation is of another tier (external IPv4). */

@@ -56,6 +56,13 @@ void gce_l4_error_of(int http_status, const char *message, struct gce_l4_error *
 bool gce_l4_error_is_users(const struct err *err)
 {
     struct gce_l4_error e;
+    if (err->code == ERR_NOT_FOUND && err->http_status == 0) {
+        return says(err->message, "can't be found for project");
+    }
+    if (err->code == ERR_IN_USE) {
+        return says(err->message, "Conflicting ports configuration error") ||
+               says(err->message, "IP configuration error");
+    }
     if (err->code != ERR_INVALID || str_has_prefix(err->reason, GCE_KUBE_REASON)) {
         return false;
     }

@@ -222,13 +222,14 @@ static const struct json_field subnetwork_fields[] = {
     STR(link, gce_subnetwork, "selfLink"),
     STR(ipv6_access, gce_subnetwork, "ipv6AccessType"),
     STR(stack, gce_subnetwork, "stackType"),
+    STR(range, gce_subnetwork, "ipCidrRange"),
     {0},
 };
 
 int gce_subnetwork_decode(struct arena *a, struct json_object *o, struct gce_subnetwork *ret,
                           struct err *err)
 {
-    struct gce_subnetwork s = {.name = "", .link = "", .ipv6_access = "", .stack = ""};
+    struct gce_subnetwork s = {.name = "", .link = "", .ipv6_access = "", .stack = "", .range = ""};
     int rc = gce_wire_decode(a, o, subnetwork_fields, &s, "subnetwork", err);
     if (rc == ERR_OK) {
         *ret = s;

@@ -94,6 +94,7 @@ struct gce_subnetwork {
     const char *link;
     const char *ipv6_access; /* "INTERNAL", "EXTERNAL", "" */
     const char *stack;       /* "IPV4_ONLY", "IPV4_IPV6", "IPV6_ONLY", "" */
+    const char *range;       /* ipCidrRange, "" for one of IPv6 alone */
 };
 
 int gce_hc_decode(struct arena *a, struct json_object *o, struct gce_hc *ret,

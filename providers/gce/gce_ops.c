@@ -302,15 +302,16 @@ static enum http_next refused(const struct doing *d)
         output(d, json_str(d->st->body, "address"));
         return HTTP_DONE;
     }
-    if (op->verb == GCE_DELETE) {
-        return HTTP_DONE;
-    }
     if (err->code == ERR_FORBIDDEN) {
         tell_by_hand(d);
         return HTTP_DONE;
     }
-    gce_refusal_explain(d->run->a, d->st->body, err);
-    bool stale = err->code == ERR_EXISTS || err->code == ERR_NOT_FOUND || err->code == ERR_IN_USE;
+    if (op->verb == GCE_DELETE) {
+        return HTTP_DONE;
+    }
+    bool explained = gce_refusal_explain(d->run->a, d->st->body, err);
+    bool stale = !explained &&
+                 (err->code == ERR_EXISTS || err->code == ERR_NOT_FOUND || err->code == ERR_IN_USE);
     err->code = stale ? ERR_CONFLICT : err->code;
     return HTTP_DONE;
 }

@@ -28,11 +28,18 @@ static bool is_ip_in_use(const struct err *err)
            str_eq(err->reason, "IP_IN_USE_BY_ANOTHER_RESOURCE");
 }
 
+bool gce_refusal_is_taken(const struct err *err)
+{
+    struct gce_l4_error e;
+    classify(err, &e);
+    return e.ports_conflict || e.ip_in_use || is_ip_in_use(err);
+}
+
 /* Status, reason and what the server asked for stay. */
-static void say(struct err *err, const char *message)
+static void say(struct err *err, int code, const char *message)
 {
     struct err was = *err;
-    (void)err_set(err, ERR_INVALID, "%s", message);
+    (void)err_set(err, code, "%s", message);
     err->http_status = was.http_status;
     memcpy(err->reason, was.reason, sizeof(was.reason));
 }
@@ -60,27 +67,34 @@ static const char *tier_received(const char *message)
     return strstr(message, "is STANDARD") != NULL ? "STANDARD" : "PREMIUM";
 }
 
-void gce_refusal_explain(struct arena *a, struct json_object *body, struct err *err)
+bool gce_refusal_explain(struct arena *a, struct json_object *body, struct err *err)
 {
     struct gce_l4_error e;
     classify(err, &e);
     const char *was = arena_strdup(a, err->message);
     if (gce_refusal_is_one_group(err)) {
-        say(err, arena_printf(a,
-                              "instance \"%s\" would be in two load-balanced instance groups, and "
-                              "Google allows one: %s",
-                              str_or(gce_error_instance(a, was), "?"), was));
+        say(err, ERR_INVALID,
+            arena_printf(a,
+                         "instance \"%s\" would be in two load-balanced instance groups, and "
+                         "Google allows one: %s",
+                         str_or(gce_error_instance(a, was), "?"), was));
     } else if (e.tier_mismatch || strstr(was, "that of ForwardingRule must be the same") != NULL) {
-        say(err, arena_printf(a, "Network tier mismatch for resource %s, desired: %s, received: %s",
-                              member(body, "name", "name"), member(body, "networkTier", "-"),
-                              tier_received(was)));
+        say(err, ERR_INVALID,
+            arena_printf(a, "Network tier mismatch for resource %s, desired: %s, received: %s",
+                         member(body, "name", "name"), member(body, "networkTier", "-"),
+                         tier_received(was)));
     } else if (e.ports_conflict) {
-        say(err, arena_printf(a, "Conflicting ports configuration error: \"%s\" %s",
-                              ports_of(a, body), was));
+        say(err, ERR_IN_USE,
+            arena_printf(a, "Conflicting ports configuration error: \"%s\" %s", ports_of(a, body),
+                         was));
     } else if (e.ip_in_use || is_ip_in_use(err)) {
-        say(err, arena_printf(a, "IP configuration error: \"%s\" %s",
-                              member(body, "IPAddress", "address"), was));
+        say(err, ERR_IN_USE,
+            arena_printf(a, "IP configuration error: \"%s\" %s",
+                         member(body, "IPAddress", "address"), was));
     } else if (e.user) {
-        say(err, was);
+        say(err, ERR_INVALID, was);
+    } else {
+        return false;
     }
+    return true;
 }

@@ -64,6 +64,7 @@ static const struct reader readers[] = {
     BOOL("enable-multi-subnet-cluster-phase1", l4.multi_subnet),
     BOOL("enable-multi-networking", l4.multi_network),
     BOOL("gce-nodes-need-pod-cidr", l4.needs_pod_cidr),
+    BOOL("lenient-load-balancer-type", lenient_type),
     BOOL("empty-source-family-allows-all", l4.empty_family_opens),
     BOOL("enable-ig-controller", ig_controller),
     BOOL("gate-l4-by-lock", gate_l4),

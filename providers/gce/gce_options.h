@@ -35,6 +35,7 @@ struct gce_options {
     bool deny_firewall;  /* --enable-l4-deny-firewall; = l4.deny_firewall */
     bool deny_cleanup;   /* --enable-l4-deny-firewall-rollback-cleanup; = l4.deny_cleanup */
     bool repair_adopted; /* --repair-adopted, the program's own */
+    bool lenient_type;   /* --lenient-load-balancer-type */
     const char *const
         *lb_src_cidrs; /* --cloud-provider-gce-lb-src-cidrs; sources of health checks */
     size_t n_lb_src_cidrs;
@@ -47,7 +48,7 @@ struct gce_options {
     bool gate_l4;        /* --gate-l4-by-lock: l4-lb-controller-gce-lock is held */
     bool gate_neg;       /* --gate-neg-by-lock: ingress-gce-neg-lock is held */
 };
-#define GCE_OPTION_COUNT 58u
+#define GCE_OPTION_COUNT 59u
 extern const struct tt_option gce_option_table[GCE_OPTION_COUNT];
 /* What is not among `options` has its default.  ERR_INVALID: as upstream, the deny firewall without
  * its clean-up flag or without pinhole, the L3 rule without mixed protocols; a source range that is no CIDR; a number

@@ -95,6 +95,9 @@ const struct tt_option gce_option_table[GCE_OPTION_COUNT] = {
     {"empty-source-family-allows-all", B, 0, "false",
      "source ranges of one family only: everybody of the other family may come in (upstream's "
      "rule)"},
+    {"lenient-load-balancer-type", B, 0, "false",
+     "a new Service whose annotation load-balancer-type is neither Internal nor External, but "
+     "nearly Internal, is public (upstream's rule) instead of refused"},
     /* periods, workers, locks */
     {"sync-period", D, 0, "10m0s",
      "Services of the kinds of ingress-gce are looked at again after this time; how long what is "

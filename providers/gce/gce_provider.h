@@ -28,6 +28,7 @@
 
 #include <trimtab/provider.h>
 
+#define GCE_EVENT_IGNORED  "AnnotationIgnored"
 #define GCE_EVENT_MANUAL   "LoadBalancerManualChange"
 #define GCE_EVENT_CONFLICT "ConflictingConfiguration"
 #define GCE_EVENT_MIXED    "LoadBalancerMixedProtocolNotSupported"

@@ -18,13 +18,51 @@ static bool ann_is(const struct tt_service *s, const char *key, const char *valu
 }
 
 /* The deprecated key counts only where the new one is absent, even if that is empty. */
-static bool annotation_says_internal(const struct tt_service *s)
+const char *gce_svc_type_text(const struct tt_service *s)
 {
     const char *v = svc_annotation(s, GCE_ANN_TYPE);
-    if (v == NULL) {
-        v = svc_annotation(s, GCE_ANN_TYPE_OLD);
-    }
+    return v != NULL ? v : svc_annotation(s, GCE_ANN_TYPE_OLD);
+}
+
+static bool annotation_says_internal(const struct tt_service *s)
+{
+    const char *v = gce_svc_type_text(s);
     return str_eq(v, "Internal") || str_eq(v, "internal");
+}
+
+const char *gce_svc_type_slip(struct arena *a, const struct tt_service *s)
+{
+    static const char *const words[] = {"internal", "external"};
+    const char *text = gce_svc_type_text(s);
+    if (s->lb_class != NULL || text == NULL || annotation_says_internal(s)) {
+        return NULL;
+    }
+    const char *word = str_lower(a, str_trim(a, text));
+    return str_eq(str_nearest(word, words, ARRAY_LEN(words)), words[0]) ? "Internal" : NULL;
+}
+
+static bool has_balancer(const struct tt_service *s)
+{
+    static const char *const marks[] = {GCE_FINALIZER_NETLB_V1, GCE_FINALIZER_NETLB_V2,
+                                        GCE_FINALIZER_NETLB_V3, GCE_FINALIZER_ILB_V1,
+                                        GCE_FINALIZER_ILB_V2};
+    bool has = s->n_ingress > 0;
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
+        has = has || svc_has_finalizer(s, marks[i]);
+    }
+    return has;
+}
+
+int gce_svc_type_check(struct arena *a, const struct tt_service *s, bool lenient, struct err *err)
+{
+    if (lenient || has_balancer(s) || gce_svc_type_slip(a, s) == NULL) {
+        return ERR_OK;
+    }
+    return err_set(err, ERR_INVALID,
+                   "annotation " GCE_ANN_TYPE ": \"%.100s\" is not understood and would make the "
+                   "Service public; \"Internal\" was probably meant (want Internal or External; "
+                   "--lenient-load-balancer-type reads anything else as External)",
+                   gce_svc_type_text(s));
 }
 
 enum gce_scheme gce_svc_scheme(const struct tt_service *s)
@@ -52,6 +90,32 @@ bool gce_svc_class_is_foreign(const struct tt_service *s)
 bool gce_svc_class_conflicts(const struct tt_service *s)
 {
     return str_eq(s->lb_class, GCE_CLASS_EXTERNAL_LEGACY) && ann_is(s, GCE_ANN_TYPE, "Internal");
+}
+
+int gce_svc_ranges_v4(struct arena *a, const struct tt_service *s, bool upstream,
+                      struct str_set *ret, size_t *ret_dropped, struct err *err)
+{
+    struct str_set all;
+    int rc =
+        upstream ? svc_source_ranges_upstream(a, s, &all, err) : svc_source_ranges(a, s, &all, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    const char **v4 = ARENA_ARRAY(a, const char *, all.n);
+    size_t n = 0;
+    for (size_t i = 0; i < all.n; i++) {
+        if (upstream || strchr(all.items[i], ':') == NULL) {
+            v4[n++] = all.items[i];
+        }
+    }
+    if (n == 0) {
+        return err_set(err, ERR_INVALID,
+                       "no source range is of IPv4: nobody could reach this load balancer, which "
+                       "has an IPv4 address");
+    }
+    *ret = str_set_make(a, v4, n);
+    *ret_dropped = all.n - n;
+    return ERR_OK;
 }
 
 bool gce_svc_shares_backend_service(const struct tt_service *s)

@@ -233,7 +233,7 @@ const char *const *gce_store_kept(enum gce_collection kind)
         [GCE_NEGS] = {"name", "description", "networkEndpointType", "network", "subnetwork",
                       "selfLink", "zone", "id", "size"},
         [GCE_GROUPS] = {"name", "selfLink", "zone", "size"},
-        [GCE_SUBNETWORKS] = {"name", "selfLink", "ipv6AccessType", "stackType"},
+        [GCE_SUBNETWORKS] = {"name", "selfLink", "ipv6AccessType", "stackType", "ipCidrRange"},
     };
     return kept[kind][0] != NULL ? kept[kind] : NULL;
 }

@@ -14,6 +14,7 @@
 #include "providers/gce/gce_errors.h"
 #include "providers/gce/gce_gcloud.h"
 #include "providers/gce/gce_links.h"
+#include "providers/gce/gce_ops_refusals.h"
 #include "providers/gce/gce_provider.h"
 #include "providers/gce/gce_service_rules.h"
 
@@ -303,6 +304,9 @@ static enum http_next after(const struct send *s)
         return after_swap(s);
     case GCE_TP_INSERT_RULE:
         s->op->outcome->ip = s->ip;
+        if (err->code == ERR_INVALID && gce_refusal_is_taken(err)) {
+            err->code = ERR_IN_USE; /* another rule has it: no fault of the Service's text */
+        }
         break;
     default:
         return HTTP_DONE;

@@ -9,9 +9,9 @@
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_flow.h"
-#include "providers/gce/gce_gcloud.h"
 #include "providers/gce/gce_links.h"
 #include "providers/gce/gce_service_rules.h"
+#include "providers/gce/gce_shared_ip.h"
 #include "providers/gce/gce_target_pool_observe.h"
 #include "providers/gce/gce_target_pool_others.h"
 
@@ -34,23 +34,11 @@ static void elsewhere(struct lb_item *item, const char *because)
 /* §4.11.  On the update path the members are kept up to date all the same. */
 static bool refuse_mixed(struct lb_sync *s, struct lb_item *item)
 {
-    const struct tt_service *svc = item->in->service;
-    const struct gce_provider *p = provider_of(s);
     const struct gce_tp_item *t = item->data;
-    if (!gce_svc_protocols_are_mixed(svc) || t->in.verb == TT_VERB_DELETE) {
+    if (!gce_svc_protocols_are_mixed(item->in->service) || t->in.verb == TT_VERB_DELETE) {
         return false;
     }
-    if (!gce_svc_has_ports_condition(svc) && !s->planning) {
-        const struct tt_condition c = {
-            .type = GCE_CONDITION_PORTS,
-            .status = "True",
-            .reason = GCE_EVENT_MIXED,
-            .message = "LoadBalancer with multiple protocols are not supported",
-        };
-        gce_flow_event_once(s, item, TT_EVENT_WARNING, GCE_EVENT_MIXED,
-                            "LoadBalancer with multiple protocols are not supported.");
-        p->host->result_condition(item->in->result, &c);
-    }
+    gce_flow_ports_are_mixed(s, item);
     if (item->in->verb == TT_VERB_ENSURE) {
         (void)err_set(&item->err, ERR_INVALID, "mixed protocol is not supported for LoadBalancer");
     }
@@ -66,6 +54,33 @@ static void check_members(struct lb_item *item, const struct gce_members *m)
         (void)err_set(&item->err, ERR_INVALID, "instance not found: node %s: %s",
                       m->left_out[0].node, m->left_out[0].because);
     }
+}
+
+/* What it has as another kind goes first, so a Service whose address cannot be had is refused before that. */
+static int check_ahead(struct lb_sync *s, struct lb_item *item, struct err *err)
+{
+    const struct gce_provider *p = provider_of(s);
+    const struct gce_tp_item *t = item->data;
+    const struct gce_tp_desired *d = &t->desired;
+    struct gce_ip_uses uses;
+    bool flips = t->in.verb == TT_VERB_ENSURE && gce_item_of(item)->former != 0;
+    if (!flips || p->offline || item->err.code != ERR_OK || *d->user_ip == '\0') {
+        return ERR_OK;
+    }
+    int rc = gce_ip_look(s, d->user_ip, &uses, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    if (!uses.reserved) {
+        return err_set(err, ERR_INVALID,
+                       "requested ip \"%s\" is neither static nor assigned to the LB", d->user_ip);
+    }
+    const char *tier = gce_tier_from_wire(uses.address.tier);
+    return tier != NULL && !str_eq(tier, d->tier)
+               ? err_set(err, ERR_INVALID,
+                         "requested IP \"%s\" belongs to the %s network tier; expected %s",
+                         d->user_ip, tier, d->tier)
+               : gce_ip_check_rules(s->a, &uses, t->in.key, false, &d->rule, 1, err);
 }
 
 int gce_tp_flow_facts(struct lb_sync *s, struct lb_item *item, struct err *err)
@@ -102,7 +117,7 @@ int gce_tp_flow_facts(struct lb_sync *s, struct lb_item *item, struct err *err)
     /* Who wants the check keeps it, whatever others want: no need to go through all Services. */
     t->in.others_want_node_check = (t->in.verb == TT_VERB_ENSURE && !t->desired.local) ||
                                    gce_tp_others_want_node_check(p, s->call, svc);
-    return ERR_OK;
+    return check_ahead(s, item, err);
 }
 
 /* ---- observing ----------------------------------------------------------------------------------- */
@@ -236,50 +251,6 @@ void gce_tp_flow_plan(struct lb_sync *s, struct lb_plan *plan, struct lb_item *i
 
 /* ---- results ------------------------------------------------------------------------------------- */
 
-/* §4.12: a firewall that somebody else must change.  Told once per command. */
-static void tell_manual_change(struct lb_sync *s, const struct lb_op *op)
-{
-    struct gce_provider *p = provider_of(s);
-    const struct gce_tp_op *arg = op->arg;
-    if (arg->ret_command == NULL || *arg->ret_command == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < s->n_items; i++) {
-        const struct lb_item *item = &s->items[i];
-        const char *about = arena_printf(s->a, "%s %s", item->key, op->name);
-        if (str_set_has(&op->owners, item->key) &&
-            gce_told_is_news(p->told, about, *arg->ret_command)) {
-            p->host->event(p->host->ctx, item->in->service, TT_EVENT_NORMAL, GCE_EVENT_MANUAL,
-                           gce_gcloud_event(s->a, *arg->ret_command));
-        }
-    }
-}
-
-void gce_tp_flow_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
-                       const struct err *err)
-{
-    gce_tp_wrote(provider_of(s), op, outcome, err);
-    if (outcome == LB_TOLERATED && err->code == ERR_FORBIDDEN) {
-        tell_manual_change(s, op);
-    }
-}
-
-static void clear_ports_condition(struct lb_sync *s, struct lb_item *item)
-{
-    const struct gce_provider *p = provider_of(s);
-    if (!gce_svc_has_ports_condition(item->in->service)) {
-        return;
-    }
-    const struct tt_condition c = {
-        .type = GCE_CONDITION_PORTS,
-        .status = "False",
-        .reason = "LoadBalancerPortsSupported",
-        .message = "All ports have the same protocol",
-    };
-    p->host->result_condition(item->in->result, &c);
-    gce_told_forget(p->told, arena_printf(s->a, "%s %s", item->key, GCE_EVENT_MIXED));
-}
-
 /* §6.4, only with --enable-l4-lb-annotations. */
 static void output_annotations(struct lb_sync *s, struct lb_item *item)
 {
@@ -306,7 +277,7 @@ void gce_tp_flow_status(struct lb_sync *s, struct lb_item *item)
         return;
     }
     if (!gce_svc_protocols_are_mixed(item->in->service)) {
-        clear_ports_condition(s, item);
+        gce_flow_ports_are_fine(s, item);
     }
     if (t->in.verb != TT_VERB_ENSURE) {
         return;
@@ -314,6 +285,9 @@ void gce_tp_flow_status(struct lb_sync *s, struct lb_item *item)
     const struct tt_ingress ingress = {.ip = t->outcome.ip};
     p->host->result_ingress(item->in->result, &ingress, 1);
     output_annotations(s, item);
+    if (t->desired.ranges_dropped > 0 && gce_item_of(item)->bs.changed) {
+        gce_flow_warn_ranges_v6(s, item);
+    }
     if (gce_svc_class_conflicts(item->in->service)) {
         gce_flow_event_once(
             s, item, TT_EVENT_WARNING, GCE_EVENT_CONFLICT,

@@ -9,7 +9,9 @@
 #include "common/base/str.h"
 #include "providers/gce/gce_cluster_id.h"
 #include "providers/gce/gce_firewall_diff.h"
+#include "providers/gce/gce_flow.h"
 #include "providers/gce/gce_links.h"
+#include "providers/gce/gce_shared_ip.h"
 #include "providers/gce/gce_target_pool_others.h"
 
 #include <string.h>
@@ -592,6 +594,36 @@ static int observe_main(struct look *l, struct err *err)
     return observe_cloud(l, err);
 }
 
+/* What is planned away before the pool is made, as if it were gone. */
+static void see_gone(struct look *l)
+{
+    for (size_t i = 0; l->t->in.verb == TT_VERB_ENSURE && i < l->n; i++) {
+        if (gce_flow_is_gone(l->s, l->item, l->slots[i].c, l->slots[i].name)) {
+            *l->slots[i].known = GCE_ABSENT;
+        }
+    }
+}
+
+/* A rule that stands goes before the new one is made, so who has the address that it is to have must be known before.  A
+ * first rule is made beside nothing: only a Service that is known to have the address makes that worth a look. */
+static int ask_for_user_address(struct look *l, struct err *err)
+{
+    struct gce_tp_item *t = l->t;
+    const char *ip = t->desired.user_ip;
+    struct gce_ip_uses uses;
+    bool doubtful = t->o.has_rule == GCE_PRESENT || gce_ip_is_anothers(l->s, t->in.service, ip);
+    if (l->p->offline || !l->s->observed_fresh || !doubtful) {
+        return look_up_user_address(l, err);
+    }
+    int rc = gce_ip_look(l->s, ip, &uses, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    t->o.has_user_address = uses.reserved ? GCE_PRESENT : GCE_ABSENT;
+    t->o.user_address = uses.address;
+    return gce_ip_check_rules(l->s->a, &uses, t->in.key, false, &t->desired.rule, 1, err);
+}
+
 int gce_tp_observe(struct lb_sync *s, struct lb_item *item, struct err *err)
 {
     struct look l = {.s = s, .item = item, .t = item->data, .p = s->provider};
@@ -604,11 +636,12 @@ int gce_tp_observe(struct lb_sync *s, struct lb_item *item, struct err *err)
     if (rc != ERR_OK) {
         return rc;
     }
+    see_gone(&l);
     look_up_tags(&l);
     gce_tp_desired_tag(s->a, &l.t->desired, &l.t->in.tags);
     if (l.t->in.verb == TT_VERB_ENSURE &&
         gce_tp_needs_user_address(s->a, &l.t->in, &l.t->desired, &l.t->o)) {
-        return look_up_user_address(&l, err);
+        return ask_for_user_address(&l, err);
     }
     return ERR_OK;
 }

@@ -141,8 +141,8 @@ void judge_end(const struct judge *j, struct json_object *after, struct json_obj
 }
 
 /* The nodes behind the first port that has any. */
-static const char *nodes_of(const struct judge *j, struct json_object *service,
-                            struct json_object *reach)
+const char *judge_nodes(const struct judge *j, struct json_object *service,
+                        struct json_object *reach)
 {
     struct served_port ports[SERVED_PORTS_MAX];
     size_t n = served_ports(service, ports);
@@ -155,15 +155,20 @@ static const char *nodes_of(const struct judge *j, struct json_object *service,
     return "";
 }
 
-void judge_members(const struct judge *j, struct json_object *web, struct json_object *near,
-                   struct json_object *reach, const char *when)
+const char *judge_members(const struct judge *j, struct json_object *web, struct json_object *near,
+                          struct json_object *reach, const char *when, const char *before)
 {
-    const char *mine = nodes_of(j, web, reach);
-    const char *theirs = nodes_of(j, near, reach);
+    const char *mine = judge_nodes(j, web, reach);
+    const char *theirs = judge_nodes(j, near, reach);
     if (!has(j, EDIT_MEMBERS) && !str_eq(mine, theirs)) {
         j->report(j->arg, arena_printf(j->a, "E3: %s: behind web are \"%s\", behind near \"%s\"",
                                        when, mine, theirs));
     }
+    if (str_eq(theirs, before)) {
+        j->report(j->arg,
+                  arena_printf(j->a, "E3: %s: behind near are \"%s\" as before", when, theirs));
+    }
+    return theirs;
 }
 
 void judge_back(const struct judge *j, struct json_object *after, struct json_object *reach_after)

@@ -27,9 +27,12 @@ void judge_course(const struct judge *j, struct json_object *after, struct json_
  * not have any more to nobody. */
 void judge_end(const struct judge *j, struct json_object *after, struct json_object *reach_after,
                bool good);
-/* E3: web has the nodes that near has. */
-void judge_members(const struct judge *j, struct json_object *web, struct json_object *near,
-                   struct json_object *reach, const char *when);
+/* E3: web has the nodes that near has, and these are others than `before`, which were near's.  Returns near's. */
+const char *judge_members(const struct judge *j, struct json_object *web, struct json_object *near,
+                          struct json_object *reach, const char *when, const char *before);
+/* The nodes behind a Service, as judge_members() compares them. */
+const char *judge_nodes(const struct judge *j, struct json_object *service,
+                        struct json_object *reach);
 /* E2: the edit has been taken back. */
 void judge_back(const struct judge *j, struct json_object *after, struct json_object *reach_after);
 

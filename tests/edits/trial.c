@@ -224,27 +224,26 @@ static int run_start(struct trial *t)
     return rc;
 }
 
-/* E3: a node comes and goes, and web follows as near does. */
+/* E3: a node comes and another goes, and web follows as near does. */
 static int nodes_come_and_go(struct trial *t, const struct judge *j)
 {
-    struct json_object *names = NULL;
-    if (rig_kube(t->s.rig, "POST", "/sim/nodes", "{\"count\":1}", &names) / 100 != 2) {
+    const char *nodes = judge_nodes(j, service_now(t, "near"), history_now(t->h));
+    if (rig_kube(t->s.rig, "POST", "/sim/nodes", "{\"count\":1}", NULL) / 100 != 2) {
         return err_set(&t->err, ERR_BUG, "no node can be added");
     }
-    const char *text = json_text(t->s.a, names, JSON_COMPACT);
-    json_object_put(names);
     int rc = stage_settle(&t->s, SOON_MS);
-    if (rc == ERR_OK) {
-        judge_members(j, service_now(t, "web"), service_now(t, "near"), history_now(t->h),
-                      "a node came");
+    if (rc != ERR_OK) {
+        return rc;
     }
-    rc = rc == ERR_OK && rig_kube(t->s.rig, "DELETE", "/sim/nodes/node-2", NULL, NULL) / 100 != 2
-             ? err_set(&t->err, ERR_BUG, "no node can be removed (%s)", text)
-             : rc;
-    rc = rc == ERR_OK ? stage_settle(&t->s, SOON_MS) : rc;
+    nodes = judge_members(j, service_now(t, "web"), service_now(t, "near"), history_now(t->h),
+                          "a node came", nodes);
+    if (rig_kube(t->s.rig, "DELETE", "/sim/nodes/node-2", NULL, NULL) / 100 != 2) {
+        return err_set(&t->err, ERR_BUG, "no node can be removed");
+    }
+    rc = stage_settle(&t->s, SOON_MS);
     if (rc == ERR_OK) {
-        judge_members(j, service_now(t, "web"), service_now(t, "near"), history_now(t->h),
-                      "a node left");
+        (void)judge_members(j, service_now(t, "web"), service_now(t, "near"), history_now(t->h),
+                            "a node left", nodes);
     }
     return rc;
 }

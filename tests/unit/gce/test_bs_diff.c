@@ -259,6 +259,8 @@ static void bservice_equal__V151_to_V169(void **state)
         {"V158, ours: the same check", HC("www.googleapis.com", "v1"),
          HC("compute.googleapis.com", "beta"), 0, true},
         {"V159", LOGGED("\"enable\":true"), LOGGED("\"enable\":false"), 0, true},
+        {"absent is off", "", LOGGED(""), LOG, true},
+        {"absent is not on", "", LOGGED("\"enable\":true"), LOG, false},
         {"V160", LOGGED("\"enable\":true"), LOGGED("\"enable\":false"), LOG, false},
         {"V160", LOGGED("\"enable\":true,\"sampleRate\":0.2"),
          LOGGED("\"enable\":true,\"sampleRate\":0.3"), LOG, false},

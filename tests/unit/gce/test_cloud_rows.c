@@ -292,9 +292,10 @@ static void firewall__W25__no_tag_begins_the_name__refused_and_nothing_opened(vo
 }
 
 /* Shared VPC: the firewalls are another project's, and every change of them is refused. */
-static struct rig *shared_vpc(void)
+static struct rig *shared_vpc_with(const struct tt_kv *flags, size_t n)
 {
-    const struct rig_options opt = {.config_more = "network-project-id = host-project"};
+    const struct rig_options opt = {
+        .config_more = "network-project-id = host-project", .flags = flags, .n_flags = n};
     struct rig *r = rig_start(&opt);
     rig_fault(r, "{\"match\":{\"op\":\"compute.firewalls.*\",\"method\":\"GET\"},\"count\":0,"
                  "\"do\":\"refuse\",\"status\":404}");
@@ -303,6 +304,53 @@ static struct rig *shared_vpc(void)
     rig_fault(r, "{\"match\":{\"op\":\"compute.firewalls.delete\"},\"count\":0,\"do\":\"refuse\","
                  "\"status\":403}");
     return r;
+}
+
+static struct rig *shared_vpc(void)
+{
+    return shared_vpc_with(NULL, 0);
+}
+
+/* Without its firewall nobody reaches a load balancer, whatever kind it is of: its owner is told what is to be done. */
+static void firewall__W15__shared_vpc__each_kind_is_told(void **state)
+{
+    (void)state;
+    static const struct tt_kv flags[] = {{"enable-l4-neg", "true"},
+                                         {"gce-nodes-need-pod-cidr", "false"},
+                                         {"run-l4-controller", "true"},
+                                         {"run-l4-netlb-controller", "true"}};
+    static const struct {
+        const char *note, *reason;
+        bool l4;
+    } rows[] = {
+        {"\"example.com/a\":\"b\"", "LoadBalancerManualChange", false},
+        {"\"networking.gke.io/load-balancer-type\":\"Internal\"", "LoadBalancerManualChange",
+         false},
+        {"\"networking.gke.io/load-balancer-type\":\"Internal\"", "XPN", true},
+        {"\"cloud.google.com/l4-rbs\":\"enabled\"", "XPN", true},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct rig *r =
+            shared_vpc_with(rows[i].l4 ? flags : NULL, rows[i].l4 ? ARRAY_LEN(flags) : 0);
+        rig_give_addresses(r);
+        rig_service(
+            r, "web",
+            arena_printf(rig_arena(r), "{\"metadata\":{\"annotations\":{%s}}}", rows[i].note));
+        rig_pods(r, "web", "node-0");
+        /* The simulator takes no internal rule whose network is another project's: the firewalls come before. */
+        const struct tt_result *res = rig_ensure(r, "web");
+        if (strstr(rows[i].note, "Internal") == NULL && res->code != TT_OK) {
+            fail_msg("%s: %d %s", rows[i].note, res->code, res->message);
+        }
+        const char *glob = arena_printf(rig_arena(r),
+                                        "Normal %s Firewall change required by security admin: "
+                                        "`gcloud compute firewall-rules create k8s*",
+                                        rows[i].reason);
+        if (!rig_had_event(r, glob)) {
+            fail_msg("%s: no %s\n%s", rows[i].note, glob, rig_events_text(r));
+        }
+        rig_stop(r);
+    }
 }
 
 static void firewall__W15_W16__shared_vpc__served_and_told_once(void **state)
@@ -478,6 +526,7 @@ UNIT_MAIN(cloud_rows)
         cmocka_unit_test(firewall__W20__allow_cannot_be_lowered__deny_is_not_made),
         cmocka_unit_test(firewall__W23_W24__tags_come_from_the_instances),
         cmocka_unit_test(firewall__W25__no_tag_begins_the_name__refused_and_nothing_opened),
+        cmocka_unit_test(firewall__W15__shared_vpc__each_kind_is_told),
         cmocka_unit_test(firewall__W15_W16__shared_vpc__served_and_told_once),
         cmocka_unit_test(firewall__E5__rate_limit_that_comes_as_403__no_event_and_tried_again),
         cmocka_unit_test(errors__9_14__each_gives_an_error_and_no_address),

@@ -7,6 +7,7 @@
 #include "tests/unit/gce/rig.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define V1      "gke.networking.io/l4-netlb-v1"
@@ -131,6 +132,53 @@ static void flip__external_ones_with_negs__nothing_of_the_old_kind_is_left(void 
 {
     (void)state;
     check_flips(both_negs, ARRAY_LEN(both_negs));
+}
+
+/* "Plan: 5 to create, 2 to change, 4 to delete (the reservation is given back at the end)": the sum. */
+static int64_t planned(const char *plan)
+{
+    static const char *const words[] = {" to create", " to change", " to delete"};
+    const char *from = strstr(plan, "Plan:");
+    int64_t sum = 0;
+    for (size_t i = 0; from != NULL && i < ARRAY_LEN(words); i++) {
+        const char *at = strstr(from, words[i]);
+        while (at != NULL && at > from && at[-1] >= '0' && at[-1] <= '9') {
+            at--;
+        }
+        sum += at == NULL ? 0 : strtol(at, NULL, 10);
+    }
+    return from != NULL && strstr(from, "reservation is given back") != NULL ? sum + 1 : sum;
+}
+
+static void flip__planned__names_the_interruption_and_all_that_is_done(void **state)
+{
+    (void)state;
+    for (size_t f = 0; f < 2; f++) {
+        const struct tt_kv *flags = f == 0 ? NULL : both;
+        size_t n = f == 0 ? 0 : ARRAY_LEN(both);
+        for (size_t i = 0; i < ARRAY_LEN(wishes); i++) {
+            /* There, there from the other external kind, and back. */
+            const struct wish *pair[] = {i == 2 ? &wishes[2] : &wishes[i],
+                                         i == 2 ? &wishes[f] : &wishes[2]};
+            if (f == 0 && i == 1) {
+                continue; /* that kind is not run then */
+            }
+            struct rig *r = start(flags, n);
+            create(r, pair[0]);
+            ensure(r, pair[0]->name);
+            rig_remember(r, "web");
+            rig_edit(r, "web", pair[1]->edit);
+            const char *text = str_replace(rig_arena(r), rig_plan(r, "web"), "\n", " ");
+            rig_forget(r);
+            ensure(r, pair[1]->name);
+            if (strstr(text, "Traffic stops") == NULL ||
+                planned(text) != (int64_t)rig_mutations(r)) {
+                fail_msg("%s to %s: %u mutations\n%s", pair[0]->name, pair[1]->name,
+                         rig_mutations(r), str_nonnull(strstr(text, "Plan:")));
+            }
+            rig_stop(r);
+        }
+    }
 }
 
 static void delete__each_kind__the_cloud_is_empty(void **state)
@@ -375,6 +423,7 @@ UNIT_MAIN(kinds)
         cmocka_unit_test(flip__legacy_part_alone__nothing_of_the_old_kind_is_left),
         cmocka_unit_test(flip__both_parts__nothing_of_the_old_kind_is_left),
         cmocka_unit_test(flip__external_ones_with_negs__nothing_of_the_old_kind_is_left),
+        cmocka_unit_test(flip__planned__names_the_interruption_and_all_that_is_done),
         cmocka_unit_test(delete__each_kind__the_cloud_is_empty),
         cmocka_unit_test(rbs_asked_of_a_target_pool__told_and_taken_back),
         cmocka_unit_test(rbs_taken_back__stays_a_backend_service),

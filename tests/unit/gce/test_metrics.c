@@ -51,8 +51,8 @@ static void user_error__by_the_classes_of_4_14(void **state)
         bool want;
     } rows[] = {
         {"found before anything was asked", ERR_INVALID, 0, "port 0 is no port", true},
-        {"V214", ERR_INVALID, 400, "IP configuration error: \"10.0.0.1\" in-use", true},
-        {"V215", ERR_INVALID, 400, "sync: Conflicting ports configuration error: \"80\" …", true},
+        {"V214", ERR_IN_USE, 400, "IP configuration error: \"10.0.0.1\" in-use", true},
+        {"V215", ERR_IN_USE, 400, "sync: Conflicting ports configuration error: \"80\" …", true},
         {"V216", ERR_INVALID, 412, "Constraint constraints/x violated for projects/p", true},
         {"V217: 412", ERR_CONFLICT, 412, "conditionNotMet", false},
         {"V217: 400", ERR_INVALID, 400, "Invalid value for field 'resource.name'", false},

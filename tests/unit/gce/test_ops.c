@@ -225,18 +225,18 @@ static void refusals__that_are_the_users(void **state)
          "googleapi: Error 400: Invalid value for field 'resource.IPAddress': '10.0.0.9'. "
          "Specified "
          "IP address is in-use and would result in a conflict., invalid",
-         "{\"IPAddress\":\"10.0.0.9\"}", ERR_INVALID, "IP configuration error: \"10.0.0.9\" goog"},
+         "{\"IPAddress\":\"10.0.0.9\"}", ERR_IN_USE, "IP configuration error: \"10.0.0.9\" goog"},
         {409, ERR_IN_USE, "ipInUseByAnotherResource", "IP '10.0.0.9' is already being used",
-         "{\"address\":\"10.0.0.9\"}", ERR_INVALID, "IP configuration error: \"10.0.0.9\" IP '"},
+         "{\"address\":\"10.0.0.9\"}", ERR_IN_USE, "IP configuration error: \"10.0.0.9\" IP '"},
         {400, ERR_INVALID, "invalidUsage",
          "Invalid resource usage: 'Forwarding rule's port range is conflicting with forwarding "
          "rule: abcd'.",
-         "{\"ports\":[\"80\",\"443\"]}", ERR_INVALID,
+         "{\"ports\":[\"80\",\"443\"]}", ERR_IN_USE,
          "Conflicting ports configuration error: \"80,443\" Invalid"},
         {400, ERR_INVALID, "invalidUsage",
          "Invalid resource usage: 'Forwarding rule's port range is conflicting with forwarding "
          "rule: abcd'.",
-         "{\"portRange\":\"80-90\"}", ERR_INVALID, "error: \"80-90\" Invalid"},
+         "{\"portRange\":\"80-90\"}", ERR_IN_USE, "error: \"80-90\" Invalid"},
         {400, ERR_INVALID, "invalid",
          "The network tier of external IP is STANDARD, that of Address must be the same.",
          "{\"name\":\"n\",\"networkTier\":\"PREMIUM\"}", ERR_INVALID,
@@ -256,7 +256,8 @@ static void refusals__that_are_the_users(void **state)
         (void)err_set(&err, rows[i].code, "%s", rows[i].message);
         err.http_status = rows[i].status;
         memcpy(err.reason, rows[i].reason, strlen(rows[i].reason) + 1);
-        gce_refusal_explain(k->a, kit_json(k, rows[i].body), &err);
+        bool users = gce_refusal_explain(k->a, kit_json(k, rows[i].body), &err);
+        assert_int_equal(users, rows[i].want == ERR_INVALID || rows[i].want == ERR_IN_USE);
         ends(&err, rows[i].want, rows[i].says);
         assert_int_equal(err.http_status, rows[i].status);
         assert_string_equal(err.reason, rows[i].reason);

@@ -90,6 +90,7 @@ static void table__every_flag_of_upstream__with_its_default(void **state)
         /* ours */
         {"gce-nodes-need-pod-cidr", "true"},
         {"empty-source-family-allows-all", "false"},
+        {"lenient-load-balancer-type", "false"},
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(want); i++) {
@@ -156,6 +157,7 @@ static void parse__one_flag__one_member(void **state)
         {"enable-multi-subnet-cluster-phase1=true", AT(l4.multi_subnet)},
         {"gce-nodes-need-pod-cidr=false", AT(l4.needs_pod_cidr)},
         {"empty-source-family-allows-all=true", AT(l4.empty_family_opens)},
+        {"lenient-load-balancer-type=true", AT(lenient_type)},
         {"enable-ig-controller=false", AT(ig_controller)},
         {"enable-l4-lb-annotations=true", AT(lb_annotations)},
         {"repair-adopted=true", AT(repair_adopted)},

@@ -62,8 +62,10 @@ static void write_service(struct rig *r, const struct row *row)
 
 static void check_rows(bool rbs_default)
 {
-    static const struct tt_kv flags[] = {{"enable-rbs-default-l4-netlb", "true"}};
-    const struct rig_options opt = {.flags = flags, .n_flags = rbs_default};
+    static const struct tt_kv flags[] = {{"enable-rbs-default-l4-netlb", "true"},
+                                         {"lenient-load-balancer-type", "true"}};
+    const struct rig_options opt = {.flags = rbs_default ? flags : flags + 1,
+                                    .n_flags = rbs_default ? 2 : 1};
     struct rig *r = rig_start(&opt);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         const struct row *row = &rows[i];

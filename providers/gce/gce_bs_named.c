@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_bs_named.c: what a Service with a backend service names in the cloud: a subnetwork, reserved addresses (gce_flow.h).
+ *
+ * They are looked at in the wave that looks at the balancer itself.  Where something would be written before that wave, a
+ * balancer of another kind taken away or instance groups made, they are looked at ahead: a Service that cannot be
+ * served must be refused while everything stands. */
+#include "common/base/ip.h"
+#include "common/base/str.h"
+#include "providers/gce/gce_flow.h"
+#include "providers/gce/gce_l4_address_rules.h"
+#include "providers/gce/gce_links.h"
+#include "providers/gce/gce_shared_ip.h"
+
+static const char *subnetwork_link(const struct gce_bs_item *b)
+{
+    return str_nonnull(str_is_empty(b->in.subnetwork) ? b->facts.subnetwork : b->in.subnetwork);
+}
+
+static const struct gce_slot *subnetwork_slot(const struct gce_bs_item *b)
+{
+    return gce_slots_find(&b->slots, GCE_SUBNETWORKS, NULL, gce_link_last(subnetwork_link(b)));
+}
+
+/* cloud-provider-gcp takes no notice of the annotation on a network without subnetworks. */
+static bool asks_for_subnetwork(const struct gce_bs_item *b)
+{
+    return !str_is_empty(b->in.subnetwork) &&
+           (b->in.kind != GCE_KIND_ILB_GROUPS || !str_is_empty(b->facts.subnetwork));
+}
+
+void gce_bs_named_slots(struct lb_sync *s, struct gce_bs_item *b)
+{
+    struct gce_strs names = gce_l4_address_names(s->a, b->in.service);
+    for (size_t i = 0; b->in.kind != GCE_KIND_ILB_GROUPS && i < names.n; i++) {
+        gce_slots_add(&b->slots, true, GCE_ADDRESSES, NULL, names.items[i]);
+    }
+    const char *subnet = subnetwork_link(b);
+    if (*subnet != '\0' && (asks_for_subnetwork(b) || b->d.v6.wanted)) {
+        gce_slots_add(&b->slots, true, GCE_SUBNETWORKS, NULL, gce_link_last(subnet));
+    }
+}
+
+bool gce_bs_named_forget_miss(struct lb_sync *s, const struct gce_bs_item *b)
+{
+    const struct gce_provider *p = s->provider;
+    const struct gce_slot *subnet = subnetwork_slot(b);
+    if (p->offline || !b->slots.from_snapshot || subnet == NULL || subnet->known != GCE_ABSENT) {
+        return false;
+    }
+    gce_snapshot_forget(p->snapshot, GCE_KEY(GCE_SUBNETWORKS, subnet->name));
+    return true;
+}
+
+void gce_bs_named_take(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b)
+{
+    struct gce_strs names = gce_l4_address_names(s->a, b->in.service);
+    const struct gce_address **found = ARENA_ARRAY(s->a, const struct gce_address *, names.n);
+    size_t n = 0;
+    bool both = false;
+    for (size_t i = 0; b->in.kind != GCE_KIND_ILB_GROUPS && i < names.n; i++) {
+        const struct gce_address *one = gce_slots_address(&b->slots, names.items[i]);
+        if (one != NULL) {
+            found[n++] = one;
+        }
+    }
+    gce_l4_user_address(s->a, b->in.service, found, n, false, &b->in.user_v4, &both);
+    gce_l4_user_address(s->a, b->in.service, found, n, true, &b->in.user_v6, NULL);
+    if (both && b->in.verb == TT_VERB_ENSURE) {
+        gce_flow_event_once(
+            s, item, TT_EVENT_NORMAL, "MixedStaticIP",
+            "The address of the annotation networking.gke.io/load-balancer-ip-addresses is "
+            "used; spec.loadBalancerIP is not.");
+    }
+}
+
+/* gce-l4.md §4.1 E4, E6; §5.1 step 7.  An absent subnetwork is no fault in the Service's text: somebody may be making it. */
+int gce_bs_named_check(const struct gce_bs_item *b, struct err *err)
+{
+    const struct gce_slot *slot = subnetwork_slot(b);
+    if (slot == NULL) {
+        return ERR_OK;
+    }
+    if (slot->known == GCE_ABSENT) {
+        return err_set(err, ERR_NOT_FOUND, "Subnetwork \"%s\" can't be found for project %s",
+                       slot->name, b->facts.network_project);
+    }
+    const struct gce_subnetwork *n = slot->as;
+    return n == NULL || !b->d.v6.wanted
+               ? ERR_OK
+               : gce_l4_subnetwork_check(n, gce_kind_is_internal(b->in.kind), err);
+}
+
+/* ---- who has the address ------------------------------------------------------------------------------ */
+
+static int check_rules(struct lb_sync *s, const struct gce_bs_item *b, const char *ip,
+                       const struct gce_rule *rules, size_t n, struct gce_ip_uses *ret,
+                       struct err *err)
+{
+    int rc = gce_ip_look(s, ip, ret, err);
+    return rc != ERR_OK ? rc
+                        : gce_ip_check_rules(s->a, ret, b->in.key, b->d.internal, rules, n, err);
+}
+
+int gce_bs_named_check_ip(struct lb_sync *s, const struct gce_bs_item *b, struct err *err)
+{
+    const struct gce_provider *p = s->provider;
+    struct gce_bs_asked asked;
+    struct gce_ip_uses uses;
+    if (p->offline || !s->observed_fresh) {
+        return ERR_OK; /* nothing is written on what is only remembered */
+    }
+    gce_bs_plan_asked(s->a, &b->facts, &b->in, &b->d, &b->slots, &asked);
+    bool doubtful = asked.replaces || gce_ip_is_anothers(s, b->in.service, asked.ip);
+    return *asked.ip == '\0' || !doubtful
+               ? ERR_OK
+               : check_rules(s, b, asked.ip, asked.rules, asked.n, &uses, err);
+}
+
+/* What has another kind now will have none of its rules when the new ones are made. */
+static int check_ip_ahead(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
+{
+    const struct gce_bs_user_address *user = &b->in.user_v4;
+    const struct gce_slot *slot = subnetwork_slot(b);
+    const struct gce_subnetwork *subnet = slot != NULL ? slot->as : NULL;
+    struct gce_ip_uses uses;
+    struct ip_addr ip;
+    struct ip_net range;
+    if (!b->d.v4.wanted || !ip_parse(user->ip, &ip)) {
+        return ERR_OK;
+    }
+    int rc = check_rules(s, b, user->ip, b->d.v4.rules, b->d.v4.n_rules, &uses, err);
+    if (rc != ERR_OK || uses.reserved) {
+        return rc;
+    }
+    if (!b->d.internal) {
+        return err_set(err, ERR_NOT_FOUND, "IP configuration error: \"%s\" is not reserved",
+                       user->ip);
+    }
+    bool outside =
+        subnet != NULL && ip_net_parse(subnet->range, &range) && !ip_net_contains(&range, &ip);
+    return outside ? err_set(err, ERR_INVALID,
+                             "IP configuration error: \"%s\" is outside the range %s of "
+                             "subnetwork %s",
+                             user->ip, subnet->range, subnet->name)
+                   : ERR_OK;
+}
+
+/* ---- ahead ---------------------------------------------------------------------------------------------- */
+
+static int look_ahead(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
+{
+    gce_slots_init(&b->slots, s->a);
+    gce_bs_named_slots(s, b);
+    const char *subnet = subnetwork_link(b);
+    if (b->d.internal && *subnet != '\0' && !str_is_empty(b->in.service->lb_ip)) {
+        gce_slots_add(&b->slots, true, GCE_SUBNETWORKS, NULL, gce_link_last(subnet));
+    }
+    return b->slots.n == 0 ? ERR_OK : gce_slots_look(&b->slots, s, err);
+}
+
+int gce_bs_named_check_ahead(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
+                             struct err *err)
+{
+    const struct gce_provider *p = s->provider;
+    bool flips = gce_item_of(item)->former != 0;
+    bool new_groups = gce_kind_has_groups(b->in.kind) && item->in->service->n_ingress == 0;
+    if (p->offline || b->in.verb != TT_VERB_ENSURE || (!flips && !new_groups)) {
+        return ERR_OK;
+    }
+    int rc = look_ahead(s, b, err);
+    if (rc == ERR_OK && gce_bs_named_forget_miss(s, b)) {
+        rc = look_ahead(s, b, err);
+    }
+    rc = rc == ERR_OK ? gce_bs_named_check(b, err) : rc;
+    if (rc == ERR_OK && flips) {
+        gce_bs_named_take(s, item, b);
+        rc = check_ip_ahead(s, b, err);
+    }
+    return rc;
+}

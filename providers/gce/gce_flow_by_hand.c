@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_flow_by_hand.c: a firewall that somebody else must change, whatever kind of balancer it is for (gce_flow.h).
+ *
+ * On a Shared VPC firewalls belong to the host project, and the permission to write them may be a security admin's
+ * alone.  The refusal is then no failure, but the owner must hear of it: without the firewall nobody reaches the
+ * load balancer.  Reason and message are those of the program whose kind it is (gce-cloud-provider.md §4.12;
+ * gce-l4.md §4.14). */
+#include "providers/gce/gce_flow.h"
+
+#include "providers/gce/gce_gcloud.h"
+#include "providers/gce/gce_ops.h"
+
+/* What to do by hand; NULL: nothing that anybody could be told. */
+static const char *command_of(const struct lb_op *op)
+{
+    if (gce_flow_is_target_pools(op)) {
+        const struct gce_tp_op *arg = op->arg;
+        return arg->ret_command != NULL ? *arg->ret_command : NULL;
+    }
+    const struct gce_op *arg = op->arg;
+    return arg->command == NULL || arg->ret_value == NULL ? arg->command : *arg->ret_value;
+}
+
+void gce_flow_tell_by_hand(struct lb_sync *s, const struct lb_op *op)
+{
+    const struct gce_provider *p = s->provider;
+    const char *command = command_of(op);
+    for (size_t i = 0; command != NULL && i < s->n_items; i++) {
+        const struct lb_item *item = &s->items[i];
+        const struct gce_item *g = gce_item_of(item);
+        const char *about = arena_printf(s->a, "%s %s", item->key, op->name);
+        if (str_set_has(&op->owners, item->key) && gce_told_is_news(p->told, about, command)) {
+            bool l4 = gce_kind_part(g->decision.kind) == GCE_PART_L4;
+            p->host->event(p->host->ctx, item->in->service, TT_EVENT_NORMAL,
+                           l4 ? "XPN" : GCE_EVENT_MANUAL, gce_gcloud_event(s->a, command));
+        }
+    }
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_flow_tell.c: what the owner of a Service hears, whatever kind its load balancer is of (gce_flow.h). */
+#include "providers/gce/gce_flow.h"
+
+#include "common/lb/service_rules.h"
+#include "providers/gce/gce_service_rules.h"
+
+void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t type,
+                         const char *reason, const char *message)
+{
+    struct gce_provider *p = s->provider;
+    const char *about = arena_printf(s->a, "%s %s", item->key, reason);
+    if (!s->planning && gce_told_is_news(p->told, about, message)) {
+        p->host->event(p->host->ctx, item->in->service, type, reason, message);
+    }
+}
+
+void gce_flow_warn_ranges_v6(struct lb_sync *s, const struct lb_item *item)
+{
+    gce_flow_event_once(s, item, TT_EVENT_WARNING, "SourceRangesOfOneFamily",
+                        "The source ranges of IPv6 have no effect: the load balancer has an IPv4 "
+                        "address only.");
+}
+
+void gce_flow_ports_are_mixed(struct lb_sync *s, const struct lb_item *item)
+{
+    const struct gce_provider *p = s->provider;
+    if (gce_svc_has_ports_condition(item->in->service) || s->planning) {
+        return;
+    }
+    const struct tt_condition c = {
+        .type = GCE_CONDITION_PORTS,
+        .status = "True",
+        .reason = GCE_EVENT_MIXED,
+        .message = "LoadBalancer with multiple protocols are not supported",
+    };
+    gce_flow_event_once(s, item, TT_EVENT_WARNING, GCE_EVENT_MIXED,
+                        "LoadBalancer with multiple protocols are not supported.");
+    p->host->result_condition(item->in->result, &c);
+}
+
+void gce_flow_ports_are_fine(struct lb_sync *s, const struct lb_item *item)
+{
+    const struct gce_provider *p = s->provider;
+    if (!gce_svc_has_ports_condition(item->in->service)) {
+        return;
+    }
+    const struct tt_condition c = {
+        .type = GCE_CONDITION_PORTS,
+        .status = "False",
+        .reason = "LoadBalancerPortsSupported",
+        .message = "All ports have the same protocol",
+    };
+    p->host->result_condition(item->in->result, &c);
+    gce_told_forget(p->told, arena_printf(s->a, "%s %s", item->key, GCE_EVENT_MIXED));
+}
+
+void gce_flow_tell_type(struct lb_sync *s, struct lb_plan *plan, const struct lb_item *item)
+{
+    const struct tt_service *svc = item->in->service;
+    const struct tt_service *was = item->in->previous;
+    const char *text = gce_svc_type_text(svc);
+    if (gce_svc_type_slip(s->a, svc) == NULL) {
+        return;
+    }
+    const char *message =
+        arena_printf(s->a,
+                     "annotation " GCE_ANN_TYPE ": \"%.100s\" is not understood and counts as "
+                     "External; \"Internal\" was probably meant",
+                     text);
+    lb_plan_because(plan, item->key, "%s", message);
+    /* After a start, plan and explain say it. */
+    if (was != NULL && !str_eq(gce_svc_type_text(was), text)) {
+        gce_flow_event_once(s, item, TT_EVENT_WARNING, GCE_EVENT_IGNORED, message);
+    }
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_shared_ip_rules.c: see gce_shared_ip_rules.h. */
+#include "providers/gce/gce_shared_ip_rules.h"
+
+#include "common/base/json.h"
+#include "common/base/str.h"
+
+#include <string.h>
+
+struct range {
+    int64_t low, high;
+};
+
+/* "80" or "80-90"; anything else counts as all ports: nothing is known to be free then. */
+static struct range range_of(struct arena *a, const char *text)
+{
+    const char *dash = strchr(text, '-');
+    struct range r = {0, 0};
+    const char *low = dash == NULL ? text : arena_strndup(a, text, (size_t)(dash - text));
+    bool good = str_to_i64(low, &r.low) && str_to_i64(dash == NULL ? text : dash + 1, &r.high);
+    return good ? r : (struct range){0, 65535};
+}
+
+static size_t ranges_of(struct arena *a, const struct gce_rule *r, struct range **ret)
+{
+    struct range *out = ARENA_ARRAY(a, struct range, r->ports.n + 1);
+    size_t n = 0;
+    for (size_t i = 0; !r->all_ports && i < r->ports.n; i++) {
+        out[n++] = range_of(a, r->ports.items[i]);
+    }
+    if (n == 0) {
+        bool all = r->all_ports || str_is_empty(r->port_range);
+        out[n++] = all ? (struct range){0, 65535} : range_of(a, r->port_range);
+    }
+    *ret = out;
+    return n;
+}
+
+bool gce_rules_overlap(const struct gce_rule *x, const struct gce_rule *y)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct range *p, *q;
+    if (!str_eq_nocase(x->protocol, y->protocol)) {
+        return false;
+    }
+    size_t n_p = ranges_of(a, x, &p);
+    size_t n_q = ranges_of(a, y, &q);
+    for (size_t i = 0; i < n_p; i++) {
+        for (size_t k = 0; k < n_q; k++) {
+            if (p[i].low <= q[k].high && q[k].low <= p[i].high) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+const char *gce_description_service(struct arena *a, const char *description)
+{
+    struct json_object *d = NULL;
+    if (json_parse_arena(a, str_nonnull(description), strlen(str_nonnull(description)), NULL, &d,
+                         NULL) != ERR_OK) {
+        return NULL;
+    }
+    const char *name = json_str(d, "networking.gke.io/service-name");
+    return name != NULL ? name : json_str(d, "kubernetes.io/service-name");
+}
+
+static const char *owner_of(struct arena *a, const struct gce_rule *r)
+{
+    const char *service = gce_description_service(a, r->description);
+    return service != NULL ? arena_printf(a, "Service %s (forwarding rule %s)", service, r->name)
+                           : arena_printf(a, "forwarding rule %s", r->name);
+}
+
+static const char *ports_text(struct arena *a, const struct gce_rule *r)
+{
+    if (r->all_ports) {
+        return "all";
+    }
+    return r->ports.n > 0 ? str_join(a, r->ports.items, r->ports.n, ",")
+                          : str_nonnull(r->port_range);
+}
+
+static bool may_share(const struct gce_ip_uses *u, bool internal)
+{
+    return !internal || (u->reserved && str_eq(u->address.purpose, GCE_PURPOSE_SHARED));
+}
+
+int gce_ip_check_rules(struct arena *a, const struct gce_ip_uses *u, const char *key, bool internal,
+                       const struct gce_rule *want, size_t n, struct err *err)
+{
+    for (size_t i = 0; i < u->n_rules; i++) {
+        const struct gce_rule *other = u->rules[i];
+        const char *service = gce_description_service(a, other->description);
+        if (service != NULL && str_eq(service, key)) {
+            continue;
+        }
+        if (!may_share(u, internal)) {
+            return err_set(err, ERR_IN_USE, "IP configuration error: \"%s\" is in use by %s", u->ip,
+                           owner_of(a, other));
+        }
+        for (size_t k = 0; k < n; k++) {
+            if (gce_rules_overlap(other, &want[k])) {
+                return err_set(
+                    err, ERR_IN_USE,
+                    "Conflicting ports configuration error: \"%s\": at address %s %s has %s %s",
+                    ports_text(a, &want[k]), u->ip, owner_of(a, other), other->protocol,
+                    ports_text(a, other));
+            }
+        }
+    }
+    return ERR_OK;
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_check_first.c: a Service that cannot be served is refused while everything stands: nothing is taken away for what the
+ * cloud would not take, and nothing is made for it; against the simulator. */
+#include "tests/support/unit.h"
+#include "tests/unit/gce/rig.h"
+
+#include <string.h>
+
+#define ANNOTATED(list) "{\"metadata\":{\"annotations\":{" list "}}}"
+#define TYPE(value)     "\"networking.gke.io/load-balancer-type\":" value
+#define RBS             "\"cloud.google.com/l4-rbs\":\"enabled\""
+#define SUBNET(value)   "\"networking.gke.io/internal-load-balancer-subnet\":" value
+#define REGION          "regions/us-central1/"
+#define SHARED_IP       "203.0.113.99"
+#define AT_SHARED_IP    "\"spec\":{\"loadBalancerIP\":\"" SHARED_IP "\""
+
+static const struct tt_kv l4[] = {{"enable-l4-neg", "true"},
+                                  {"gce-nodes-need-pod-cidr", "false"},
+                                  {"run-l4-controller", "true"},
+                                  {"run-l4-netlb-controller", "true"}};
+/* Every kind, with the flags and the annotations that make it. */
+static const struct kind {
+    const char *name;
+    bool l4;
+    const char *annotations;
+} kinds[] = {
+    {"target pool", false, ""},
+    {"internal, groups", false, TYPE("\"Internal\"")},
+    {"internal, NEGs", true, TYPE("\"Internal\"")},
+    {"external, groups", true, RBS},
+};
+
+static struct rig *start(bool with_l4)
+{
+    const struct rig_options opt = {
+        .nodes = 3, .flags = with_l4 ? l4 : NULL, .n_flags = with_l4 ? ARRAY_LEN(l4) : 0};
+    struct rig *r = rig_start(&opt);
+    rig_give_addresses(r);
+    return r;
+}
+
+static void make(struct rig *r, const char *name, const char *annotations, const char *spec)
+{
+    rig_service(
+        r, name,
+        arena_printf(rig_arena(r), "{\"metadata\":{\"annotations\":{%s}}%s}", annotations, spec));
+    rig_pods(r, name, "node-0 node-1");
+}
+
+static void ok(struct rig *r, const char *name, const char *what)
+{
+    const struct tt_result *res = rig_ensure(r, name);
+    if (res->code != TT_OK) {
+        fail_msg("%s: %s: %d %s\n%s", what, name, res->code, res->message, rig_last_plan(r));
+    }
+}
+
+/* It is refused, with this code and a message like this, without a single mutation. */
+static void refused(struct rig *r, const char *what, int32_t code, const char *glob)
+{
+    rig_forget(r);
+    const struct tt_result *res = rig_ensure(r, "web");
+    if (res->code != code || !str_glob(glob, res->message) || rig_mutations(r) != 0) {
+        fail_msg("%s: %d \"%s\", %u mutations; want %d \"%s\", none\n%s", what, res->code,
+                 res->message, rig_mutations(r), code, glob, rig_last_plan(r));
+    }
+}
+
+static void add_subnetwork(struct rig *r, const char *name)
+{
+    struct json_object *world = rig_save(r);
+    struct json_object *cloud = json_member(world, "gce");
+    struct json_object *copy = NULL;
+    const char *at = NULL;
+    json_object_object_foreach(cloud, path, resource)
+    {
+        if (str_has_suffix(path, "/subnetworks/default")) {
+            assert_int_equal(json_object_deep_copy(resource, &copy, NULL), 0);
+            at = arena_printf(rig_arena(r), "%.*s%s", (int)(strlen(path) - strlen("default")), path,
+                              name);
+        }
+    }
+    assert_non_null(copy);
+    json_add_str(copy, "name", name);
+    json_add_str(copy, "ipCidrRange", "10.200.0.0/20");
+    json_add_str(copy, "selfLink",
+                 str_replace(rig_arena(r), json_str(copy, "selfLink"), "/default",
+                             arena_printf(rig_arena(r), "/%s", name)));
+    json_add(cloud, at, copy);
+    rig_load(r, world);
+    json_object_put(world);
+}
+
+static void reserve(struct rig *r)
+{
+    rig_cloud_call(r, "POST", REGION "addresses",
+                   "{\"name\":\"shared\",\"address\":\"" SHARED_IP
+                   "\",\"networkTier\":\"PREMIUM\"}");
+}
+
+/* ---- subnetworks ------------------------------------------------------------------------------------------ */
+
+static void subnet__missing__refused_while_everything_stands(void **state)
+{
+    (void)state;
+    for (size_t i = 1; i <= 2; i++) {
+        struct rig *r = start(kinds[i].l4);
+        make(r, "web", kinds[i].annotations, "");
+        rig_edit(r, "web", ANNOTATED(SUBNET("\"later\"")));
+        refused(r, kinds[i].name, TT_NOT_FOUND, "Subnetwork \"later\" can't be found*");
+        rig_edit(r, "web", ANNOTATED(SUBNET("null")));
+        ok(r, "web", kinds[i].name);
+        rig_edit(r, "web", ANNOTATED(SUBNET("\"later\"")));
+        refused(r, kinds[i].name, TT_NOT_FOUND, "Subnetwork \"later\" can't be found*");
+        refused(r, kinds[i].name, TT_NOT_FOUND, "Subnetwork \"later\" can't be found*");
+        add_subnetwork(r, "later"); /* made meanwhile: what is remembered does not count */
+        ok(r, "web", kinds[i].name);
+        rig_stop(r);
+    }
+}
+
+static void flip__to_what_cannot_be_had__the_old_kind_stands(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *edit;
+        int32_t code;
+        const char *says;
+    } rows[] = {
+        {"subnetwork", ANNOTATED(TYPE("\"Internal\"") "," SUBNET("\"nope\"")), TT_NOT_FOUND,
+         "Subnetwork \"nope\" can't be found*"},
+        {"address",
+         "{\"metadata\":{\"annotations\":{" TYPE(
+             "\"Internal\"") "}},"
+                             "\"spec\":{\"loadBalancerIP\":\"192.0.2.77\"}}",
+         TT_INVALID,
+         "IP configuration error: \"192.0.2.77\" is outside the range * of subnetwork default"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        for (size_t k = 0; k < 2; k++) {
+            struct rig *r = start(k == 1);
+            make(r, "web", k == 1 ? RBS : "", "");
+            ok(r, "web", rows[i].name);
+            rig_edit(r, "web", rows[i].edit);
+            refused(r, rows[i].name, rows[i].code, rows[i].says);
+            rig_stop(r);
+        }
+    }
+}
+
+static void flip__internal_to_an_address_that_nobody_reserved__the_old_kind_stands(void **state)
+{
+    (void)state;
+    struct rig *r = start(false);
+    make(r, "web", TYPE("\"Internal\""), "");
+    ok(r, "web", "internal");
+    rig_edit(r, "web", "{\"metadata\":{\"annotations\":{" TYPE("null") "}}," AT_SHARED_IP "}}");
+    refused(r, "external", TT_INVALID, "requested ip \"" SHARED_IP "\" is neither static nor*");
+    reserve(r);
+    ok(r, "web", "external");
+    rig_stop(r);
+}
+
+/* ---- addresses -------------------------------------------------------------------------------------------- */
+
+/* "near" has port 81 of the shared address, "web" port 80 and wants 81, too. */
+static void shared_address__port_of_another_service__refused_while_everything_stands(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i += 3) { /* the external ones */
+        struct rig *r = start(kinds[i].l4);
+        reserve(r);
+        make(r, "near", kinds[i].annotations, "," AT_SHARED_IP ",\"ports\":[{\"port\":81}]}");
+        make(r, "web", kinds[i].annotations, "," AT_SHARED_IP ",\"ports\":[{\"port\":80}]}");
+        ok(r, "near", kinds[i].name);
+        ok(r, "web", kinds[i].name);
+        rig_edit(r, "web", "{\"spec\":{\"ports\":[{\"port\":81}]}}");
+        refused(r, kinds[i].name, TT_IN_USE, "*81*Service default/near*");
+        assert_int_equal(rig_delete(r, "near")->code, TT_OK);
+        ok(r, "web", kinds[i].name);
+        rig_stop(r);
+    }
+}
+
+static void internal_address__of_another_service__refused_while_everything_stands(void **state)
+{
+    (void)state;
+    for (size_t i = 1; i <= 2; i++) {
+        struct rig *r = start(kinds[i].l4);
+        make(r, "near", kinds[i].annotations, "");
+        make(r, "web", kinds[i].annotations, "");
+        ok(r, "web", kinds[i].name);
+        const char *ip = arena_strdup(rig_arena(r), rig_ensure(r, "near")->ip);
+        rig_edit(r, "web",
+                 arena_printf(rig_arena(r), "{\"spec\":{\"loadBalancerIP\":\"%s\"}}", ip));
+        refused(r, kinds[i].name, TT_IN_USE,
+                arena_printf(rig_arena(r), "*\"%s\" is in use by Service default/near*", ip));
+        rig_stop(r);
+    }
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------ */
+
+static void type__slip_of_internal__refused_only_where_nothing_stands(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        int32_t code;
+    } rows[] = {
+        {"\"Internal\"", TT_OK},
+        {"\"internal\"", TT_OK},
+        {"\"INTERNAL\"", TT_INVALID},
+        {"\" Internal\"", TT_INVALID},
+        {"\"internl\"", TT_INVALID},
+        {"\"External\"", TT_OK},
+        {"\"EXTERNAL\"", TT_OK},
+        {"\"Externl\"", TT_OK},
+        {"\"\"", TT_OK},
+        {"\"yes\"", TT_OK},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct rig *r = start(false);
+        make(r, "web", arena_printf(rig_arena(r), TYPE("%s"), rows[i].value), "");
+        const struct tt_result *res = rig_ensure(r, "web");
+        bool meant = res->code == TT_OK || strstr(res->message, "\"Internal\" was probably meant");
+        if (res->code != rows[i].code || !meant || (res->code != TT_OK && rig_mutations(r) > 0)) {
+            fail_msg("%s: %d %s", rows[i].value, res->code, res->message);
+        }
+        rig_stop(r);
+    }
+}
+
+static void type__slip_on_what_stands__counts_as_upstream_has_it_and_is_told(void **state)
+{
+    (void)state;
+    struct rig *r = start(false);
+    make(r, "web", "", "");
+    ok(r, "web", "new");
+    rig_remember(r, "web");
+    rig_edit(r, "web", ANNOTATED(TYPE("\"INTERNAL\"")));
+    ok(r, "web", "slip");
+    assert_true(rig_had_event(r, "Warning AnnotationIgnored *\"INTERNAL\" is not understood*"));
+    rig_edit(r, "web", "{\"spec\":{\"ports\":[{\"port\":99}]}}");
+    assert_non_null(strstr(rig_plan(r, "web"), "\"INTERNAL\""));
+    assert_non_null(strstr(rig_explain(r, "web")->text, "\"Internal\" was probably meant"));
+    rig_stop(r);
+}
+
+static void type__lenient__as_upstream_has_it(void **state)
+{
+    (void)state;
+    static const struct tt_kv lenient[] = {{"lenient-load-balancer-type", "true"}};
+    const struct rig_options opt = {.nodes = 3, .flags = lenient, .n_flags = 1};
+    struct rig *r = rig_start(&opt);
+    make(r, "web", TYPE("\"INTERNAL\""), "");
+    ok(r, "web", "lenient");
+    assert_non_null(
+        rig_resource(r, arena_printf(rig_arena(r), "targetPools/%s", rig_lb_name(r, "web"))));
+    rig_stop(r);
+}
+
+/* ---- families --------------------------------------------------------------------------------------------- */
+
+static void ranges__of_both_families__those_of_ipv4_count(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct rig *r = start(false);
+        make(r, "web", kinds[i].annotations,
+             ",\"spec\":{\"loadBalancerSourceRanges\":[\"192.0.2.0/24\",\"2001:db8::/32\"]}");
+        ok(r, "web", kinds[i].name);
+        struct json_object *fw = rig_resource(
+            r, arena_printf(rig_arena(r), "firewalls/k8s-fw-%s", rig_lb_name(r, "web")));
+        assert_string_equal(json_text(rig_arena(r), json_member(fw, "sourceRanges"), JSON_COMPACT),
+                            "[\"192.0.2.0/24\"]");
+        assert_true(rig_had_event(r, "Warning SourceRangesOfOneFamily *"));
+        rig_edit(r, "web", "{\"spec\":{\"loadBalancerSourceRanges\":[\"2001:db8::/32\"]}}");
+        refused(r, kinds[i].name, TT_INVALID, "no source range is of IPv4*");
+        rig_stop(r);
+    }
+}
+
+/* ---- ports ------------------------------------------------------------------------------------------------ */
+
+static void ports__of_two_protocols__condition_on_both_kinds_of_cloud_provider_gcp(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct rig *r = start(false);
+        make(r, "web", kinds[i].annotations,
+             ",\"spec\":{\"ports\":[{\"name\":\"t\",\"port\":80},"
+             "{\"name\":\"u\",\"port\":80,\"protocol\":\"UDP\"}]}");
+        refused(r, kinds[i].name, TT_INVALID, "mixed protocol is not supported*");
+        assert_string_equal(rig_ensure(r, "web")->condition, "LoadBalancerPortsError=True");
+        rig_edit(r, "web",
+                 "{\"spec\":{\"ports\":[{\"name\":\"t\",\"port\":80}]},\"status\":{"
+                 "\"conditions\":[{\"type\":\"LoadBalancerPortsError\",\"status\":\"True\"}]}}");
+        const struct tt_result *res = rig_ensure(r, "web");
+        assert_int_equal(res->code, TT_OK);
+        assert_string_equal(res->condition, "LoadBalancerPortsError=False");
+        rig_stop(r);
+    }
+}
+
+UNIT_MAIN(check_first)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(subnet__missing__refused_while_everything_stands),
+        cmocka_unit_test(flip__to_what_cannot_be_had__the_old_kind_stands),
+        cmocka_unit_test(flip__internal_to_an_address_that_nobody_reserved__the_old_kind_stands),
+        cmocka_unit_test(shared_address__port_of_another_service__refused_while_everything_stands),
+        cmocka_unit_test(internal_address__of_another_service__refused_while_everything_stands),
+        cmocka_unit_test(type__slip_of_internal__refused_only_where_nothing_stands),
+        cmocka_unit_test(type__slip_on_what_stands__counts_as_upstream_has_it_and_is_told),
+        cmocka_unit_test(type__lenient__as_upstream_has_it),
+        cmocka_unit_test(ports__of_two_protocols__condition_on_both_kinds_of_cloud_provider_gcp),
+        cmocka_unit_test(ranges__of_both_families__those_of_ipv4_count),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
