@@ -51,7 +51,9 @@ const struct aws_annotation aws_annotation_table[] = {
      "Further security groups beside those it has.", "on an NLB the Service is refused", APPLIED},
     {"ssl-cert", BOTH, "ARN of a certificate (ACM or IAM)", "none",
      "Selected ports take TLS with this certificate.", BY_AWS,
-     "classic: the listener is made anew; NLB: changed in place"},
+     "changed in place; a classic listener that had none is made anew, after the certificate was "
+     "tried "
+     "on a spare port"},
     {"ssl-ports", BOTH, "port numbers and names with commas between them, or *", "all ports",
      "Ports that take TLS; a classic load balancer compares names in lower case.",
      "names that no port has are ignored", APPLIED},
@@ -95,8 +97,8 @@ const struct aws_annotation aws_annotation_table[] = {
      "AWS chooses", "Addresses of an internal NLB, in the order of subnets.",
      "another number than that of subnets: the Service is refused", CREATION},
     {"target-node-labels", BOTH, "key=value, ...; key= for any value", "all nodes",
-     "Only nodes with all of these labels are targets.", "pieces without a key are left out",
-     APPLIED},
+     "Only nodes with all of these labels are targets.",
+     "pieces without a key are left out; labels that no node has: the targets stay", APPLIED},
     {"subnets", BOTH, "ids and Name tags with commas between them",
      "one per zone is found by tags and routes", "Subnets of the load balancer.",
      "the Service is refused; an NLB that is there stays in its subnets",

@@ -48,11 +48,13 @@ static void item_begin(struct aws_sync *y, struct aws_item *it, struct lb_item *
                         &item->err) != ERR_OK) {
         return; /* its error is its result; nothing was read or changed */
     }
-    if (it->want && it->service->err.code != ERR_OK) {
+    bool refused = it->service->err.code != ERR_OK;
+    if (it->want && refused &&
+        (!aws_item_is_about_nodes(it) || it->service->kind == AWS_ELSEWHERE)) {
         (void)err_copy(&item->err, &it->service->err);
         return;
     }
-    if (it->want) {
+    if (it->want && !refused) {
         tell_findings(y, it, it->service->findings, it->service->n_findings);
     }
 }
@@ -94,6 +96,7 @@ static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
         if (it->service == NULL || !lb_item_is_active(it->item)) {
             continue;
         }
+        unsigned known = aws_memory_get(y->p->memory, it->service->in->uid);
         struct aws_planning p = {
             .a = s->a,
             .plan = plan,
@@ -102,6 +105,8 @@ static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
             .seen = &it->seen,
             .around = &it->around,
             .about_nodes = aws_item_is_about_nodes(it),
+            .certificates_anew = (known & AWS_KNOWS_NO_CERT) != 0,
+            .full = (known & AWS_KNOWS_FULL) != 0,
             .repairs = y->p->repair_adopted || is_edited(y, it),
             .critical = -1,
         };
@@ -184,7 +189,7 @@ static void status(struct lb_sync *s, struct lb_item *item)
         return;
     }
     tell_refused(y, it);
-    aws_memory_set(y->p->memory, it->service->in->uid, AWS_KNOWS_FAILED, 0);
+    aws_memory_set(y->p->memory, it->service->in->uid, AWS_KNOWS_FAILED | AWS_KNOWS_FULL, 0);
     int64_t again = look_again_ms(y, it);
     int64_t settled_ms = it->wrote_ms + AWS_SETTLES_MS;
     if (again == 0 && it->wrote_ms > 0 && settled_ms > y->scope->started_ms) {

@@ -106,6 +106,48 @@ static void wrong__is_refused_before_anything_is_asked__and_deleted_all_the_same
     assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, svc), TT_OK);
 }
 
+static void came(struct flow_kit *k, const char *name, const char *request, size_t want)
+{
+    size_t got = flow_kit_count(k, request);
+    if (got != want) {
+        fail_msg("%s: %s: got %zu, want %zu", name, request, got, want);
+    }
+}
+
+/* What a Service asks for and cannot have keeps no node away from what stands. */
+static void upkeep__whatever_the_service_says__nodes_follow(void **state)
+{
+    struct flow_kit *k = *state;
+    const struct {
+        const char *name, *notes, *spec;
+        bool nlb; /* is what stands */
+    } cases[] = {
+        {"value", "{\"connection-idle-timeout\":\"5m\"}", NULL, false},
+        {"no ports", "{\"type\":\"nlb\"}", "\"ports\":[]", true},
+        {"kind", "{\"type\":\"nlb\"}", NULL, false},
+        {"other kind", NULL, NULL, true},
+        {"groups", "{\"security-groups\":\"sg-none\"}", NULL, false},
+        {"ports", NULL, "\"ports\":[{\"port\":81,\"nodePort\":30081,\"protocol\":\"TCP\"}]", false},
+        {"ports", "{\"type\":\"nlb\"}",
+         "\"ports\":[{\"port\":81,\"nodePort\":30081,\"protocol\":\"UDP\"}]", true},
+    };
+    struct flow_row classic_rows[] = {FLOW_CLASSIC_IS_FINE};
+    struct flow_row nlb_rows[] = {FLOW_NLB_IS_FINE};
+    k->nodes = "n1 n2";
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        k->rows = cases[i].nlb ? nlb_rows : classic_rows;
+        const struct tt_service *svc = aws_test_object(k->a, cases[i].notes, cases[i].spec);
+        if (flow_kit_sync(k, TT_VERB_UPDATE, TT_REASON_NODES, svc) != TT_OK) {
+            fail_msg("%s: %s", cases[i].name, k->r.message);
+        }
+        came(k, cases[i].name, "Register", 1);
+        came(k, cases[i].name, "Listener&", 0);
+        came(k, cases[i].name, "Deregister", 0);
+        (void)flow_kit_asked(k);
+        aws_memory_drop(k->p->memory, svc->uid);
+    }
+}
+
 static void credentials__are_wrong__it_is_every_calls_result(void **state)
 {
     struct flow_kit *k = *state;
@@ -140,9 +182,10 @@ static void events__have_reasons_of_the_descriptor(void **state)
 {
     (void)state;
     static const char *const used[] = {
-        "AnnotationIgnored", "PortIgnored",       "SchemeNotChanged", "SourceRangeIgnored",
-        "SubnetNotChanged",  "SubnetsNotChanged", "SubnetsNotFound",  "TargetGroupKept",
-        "TargetRefused",     "UnknownType"};
+        "AnnotationIgnored", "HandedOver",       "NoNodeHasLabels",    "NotHandedOver",
+        "PortIgnored",       "SchemeNotChanged", "SourceRangeIgnored", "SubnetNotChanged",
+        "SubnetsNotChanged", "SubnetsNotFound",  "TargetGroupKept",    "TargetRefused",
+        "UnknownType"};
     for (size_t i = 0; i < ARRAY_LEN(used); i++) {
         bool is_in = false;
         for (uint32_t n = 0; n < tt_aws_provider.n_event_reasons; n++) {
@@ -301,6 +344,7 @@ UNIT_MAIN(flow)
         FLOW_TEST(elsewhere__is_left_alone),
         FLOW_TEST(elsewhere__what_was_known_of_it_is_forgotten),
         FLOW_TEST(wrong__is_refused_before_anything_is_asked__and_deleted_all_the_same),
+        FLOW_TEST(upkeep__whatever_the_service_says__nodes_follow),
         FLOW_TEST(credentials__are_wrong__it_is_every_calls_result),
         FLOW_TEST(findings__are_told_once_per_edit),
         FLOW_TEST(events__have_reasons_of_the_descriptor),
