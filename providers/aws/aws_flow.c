@@ -6,6 +6,7 @@
  * Kubernetes is told. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "providers/aws/aws_annotations.h"
 #include "providers/aws/aws_memory.h"
 #include "providers/aws/aws_name_rules.h"
 #include "providers/aws/aws_sync.h"
@@ -14,6 +15,7 @@
 #define LOOK_DOUBLINGS    4
 #define REFUSED_TOLD      10
 #define GROUP_PATIENCE_MS 600000
+#define HANDED_AGAIN_MS   1000
 
 /* ---- the beginning -------------------------------------------------------------------------------------------- */
 
@@ -37,7 +39,9 @@ static void item_begin(struct aws_sync *y, struct aws_item *it, struct lb_item *
     y->scope->uid = item->in->service->uid;
     it->wrote_ms = aws_memory_wrote_ms(y->p->memory, y->scope->uid);
     it->service = aws_service_read(y->s->a, &y->p->naming, item->in->service);
-    if (it->service->kind == AWS_ELSEWHERE && !it->want) {
+    it->claim = aws_service_claim(it->service);
+    it->want = it->want && it->claim != AWS_CLAIM_GOES;
+    if (it->service->kind == AWS_ELSEWHERE && !it->want && it->claim == AWS_CLAIM_NONE) {
         aws_memory_drop(y->p->memory, it->service->in->uid);
         item->settled = true; /* success, nothing is done (7.3) */
         return;
@@ -50,7 +54,8 @@ static void item_begin(struct aws_sync *y, struct aws_item *it, struct lb_item *
     }
     bool refused = it->service->err.code != ERR_OK;
     if (it->want && refused &&
-        (!aws_item_is_about_nodes(it) || it->service->kind == AWS_ELSEWHERE)) {
+        (!aws_item_is_about_nodes(it) ||
+         (it->service->kind == AWS_ELSEWHERE && it->claim == AWS_CLAIM_NONE))) {
         (void)err_copy(&item->err, &it->service->err);
         return;
     }
@@ -114,6 +119,10 @@ static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
         if (aws_plan_service(&p, it->want, &refused) != ERR_OK) {
             (void)err_copy(&it->item->err, &refused);
         }
+        bool left = plan->n_ops > 0 || it->item->err.code != ERR_OK;
+        if (it->claim == AWS_CLAIM_GOES && it->item->in->verb != TT_VERB_DELETE && !left) {
+            (void)err_copy(&it->item->err, &it->service->err); /* now it is the other one's alone */
+        }
         it->findings = p.findings;
         it->n_findings = p.n_findings;
     }
@@ -130,7 +139,7 @@ static const char *dns_of(const struct aws_sync *y, const struct aws_item *it)
         return y->scope->dns;
     }
     const struct aws_nlb *nlb = it->seen.nlb;
-    if (it->service->kind == AWS_NLB) {
+    if (it->service->kind == AWS_NLB || (it->service->kind == AWS_ELSEWHERE && nlb != NULL)) {
         bool good =
             nlb != NULL && (str_eq(nlb->state, "active") || str_eq(nlb->state, "provisioning"));
         return good ? nlb->dns : "";
@@ -178,12 +187,28 @@ static int64_t look_again_ms(const struct aws_sync *y, const struct aws_item *it
     return lacks ? lacks_ms + (int64_t)(rng_unit(y->s->rng) * (double)lacks_ms / 5) : 0;
 }
 
+/* Ours has gone.  The status goes on naming the other one; the next look lets go of the Service. */
+static void tell_handed_over(const struct aws_sync *y, const struct aws_item *it)
+{
+    const struct tt_host *host = y->p->host;
+    const struct tt_service *in = it->service->in;
+    bool other = !str_eq(aws_annotation(in, "handed-over"), "true");
+    host->result_ingress(it->item->in->result, in->ingress, other ? in->n_ingress : 0);
+    if (TT_HAS(host, result_again)) {
+        host->result_again(it->item->in->result, HANDED_AGAIN_MS);
+    }
+}
+
 static void status(struct lb_sync *s, struct lb_item *item)
 {
     struct aws_sync *y = aws_sync_of(s);
     const struct aws_item *it = &y->items[item - s->items];
     const struct tt_host *host = s->host;
     tell_findings(y, it, it->findings, it->n_findings);
+    if (!it->want && it->item->in->verb != TT_VERB_DELETE) {
+        tell_handed_over(y, it);
+        return;
+    }
     if (!it->want) {
         aws_memory_drop(y->p->memory, it->service->in->uid);
         return;

@@ -136,6 +136,19 @@ static void describe(struct aws_planning *p)
     }
 }
 
+static void describe_claim(struct aws_planning *p)
+{
+    const char *text =
+        "The Service asks for another controller's load balancer, and its status names "
+        "ours, which stays and gets its nodes.  It is deleted when the status names "
+        "another one, or with annotation " AWS_ANNOTATION "handed-over: \"true\"";
+    if (p->service->kind == AWS_ELSEWHERE) {
+        lb_plan_effect(p->plan, p->service->key,
+                       "The load balancer stays: another controller has not taken over yet.");
+        aws_plan_finding(p, "NotHandedOver", "%s", text);
+    }
+}
+
 static void describe_targets(struct aws_planning *p)
 {
     if (p->around->no_node_fits) {
@@ -408,6 +421,7 @@ static int plan_wanted(struct aws_planning *p, struct err *err)
     const struct aws_service *s = p->service;
     if (p->about_nodes && (p->seen->nlb != NULL || p->seen->classic != NULL)) {
         describe(p);
+        describe_claim(p);
         return aws_plan_upkeep(p, instance_ids(p), err);
     }
     if (s->kind == AWS_ELSEWHERE) {

@@ -148,6 +148,68 @@ static void upkeep__whatever_the_service_says__nodes_follow(void **state)
     }
 }
 
+/* A Service of another controller whose status names a load balancer. */
+static const struct tt_service *handed(struct flow_kit *k, const char *host, const char *over)
+{
+    return test_service_text(
+        k->a,
+        arena_printf(k->a,
+                     "{\"metadata\":{\"namespace\":\"default\",\"name\":\"web\",\"uid\":\"" UID
+                     "\",\"finalizers\":[\"service.kubernetes.io/load-balancer-cleanup\"],"
+                     "\"annotations\":{\"" AWS_ANNOTATION "type\":\"external\",\"" AWS_ANNOTATION
+                     "handed-over\":\"%s\"}},\"spec\":{\"type\":\"LoadBalancer\","
+                     "\"sessionAffinity\":\"None\"," ONE_PORT
+                     "},\"status\":{\"loadBalancer\":{\"ingress\":[{\"hostname\":\"%s\"}]}}}",
+                     over, host));
+}
+
+static void hand_over__status_names_ours__it_stays_and_nodes_follow(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {FLOW_CLASSIC_IS_FINE};
+    const struct tt_service *svc = handed(k, NAME "-1.elb.example", "no");
+    k->rows = rows;
+    k->nodes = "n1 n2";
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, svc), TT_OK);
+    came(k, "edit", "Register", 1);
+    came(k, "edit", "Delete", 0);
+    same_text("edit", k->r.ingress, "classic.example");
+    assert_non_null(strstr(flow_kit_events(k), "NotHandedOver: "));
+    (void)flow_kit_asked(k);
+    assert_int_equal(flow_kit_sync(k, TT_VERB_UPDATE, TT_REASON_NODES, svc), TT_OK);
+    came(k, "nodes", "Register", 1);
+}
+
+static void hand_over__done__ours_goes_and_then_the_service_is_let_go(void **state)
+{
+    struct flow_kit *k = *state;
+    const struct {
+        const char *name, *host, *over, *ingress;
+    } cases[] = {
+        {"the status names another one", "k8s-web.elb.example", "", "k8s-web.elb.example"},
+        {"the owner says so", NAME "-1.elb.example", "true", "-"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct flow_row rows[] = {FLOW_CLASSIC_IS_FINE};
+        struct flow_row none[] = {{NULL, 0, NULL, 0}};
+        const struct tt_service *svc = handed(k, cases[i].host, cases[i].over);
+        k->rows = rows;
+        if (flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, svc) != TT_OK) {
+            fail_msg("%s: %s", cases[i].name, k->r.message);
+        }
+        came(k, cases[i].name, "DeleteLoadBalancer ", 1);
+        came(k, cases[i].name, "Register", 0);
+        same_text(cases[i].name, k->r.ingress, cases[i].ingress);
+        assert_true(k->r.again_ms > 0);
+        k->rows = none;
+        (void)flow_kit_asked(k);
+        assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, svc),
+                         TT_IMPLEMENTED_ELSEWHERE);
+        came(k, cases[i].name, "Delete", 0);
+        (void)flow_kit_asked(k);
+    }
+}
+
 static void credentials__are_wrong__it_is_every_calls_result(void **state)
 {
     struct flow_kit *k = *state;
@@ -344,6 +406,8 @@ UNIT_MAIN(flow)
         FLOW_TEST(elsewhere__what_was_known_of_it_is_forgotten),
         FLOW_TEST(wrong__is_refused_before_anything_is_asked__and_deleted_all_the_same),
         FLOW_TEST(upkeep__whatever_the_service_says__nodes_follow),
+        FLOW_TEST(hand_over__status_names_ours__it_stays_and_nodes_follow),
+        FLOW_TEST(hand_over__done__ours_goes_and_then_the_service_is_let_go),
         FLOW_TEST(credentials__are_wrong__it_is_every_calls_result),
         FLOW_TEST(findings__are_told_once_per_edit),
         FLOW_TEST(events__have_reasons_of_the_descriptor),
