@@ -13,6 +13,7 @@
 #include "providers/aws/aws_nlb_internal_plan.h"
 
 #include "common/base/str.h"
+#include "common/lb/service_rules.h"
 
 #include <string.h>
 
@@ -117,9 +118,31 @@ static void draft_health(struct aws_planning *p, int d, const struct aws_target_
     }
 }
 
+/* Values that the Service names and upstream would not see: on what was only taken over they stay, and plan names them. */
+static void tell_left(struct aws_planning *p, const struct aws_target_health_check *has,
+                      const struct aws_target_health_check *w)
+{
+    const struct tt_service *in = p->service->in;
+    bool unhealthy = has->unhealthy != w->unhealthy &&
+                     svc_annotation(in, AWS_ANNOTATION "healthcheck-unhealthy-threshold") != NULL;
+    bool timeout = w->timeout > 0 && has->timeout != w->timeout;
+    if (p->repairs || p->about_nodes || p->told_left || (!unhealthy && !timeout)) {
+        return;
+    }
+    p->told_left = true;
+    lb_plan_effect(
+        p->plan, p->service->key,
+        "The health check has %s %d, and %d is asked for: it was so when the load balancer "
+        "was taken over, and is put right by an edit or with --repair-adopted.",
+        unhealthy ? "unhealthy threshold" : "timeout",
+        (int)(unhealthy ? has->unhealthy : has->timeout),
+        (int)(unhealthy ? w->unhealthy : w->timeout));
+}
+
 static bool plan_health(struct aws_planning *p, const struct aws_nlb_want *want,
                         const struct aws_target_group *g)
 {
+    tell_left(p, &g->health, &want->health);
     const struct aws_target_health_check *has = &g->health;
     struct health_diff diff = health_diff(p, has, &want->health);
     if (!diff.protocol && !diff.port && !diff.path && !diff.interval && !diff.thresholds &&

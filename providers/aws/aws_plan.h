@@ -126,12 +126,13 @@ struct aws_planning {
     const struct aws_observed *seen;
     const struct aws_surroundings *around;
     /* Differences that upstream would have left, on what it may have made, are mended (design 2): the Service was edited,
-     * or --repair-adopted is on. */
+     * or this controller has made the balancer or carried out an edit of it (docs/adr/0029), or --repair-adopted is on. */
     bool repairs;
     bool anew;        /* the balancer of the other scheme goes in this plan; `seen` has none then */
     bool about_nodes; /* only nodes changed: what does not hang on them was not read */
     bool certificates_anew; /* a classic listener's certificate cannot be changed: no right to */
     bool told_full;
+    bool told_left;
     bool full; /* AWS refused this plan for a quota: what goes makes room for what comes */
     struct aws_drafts *drafts; /* aws_draft_begin()'s */
     int critical;              /* draft that gets op->critical, or -1 */
