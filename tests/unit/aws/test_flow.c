@@ -57,6 +57,7 @@ static void made__the_name_is_told_at_once(void **state)
     k->rows = rows;
     assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, nlb(k)), TT_OK);
     same_text("nlb", k->r.ingress, "nlb.example");
+    same_text("nlb", k->r.condition, "trimtab.io/LoadBalancerKept");
     assert_int_equal(k->held, 1);
     assert_int_equal(flow_kit_count(k, "elbv2 DescribeLoadBalancers"), 1); /* 5.3: one is enough */
 }
@@ -145,6 +146,65 @@ static void upkeep__whatever_the_service_says__nodes_follow(void **state)
         came(k, cases[i].name, "Deregister", 0);
         (void)flow_kit_asked(k);
         aws_memory_drop(k->p->memory, svc->uid);
+    }
+}
+
+/* A slip in a label is no outage. */
+static void labels__that_no_node_has__take_no_target_out(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {FLOW_CLASSIC_IS_FINE};
+    k->rows = rows;
+    k->nodes = "n1 n2";
+    assert_int_equal(
+        flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC,
+                      aws_test_object(k->a, "{\"target-node-labels\":\"no=node\"}", NULL)),
+        TT_OK);
+    came(k, "labels", "egisterInstances", 0);
+    assert_non_null(strstr(flow_kit_events(k), "NoNodeHasLabels: "));
+}
+
+/* AWS' quota is met once: the plan that follows makes room first. */
+static void quota__met__what_goes_makes_room(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {{"RegisterTargets", 400, "TooManyTargets full", 1}, FLOW_NLB_IS_FINE};
+    k->rows = rows;
+    k->nodes = "n2";
+    flow_kit_lets_time_pass(k);
+    if (flow_kit_sync(k, TT_VERB_UPDATE, TT_REASON_NODES, nlb(k)) != TT_OK) {
+        fail_msg("%s", k->r.message);
+    }
+    came(k, "quota", "RegisterTargets", 2);
+    came(k, "quota", "DeregisterTargets", 1);
+    const char *asked = k->asked.data;
+    assert_true(strstr(asked, "DeregisterTargets") <
+                strstr(strstr(asked, " RegisterTargets") + 1, " RegisterTargets"));
+}
+
+/* An edit that nobody saw: made while no controller ran, or before a call that failed. */
+static void kept__what_was_made_here_is_put_right_without_an_edit(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {FLOW_NLB_IS_FINE};
+    const char *const conditions[] = {
+        "", "{\"type\":\"trimtab.io/LoadBalancerKept\",\"status\":\"True\"}"};
+    k->rows = rows;
+    k->nodes = "n1";
+    for (size_t i = 0; i < ARRAY_LEN(conditions); i++) {
+        const struct tt_service *svc = test_service_text(
+            k->a,
+            arena_printf(k->a,
+                         "{\"metadata\":{\"namespace\":\"default\",\"name\":\"web\",\"uid\":\"" UID
+                         "\",\"annotations\":{\"" AWS_ANNOTATION "type\":\"nlb\",\"" AWS_ANNOTATION
+                         "healthcheck-unhealthy-threshold\":\"4\"}},\"spec\":{"
+                         "\"type\":\"LoadBalancer\",\"sessionAffinity\":\"None\"," ONE_PORT
+                         "},\"status\":{\"conditions\":[%s]}}",
+                         conditions[i]));
+        if (flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, svc) != TT_OK) {
+            fail_msg("%s: %s", conditions[i], k->r.message);
+        }
+        came(k, conditions[i], "ModifyTargetGroup ", i);
     }
 }
 
@@ -406,6 +466,9 @@ UNIT_MAIN(flow)
         FLOW_TEST(elsewhere__what_was_known_of_it_is_forgotten),
         FLOW_TEST(wrong__is_refused_before_anything_is_asked__and_deleted_all_the_same),
         FLOW_TEST(upkeep__whatever_the_service_says__nodes_follow),
+        FLOW_TEST(labels__that_no_node_has__take_no_target_out),
+        FLOW_TEST(quota__met__what_goes_makes_room),
+        FLOW_TEST(kept__what_was_made_here_is_put_right_without_an_edit),
         FLOW_TEST(hand_over__status_names_ours__it_stays_and_nodes_follow),
         FLOW_TEST(hand_over__done__ours_goes_and_then_the_service_is_let_go),
         FLOW_TEST(credentials__are_wrong__it_is_every_calls_result),
