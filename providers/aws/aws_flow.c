@@ -12,6 +12,7 @@
 #include "providers/aws/aws_sync.h"
 
 #define AWS_CONDITION_KEPT "trimtab.io/LoadBalancerKept"
+#define AWS_KEPT_REASON    "CarriedOut"
 
 #define LOOK_MS           60000 /* instances that could not become targets, tags without the right; doubles */
 #define LOOK_DOUBLINGS    4
@@ -222,7 +223,7 @@ static void keep(const struct aws_sync *y, const struct aws_item *it)
     const struct tt_condition kept = {
         .type = AWS_CONDITION_KEPT,
         .status = "True",
-        .reason = "CarriedOut",
+        .reason = AWS_KEPT_REASON,
         .message = "Load balancer made or changed by trimtab; what the Service names is kept so",
     };
     bool ours = y->scope->dns != NULL || it->carries_out;

@@ -147,7 +147,7 @@ static bool revoke_first(struct aws_planning *p, const struct aws_group_change *
     bool both = c->diff.authorize.n > 0 && c->diff.revoke.n > 0;
     bool fits = now + c->diff.authorize.n <= most + c->diff.revoke.n;
     bool tight = now + c->diff.authorize.n > AWS_RULES_PER_GROUP;
-    if (!both || !fits || (!tight && !aws_plan_makes_room(p))) {
+    if (!both || !fits || !tight) {
         return false;
     }
     if (interrupts(&c->diff)) {
