@@ -27,6 +27,8 @@ const char *aws_classic_listener_text(struct arena *a, const struct aws_classic_
 bool aws_classic_is_new(const struct aws_classic_run *r, const struct aws_classic_listener *l);
 bool aws_texts_have(const struct aws_texts *t, const char *text);
 
+/* Which instances it has; those that come, in MAKE when `set` says so, else in FILL.  (aws_classic_plan.c) */
+void aws_classic_plan_instances(struct aws_classic_run *r);
 /* Which subnets it is in; of one that is there.  (aws_classic_subnets_plan.c) */
 void aws_classic_plan_subnets(struct aws_classic_run *r);
 /* Proxy protocol and SSL negotiation.  (aws_classic_policies_plan.c) */

@@ -2,8 +2,9 @@
 /* aws_classic_plan.c: a classic load balancer is made, or brought to what its Service wants.
  *
  * Here: the balancer, its security groups, listeners and instances; subnets, policies and settings have files of their own.
- * A listener cannot be changed.  One that differs is deleted and made again, in two waves back to back; the second runs even
- * when something else failed meanwhile, because a port without listener is down.
+ * Of a listener only the certificate can be changed.  One that differs otherwise is deleted and made again, in two waves back
+ * to back; the second runs even when something else failed meanwhile, because a port without listener is down.  A certificate
+ * that comes with it is tried on a spare port before: AWS says only then whether it takes it.
  * Instances come before others go.  The scheme is what it was at creation; its subnets stay as well then, because those of the
  * other scheme would cut it off (docs/spec/aws.md 4.6, end).
  * Tags: AWS is asked for them only when the Service has additional-resource-tags; what the annotation no longer says stays. */
@@ -14,7 +15,8 @@
 
 #include <string.h>
 
-#define GROUPS_PER_BALANCER 5 /* AWS' quota */
+#define GROUPS_PER_BALANCER 5     /* AWS' quota */
+#define SPARE_PORT          65535 /* and those below it */
 
 bool aws_texts_have(const struct aws_texts *t, const char *text)
 {
@@ -82,6 +84,26 @@ static bool is_made_again(const struct aws_listener_diff *diff, int32_t port)
     return false;
 }
 
+static bool is_removed(const struct aws_listener_diff *diff, int32_t port)
+{
+    for (size_t i = 0; i < diff->n_remove; i++) {
+        if (diff->remove[i] == port) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *seen_certificate(const struct aws_classic_run *r, int32_t port)
+{
+    for (size_t i = 0; i < r->seen->n_listeners; i++) {
+        if (r->seen->listeners[i].port == port) {
+            return r->seen->listeners[i].certificate;
+        }
+    }
+    return NULL;
+}
+
 static const char *seen_text(const struct aws_classic_run *r, int32_t port)
 {
     for (size_t i = 0; i < r->seen->n_listeners; i++) {
@@ -92,10 +114,85 @@ static const char *seen_text(const struct aws_classic_run *r, int32_t port)
     return arena_printf(r->p->a, "%d", port);
 }
 
-/* Those of the ports to remove that are made again, or those that are not.  The draft, or -1: there is none. */
-static int listeners_remove(struct aws_classic_run *r, bool again)
+static bool has_certificate(const struct aws_classic_listener *items, size_t n, const char *arn)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq_nocase(items[i].certificate, arn)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_port_used(const struct aws_classic_run *r, int32_t port)
+{
+    for (size_t i = 0; i < r->seen->n_listeners; i++) {
+        if (r->seen->listeners[i].port == port) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < r->want->n_listeners; i++) {
+        if (r->want->listeners[i].port == port) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Listeners on spare ports with the certificates that AWS has not taken on this balancer yet, of those that are made anew.
+ * They go with the ones that are replaced; their ports are let in by no rule of ours.  NULL: none is needed. */
+static const struct aws_classic_listener *listeners_try(struct aws_classic_run *r, size_t *ret_n)
 {
     struct aws_planning *p = r->p;
+    const struct aws_listener_diff *diff = &r->listeners;
+    struct aws_classic_listener *tried =
+        ARENA_ARRAY(p->a, struct aws_classic_listener, diff->n_create);
+    int32_t port = SPARE_PORT;
+    size_t n = 0;
+    for (size_t i = 0; i < diff->n_create; i++) {
+        const struct aws_classic_listener *l = &diff->create[i];
+        if (str_is_empty(l->certificate) || !is_removed(diff, l->port) ||
+            has_certificate(r->seen->listeners, r->seen->n_listeners, l->certificate) ||
+            has_certificate(tried, n, l->certificate)) {
+            continue;
+        }
+        while (is_port_used(r, port)) {
+            port--;
+        }
+        tried[n] = *l;
+        tried[n++].port = port--;
+    }
+    *ret_n = n;
+    if (n > 0) {
+        int d = aws_classic_draft(r, AWS_PHASE_TRY, "CreateLoadBalancerListeners",
+                                  "AWS says only then whether it takes the certificate");
+        draft_listeners(p, d, tried, n);
+    }
+    return tried;
+}
+
+static void listeners_certify(struct aws_classic_run *r)
+{
+    struct aws_planning *p = r->p;
+    for (size_t i = 0; i < r->listeners.n_certify; i++) {
+        const struct aws_classic_listener *l = &r->listeners.certify[i];
+        int d = aws_classic_draft(r, r->set, "SetLoadBalancerListenerSSLCertificate",
+                                  "its certificate is not the one that the Service asks for");
+        aws_draft_int(p, d, "LoadBalancerPort", l->port);
+        aws_draft_text(p, d, "SSLCertificateId", l->certificate);
+        aws_draft_field(p, d, arena_printf(p->a, "listeners[%d].certificate", (int)l->port),
+                        seen_certificate(r, l->port), l->certificate);
+    }
+}
+
+/* Those of the ports to remove that are made again, and those that were tried; or those that are not.  The draft, or -1: there is
+ * none. */
+static int listeners_remove(struct aws_classic_run *r, bool again,
+                            const struct aws_classic_listener *tried, size_t n_tried)
+{
+    struct aws_planning *p = r->p;
+    bool first =
+        again || (r->listeners.n_create > 0 && r->listeners.n_remove > 0 && aws_plan_makes_room(p));
     int d = -1;
     size_t n = 0;
     for (size_t i = 0; i < r->listeners.n_remove; i++) {
@@ -105,7 +202,7 @@ static int listeners_remove(struct aws_classic_run *r, bool again)
         }
         if (d < 0) {
             d = aws_classic_draft(
-                r, again ? AWS_PHASE_CLEAR : AWS_PHASE_DROP, "DeleteLoadBalancerListeners",
+                r, first ? AWS_PHASE_CLEAR : AWS_PHASE_DROP, "DeleteLoadBalancerListeners",
                 again ? "AWS cannot change a listener; it is made anew"
                       : arena_printf(p->a, "Service %s has no such port", p->service->key));
             aws_draft_op(p, d)->tolerate = LB_TOLERATE_ABSENT;
@@ -113,13 +210,19 @@ static int listeners_remove(struct aws_classic_run *r, bool again)
         aws_draft_int(p, d, arena_printf(p->a, "LoadBalancerPorts.member.%zu", ++n), port);
         aws_draft_field(p, d, "listeners", seen_text(r, port), NULL);
     }
+    for (size_t i = 0; d >= 0 && i < n_tried; i++) {
+        aws_draft_int(p, d, arena_printf(p->a, "LoadBalancerPorts.member.%zu", ++n), tried[i].port);
+        aws_draft_field(p, d, "listeners", aws_classic_listener_text(p->a, &tried[i]), NULL);
+    }
     return d;
 }
 
 static void plan_listeners(struct aws_classic_run *r)
 {
     struct aws_planning *p = r->p;
-    int cleared = listeners_remove(r, true);
+    size_t n_tried = 0;
+    const struct aws_classic_listener *tried = listeners_try(r, &n_tried);
+    int cleared = listeners_remove(r, true, tried, n_tried);
     if (r->listeners.n_create > 0) {
         const char *why = arena_printf(p->a, "Service %s has this port", p->service->key);
         int d = aws_classic_draft(r, r->fill, "CreateLoadBalancerListeners", why);
@@ -133,7 +236,8 @@ static void plan_listeners(struct aws_classic_run *r)
                            "Ports whose listeners are made anew are interrupted for a moment.");
         }
     }
-    (void)listeners_remove(r, false);
+    listeners_certify(r);
+    (void)listeners_remove(r, false, NULL, 0);
 }
 
 /* ---- security groups --------------------------------------------------------------------------------------- */
@@ -251,8 +355,9 @@ static void draft_instances(struct aws_classic_run *r, bool come, const struct s
     if (r->seen == NULL) {
         why = "a new load balancer has no instances";
     }
+    enum aws_phase comes = r->set == AWS_PHASE_MAKE ? AWS_PHASE_MAKE : AWS_PHASE_FILL;
     for (size_t from = 0; from < ids->n; from += AWS_INSTANCES_PER_CALL) {
-        int d = aws_classic_draft(r, come ? AWS_PHASE_FILL : AWS_PHASE_DROP,
+        int d = aws_classic_draft(r, come ? comes : AWS_PHASE_DROP,
                                   come ? "RegisterInstancesWithLoadBalancer"
                                        : "DeregisterInstancesFromLoadBalancer",
                                   why);
@@ -269,7 +374,7 @@ static void draft_instances(struct aws_classic_run *r, bool come, const struct s
     }
 }
 
-static void plan_instances(struct aws_classic_run *r)
+void aws_classic_plan_instances(struct aws_classic_run *r)
 {
     struct arena *a = r->p->a;
     struct str_set have = {0};
@@ -330,13 +435,17 @@ int aws_plan_classic(struct aws_planning *p, const struct aws_classic_want *want
         r.set = AWS_PHASE_FILL;
         r.listeners = aws_listeners_diff(p->a, want->listeners, want->n_listeners,
                                          r.seen->listeners, r.seen->n_listeners);
+        if (!p->certificates_anew) {
+            r.listeners =
+                aws_listeners_in_place(p->a, &r.listeners, r.seen->listeners, r.seen->n_listeners);
+        }
         aws_classic_plan_subnets(&r);
         plan_groups(&r, own);
         plan_listeners(&r);
     }
     aws_classic_plan_policies(&r);
     aws_classic_plan_settings(&r);
-    plan_instances(&r);
+    aws_classic_plan_instances(&r);
     if (r.seen != NULL && r.changes == 0) {
         (void)aws_draft(p, AWS_PHASE_MAKE, LB_KEEP, "classic load balancer", want->name, NULL);
     }

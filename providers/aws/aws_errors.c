@@ -41,6 +41,13 @@ static const struct {
     {NULL, "InvalidPermission.Duplicate", ERR_CONFLICT},
     {NULL, "InvalidPermission.NotFound", ERR_CONFLICT},
     {NULL, "ConcurrentTagAccess", ERR_CONFLICT},
+    /* what somebody else can make, or has made a moment ago: no fault of the Service's text */
+    {NULL, "CertificateNotFound", ERR_TRANSIENT},
+    {NULL, "SubnetNotFound", ERR_TRANSIENT},
+    {NULL, "AllocationIdNotFound", ERR_TRANSIENT},
+    {NULL, "InvalidSecurityGroup", ERR_TRANSIENT},
+    {NULL, "InvalidSubnetID.NotFound", ERR_TRANSIENT},
+    {NULL, "InvalidAllocationID.NotFound", ERR_TRANSIENT},
     /* permission and credentials */
     {NULL, "UnauthorizedOperation", ERR_FORBIDDEN},
     {NULL, "AccessDenied", ERR_FORBIDDEN},

@@ -151,7 +151,14 @@ static void explain_one(struct aws_session *x, struct aws_item *it)
     lb_explain_init(&b, x->s.a);
     const char *scheme = s->internal ? "internal" : "internet-facing";
     const char *kind = arena_printf(x->s.a, "%s %s", scheme, aws_kind_text(s->kind));
-    if (s->kind == AWS_ELSEWHERE) {
+    if (aws_service_claim(s) == AWS_CLAIM_STAYS) {
+        lb_explain_answer(&b, "served", NULL,
+                          arena_printf(x->s.a,
+                                       "is to be left to another controller, and its status names "
+                                       "%s, which stays until the status names another one, or "
+                                       "annotation " AWS_ANNOTATION "handed-over is \"true\".",
+                                       s->lb_name));
+    } else if (s->kind == AWS_ELSEWHERE) {
         lb_explain_answer(&b, "elsewhere", NULL, "is left to aws-load-balancer-controller.");
     } else if (check(x->s.a, &p->naming, s, &err) != ERR_OK) {
         lb_explain_answer(&b, "refused", kind,

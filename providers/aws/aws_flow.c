@@ -6,14 +6,19 @@
  * Kubernetes is told. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "providers/aws/aws_annotations.h"
 #include "providers/aws/aws_memory.h"
 #include "providers/aws/aws_name_rules.h"
 #include "providers/aws/aws_sync.h"
+
+#define AWS_CONDITION_KEPT "trimtab.io/LoadBalancerKept"
+#define AWS_KEPT_REASON    "CarriedOut"
 
 #define LOOK_MS           60000 /* instances that could not become targets, tags without the right; doubles */
 #define LOOK_DOUBLINGS    4
 #define REFUSED_TOLD      10
 #define GROUP_PATIENCE_MS 600000
+#define HANDED_AGAIN_MS   1000
 
 /* ---- the beginning -------------------------------------------------------------------------------------------- */
 
@@ -37,7 +42,9 @@ static void item_begin(struct aws_sync *y, struct aws_item *it, struct lb_item *
     y->scope->uid = item->in->service->uid;
     it->wrote_ms = aws_memory_wrote_ms(y->p->memory, y->scope->uid);
     it->service = aws_service_read(y->s->a, &y->p->naming, item->in->service);
-    if (it->service->kind == AWS_ELSEWHERE && !it->want) {
+    it->claim = aws_service_claim(it->service);
+    it->want = it->want && it->claim != AWS_CLAIM_GOES;
+    if (it->service->kind == AWS_ELSEWHERE && !it->want && it->claim == AWS_CLAIM_NONE) {
         aws_memory_drop(y->p->memory, it->service->in->uid);
         item->settled = true; /* success, nothing is done (7.3) */
         return;
@@ -48,11 +55,14 @@ static void item_begin(struct aws_sync *y, struct aws_item *it, struct lb_item *
                         &item->err) != ERR_OK) {
         return; /* its error is its result; nothing was read or changed */
     }
-    if (it->want && it->service->err.code != ERR_OK) {
+    bool refused = it->service->err.code != ERR_OK;
+    if (it->want && refused &&
+        (!aws_item_is_about_nodes(it) ||
+         (it->service->kind == AWS_ELSEWHERE && it->claim == AWS_CLAIM_NONE))) {
         (void)err_copy(&item->err, &it->service->err);
         return;
     }
-    if (it->want) {
+    if (it->want && !refused) {
         tell_findings(y, it, it->service->findings, it->service->n_findings);
     }
 }
@@ -78,6 +88,19 @@ static int facts(struct lb_sync *s, struct err *err)
 
 /* ---- planning ---------------------------------------------------------------------------------------------------- */
 
+/* Has this controller made the balancer, or carried out an edit of the Service?  Then all that the Service names is put right
+ * whenever it differs; what was only taken over is left as upstream leaves it (docs/adr/0029). */
+static bool is_kept(const struct tt_service *s)
+{
+    for (uint32_t i = 0; i < s->n_conditions; i++) {
+        if (str_eq(s->conditions[i].type, AWS_CONDITION_KEPT) &&
+            str_eq(s->conditions[i].status, "True")) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* An edit that means nothing here is none: whoever notes something on a Service does not ask for repairs. */
 static bool is_edited(const struct aws_sync *y, const struct aws_item *it)
 {
@@ -94,6 +117,8 @@ static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
         if (it->service == NULL || !lb_item_is_active(it->item)) {
             continue;
         }
+        unsigned known = aws_memory_get(y->p->memory, it->service->in->uid);
+        bool edited = is_edited(y, it);
         struct aws_planning p = {
             .a = s->a,
             .plan = plan,
@@ -102,12 +127,19 @@ static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
             .seen = &it->seen,
             .around = &it->around,
             .about_nodes = aws_item_is_about_nodes(it),
-            .repairs = y->p->repair_adopted || is_edited(y, it),
+            .certificates_anew = (known & AWS_KNOWS_NO_CERT) != 0,
+            .full = (known & AWS_KNOWS_FULL) != 0,
+            .repairs = y->p->repair_adopted || edited || is_kept(it->service->in),
             .critical = -1,
         };
         struct err refused = ERR_INIT;
         if (aws_plan_service(&p, it->want, &refused) != ERR_OK) {
             (void)err_copy(&it->item->err, &refused);
+        }
+        it->carries_out = it->carries_out || (edited && lb_plan_changes(plan) > 0);
+        bool left = plan->n_ops > 0 || it->item->err.code != ERR_OK;
+        if (it->claim == AWS_CLAIM_GOES && it->item->in->verb != TT_VERB_DELETE && !left) {
+            (void)err_copy(&it->item->err, &it->service->err); /* now it is the other one's alone */
         }
         it->findings = p.findings;
         it->n_findings = p.n_findings;
@@ -125,7 +157,7 @@ static const char *dns_of(const struct aws_sync *y, const struct aws_item *it)
         return y->scope->dns;
     }
     const struct aws_nlb *nlb = it->seen.nlb;
-    if (it->service->kind == AWS_NLB) {
+    if (it->service->kind == AWS_NLB || (it->service->kind == AWS_ELSEWHERE && nlb != NULL)) {
         bool good =
             nlb != NULL && (str_eq(nlb->state, "active") || str_eq(nlb->state, "provisioning"));
         return good ? nlb->dns : "";
@@ -173,18 +205,49 @@ static int64_t look_again_ms(const struct aws_sync *y, const struct aws_item *it
     return lacks ? lacks_ms + (int64_t)(rng_unit(y->s->rng) * (double)lacks_ms / 5) : 0;
 }
 
+/* Ours has gone.  The status goes on naming the other one; the next look lets go of the Service. */
+static void tell_handed_over(const struct aws_sync *y, const struct aws_item *it)
+{
+    const struct tt_host *host = y->p->host;
+    const struct tt_service *in = it->service->in;
+    bool other = !str_eq(aws_annotation(in, "handed-over"), "true");
+    host->result_ingress(it->item->in->result, in->ingress, other ? in->n_ingress : 0);
+    if (TT_HAS(host, result_again)) {
+        host->result_again(it->item->in->result, HANDED_AGAIN_MS);
+    }
+}
+
+/* Written with the status of a new balancer; after the first edit of one that was taken over, by a patch of its own. */
+static void keep(const struct aws_sync *y, const struct aws_item *it)
+{
+    const struct tt_condition kept = {
+        .type = AWS_CONDITION_KEPT,
+        .status = "True",
+        .reason = AWS_KEPT_REASON,
+        .message = "Load balancer made or changed by trimtab; what the Service names is kept so",
+    };
+    bool ours = y->scope->dns != NULL || it->carries_out;
+    if (ours && !is_kept(it->service->in) && TT_HAS(y->p->host, result_condition)) {
+        y->p->host->result_condition(it->item->in->result, &kept);
+    }
+}
+
 static void status(struct lb_sync *s, struct lb_item *item)
 {
     struct aws_sync *y = aws_sync_of(s);
     const struct aws_item *it = &y->items[item - s->items];
     const struct tt_host *host = s->host;
     tell_findings(y, it, it->findings, it->n_findings);
+    if (!it->want && it->item->in->verb != TT_VERB_DELETE) {
+        tell_handed_over(y, it);
+        return;
+    }
     if (!it->want) {
         aws_memory_drop(y->p->memory, it->service->in->uid);
         return;
     }
     tell_refused(y, it);
-    aws_memory_set(y->p->memory, it->service->in->uid, AWS_KNOWS_FAILED, 0);
+    aws_memory_set(y->p->memory, it->service->in->uid, AWS_KNOWS_FAILED | AWS_KNOWS_FULL, 0);
     int64_t again = look_again_ms(y, it);
     int64_t settled_ms = it->wrote_ms + AWS_SETTLES_MS;
     if (again == 0 && it->wrote_ms > 0 && settled_ms > y->scope->started_ms) {
@@ -196,6 +259,7 @@ static void status(struct lb_sync *s, struct lb_item *item)
     if (item->in->verb == TT_VERB_ENSURE) {
         const struct tt_ingress ingress = {.hostname = dns_of(y, it)};
         host->result_ingress(item->in->result, &ingress, str_is_empty(ingress.hostname) ? 0 : 1);
+        keep(y, it);
     }
 }
 

@@ -8,6 +8,7 @@
  * back in a few seconds (7.4), nothing waits.  Source: docs/spec/aws.md 4.10, 4.14, 5.9, 7.3. */
 #include "providers/aws/aws_groups_plan.h"
 
+#include "common/base/ip.h"
 #include "common/base/str.h"
 
 #include <stdlib.h>
@@ -113,11 +114,56 @@ static void change(struct aws_planning *p, const struct aws_group_change *c, boo
     draft_rules(p, d, authorize, rules);
 }
 
+static bool overlap(const struct aws_rule *x, const struct aws_rule *y)
+{
+    struct ip_net a;
+    struct ip_net b;
+    if (!str_eq(x->protocol, y->protocol) || x->from != y->from || x->to != y->to) {
+        return false;
+    }
+    return ip_net_parse(x->source, &a) && ip_net_parse(y->source, &b) &&
+           (ip_net_contains(&a, &b.addr) || ip_net_contains(&b, &a.addr));
+}
+
+/* Is somebody shut out who is let in again at once? */
+static bool interrupts(const struct aws_rule_diff *diff)
+{
+    for (size_t i = 0; i < diff->revoke.n; i++) {
+        for (size_t k = 0; k < diff->authorize.n; k++) {
+            if (overlap(&diff->revoke.items[i], &diff->authorize.items[k])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Shut out first?  Only if AWS has no room for all, and if what is wanted fits then: what it would refuse all the same must
+ * not cost what is there.  The quota may be a raised one, at most so much that what is there fits. */
+static bool revoke_first(struct aws_planning *p, const struct aws_group_change *c)
+{
+    size_t now = c->group->rules.n;
+    size_t most = now > AWS_RULES_PER_GROUP ? now : AWS_RULES_PER_GROUP;
+    bool both = c->diff.authorize.n > 0 && c->diff.revoke.n > 0;
+    bool fits = now + c->diff.authorize.n <= most + c->diff.revoke.n;
+    bool tight = now + c->diff.authorize.n > AWS_RULES_PER_GROUP;
+    if (!both || !fits || !tight) {
+        return false;
+    }
+    if (interrupts(&c->diff)) {
+        lb_plan_effect(p->plan, p->service->key,
+                       "Some clients are interrupted for a moment: security group %s has no room "
+                       "for old and new rules together.",
+                       aws_group_text(p->a, c->group));
+    }
+    return true;
+}
+
 bool aws_group_change_draft(struct aws_planning *p, const struct aws_group_change *c)
 {
-    bool tight = c->group->rules.n + c->diff.authorize.n > AWS_RULES_PER_GROUP;
+    bool first = revoke_first(p, c);
     change(p, c, true, AWS_PHASE_MAKE);
-    change(p, c, false, tight && c->diff.authorize.n > 0 ? AWS_PHASE_CLEAR : AWS_PHASE_LEAVE);
+    change(p, c, false, first ? AWS_PHASE_CLEAR : AWS_PHASE_LEAVE);
     return c->diff.authorize.n + c->diff.revoke.n > 0;
 }
 

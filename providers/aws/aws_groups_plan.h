@@ -20,7 +20,7 @@ bool aws_group_is_tagged(const struct aws_planning *p, const struct aws_group *g
 const char *aws_group_text(struct arena *a, const struct aws_group *g);
 
 /* One Authorize and one Revoke at most.  Rules are let in first (MAKE) and shut out at the very end (LEAVE); only where
- * both together would exceed the quota, first out (CLEAR), then in. */
+ * both together would exceed the quota and the wanted ones alone do not, first out (CLEAR), then in. */
 struct aws_group_change {
     const struct aws_group *group;
     struct aws_rule_diff diff;

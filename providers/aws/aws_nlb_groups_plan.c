@@ -13,6 +13,7 @@
 #include "providers/aws/aws_nlb_internal_plan.h"
 
 #include "common/base/str.h"
+#include "common/lb/service_rules.h"
 
 #include <string.h>
 
@@ -117,9 +118,31 @@ static void draft_health(struct aws_planning *p, int d, const struct aws_target_
     }
 }
 
+/* Values that the Service names and upstream would not see: on what was only taken over they stay, and plan names them. */
+static void tell_left(struct aws_planning *p, const struct aws_target_health_check *has,
+                      const struct aws_target_health_check *w)
+{
+    const struct tt_service *in = p->service->in;
+    bool unhealthy = has->unhealthy != w->unhealthy &&
+                     svc_annotation(in, AWS_ANNOTATION "healthcheck-unhealthy-threshold") != NULL;
+    bool timeout = w->timeout > 0 && has->timeout != w->timeout;
+    if (p->repairs || p->about_nodes || p->told_left || (!unhealthy && !timeout)) {
+        return;
+    }
+    p->told_left = true;
+    lb_plan_effect(
+        p->plan, p->service->key,
+        "The health check has %s %d, and %d is asked for: it was so when the load balancer "
+        "was taken over, and is put right by an edit or with --repair-adopted.",
+        unhealthy ? "unhealthy threshold" : "timeout",
+        (int)(unhealthy ? has->unhealthy : has->timeout),
+        (int)(unhealthy ? w->unhealthy : w->timeout));
+}
+
 static bool plan_health(struct aws_planning *p, const struct aws_nlb_want *want,
                         const struct aws_target_group *g)
 {
+    tell_left(p, &g->health, &want->health);
     const struct aws_target_health_check *has = &g->health;
     struct health_diff diff = health_diff(p, has, &want->health);
     if (!diff.protocol && !diff.port && !diff.path && !diff.interval && !diff.thresholds &&
@@ -288,8 +311,8 @@ static bool deregister_first(const struct aws_target_diff *diff, const struct aw
     return false;
 }
 
-static bool plan_targets(struct aws_planning *p, const struct aws_nlb_want *want,
-                         const struct aws_nlb_slot *slot)
+bool aws_nlb_plan_targets(struct aws_planning *p, struct aws_texts instances,
+                          const struct aws_nlb_slot *slot, enum aws_phase comes)
 {
     const struct aws_observed_group *g = slot->group;
     static const struct aws_targets none;
@@ -298,17 +321,19 @@ static bool plan_targets(struct aws_planning *p, const struct aws_nlb_want *want
         return false;
     }
     const struct aws_targets *actual = g != NULL && g->has_targets ? &g->targets : &none;
-    struct aws_target_diff diff =
-        aws_targets_diff(p->a, want->instances, slot->port->node_port, actual);
+    struct aws_target_diff diff = aws_targets_diff(p->a, instances, slot->port->node_port, actual);
     const char *name = g != NULL ? g->group->name : slot->port->group_name;
     struct lb_op go =
         LB_OP(.verb = LB_DELETE, .name = name, .why = "the nodes do not take part any more");
     struct lb_op come = LB_OP(.verb = LB_CREATE, .name = name,
                               .why = g == NULL ? "a new target group has none"
                                                : "the nodes take part and are not registered");
-    enum aws_phase phase = deregister_first(&diff, actual) ? AWS_PHASE_MAKE : AWS_PHASE_DROP;
+    bool both = diff.deregister.n > 0 && diff.register_.n > 0;
+    bool first = deregister_first(&diff, actual) || (both && aws_plan_makes_room(p));
+    enum aws_phase phase = first ? AWS_PHASE_MAKE : AWS_PHASE_DROP;
     plan_targets_calls(p, go, phase, slot->arn, &diff.deregister);
-    plan_targets_calls(p, come, AWS_PHASE_FILL, slot->arn, &diff.register_);
+    plan_targets_calls(p, come, phase == AWS_PHASE_DROP ? comes : AWS_PHASE_FILL, slot->arn,
+                       &diff.register_);
     return diff.deregister.n + diff.register_.n > 0;
 }
 
@@ -355,7 +380,7 @@ void aws_nlb_plan_groups(struct aws_planning *p, const struct aws_nlb_want *want
             slot->arn = LB_VALUE(slot->group->group->arn);
             changes = plan_health(p, want, slot->group->group);
         }
-        changes |= plan_targets(p, want, slot);
+        changes |= aws_nlb_plan_targets(p, want->instances, slot, AWS_PHASE_FILL);
         changes |= plan_attributes(p, want, slot);
         if (!changes) {
             (void)aws_draft(p, AWS_PHASE_MAKE, LB_KEEP, KIND, slot->group->group->name, NULL);

@@ -40,6 +40,9 @@ bool aws_nlb_slots_use(const struct aws_nlb_slots *slots, const struct aws_obser
 /* Target groups with their health checks, targets and attributes.  (aws_nlb_groups_plan.c) */
 void aws_nlb_plan_groups(struct aws_planning *p, const struct aws_nlb_want *want,
                          struct aws_nlb_slots *slots);
+/* Targets of one slot whose `port` has a node port; they come in the phase `comes`.  False: they are as they should be. */
+bool aws_nlb_plan_targets(struct aws_planning *p, struct aws_texts instances,
+                          const struct aws_nlb_slot *slot, enum aws_phase comes);
 /* Subnets of an NLB that is there; false: it stays where it is, which its owner is told. (aws_nlb_subnets_plan.c) */
 bool aws_nlb_plan_subnets(struct aws_planning *p, const struct aws_nlb_want *want);
 /* SubnetMappings, wherever they are sent, and what people see of their addresses. */

@@ -151,6 +151,7 @@ static void plan_change(struct aws_planning *p, const struct aws_nlb_slot *slot)
 void aws_nlb_plan_listeners(struct aws_planning *p, const struct aws_nlb_want *want,
                             const struct aws_nlb_slots *slots, struct lb_value balancer)
 {
+    bool comes = false;
     for (size_t i = 0; i < slots->n; i++) {
         const struct aws_nlb_slot *slot = &slots->items[i];
         if (slot->listener != NULL && slot->turn != AWS_NLB_ANEW) {
@@ -165,11 +166,13 @@ void aws_nlb_plan_listeners(struct aws_planning *p, const struct aws_nlb_want *w
             lb_plan_effect(p->plan, p->service->key,
                            "Port %d answers nobody until its new listener is there.", port);
         }
+        comes = true;
         plan_create(p, want, slot, balancer);
     }
+    bool first = comes && slots->n_unwanted > 0 && aws_plan_makes_room(p);
     for (size_t i = 0; i < slots->n_unwanted; i++) {
         const struct aws_listener *l = slots->unwanted[i];
-        plan_delete(p, AWS_PHASE_DROP, l,
+        plan_delete(p, first ? AWS_PHASE_CLEAR : AWS_PHASE_DROP, l,
                     arena_printf(p->a, "the Service has no port %d any more", (int)l->port));
     }
 }

@@ -122,6 +122,8 @@ static int observe_balancers(struct aws_sync *y, struct aws_item *it, struct err
 static int check_update(const struct aws_item *it, struct err *err)
 {
     bool there = it->service->kind == AWS_NLB ? it->seen.nlb != NULL : it->seen.classic != NULL;
+    there = there ||
+            (aws_item_is_about_nodes(it) && (it->seen.nlb != NULL || it->seen.classic != NULL));
     return it->item->in->verb != TT_VERB_UPDATE || there
                ? ERR_OK
                : err_set(err, ERR_NOT_FOUND, "there is no load balancer %s", it->service->lb_name);

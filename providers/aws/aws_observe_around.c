@@ -90,6 +90,39 @@ static void join_left_out(struct aws_sync *y, struct aws_item *it, const struct 
     it->nodes_left_out = (struct aws_texts){.items = all, .n = n + more->n};
 }
 
+static bool is_target(const struct aws_observed *seen, const char *id)
+{
+    for (size_t i = 0; seen->classic != NULL && i < seen->classic->instances.n; i++) {
+        if (str_eq(seen->classic->instances.items[i], id)) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < seen->n_groups; i++) {
+        for (size_t k = 0; k < seen->groups[i].targets.n; k++) {
+            if (str_eq(seen->groups[i].targets.items[k].id, id)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* target-node-labels that no node has takes nobody out: nodes that are targets stay as long as they take part at all. */
+static struct aws_texts targets_of_now(struct aws_sync *y, const struct aws_item *it,
+                                       const struct tt_node *const *nodes, size_t n)
+{
+    const struct aws_tags any = {0};
+    struct aws_texts all = aws_node_instances(y->s->a, nodes, n, &any, NULL);
+    const char **kept = ARENA_ARRAY(y->s->a, const char *, all.n);
+    size_t n_kept = 0;
+    for (size_t i = 0; i < all.n; i++) {
+        if (is_target(&it->seen, all.items[i])) {
+            kept[n_kept++] = all.items[i];
+        }
+    }
+    return (struct aws_texts){.items = kept, .n = n_kept};
+}
+
 static int observe_instances(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
     const struct tt_batch *batch = y->s->batch;
@@ -102,6 +135,10 @@ static int observe_instances(struct aws_sync *y, struct aws_item *it, struct err
     struct aws_instances_need need = {.fresh = y->s->attempt > 0};
     need.ids =
         aws_node_instances(y->s->a, nodes, n_nodes, &it->service->node_labels, &it->nodes_left_out);
+    it->around.no_node_fits = n_nodes > 0 && need.ids.n == 0 && it->nodes_left_out.n == 0;
+    if (it->around.no_node_fits) {
+        need.ids = targets_of_now(y, it, nodes, n_nodes);
+    }
     int rc = aws_cloud_instances(y->p->cloud, y->s->http, y->s->cancel, y->s->a, &need,
                                  &y->s->reads, err);
     if (rc != ERR_OK) {

@@ -188,9 +188,15 @@ static int look_for_left(struct aws_sync *y, struct aws_item *it, struct found *
 
 /* ---- targets and attributes ------------------------------------------------------------------------------------- */
 
-/* Who is in a group that goes is nobody's concern. */
-static bool may_serve(const struct aws_item *it, const struct aws_target_group *g)
+/* Targets of a group that goes need not be known.  Nodes follow in all that serve, whatever ports the Service has now. */
+static bool may_serve(const struct aws_sync *y, const struct aws_item *it,
+                      const struct aws_target_group *g)
 {
+    const struct tt_service *s = it->service->in;
+    if (aws_item_is_about_nodes(it) &&
+        str_has_prefix(g->name, aws_target_group_prefix(y->s->a, s->ns, s->name))) {
+        return true;
+    }
     for (size_t i = 0; i < it->service->n_ports; i++) {
         if (it->service->ports[i].node_port == g->port) {
             return true;
@@ -206,7 +212,7 @@ static int add_targets(struct aws_sync *y, struct aws_item *it, struct found *f,
     size_t n = 0;
     for (size_t i = 0; i < f->n; i++) {
         const char *arn = f->items[i].group->arn;
-        f->items[i].has_targets = may_serve(it, f->items[i].group);
+        f->items[i].has_targets = may_serve(y, it, f->items[i].group);
         if (!f->items[i].has_targets) {
             continue;
         }

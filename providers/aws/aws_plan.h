@@ -5,6 +5,7 @@
  * operations: each says in which *phase* its own belongs, and aws_draft_finish() turns the drafts into the plan, phase by phase,
  * all operations of a phase side by side (one wave).  References between drafts are late-bound outputs (lb_value).
  *
+ *     TRY      what AWS would refuse is found out, before anything is taken down for it
  *     CLEAR    what stands in the way: a classic listener that changes, a balancer of the other scheme
  *     MAKE     security groups, target groups, rules that let traffic reach nodes; and the balancer when it needs none of them
  *     BALANCE  the balancer when it needs a group made in MAKE; an NLB's listener goes whose port changes between TCP and UDP
@@ -64,6 +65,7 @@ struct aws_surroundings {
     size_t n_referring;
     const struct aws_instance *instances; /* of the Service's targets */
     size_t n_instances;                   /* aws_plan_service() makes targets of all of them */
+    bool no_node_fits; /* target-node-labels: no node has them, and those that were targets stay */
     /* Other Services of the cluster with a load balancer of ours: */
     struct str_set other_names; /* names of their load balancers */
     struct str_set
@@ -77,7 +79,8 @@ struct aws_surroundings {
 /* ---- drafts ------------------------------------------------------------------------------------------------- */
 
 enum aws_phase {
-    AWS_PHASE_CLEAR = 0,
+    AWS_PHASE_TRY = 0,
+    AWS_PHASE_CLEAR,
     AWS_PHASE_MAKE,
     AWS_PHASE_BALANCE,
     AWS_PHASE_FILL,
@@ -123,10 +126,14 @@ struct aws_planning {
     const struct aws_observed *seen;
     const struct aws_surroundings *around;
     /* Differences that upstream would have left, on what it may have made, are mended (design 2): the Service was edited,
-     * or --repair-adopted is on. */
+     * or this controller has made the balancer or carried out an edit of it (docs/adr/0029), or --repair-adopted is on. */
     bool repairs;
     bool anew;        /* the balancer of the other scheme goes in this plan; `seen` has none then */
     bool about_nodes; /* only nodes changed: what does not hang on them was not read */
+    bool certificates_anew; /* a classic listener's certificate cannot be changed: no right to */
+    bool told_full;
+    bool told_left;
+    bool full; /* AWS refused this plan for a quota: what goes makes room for what comes */
     struct aws_drafts *drafts; /* aws_draft_begin()'s */
     int critical;              /* draft that gets op->critical, or -1 */
     /* What the Service's owner should know and no operation says: Warning events beside those of service->findings. */
@@ -136,6 +143,8 @@ struct aws_planning {
 /* (aws_service_plan.c) */
 void aws_plan_finding(struct aws_planning *p, const char *reason, const char *fmt, ...)
     _printf_(3, 4);
+/* Does what goes make room for what comes, because AWS has refused the one beside the other?  Says so in the plan. */
+bool aws_plan_makes_room(struct aws_planning *p);
 void aws_draft_begin(struct aws_planning *p);
 /* A new operation: verb, AWS' word for the kind ("target group"), name, and why, which ends in a "because …" clause.  The
  * result is its handle until aws_draft_finish(). */
@@ -200,6 +209,8 @@ void aws_plan_balancer_goes(struct aws_planning *p, enum aws_phase phase, enum a
                             const char *why);
 /* Everything of the Service goes, of both kinds. (aws_delete_plan.c) */
 int aws_plan_delete(struct aws_planning *p, struct err *err);
+/* Nodes alone, of the balancer that is there.  (aws_upkeep_plan.c) */
+int aws_plan_upkeep(struct aws_planning *p, struct aws_texts instances, struct err *err);
 /* All of the above for one Service: what the flow calls. `want` false: delete. (aws_service_plan.c) */
 int aws_plan_service(struct aws_planning *p, bool want, struct err *err);
 

@@ -111,9 +111,10 @@ static int32_t open_provider(const struct tt_open_args *args, void **ret_provide
 /* ---- the descriptor ------------------------------------------------------------------------------ */
 
 static const char *const event_reasons[] = {
-    "AnnotationIgnored", "PortIgnored",       "SchemeNotChanged", "SourceRangeIgnored",
-    "SubnetNotChanged",  "SubnetsNotChanged", "SubnetsNotFound",  "TagsNotChanged",
-    "TargetGroupKept",   "TargetRefused",     "UnknownType",
+    "AnnotationIgnored", "NoNodeHasLabels",    "NotHandedOver",    "PortIgnored",
+    "SchemeNotChanged",  "SourceRangeIgnored", "SubnetNotChanged", "SubnetsNotChanged",
+    "SubnetsNotFound",   "TagsNotChanged",     "TargetGroupKept",  "TargetRefused",
+    "UnknownType",
 };
 
 const struct tt_provider tt_aws_provider = {

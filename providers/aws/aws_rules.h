@@ -98,12 +98,20 @@ struct aws_listener_diff {
     size_t n_create;
     const int32_t *remove; /* balancer ports, order of `actual` */
     size_t n_remove;
+    const struct aws_classic_listener
+        *certify; /* as they should be; only the certificate differs.  aws_listeners_in_place() */
+    size_t n_certify;
 };
 struct aws_listener_diff aws_listeners_diff(struct arena *a,
                                             const struct aws_classic_listener *desired,
                                             size_t n_desired,
                                             const struct aws_classic_listener *actual,
                                             size_t n_actual);
+/* Listeners of which only the certificate differs are neither removed nor created: AWS changes it in place. */
+struct aws_listener_diff aws_listeners_in_place(struct arena *a,
+                                                const struct aws_listener_diff *diff,
+                                                const struct aws_classic_listener *actual,
+                                                size_t n_actual);
 
 /* ---- attributes: 5.8, 5.10 (aws_attribute_rules.c) */
 /* What has to be modified: wanted ones that differ; 5.8's rule for bucket and prefix. */

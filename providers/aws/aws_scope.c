@@ -110,7 +110,8 @@ bool aws_item_is_about_nodes(const struct aws_item *it)
 {
     const uint32_t nodes = TT_REASON_NODES | TT_REASON_ENDPOINTS;
     const struct tt_item *in = it->item->in;
-    return in->verb == TT_VERB_UPDATE && (in->reasons & ~nodes) == 0 && in->reasons != 0;
+    return it->claim == AWS_CLAIM_STAYS ||
+           (in->verb == TT_VERB_UPDATE && (in->reasons & ~nodes) == 0 && in->reasons != 0);
 }
 
 int64_t aws_sync_not_older(const struct aws_sync *y)

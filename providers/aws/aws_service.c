@@ -294,3 +294,27 @@ bool aws_service_is_edited(struct arena *a, const struct tt_service *was,
     const struct tt_service now = with_our_annotations(a, is);
     return svc_needs_update(&before, &now, NULL, 0, NULL);
 }
+
+/* ---- hand-over ------------------------------------------------------------------------------------ */
+
+/* "NAME-…" and, of internal classic ones, "internal-NAME-…". */
+static bool is_host_of(const char *host, const char *name)
+{
+    size_t n = strlen(name);
+    const char *at = str_has_prefix(host, "internal-") ? host + strlen("internal-") : host;
+    return strncmp(at, name, n) == 0 && at[n] == '-';
+}
+
+enum aws_claim aws_service_claim(const struct aws_service *s)
+{
+    const struct tt_service *in = s->in;
+    bool named = false;
+    for (uint32_t i = 0; i < in->n_ingress; i++) {
+        named = named || is_host_of(str_nonnull(in->ingress[i].hostname), s->lb_name);
+    }
+    if (s->kind != AWS_ELSEWHERE || (!named && !svc_has_finalizer(in, LB_CLEANUP_FINALIZER))) {
+        return AWS_CLAIM_NONE;
+    }
+    bool handed = str_eq(aws_annotation(in, "handed-over"), "true");
+    return named && !handed ? AWS_CLAIM_STAYS : AWS_CLAIM_GOES;
+}

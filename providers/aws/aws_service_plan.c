@@ -33,6 +33,16 @@ void aws_plan_finding(struct aws_planning *p, const char *reason, const char *fm
     va_end(ap);
 }
 
+bool aws_plan_makes_room(struct aws_planning *p)
+{
+    if (p->full && !p->told_full) {
+        p->told_full = true;
+        lb_plan_effect(p->plan, p->service->key,
+                       "AWS has no room for both: what goes makes room for what comes.");
+    }
+    return p->full;
+}
+
 /* ---- what people are told ----------------------------------------------------------------------------------- */
 
 static const char *scheme_text(bool internal)
@@ -123,6 +133,34 @@ static void describe(struct aws_planning *p)
                          "The load balancer stays %s: AWS cannot change the scheme of one that is "
                          "there. To get %s one, delete the Service and create it anew.",
                          scheme_text(internal), internal ? "an internet-facing" : "an internal");
+    }
+}
+
+static void describe_claim(struct aws_planning *p)
+{
+    const char *text =
+        "The Service asks for another controller's load balancer, and its status names "
+        "ours, which stays and gets its nodes.  It is deleted when the status names "
+        "another one, or with annotation " AWS_ANNOTATION "handed-over: \"true\"";
+    if (p->service->kind == AWS_ELSEWHERE) {
+        lb_plan_effect(p->plan, p->service->key,
+                       "The load balancer stays: another controller has not taken over yet.");
+        aws_plan_finding(p, "NotHandedOver", "%s", text);
+    }
+}
+
+static void describe_targets(struct aws_planning *p)
+{
+    if (p->around->no_node_fits) {
+        const char *labels =
+            str_nonnull(svc_annotation(p->service->in, AWS_ANNOTATION "target-node-labels"));
+        lb_plan_effect(p->plan, p->service->key,
+                       "No node has the labels %s: the nodes that are targets stay.", labels);
+        aws_plan_finding(p, "NoNodeHasLabels",
+                         "No node has the labels of annotation " AWS_ANNOTATION
+                         "target-node-labels (%s); the nodes that are targets now stay, and none "
+                         "comes",
+                         labels);
     }
 }
 
@@ -381,6 +419,11 @@ static int plan_anew(struct aws_planning *p, struct err *err)
 static int plan_wanted(struct aws_planning *p, struct err *err)
 {
     const struct aws_service *s = p->service;
+    if (p->about_nodes && (p->seen->nlb != NULL || p->seen->classic != NULL)) {
+        describe(p);
+        describe_claim(p);
+        return aws_plan_upkeep(p, instance_ids(p), err);
+    }
     if (s->kind == AWS_ELSEWHERE) {
         return err_copy(err, &s->err);
     }
@@ -392,6 +435,7 @@ static int plan_wanted(struct aws_planning *p, struct err *err)
         return rc;
     }
     describe(p);
+    describe_targets(p);
     return is_replaced(p) ? plan_anew(p, err) : plan_kind(p, err);
 }
 

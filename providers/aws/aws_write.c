@@ -277,6 +277,22 @@ static void remember(struct lb_op_run *run, const struct write_run *w)
     }
 }
 
+/* What makes the plan a worse one than it could be: the sync looks and plans once more, knowing it. */
+static bool is_news(struct lb_op_run *run, const struct aws_write *write)
+{
+    struct aws_scope *x = run->provider;
+    unsigned bit = run->err->code == ERR_QUOTA ? AWS_KNOWS_FULL
+                   : run->err->code == ERR_FORBIDDEN &&
+                           str_eq(write->action, "SetLoadBalancerListenerSSLCertificate")
+                       ? AWS_KNOWS_NO_CERT
+                       : 0;
+    bool is_known = bit == 0 || (aws_memory_get(x->p->memory, x->uid) & bit) != 0;
+    if (!is_known) {
+        aws_memory_set(x->p->memory, x->uid, bit, bit);
+    }
+    return !is_known;
+}
+
 static enum http_next write_step(struct lb_op_run *run, const struct http_response *resp)
 {
     struct write_run *w = run->state;
@@ -302,6 +318,8 @@ static enum http_next write_step(struct lb_op_run *run, const struct http_respon
         err_clear(run->err); /* told at the end of the sync */
     } else if (str_eq(write->action, "DeleteSecurityGroup") && run->err->code == ERR_IN_USE) {
         run->err->retry_after_ms = AWS_GROUP_POLL_MS;
+    } else if (is_news(run, write)) {
+        run->err->code = ERR_CONFLICT;
     } else if (run->err->code == ERR_NOT_FOUND && (run->op->tolerate & LB_TOLERATE_ABSENT) == 0) {
         /* It was there a moment ago, or is too new to be known.  "Not found" would say that the Service has no balancer. */
         run->err->code = ERR_CONFLICT;

@@ -4,8 +4,10 @@
  * What the API server itself refuses is tried, too, and counted apart: it never reaches the controller. */
 #include "tests/edits/edits.h"
 
-#define LOCAL "\"externalTrafficPolicy\":\"Local\",\"healthCheckNodePort\":32101"
-#define HTTP  "{\"name\":\"http\",\"port\":80}"
+#define LOCAL  "\"externalTrafficPolicy\":\"Local\",\"healthCheckNodePort\":32101"
+#define HTTP   "{\"name\":\"http\",\"port\":80}"
+#define UDP    "[{\"name\":\"udp\",\"port\":80,\"protocol\":\"UDP\",\"nodePort\":32081}]"
+#define AFFINE "{\"sessionAffinity\":\"ClientIP\",\"loadBalancerSourceRanges\":[\"192.0.2.0/24\"]}"
 
 const struct edit_field edit_fields_spec[] = {
     {"*",
@@ -15,7 +17,6 @@ const struct edit_field edit_fields_spec[] = {
       {EDIT_GOOD,
        "[" HTTP
        ",{\"name\":\"https\",\"port\":443},{\"name\":\"more\",\"port\":444,\"nodePort\":32444}]"},
-      {EDIT_GOOD, "[{\"name\":\"udp\",\"port\":80,\"protocol\":\"UDP\",\"nodePort\":32081}]"},
       {EDIT_GOOD,
        "[{\"name\":\"http\",\"port\":80,\"nodePort\":32080},{\"name\":\"https\",\"port\":443}]",
        EDIT_PORTS},
@@ -24,6 +25,10 @@ const struct edit_field edit_fields_spec[] = {
       {EDIT_IMPOSSIBLE, "[" HTTP ",{\"name\":\"s\",\"port\":132,\"protocol\":\"SCTP\"}]"},
       {EDIT_BAD, "[]"},
       {EDIT_BAD, "[{\"name\":\"http\",\"port\":0}]"}}},
+    {"gce-*", "spec.ports", {{EDIT_GOOD, UDP}}},
+    {"azure-*", "spec.ports", {{EDIT_GOOD, UDP}}},
+    {"aws-nlb*", "spec.ports", {{EDIT_GOOD, UDP}}},
+    {"aws-classic", "spec.ports", {{EDIT_IMPOSSIBLE, UDP}}},
     {"*",
      "spec.loadBalancerSourceRanges",
      {{EDIT_GOOD, "[\"192.0.2.0/24\"]"},
@@ -53,10 +58,11 @@ const struct edit_field edit_fields_spec[] = {
      "spec",
      {{EDIT_IMPOSSIBLE,
        "{\"ipFamilyPolicy\":\"RequireDualStack\",\"ipFamilies\":[\"IPv4\",\"IPv6\"]}"},
-      {EDIT_GOOD,
-       "{\"sessionAffinity\":\"ClientIP\",\"loadBalancerSourceRanges\":[\"192.0.2.0/24\"]}"},
       {EDIT_GOOD, "{" LOCAL ",\"ports\":[" HTTP "]}", EDIT_MEMBERS},
       {EDIT_IMPOSSIBLE, "{\"loadBalancerIP\":\"192.0.2.77\",\"ports\":[" HTTP "]}"}}},
+    {"gce-*", "spec", {{EDIT_GOOD, AFFINE}}},
+    {"azure-*", "spec", {{EDIT_GOOD, AFFINE}}},
+    {"aws-*", "spec", {{EDIT_IMPOSSIBLE, AFFINE}}},
     {"*", "spec.allocateLoadBalancerNodePorts", {{EDIT_GOOD, "false"}}},
     {"*", "spec.internalTrafficPolicy", {{EDIT_GOOD, "\"Local\""}}},
     {"*", "spec.publishNotReadyAddresses", {{EDIT_GOOD, "true"}}},

@@ -140,12 +140,14 @@ void judge_end(const struct judge *j, struct json_object *after, struct json_obj
     }
 }
 
-/* The nodes behind the first port that has any. */
+/* The nodes behind the first port that has any; a refused edit leaves the ports that were. */
 const char *judge_nodes(const struct judge *j, struct json_object *service,
                         struct json_object *reach)
 {
     struct served_port ports[SERVED_PORTS_MAX];
+    struct served_port before[SERVED_PORTS_MAX];
     size_t n = served_ports(service, ports);
+    n = served_ports_join(ports, n, before, served_ports(j->before, before));
     for (size_t i = 0; i < n; i++) {
         const char *nodes = served_nodes(j->a, reach, host_of(j, service), &ports[i]);
         if (*nodes != '\0') {

@@ -315,6 +315,27 @@ static void set_backend(struct aws_world_call *c)
     b->n_backends = n;
 }
 
+static void set_certificate(struct aws_world_call *c)
+{
+    struct aws_classic *b = balancer_of(c);
+    const char *certificate = aws_world_param(c, "SSLCertificateId");
+    int32_t port = 0;
+    (void)aws_world_int(c, "LoadBalancerPort", &port);
+    if (b == NULL) {
+        return;
+    }
+    struct aws_classic_listener *all =
+        ARENA_ARRAY(c->w->a, struct aws_classic_listener, b->n_listeners + 1);
+    for (size_t i = 0; i < b->n_listeners; i++) {
+        all[i] = b->listeners[i];
+        if (all[i].port == port && !str_is_empty(all[i].certificate)) {
+            c->changed = !str_eq(all[i].certificate, certificate);
+            all[i].certificate = certificate;
+        }
+    }
+    b->listeners = all;
+}
+
 static void set_listener(struct aws_world_call *c)
 {
     struct aws_classic *b = balancer_of(c);
@@ -541,6 +562,7 @@ void aws_world_elb(struct aws_world_call *c)
         {"DetachLoadBalancerFromSubnets", detach},
         {"ModifyLoadBalancerAttributes", modify_attributes},
         {"RegisterInstancesWithLoadBalancer", register_instances},
+        {"SetLoadBalancerListenerSSLCertificate", set_certificate},
         {"SetLoadBalancerPoliciesForBackendServer", set_backend},
         {"SetLoadBalancerPoliciesOfListener", set_listener},
     };

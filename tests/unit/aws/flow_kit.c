@@ -274,6 +274,11 @@ static void result_again(struct tt_result *r, int64_t after_ms)
     r->again_ms = after_ms;
 }
 
+static void result_condition(struct tt_result *r, const struct tt_condition *condition)
+{
+    (void)snprintf(r->condition, sizeof(r->condition), "%s", condition->type);
+}
+
 static int32_t is_cancelled(const struct tt_call *call)
 {
     const struct flow_kit *k = call->host_data;
@@ -312,6 +317,7 @@ int flow_kit_setup(void **state)
         .result_text = result_text,
         .result_done = result_done,
         .result_again = result_again,
+        .result_condition = result_condition,
     };
     k->call = (struct tt_call){.size = sizeof(k->call),
                                .cluster_name = "kubernetes",

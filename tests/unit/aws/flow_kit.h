@@ -31,8 +31,9 @@ struct tt_result {
     int64_t again_ms;
     int32_t exists; /* -1: nothing was said */
     char message[1024];
-    char ingress[256]; /* host name; "-" when it was taken away; "" when nothing was said */
-    char *text;        /* arena's */
+    char ingress[256];  /* host name; "-" when it was taken away; "" when nothing was said */
+    char condition[64]; /* type of the last one */
+    char *text;         /* arena's */
 };
 struct flow_kit {
     struct arena *a;

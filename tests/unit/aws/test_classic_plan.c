@@ -165,8 +165,30 @@ static void listeners__certificate__is_a_change(void **state)
     (void)state;
     struct service_kit *s = standing("443:30443", "ssl-cert=arn:one");
     s->k->lines = "ssl-cert=arn:two";
-    assert_string_equal(edited(s), "1 DeleteLoadBalancerListeners; 2 CreateLoadBalancerListeners");
+    assert_string_equal(edited(s), "1 SetLoadBalancerListenerSSLCertificate");
     assert_string_equal(balancer(s)->listeners[0].certificate, "arn:two");
+    service_kit_free(s);
+}
+
+/* AWS says whether it takes a certificate only when a listener has it: before the one that works goes. */
+static void listeners__tcp_becomes_tls__the_certificate_is_tried_first(void **state)
+{
+    (void)state;
+    struct service_kit *s = standing("443:30443", "");
+    s->k->lines = "ssl-cert=arn:two";
+    s->k->repairs = true;
+    service_plan(s, true);
+    assert_string_equal(waves(s), "1 CreateLoadBalancerListeners; 2 DeleteLoadBalancerListeners; "
+                                  "3 CreateLoadBalancerListeners");
+    assert_string_equal(params(s, "CreateLoadBalancerListeners", 0, "LoadBalancerName"),
+                        "Listeners.member.1.Protocol=ssl Listeners.member.1.LoadBalancerPort=65535 "
+                        "Listeners.member.1.InstanceProtocol=tcp "
+                        "Listeners.member.1.InstancePort=30443 "
+                        "Listeners.member.1.SSLCertificateId=arn:two");
+    assert_string_equal(params(s, "DeleteLoadBalancerListeners", 0, "LoadBalancerName"),
+                        "LoadBalancerPorts.member.1=443 LoadBalancerPorts.member.2=65535");
+    service_settle(s, true);
+    assert_int_equal(balancer(s)->n_listeners, 1);
     service_kit_free(s);
 }
 
@@ -542,6 +564,7 @@ UNIT_MAIN(classic_plan)
         cmocka_unit_test(create__no_subnet__says_why),
         cmocka_unit_test(listeners__changed_port__are_made_anew_back_to_back),
         cmocka_unit_test(listeners__certificate__is_a_change),
+        cmocka_unit_test(listeners__tcp_becomes_tls__the_certificate_is_tried_first),
         cmocka_unit_test(listeners__other_ports__come_before_old_ones_go),
         cmocka_unit_test(subnets__in_any_change__never_none_and_never_two_of_a_zone),
         cmocka_unit_test(subnets__only_zone_gets_another__owner_is_told),

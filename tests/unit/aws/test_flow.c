@@ -57,6 +57,7 @@ static void made__the_name_is_told_at_once(void **state)
     k->rows = rows;
     assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, nlb(k)), TT_OK);
     same_text("nlb", k->r.ingress, "nlb.example");
+    same_text("nlb", k->r.condition, "trimtab.io/LoadBalancerKept");
     assert_int_equal(k->held, 1);
     assert_int_equal(flow_kit_count(k, "elbv2 DescribeLoadBalancers"), 1); /* 5.3: one is enough */
 }
@@ -106,6 +107,169 @@ static void wrong__is_refused_before_anything_is_asked__and_deleted_all_the_same
     assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, svc), TT_OK);
 }
 
+static void came(struct flow_kit *k, const char *name, const char *request, size_t want)
+{
+    size_t got = flow_kit_count(k, request);
+    if (got != want) {
+        fail_msg("%s: %s: got %zu, want %zu", name, request, got, want);
+    }
+}
+
+/* What a Service asks for and cannot have keeps no node away from what stands. */
+static void upkeep__whatever_the_service_says__nodes_follow(void **state)
+{
+    struct flow_kit *k = *state;
+    const struct {
+        const char *name, *notes, *spec;
+        bool nlb; /* is what stands */
+    } cases[] = {
+        {"value", "{\"connection-idle-timeout\":\"5m\"}", NULL, false},
+        {"no ports", "{\"type\":\"nlb\"}", "\"ports\":[]", true},
+        {"kind", "{\"type\":\"nlb\"}", NULL, false},
+        {"other kind", NULL, NULL, true},
+        {"groups", "{\"security-groups\":\"sg-none\"}", NULL, false},
+        {"ports", NULL, "\"ports\":[{\"port\":81,\"nodePort\":30081,\"protocol\":\"TCP\"}]", false},
+        {"ports", "{\"type\":\"nlb\"}",
+         "\"ports\":[{\"port\":81,\"nodePort\":30081,\"protocol\":\"UDP\"}]", true},
+    };
+    struct flow_row classic_rows[] = {FLOW_CLASSIC_IS_FINE};
+    struct flow_row nlb_rows[] = {FLOW_NLB_IS_FINE};
+    k->nodes = "n1 n2";
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        k->rows = cases[i].nlb ? nlb_rows : classic_rows;
+        const struct tt_service *svc = aws_test_object(k->a, cases[i].notes, cases[i].spec);
+        if (flow_kit_sync(k, TT_VERB_UPDATE, TT_REASON_NODES, svc) != TT_OK) {
+            fail_msg("%s: %s", cases[i].name, k->r.message);
+        }
+        came(k, cases[i].name, "Register", 1);
+        came(k, cases[i].name, "Listener&", 0);
+        came(k, cases[i].name, "Deregister", 0);
+        (void)flow_kit_asked(k);
+        aws_memory_drop(k->p->memory, svc->uid);
+    }
+}
+
+/* A slip in a label is no outage. */
+static void labels__that_no_node_has__take_no_target_out(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {FLOW_CLASSIC_IS_FINE};
+    k->rows = rows;
+    k->nodes = "n1 n2";
+    assert_int_equal(
+        flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC,
+                      aws_test_object(k->a, "{\"target-node-labels\":\"no=node\"}", NULL)),
+        TT_OK);
+    came(k, "labels", "egisterInstances", 0);
+    assert_non_null(strstr(flow_kit_events(k), "NoNodeHasLabels: "));
+}
+
+/* AWS' quota is met once: the plan that follows makes room first. */
+static void quota__met__what_goes_makes_room(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {{"RegisterTargets", 400, "TooManyTargets full", 1}, FLOW_NLB_IS_FINE};
+    k->rows = rows;
+    k->nodes = "n2";
+    flow_kit_lets_time_pass(k);
+    if (flow_kit_sync(k, TT_VERB_UPDATE, TT_REASON_NODES, nlb(k)) != TT_OK) {
+        fail_msg("%s", k->r.message);
+    }
+    came(k, "quota", "RegisterTargets", 2);
+    came(k, "quota", "DeregisterTargets", 1);
+    const char *asked = k->asked.data;
+    assert_true(strstr(asked, "DeregisterTargets") <
+                strstr(strstr(asked, " RegisterTargets") + 1, " RegisterTargets"));
+}
+
+/* An edit that nobody saw: made while no controller ran, or before a call that failed. */
+static void kept__what_was_made_here_is_put_right_without_an_edit(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {FLOW_NLB_IS_FINE};
+    const char *const conditions[] = {
+        "", "{\"type\":\"trimtab.io/LoadBalancerKept\",\"status\":\"True\"}"};
+    k->rows = rows;
+    k->nodes = "n1";
+    for (size_t i = 0; i < ARRAY_LEN(conditions); i++) {
+        const struct tt_service *svc = test_service_text(
+            k->a,
+            arena_printf(k->a,
+                         "{\"metadata\":{\"namespace\":\"default\",\"name\":\"web\",\"uid\":\"" UID
+                         "\",\"annotations\":{\"" AWS_ANNOTATION "type\":\"nlb\",\"" AWS_ANNOTATION
+                         "healthcheck-unhealthy-threshold\":\"4\"}},\"spec\":{"
+                         "\"type\":\"LoadBalancer\",\"sessionAffinity\":\"None\"," ONE_PORT
+                         "},\"status\":{\"conditions\":[%s]}}",
+                         conditions[i]));
+        if (flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, svc) != TT_OK) {
+            fail_msg("%s: %s", conditions[i], k->r.message);
+        }
+        came(k, conditions[i], "ModifyTargetGroup ", i);
+    }
+}
+
+/* A Service of another controller whose status names a load balancer. */
+static const struct tt_service *handed(struct flow_kit *k, const char *host, const char *over)
+{
+    return test_service_text(
+        k->a,
+        arena_printf(k->a,
+                     "{\"metadata\":{\"namespace\":\"default\",\"name\":\"web\",\"uid\":\"" UID
+                     "\",\"finalizers\":[\"service.kubernetes.io/load-balancer-cleanup\"],"
+                     "\"annotations\":{\"" AWS_ANNOTATION "type\":\"external\",\"" AWS_ANNOTATION
+                     "handed-over\":\"%s\"}},\"spec\":{\"type\":\"LoadBalancer\","
+                     "\"sessionAffinity\":\"None\"," ONE_PORT
+                     "},\"status\":{\"loadBalancer\":{\"ingress\":[{\"hostname\":\"%s\"}]}}}",
+                     over, host));
+}
+
+static void hand_over__status_names_ours__it_stays_and_nodes_follow(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {FLOW_CLASSIC_IS_FINE};
+    const struct tt_service *svc = handed(k, NAME "-1.elb.example", "no");
+    k->rows = rows;
+    k->nodes = "n1 n2";
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, svc), TT_OK);
+    came(k, "edit", "Register", 1);
+    came(k, "edit", "Delete", 0);
+    same_text("edit", k->r.ingress, "classic.example");
+    assert_non_null(strstr(flow_kit_events(k), "NotHandedOver: "));
+    (void)flow_kit_asked(k);
+    assert_int_equal(flow_kit_sync(k, TT_VERB_UPDATE, TT_REASON_NODES, svc), TT_OK);
+    came(k, "nodes", "Register", 1);
+}
+
+static void hand_over__done__ours_goes_and_then_the_service_is_let_go(void **state)
+{
+    struct flow_kit *k = *state;
+    const struct {
+        const char *name, *host, *over, *ingress;
+    } cases[] = {
+        {"the status names another one", "k8s-web.elb.example", "", "k8s-web.elb.example"},
+        {"the owner says so", NAME "-1.elb.example", "true", "-"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct flow_row rows[] = {FLOW_CLASSIC_IS_FINE};
+        struct flow_row none[] = {{NULL, 0, NULL, 0}};
+        const struct tt_service *svc = handed(k, cases[i].host, cases[i].over);
+        k->rows = rows;
+        if (flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, svc) != TT_OK) {
+            fail_msg("%s: %s", cases[i].name, k->r.message);
+        }
+        came(k, cases[i].name, "DeleteLoadBalancer ", 1);
+        came(k, cases[i].name, "Register", 0);
+        same_text(cases[i].name, k->r.ingress, cases[i].ingress);
+        assert_true(k->r.again_ms > 0);
+        k->rows = none;
+        (void)flow_kit_asked(k);
+        assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, svc),
+                         TT_IMPLEMENTED_ELSEWHERE);
+        came(k, cases[i].name, "Delete", 0);
+        (void)flow_kit_asked(k);
+    }
+}
+
 static void credentials__are_wrong__it_is_every_calls_result(void **state)
 {
     struct flow_kit *k = *state;
@@ -140,9 +304,9 @@ static void events__have_reasons_of_the_descriptor(void **state)
 {
     (void)state;
     static const char *const used[] = {
-        "AnnotationIgnored", "PortIgnored",       "SchemeNotChanged", "SourceRangeIgnored",
-        "SubnetNotChanged",  "SubnetsNotChanged", "SubnetsNotFound",  "TargetGroupKept",
-        "TargetRefused",     "UnknownType"};
+        "AnnotationIgnored", "NoNodeHasLabels",    "NotHandedOver",    "PortIgnored",
+        "SchemeNotChanged",  "SourceRangeIgnored", "SubnetNotChanged", "SubnetsNotChanged",
+        "SubnetsNotFound",   "TargetGroupKept",    "TargetRefused",    "UnknownType"};
     for (size_t i = 0; i < ARRAY_LEN(used); i++) {
         bool is_in = false;
         for (uint32_t n = 0; n < tt_aws_provider.n_event_reasons; n++) {
@@ -301,6 +465,12 @@ UNIT_MAIN(flow)
         FLOW_TEST(elsewhere__is_left_alone),
         FLOW_TEST(elsewhere__what_was_known_of_it_is_forgotten),
         FLOW_TEST(wrong__is_refused_before_anything_is_asked__and_deleted_all_the_same),
+        FLOW_TEST(upkeep__whatever_the_service_says__nodes_follow),
+        FLOW_TEST(labels__that_no_node_has__take_no_target_out),
+        FLOW_TEST(quota__met__what_goes_makes_room),
+        FLOW_TEST(kept__what_was_made_here_is_put_right_without_an_edit),
+        FLOW_TEST(hand_over__status_names_ours__it_stays_and_nodes_follow),
+        FLOW_TEST(hand_over__done__ours_goes_and_then_the_service_is_let_go),
         FLOW_TEST(credentials__are_wrong__it_is_every_calls_result),
         FLOW_TEST(findings__are_told_once_per_edit),
         FLOW_TEST(events__have_reasons_of_the_descriptor),

@@ -428,6 +428,21 @@ static void own__near_the_quota__old_ranges_go_first(void **state)
     service_kit_free(s);
 }
 
+/* What does not fit even then costs nothing of what is there: AWS refuses it, and the old ranges stay. */
+static void own__beyond_the_quota__old_ranges_stay(void **state)
+{
+    (void)state;
+    struct service_kit *s = service_kit_new();
+    s->k->spec = ranges(s, 1, 25);
+    service_settle(s, true);
+    s->k->spec = ranges(s, 2, 40);
+    s->k->repairs = true;
+    service_plan(s, true);
+    assert_string_equal(kit_waves(s->k),
+                        "1 AuthorizeSecurityGroupIngress; 2 RevokeSecurityGroupIngress");
+    service_kit_free(s);
+}
+
 /* ---- rules in groups of nodes ---------------------------------------------------------------------------------------------- */
 
 /* 13 row 43: a narrower rule about the group is not the one that is needed. */
@@ -569,6 +584,7 @@ UNIT_MAIN(groups_plan)
         cmocka_unit_test(own__ipv6_beside_a_wanted_range__stays_until_the_service_is_edited),
         cmocka_unit_test(own__ranges_change__new_ones_come_first),
         cmocka_unit_test(own__near_the_quota__old_ranges_go_first),
+        cmocka_unit_test(own__beyond_the_quota__old_ranges_stay),
         cmocka_unit_test(nodes__narrower_rule__is_not_enough),
         cmocka_unit_test(nodes__main_group_of_several_services__stays_let_in),
         cmocka_unit_test(nodes__rule_of_a_group_about_itself__stays),
