@@ -127,7 +127,8 @@ static void late_seen(void *arg, unsigned n)
     struct workers *w = arg;
 
     mutex_lock(&w->lock);
-    bool more = n > w->late_seen || w->refused_until_ms > 0;
+    /* One may have come back, and its stand-in ended, since the last look: the number alone would not tell. */
+    bool more = n > w->late_seen || (n > 0 && able(w) == 0) || w->refused_until_ms > 0;
     w->late_seen = n;
     mutex_unlock(&w->lock);
     if (more) {
