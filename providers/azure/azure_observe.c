@@ -3,6 +3,7 @@
 #include "providers/azure/azure_observe.h"
 #include "common/base/str.h"
 #include "common/net/url_build.h"
+#include "providers/azure/azure_admit.h"
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_frontend_rules.h"
 #include "providers/azure/azure_members.h"
@@ -552,6 +553,25 @@ int azure_observe_security(struct lb_sync *s, struct err *err)
         }
     }
     return rc;
+}
+
+/* The security group is asked for only when it is to be written before the balancers. */
+int azure_observe_admit(struct lb_sync *s, struct err *err)
+{
+    struct azure_sync *y = azure_sync_of(s);
+    azure_need_nothing(y);
+    azure_need_balancers(y);
+    azure_need_vm_sets(y);
+    int rc = azure_see(y, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    azure_targets_select(y);
+    if (!azure_admit_any(y)) {
+        return ERR_OK;
+    }
+    need_nsg(y);
+    return azure_see(y, err);
 }
 
 int azure_observe_lists(struct azure_sync *y, struct err *err)
