@@ -12,6 +12,7 @@
 #include "providers/azure/azure_name_rules.h"
 #include "providers/azure/azure_node_rules.h"
 #include "providers/azure/azure_session.h"
+#include "providers/azure/azure_sides.h"
 #include "providers/azure/azure_targets.h"
 
 /* ---- the Service ------------------------------------------------------------------------------------------- */
@@ -173,6 +174,7 @@ int32_t azure_explain(void *provider, const struct tt_call *call, const struct t
     int rc = azure_session_look(&x, &looked);
     if (rc == ERR_OK && p->config.standard_sku) {
         azure_services_read(&x.y);
+        azure_sides_settle(&x.y);
         azure_targets_select(&x.y);
     }
     for (uint32_t i = 0; i < batch->n_items; i++) {
