@@ -528,7 +528,7 @@ static void refused__gets_no_address(void **state)
             stage_rig_add(r, arena_printf(r->a, "w%zu", i), rows[i].annotations, rows[i].spec);
         r->p.config.standard_sku = !rows[i].basic;
         stage_rig_run(r);
-        assert_int_equal(web->code, ERR_INVALID);
+        assert_int_equal(web->code, rows[i].basic ? ERR_NOT_FOUND : ERR_INVALID);
         has_pips(r, "");
     }
 }

@@ -136,7 +136,7 @@ static void basic__a_set_that_is_not_there(void **state)
         stage_rig_add(r, "web", "{\"azure-load-balancer-mode\":\"as-9\"}", NULL);
     struct rig_service *api = ADD(r, "api");
     stage_rig_run(r);
-    assert_int_equal(web->code, ERR_INVALID);
+    assert_int_equal(web->code, ERR_NOT_FOUND);
     succeeded(api);
     has_frontends(r, "kubernetes", "aapi");
 }
