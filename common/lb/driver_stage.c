@@ -231,10 +231,39 @@ static bool halve(struct drive *d, const struct str_set *owners)
     return true;
 }
 
+/* A write for Services that go and for others was refused: what comes may want what goes has not let go of yet.  Those that
+ * stay wait until the others are through; nobody's deletion hangs on somebody's creation.  Once per stage. */
+static bool take_apart(struct drive *d, const struct str_set *owners)
+{
+    size_t going = 0, staying = 0;
+    const char *key;
+    for (int round = 0; round < 2 && !d->apart; round++) {
+        bool both = going > 0 && staying > 0;
+        STR_SET_EACH (key, owners) {
+            struct lb_item *item = item_of(d, key);
+            bool counts = item != NULL && lb_item_is_active(item);
+            bool goes = counts && item->in->verb == TT_VERB_DELETE;
+            if (round == 0) {
+                going += goes;
+                staying += counts && !goes;
+            } else if (both && counts && !goes) {
+                item->group = d->n_groups + 1;
+            }
+        }
+    }
+    bool some = !d->apart && going > 0 && staying > 0;
+    d->n_groups += some;
+    d->apart = d->apart || some;
+    return some;
+}
+
 /* Takes those out of the batch for whose sake the operation failed; at least one, so that the loop ends. */
 static void failure_settle(struct drive *d, const struct drive_failure *f)
 {
     const struct lb_flow *flow = d->cfg->flow;
+    if (is_refusal(&f->err) && take_apart(d, &f->op->owners)) {
+        return;
+    }
     struct str_set keys =
         flow->culprits != NULL ? flow->culprits(&d->s, f->op, &f->err) : f->op->owners;
     if (keys.n == 0 && is_refusal(&f->err) && halve(d, &f->op->owners)) {
@@ -417,6 +446,7 @@ static bool is_needed(const struct drive *d, const struct lb_stage *stage)
 void drive_stage(struct drive *d, const struct lb_stage *stage)
 {
     d->s.fresh = false;
+    d->apart = false;
     if (!is_needed(d, stage)) {
         return;
     }

@@ -74,6 +74,27 @@ static void shared_address__left_by_an_edit__has_the_port_closed_at_once(void **
     stage_rig_settled(r);
 }
 
+/* One write gives the port to the new Service that the old one still has: refused, it is taken apart. */
+static void merged_write__refused__what_goes_is_written_first(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *old = stage_rig_add(r, "old", INTERNAL("true"), NULL);
+    (void)stage_rig_add(r, "other", INTERNAL("true"), NULL);
+    stage_rig_run(r);
+    old->verb = TT_VERB_DELETE;
+    struct rig_service *new = stage_rig_add(r, "new", INTERNAL("true"), NULL);
+    r->fail = "kubernetes-internal";
+    r->fail_times = 1;
+    r->fail_code = ERR_IN_USE;
+    r->fail_message = "frontendIPConfigurations/aold and frontendIPConfigurations/anew";
+    stage_rig_run(r);
+    succeeded(old);
+    succeeded(new);
+    same_text("frontends", stage_rig_elements(r, "kubernetes-internal", "frontendIPConfigurations"),
+              "aother anew");
+    stage_rig_settled(r);
+}
+
 /* ---- the side ------------------------------------------------------------------------------------------ */
 
 /* What the Go controller or we have left, what the annotation says then, and which balancers there are in the end. */
@@ -117,6 +138,7 @@ UNIT_MAIN(stages_edits)
         RIG_TEST(floating_ip__switched_on__is_let_in_before_and_closed_on_the_nodes_after),
         RIG_TEST(floating_ip__balancer_refused_once__is_served_as_before),
         RIG_TEST(shared_address__left_by_an_edit__has_the_port_closed_at_once),
+        RIG_TEST(merged_write__refused__what_goes_is_written_first),
         cmocka_unit_test(internal__of_another_case__does_not_move_what_stands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
