@@ -35,6 +35,7 @@ struct lb_item {
     const char *key; /* "namespace/name" */
     struct err err;  /* not OK: it has left the batch, with this result */
     bool settled;    /* left without failure (IMPLEMENTED_ELSEWHERE counts as err) */
+    bool began;      /* active when the turn of the stage began (the driver's) */
     unsigned
         group; /* not 0: waits while the driver finds out by halves who spoils a shared operation */
     void *data; /* the provider's, arena-owned */

@@ -30,6 +30,7 @@ struct drive {
     const struct tt_plan *view;
     struct drive_failure *failures; /* of the last execution, in the plan's order */
     size_t n_failures;
+    bool apart;        /* the stage under way has taken what goes from what comes */
     unsigned n_groups; /* that wait; the last one is tried next */
 };
 

@@ -200,10 +200,12 @@ static void op_done(void *arg, const struct lb_op *op, int index, unsigned outco
                            outcome == LB_DONE ? TT_OK : (int32_t)err->code, err->message, took_ms);
 }
 
-/* The cloud read the operation and did not like what is in it: a part of it may be fine. */
-static bool is_refusal(int code)
+/* The cloud read the operation and did not like what is in it: a part of it may be fine.  A bad request for a reason that
+ * nobody knows is one, too, whatever its code. */
+static bool is_refusal(const struct err *err)
 {
-    return code == ERR_INVALID || code == ERR_QUOTA || code == ERR_IN_USE || code == ERR_NOT_FOUND;
+    return err->code == ERR_INVALID || err->code == ERR_QUOTA || err->code == ERR_IN_USE ||
+           err->code == ERR_NOT_FOUND || err->http_status == 400 || err->http_status == 422;
 }
 
 /* Lets every second active owner wait in a group of its own.  False: there is only one. */
@@ -229,13 +231,42 @@ static bool halve(struct drive *d, const struct str_set *owners)
     return true;
 }
 
+/* A write for Services that go and for others was refused: what comes may want what goes has not let go of yet.  Those that
+ * stay wait until the others are through; nobody's deletion hangs on somebody's creation.  Once per stage. */
+static bool take_apart(struct drive *d, const struct str_set *owners)
+{
+    size_t going = 0, staying = 0;
+    const char *key;
+    for (int round = 0; round < 2 && !d->apart; round++) {
+        bool both = going > 0 && staying > 0;
+        STR_SET_EACH (key, owners) {
+            struct lb_item *item = item_of(d, key);
+            bool counts = item != NULL && lb_item_is_active(item);
+            bool goes = counts && item->in->verb == TT_VERB_DELETE;
+            if (round == 0) {
+                going += goes;
+                staying += counts && !goes;
+            } else if (both && counts && !goes) {
+                item->group = d->n_groups + 1;
+            }
+        }
+    }
+    bool some = !d->apart && going > 0 && staying > 0;
+    d->n_groups += some;
+    d->apart = d->apart || some;
+    return some;
+}
+
 /* Takes those out of the batch for whose sake the operation failed; at least one, so that the loop ends. */
 static void failure_settle(struct drive *d, const struct drive_failure *f)
 {
     const struct lb_flow *flow = d->cfg->flow;
+    if (is_refusal(&f->err) && take_apart(d, &f->op->owners)) {
+        return;
+    }
     struct str_set keys =
         flow->culprits != NULL ? flow->culprits(&d->s, f->op, &f->err) : f->op->owners;
-    if (keys.n == 0 && is_refusal(f->err.code) && halve(d, &f->op->owners)) {
+    if (keys.n == 0 && is_refusal(&f->err) && halve(d, &f->op->owners)) {
         return;
     }
     size_t left = 0;
@@ -352,10 +383,34 @@ static void forget_last_turn(struct drive *d)
     }
 }
 
+static void note_active(struct drive *d)
+{
+    for (size_t i = 0; i < d->s.n_items; i++) {
+        d->s.items[i].began = lb_item_is_active(&d->s.items[i]);
+    }
+}
+
+/* A Service is not refused on the word of a snapshot: what it lacks may have come, what is in its way may have gone.
+ * True: some were, and all are looked at once more. */
+static bool take_back_refusals(struct drive *d)
+{
+    bool some = false;
+    for (size_t i = 0; !d->s.fresh && !d->s.observed_fresh && i < d->s.n_items; i++) {
+        struct lb_item *item = &d->s.items[i];
+        if (item->began && is_refusal(&item->err)) {
+            err_clear(&item->err);
+            some = true;
+        }
+    }
+    d->s.fresh = d->s.fresh || some;
+    return some;
+}
+
 static enum turn stage_turn(struct drive *d, const struct lb_stage *stage)
 {
     struct err err = ERR_INIT;
     forget_last_turn(d);
+    note_active(d);
     if (cancel_fired(d->s.cancel)) {
         err_set(&err, ERR_CANCELLED, "stopped in stage %s", stage->name);
         drive_fail_active(d, &err);
@@ -363,6 +418,9 @@ static enum turn stage_turn(struct drive *d, const struct lb_stage *stage)
     }
     if (stage_look(d, stage, &err) != ERR_OK || stage_write_down(d, stage, &err) != ERR_OK) {
         return stage_fail(d, &err);
+    }
+    if (take_back_refusals(d)) {
+        return TURN_AGAIN;
     }
     bool changes = lb_plan_changes(&d->plan) > 0;
     if (changes && !d->s.observed_fresh) {
@@ -388,6 +446,7 @@ static bool is_needed(const struct drive *d, const struct lb_stage *stage)
 void drive_stage(struct drive *d, const struct lb_stage *stage)
 {
     d->s.fresh = false;
+    d->apart = false;
     if (!is_needed(d, stage)) {
         return;
     }

@@ -231,6 +231,7 @@ static enum http_next failed(struct azure_call *c, struct http_request *req, str
     int64_t now = clock_now_ms(c->arm->clock);
     int64_t at;
     bool again = err->code == ERR_TRANSIENT || err->code == ERR_THROTTLED;
+    again = again && !azure_error_is_refusal(err); /* the same request meets the same answer */
     if (again && retry_next(&c->retry, now, err->retry_after_ms, rng_unit(c->arm->rng), &at)) {
         err_clear(err);
         return send_again(c, req, at, err);

@@ -4,15 +4,21 @@
 #include "common/base/str.h"
 #include "providers/azure/azure_access_rules.h"
 
+#define INTERNAL "azure-load-balancer-internal"
+
 static void say_why(struct lb_plan *plan, const struct azure_item *it, const struct azure_config *c)
 {
     const char *key = it->item->key;
-    const char *text = azure_annotation(it->service->in, "azure-load-balancer-internal");
+    const char *text = azure_annotation(it->item->in->service, INTERNAL);
     if (text == NULL) {
-        lb_plan_because(plan, key, "no azure-load-balancer-internal annotation → external");
+        lb_plan_because(plan, key, "no " INTERNAL " annotation → external");
     } else {
-        lb_plan_because(plan, key, "azure-load-balancer-internal is \"%s\" → %s", text,
-                        it->service->internal ? "internal" : "external");
+        /* azure_sides.h: read again, it is a copy without the annotation. */
+        bool as_it_stands = azure_annotation(it->service->in, INTERNAL) == NULL;
+        lb_plan_because(plan, key, INTERNAL " is \"%s\" → %s", text,
+                        as_it_stands            ? "stays external until it is \"true\""
+                        : it->service->internal ? "internal"
+                                                : "external");
     }
     if (azure_config_is_multi_slb(c)) {
         lb_plan_because(plan, key, "several balancers are configured → placed on %s", it->target);

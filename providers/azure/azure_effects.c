@@ -146,6 +146,16 @@ static bool moves(const struct azure_item *it)
            (it->was_old || !azure_eq(it->was_on, it->target));
 }
 
+/* The public IP that the Service uses is deleted and made anew, in a sync of its own: Azure changes no IP tags. */
+static bool is_made_anew(const struct azure_item *it, const struct azure_pips *left)
+{
+    bool anew = false;
+    for (int f = 0; !it->service->internal && f < AZURE_FAMILIES; f++) {
+        anew = anew || (it->pips[f].id != NULL && azure_pip_by_id(left, it->pips[f].id) == NULL);
+    }
+    return anew;
+}
+
 static void say_kept(struct azure_sync *y, struct lb_plan *plan, const struct azure_item *it,
                      const struct azure_pips *left)
 {
@@ -174,12 +184,19 @@ static void say_kept(struct azure_sync *y, struct lb_plan *plan, const struct az
 
 void azure_effects_end(struct azure_sync *y, struct lb_plan *plan, const struct azure_pips *left)
 {
-    for (size_t i = 0; y->s->planning && i < y->s->n_items; i++) {
+    for (size_t i = 0; i < y->s->n_items; i++) {
         const struct azure_item *it = &y->items[i];
-        if (azure_item_takes_part(it) && it->want) {
+        if (!azure_item_takes_part(it)) {
+            continue;
+        }
+        if (y->s->planning && it->want) {
             say_kept(y, plan, it, left);
-        } else if (azure_item_takes_part(it)) {
+        } else if (y->s->planning) {
             say_gone(y, plan, it, left);
+        }
+        if (it->want && is_made_anew(it, left)) {
+            lb_plan_effect(plan, it->item->key,
+                           "Traffic is interrupted until the new public IP is made.");
         }
     }
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_effects.h: what a plan means for those who use the Services: does the address stay, is there an interruption.
  *
- * Compares what there was before the first stage with what the plan leaves (azure_predict.h).  Only plans are told.  Pure. */
+ * Compares what there was before the first stage with what the plan leaves (azure_predict.h).  Only plans are told, but for an
+ * interruption that the cloud leaves no way round: the sync that makes it says so, too.  Pure. */
 #ifndef TRIMTAB_AZURE_EFFECTS_H
 #define TRIMTAB_AZURE_EFFECTS_H
 

@@ -36,14 +36,16 @@ static const struct {
     {"RequestDisallowedByPolicy", ERR_FORBIDDEN},
     {"TooManyRequests", ERR_THROTTLED},
     {"InternalServerError", ERR_TRANSIENT},
+    {"*IsAllocated", ERR_IN_USE},
+    {"SubnetIsFull", ERR_QUOTA},
+    {"InvalidResourceReference", ERR_TRANSIENT}, /* what is referred to is not there (yet) */
 };
+/* The request says what can never be. */
+static const char *const of_text[] = {"*Invalid*", "*Reserved*", "PrivateIPAddressNotIn*"};
 
 static int code_of_status(int status)
 {
     switch (status) {
-    case 400:
-    case 422:
-        return ERR_INVALID;
     case 401:
         return ERR_AUTH;
     case 403:
@@ -54,9 +56,8 @@ static int code_of_status(int status)
         return ERR_CONFLICT;
     case 429:
         return ERR_THROTTLED;
-    default:
-        return status >= 400 && status < 500 && status != 408 && status != 409 ? ERR_INVALID
-                                                                               : ERR_TRANSIENT;
+    default: /* also 400: only a code that is known says that the Service's text is at fault */
+        return ERR_TRANSIENT;
     }
 }
 
@@ -68,6 +69,23 @@ static int code_of(const char *word, int otherwise)
         }
     }
     return otherwise;
+}
+
+static bool is_of_text(const char *word)
+{
+    bool is = false;
+    for (size_t i = 0; word != NULL && code_of(word, ERR_OK) == ERR_OK && i < ARRAY_LEN(of_text);
+         i++) {
+        is = is || str_glob(of_text[i], word);
+    }
+    return is;
+}
+
+bool azure_error_is_refusal(const struct err *err)
+{
+    int status = err->http_status;
+    bool refused = status >= 400 && status < 500 && status != 408 && status != 409 && status != 429;
+    return refused && code_of(err->reason, ERR_OK) == ERR_OK;
 }
 
 /* "… can be retried in 13 seconds": what Azure asks for inside a message. */
@@ -90,6 +108,8 @@ static int fill(struct json_object *error, int otherwise, struct err *err)
     struct json_object *first =
         json_len(details) > 0 ? json_object_array_get_idx(details, 0) : NULL;
     int code = code_of(word, code_of(json_str(first, "code"), otherwise));
+    code = code == ERR_TRANSIENT && otherwise == ERR_TRANSIENT && is_of_text(word) ? ERR_INVALID
+                                                                                   : code;
     if (strcasestr(message, "canceledandsupersededduetoanotheroperation") != NULL) {
         code = ERR_CONFLICT;
     }

@@ -12,6 +12,7 @@
 #include "providers/azure/azure_name_rules.h"
 #include "providers/azure/azure_node_rules.h"
 #include "providers/azure/azure_session.h"
+#include "providers/azure/azure_sides.h"
 #include "providers/azure/azure_targets.h"
 
 /* ---- the Service ------------------------------------------------------------------------------------------- */
@@ -132,6 +133,11 @@ static const char *expected_lb(struct azure_session *x, struct azure_item *it, s
     return it->item->err.code == ERR_OK ? it->target : NULL;
 }
 
+static bool is_refusal(int code)
+{
+    return code == ERR_INVALID || code == ERR_NOT_FOUND || code == ERR_IN_USE || code == ERR_QUOTA;
+}
+
 static int explain_one(struct azure_session *x, struct azure_item *it, struct err *err)
 {
     const struct azure_provider *p = x->s.provider;
@@ -141,7 +147,7 @@ static int explain_one(struct azure_session *x, struct azure_item *it, struct er
     if (check(x->s.a, &p->naming, s, &refused) == ERR_OK) {
         name = expected_lb(x, it, &refused);
     }
-    if (refused.code != ERR_OK && refused.code != ERR_INVALID) {
+    if (refused.code != ERR_OK && !is_refusal(refused.code)) {
         return err_copy(err, &refused);
     }
     struct lb_explain b;
@@ -173,6 +179,7 @@ int32_t azure_explain(void *provider, const struct tt_call *call, const struct t
     int rc = azure_session_look(&x, &looked);
     if (rc == ERR_OK && p->config.standard_sku) {
         azure_services_read(&x.y);
+        azure_sides_settle(&x.y);
         azure_targets_select(&x.y);
     }
     for (uint32_t i = 0; i < batch->n_items; i++) {

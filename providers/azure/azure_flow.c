@@ -235,6 +235,7 @@ static void status(struct lb_sync *s, struct lb_item *item)
     if (it->left) {
         return;
     }
+    (void)map_remove(y->p->redirected, item->key);
     if (!it->want) {
         (void)map_remove(y->p->assigned, item->key);
         return;
@@ -267,6 +268,7 @@ static const struct lb_stage stages[] = {
     {"clean", NULL, azure_observe_clean, azure_plan_clean},
     {"addresses", NULL, azure_observe_addresses, azure_plan_addresses},
     {"unlink", NULL, azure_observe_unlink, azure_plan_unlink},
+    {"admit", NULL, azure_observe_admit, azure_plan_admit},
     {"leave", NULL, azure_observe_leave, azure_plan_leave},
     {"balancers", NULL, azure_observe_balancers, azure_plan_balancers},
     {"convert", NULL, azure_observe_convert, azure_plan_convert},

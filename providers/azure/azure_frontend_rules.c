@@ -175,7 +175,7 @@ const char *azure_frontend_in_use(struct arena *a, const struct azure_service *s
 static int taken(const struct tt_port *port, const char *word, struct json_object *o,
                  struct err *err)
 {
-    return err_set(err, ERR_INVALID,
+    return err_set(err, ERR_IN_USE,
                    "checkLoadBalancerResourcesConflicts: service port %s is trying to consume the "
                    "port %d which is being referenced by an existing %s %s",
                    str_nonnull(port->name), (int)port->port, word, azure_doc_name(o));

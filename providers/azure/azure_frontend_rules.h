@@ -39,7 +39,7 @@ bool azure_owns_rule(const struct azure_service *s, const char *name);
  * event, or NULL when it may go. */
 const char *azure_frontend_in_use(struct arena *a, const struct azure_service *s, const char *id,
                                   struct json_object *lb);
-/* ERR_INVALID: a port of the Service is taken on that frontend (6.8). */
+/* ERR_IN_USE: a port of the Service is taken on that frontend (6.8). */
 int azure_frontend_check_ports(const struct azure_service *s, const char *id,
                                struct json_object *lb, struct err *err) _warn_unused_;
 /* The same when these are all load balancing rules that can be at the frontend. */

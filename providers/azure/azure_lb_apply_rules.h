@@ -39,7 +39,7 @@ struct azure_lb_result {
 struct json_object *azure_lb_new(struct arena *a, const struct azure_config *c, const char *name);
 /* No frontend is left: the balancer itself is to go (6.11). */
 bool azure_lb_is_orphan(struct json_object *lb);
-/* ERR_INVALID: the Service asks for what cannot be (a port that is taken, a bad annotation); ERR_IN_USE: its frontend
+/* ERR_INVALID: the Service asks for what cannot be (a bad annotation); ERR_IN_USE: a port is taken, or its frontend
  * would have to change while others use it; ERR_QUOTA: the balancer is full. */
 int azure_lb_apply(struct arena *a, const struct azure_lb_ask *ask, struct json_object *lb,
                    struct azure_lb_result *ret, struct err *err) _warn_unused_;

@@ -329,6 +329,34 @@ static int check_change(const struct batch *b, const struct azure_nsg_change *c,
     return azure_access_check_rules(c->access, err);
 }
 
+/* Takes addresses out of our rules, but for ports that others need there.  Where that cannot be (a rule for the others finds
+ * no priority) they stay: it does not hold up what the Service asks for, and its next change tries again. */
+static void close_at(struct batch *b, size_t at, const struct str_set *addresses,
+                     const struct azure_nsg_shared *shared)
+{
+    struct azure_nsg_pass pass = {
+        .access = b->in->changes[at].access,
+        .shared = *shared,
+        .allowed = b->always,
+        .allowed_now = allowed_for(b, at),
+    };
+    split_families(b->a, addresses, pass.destinations);
+    int rc = azure_nsg_apply(&b->g, &pass, NULL);
+    (void)rc;
+}
+
+/* What the Service has left. */
+static void close_left(struct batch *b, size_t at, const struct str_set *destinations)
+{
+    const struct azure_nsg_change *c = &b->in->changes[at];
+    struct str_set left = set_of_texts(b->a, &c->left);
+    left = str_set_minus(b->a, &left, destinations);
+    if (left.n > 0 && !c->adds_only && !b->in->as_upstream) {
+        struct azure_nsg_shared shared = shared_for(b, at, &left);
+        close_at(b, at, &left, &shared);
+    }
+}
+
 static int apply_change(struct batch *b, size_t at, struct err *err)
 {
     const struct azure_nsg_change *c = &b->in->changes[at];
@@ -340,12 +368,62 @@ static int apply_change(struct batch *b, size_t at, struct err *err)
     struct azure_nsg_pass pass = {
         .access = c->access,
         .patch = c->want && !c->access->service->disable_nsg_rule,
+        .adds_only = c->adds_only,
         .shared = shared_for(b, at, &destinations),
         .allowed = b->always,
         .allowed_now = allowed_for(b, at),
     };
     split_families(b->a, &destinations, pass.destinations);
-    return azure_nsg_apply(&b->g, &pass, err);
+    rc = azure_nsg_apply(&b->g, &pass, err);
+    if (rc == ERR_OK) {
+        close_left(b, at, &destinations);
+    }
+    return rc;
+}
+
+/* ---- the nodes ------------------------------------------------------------------------------------- */
+
+static bool stands(const struct batch *b, const struct member *m)
+{
+    return !m->cleaned && (m->gone_after == SIZE_MAX || b->errs[m->gone_after].code != ERR_OK);
+}
+
+/* What Services need at the nodes: those without floating IP, and those that name an address of a node. */
+static struct azure_nsg_shared needed_at(const struct batch *b, const struct str_set *nodes)
+{
+    struct azure_nsg_shared s = {0};
+    const char *ip;
+    for (size_t i = 0; i < b->on_nodes.n; i++) {
+        if (stands(b, b->on_nodes.items[i])) {
+            add_shared(b, b->on_nodes.items[i], true, nodes, &s);
+        }
+    }
+    STR_SET_EACH (ip, nodes) {
+        const struct meeting *there = map_get(b->by_address, ip);
+        for (size_t i = 0; there != NULL && i < there->n; i++) {
+            if (stands(b, there->items[i])) {
+                add_shared(b, there->items[i], false, nodes, &s);
+            }
+        }
+    }
+    return s;
+}
+
+/* Floating IP was switched on, a node port changed, while nobody looked or under another controller: such a rule names
+ * nobody.  A group that only was taken over is not written for its sake. */
+static void close_nodes(struct batch *b)
+{
+    struct str_set nodes = set_of_texts(b->a, &b->in->node_ips);
+    size_t at = 0;
+    while (at < b->in->n_changes && b->errs[at].code != ERR_OK) {
+        at++;
+    }
+    if (at == b->in->n_changes || nodes.n == 0 || b->in->as_upstream ||
+        b->in->changes[at].adds_only || !(b->in->closes_nodes || azure_nsg_changed(&b->g))) {
+        return;
+    }
+    struct azure_nsg_shared shared = needed_at(b, &nodes);
+    close_at(b, at, &nodes, &shared);
 }
 
 /* ---- the result ------------------------------------------------------------------------------------ */
@@ -434,7 +512,7 @@ static void drop_legacy(struct batch *b, size_t at)
     const struct azure_nsg_change *c = &b->in->changes[at];
     bool opens = c->want && !c->access->service->disable_nsg_rule;
     bool goes = !c->want || (opens && (b->in->repair_adopted || is_touched(b, c)));
-    if (goes && !b->in->as_upstream) {
+    if (goes && !b->in->as_upstream && !c->adds_only) {
         /* Only rules that Services shared are asked for addresses, and few clusters have one. */
         struct str_set own =
             azure_nsg_has_shared_legacy(&b->g) ? own_addresses(b, at) : (struct str_set){0};
@@ -460,6 +538,7 @@ int azure_nsg_plan(struct arena *a, const struct azure_nsg_input *in, struct azu
             any = true;
         }
     }
+    close_nodes(&b);
     ret->errs = b.errs;
     if (!any || !azure_nsg_changed(&b.g)) {
         return ERR_OK; /* nothing could be applied: an empty rule that was there may stay */

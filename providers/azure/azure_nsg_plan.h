@@ -7,6 +7,8 @@
  *
  *   members   every Service of ours in the cluster, also those of the batch: whose ports and addresses must stay
  *   changes   the batch
+ *   left      what a Service has left is closed with its change: at the addresses of its status, and on the nodes once
+ *             no Service needs the port there; the latter only when the group is written anyway
  *   facts     addresses of nodes; addresses that this process gave out and no status shows yet (17 row 20)
  *
  * Source: docs/spec/azure.md 9.2 to 9.8, 12.5 (4).  Pure. */
@@ -35,8 +37,11 @@ struct azure_nsg_change {
     bool want;
     struct azure_texts lb_ips; /* of its own frontends; what is no address is passed over */
     struct azure_texts
-        backend_ips; /* nodes of its balancer's pools; used when floating IP is off */
-    bool planned;    /* in a plan: it may have no address yet */
+        backend_ips;         /* nodes of its balancer's pools; used when floating IP is off */
+    struct azure_texts left; /* addresses that it was told, and that it has no more */
+    bool planned;            /* in a plan: it may have no address yet */
+    /* Before its balancer changes: what it will need is let in, nothing is taken away. */
+    bool adds_only;
 };
 struct azure_nsg_input {
     struct json_object *rules; /* properties.securityRules, borrowed */
@@ -46,10 +51,12 @@ struct azure_nsg_input {
     size_t n_changes;
     struct azure_texts node_ips; /* InternalIPs of all managed nodes */
     bool
+        closes_nodes; /* an edit sends traffic past the nodes' rules: what nobody needs there goes */
+    bool
         repair_adopted; /* rules of releases before 1.29 go also where nothing else is to be written */
     /* Nothing but what the Go controller does, with which trimtab-eval is compared: what is split off for others opens
-     * every address of the Service (9.5), rules of releases before 1.29 stay (9.9), and a Service without floating IP
-     * that is deleted leaves its balancer's address in rules that have it (4.4). */
+     * every address of the Service (9.5), rules of releases before 1.29 stay (9.9), a Service without floating IP
+     * that is deleted leaves its balancer's address in rules that have it (4.4), and what an edit leaves stays open. */
     bool as_upstream;
 };
 

@@ -386,14 +386,16 @@ int azure_nsg_apply(struct azure_nsg *g, const struct azure_nsg_pass *p, struct 
     struct wants w = {0};
     int rc = p->patch ? azure_nsg_desired(g->a, p->access, p->destinations, &w.items, &w.n, err)
                       : ERR_OK;
-    if (rc == ERR_OK) {
+    if (rc == ERR_OK && !p->adds_only) {
         rc = clean(g, p, &w, err);
     }
     if (rc == ERR_OK) {
         rc = patch(g, &w, err);
     }
-    if (rc == ERR_OK) {
+    if (rc == ERR_OK && !p->adds_only) {
         retain(g, &m, p);
+    }
+    if (rc == ERR_OK) {
         rc = check_limits(&before, g, err);
     }
     if (rc == ERR_OK) {

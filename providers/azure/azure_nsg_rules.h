@@ -29,6 +29,7 @@ struct azure_nsg_shared {
 struct azure_nsg_pass {
     const struct azure_access *access;
     bool patch;                                  /* false: clean and retain only */
+    bool adds_only;                              /* patch only */
     struct str_set destinations[AZURE_FAMILIES]; /* canonical addresses */
     struct azure_nsg_shared shared;
     struct str_set allowed;     /* addresses that may be destinations: for a whole batch … */

@@ -3,11 +3,13 @@
 #include "providers/azure/azure_observe.h"
 #include "common/base/str.h"
 #include "common/net/url_build.h"
+#include "providers/azure/azure_admit.h"
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_frontend_rules.h"
 #include "providers/azure/azure_members.h"
 #include "providers/azure/azure_pip_index.h"
 #include "providers/azure/azure_predict.h"
+#include "providers/azure/azure_sides.h"
 #include "providers/azure/azure_targets.h"
 
 #include <string.h>
@@ -398,23 +400,6 @@ int azure_observe_withdraw(struct lb_sync *s, struct err *err)
     return rc == ERR_OK && some_take_part(y, false) ? see_doubtful(y, err) : rc;
 }
 
-/* Only what is there can be updated: a Service without a frontend waits for its ENSURE (4.3). */
-static bool has_frontend(struct azure_sync *y, const struct azure_service *s)
-{
-    for (size_t i = 0; i < y->lbs.n; i++) {
-        if (azure_lb_is_internal(azure_doc_name(y->lbs.items[i])) != s->internal) {
-            continue;
-        }
-        struct azure_elements mine = azure_sync_frontends(y, s, y->lbs.items[i]);
-        for (size_t k = 0; k < mine.n; k++) {
-            if (azure_sync_owner(y, s, mine.items[k]).owns) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 static bool has_pip(struct azure_sync *y, const struct azure_service *s)
 {
     _cleanup_(arena_freep) struct arena *passing = arena_new();
@@ -475,19 +460,20 @@ static int see_doubtful(struct azure_sync *y, struct err *err)
         if (!it->service->internal) {
             more = need_missing_pips(y, it) || more;
         }
-        if (!it->want && !has_frontend(y, it->service) && !has_frontend(y, it->flip)) {
+        if (!it->want && !azure_sides_stands(y, it->service) && !azure_sides_stands(y, it->flip)) {
             more = need_missing_lbs(y, it) || more;
         }
     }
     return more ? azure_see(y, err) : ERR_OK;
 }
 
+/* Only what is there can be updated: a Service without a frontend waits for its ENSURE (4.3). */
 static void leave_out_updates(struct azure_sync *y)
 {
     for (size_t i = 0; i < y->s->n_items; i++) {
         struct azure_item *it = &y->items[i];
         if (azure_item_takes_part(it) && it->item->in->verb == TT_VERB_UPDATE) {
-            it->left = !has_frontend(y, it->service);
+            it->left = !azure_sides_stands(y, it->service);
         }
     }
 }
@@ -499,6 +485,7 @@ int azure_observe_clean(struct lb_sync *s, struct err *err)
     need_lbs_and_pips(y);
     int rc = azure_see(y, err);
     if (rc == ERR_OK) {
+        azure_sides_settle(y);
         leave_out_updates(y);
         rc = see_doubtful(y, err);
     }
@@ -552,6 +539,25 @@ int azure_observe_security(struct lb_sync *s, struct err *err)
         }
     }
     return rc;
+}
+
+/* The security group is asked for only when it is to be written before the balancers. */
+int azure_observe_admit(struct lb_sync *s, struct err *err)
+{
+    struct azure_sync *y = azure_sync_of(s);
+    azure_need_nothing(y);
+    azure_need_balancers(y);
+    azure_need_vm_sets(y);
+    int rc = azure_see(y, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    azure_targets_select(y);
+    if (!azure_admit_any(y)) {
+        return ERR_OK;
+    }
+    need_nsg(y);
+    return azure_see(y, err);
 }
 
 int azure_observe_lists(struct azure_sync *y, struct err *err)

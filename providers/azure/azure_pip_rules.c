@@ -89,7 +89,7 @@ int azure_pip_determine(struct arena *a, const struct azure_naming *n,
     struct json_object *pip = azure_pip_by_ip(a, pips, s->pip_group, ip);
     if (pip == NULL) {
         return err_set(
-            err, ERR_INVALID,
+            err, ERR_NOT_FOUND,
             "findMatchedPIPByLoadBalancerIP: cannot find public IP with IP address %s in "
             "resource group %s",
             ip, s->pip_group);

@@ -28,8 +28,8 @@ struct azure_pip_ownership {
 struct azure_pip_ownership azure_pip_owner(struct arena *a, const struct azure_naming *n,
                                            const struct azure_service *s, struct json_object *pip);
 
-/* 8.2: which public IP the Service uses for this family.  ERR_INVALID: an address that can be none, or that no public
- * IP of the group has. */
+/* 8.2: which public IP the Service uses for this family.  ERR_INVALID: an address that can be none;
+ * ERR_NOT_FOUND: no public IP of the group has it. */
 int azure_pip_determine(struct arena *a, const struct azure_naming *n,
                         const struct azure_service *s, enum azure_family f,
                         const struct azure_pips *pips, const char **ret_name, bool *ret_must_exist,
@@ -57,8 +57,8 @@ struct azure_pip_ask {
     const char *
         desired; /* releasing: name by azure_pip_determine() of an external Service that stays, else NULL */
 };
-/* ERR_NOT_FOUND: an annotation names one that does not exist; ERR_INVALID: its DNS label belongs to another Service, its
- * family is the other one, … */
+/* ERR_NOT_FOUND: an annotation names one that does not exist; ERR_IN_USE: its DNS label belongs to another
+ * Service; ERR_INVALID: its family is the other one, … */
 int azure_pip_ensure(struct arena *a, const struct azure_pip_ask *ask, struct azure_pip_want *ret,
                      struct err *err) _warn_unused_;
 

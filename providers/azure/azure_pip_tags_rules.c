@@ -120,7 +120,7 @@ int azure_pip_set_dns(struct arena *a, struct json_object *pip, const char *serv
     *ret_changed = false;
     if (other[0] != '\0' && !azure_eq(other, service)) {
         return err_set(
-            err, ERR_INVALID,
+            err, ERR_IN_USE,
             "ensurePublicIPExists for service(%s): pip(%s) - there is an existing service "
             "%s consuming the DNS label on the public IP, so the service cannot set the "
             "DNS label annotation with this value",

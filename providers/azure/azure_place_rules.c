@@ -330,7 +330,7 @@ static int pip_by_ip(struct arena *a, const struct azure_placement *p,
     }
     *ret = azure_pip_by_ip(a, &p->pips, s->pip_group, ip);
     if (*ret == NULL) {
-        return err_set(err, ERR_INVALID,
+        return err_set(err, ERR_NOT_FOUND,
                        "cannot find public IP with IP address %s in resource group %s", ip,
                        s->pip_group);
     }
@@ -361,7 +361,7 @@ static int lb_by_public_ip(struct arena *a, const struct azure_placement *p,
         }
         pip = azure_pip_by_name(a, &p->pips, s->pip_group, s->pip_name[f]);
         if (pip == NULL) {
-            return err_set(err, ERR_INVALID,
+            return err_set(err, ERR_NOT_FOUND,
                            "look up load balancer by public IP for service \"%s\": find public IP "
                            "by name \"%s\": failed to find PIP %s in resource group %s",
                            service_name(s), s->pip_name[f], s->pip_name[f], s->pip_group);
@@ -535,7 +535,7 @@ int azure_place(struct arena *a, const struct azure_placement *p, const struct a
         name = fewest_rules(a, p, eligible, n, s->internal);
     }
     if (name == NULL) {
-        return err_set(err, ERR_INVALID,
+        return err_set(err, ERR_QUOTA,
                        "service \"%s\": all eligible load balancers (%s) have %d rules or more",
                        s->key, str_join(a, eligible, n, ", "), RULES_MAX);
     }

@@ -197,6 +197,13 @@ int azure_probe_of_port(struct arena *a, const struct azure_probe_ask *ask,
     if (rc == ERR_OK) {
         rc = probed_port(a, s, port, where, &target, err);
     }
+    if (rc == ERR_OK && target == 0) {
+        rc = err_set(err, ERR_INVALID,
+                     "port %d: its probe goes to the node port, but none is allocated "
+                     "(spec.allocateLoadBalancerNodePorts); set port_%d_" PORT_PORT
+                     ", or probe nothing with port_%d_no_probe_rule",
+                     (int)port->port, (int)port->port, (int)port->port);
+    }
     if (rc == ERR_OK) {
         *ret = probe_new(a, name, protocol, target, path, &t);
     }

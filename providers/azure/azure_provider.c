@@ -27,6 +27,7 @@ static void close_provider(void *provider)
         return;
     }
     map_free(p->assigned);
+    map_free(p->redirected);
     map_free(p->machines);
     map_free(p->unplaced);
     azure_snapshot_free(p->snapshot);
@@ -56,6 +57,7 @@ static void make_parts(struct azure_provider *p, const struct tt_open_args *args
     p->watch = call_watch_new();
     p->snapshot = azure_snapshot_new(p->clock);
     p->assigned = map_new(free);
+    p->redirected = map_new(NULL);
     p->naming = (struct azure_naming){
         .config = &p->config,
         .cluster = arena_strdup(p->a, str_or(args->cluster_name, "kubernetes")),

@@ -2,7 +2,7 @@
 /* azure_provider.h: the provider's handle: what open() builds and every call shares.
  *
  * Immutable after open() but for the members that lock themselves (auth, arm) and for what only one call at a time
- * touches (snapshot, assigned): the descriptor asks for a single worker, because all Services share documents.
+ * touches (snapshot, assigned, redirected): the descriptor asks for a single worker, because all Services share documents.
  * Private to providers/azure but for the descriptor. */
 #ifndef TRIMTAB_AZURE_PROVIDER_H
 #define TRIMTAB_AZURE_PROVIDER_H
@@ -34,6 +34,8 @@ struct azure_provider {
     struct azure_snapshot *snapshot;
     struct map *
         assigned; /* "ns/name" → char *: addresses that were given out, blank separated; a status may lag behind */
+    struct map *
+        redirected; /* "ns/name" of Services whose traffic went elsewhere, and what they left is not closed yet */
     struct map *
         machines; /* IDs of machines that had a node, lower case: they leave the pools when it goes; NULL until the first batch */
     struct map *unplaced; /* nodes of which was told that no balancer takes them; NULL: none yet */

@@ -155,7 +155,7 @@ int azure_vm_set_candidates(struct arena *a, const struct azure_naming *n,
         return ERR_OK;
     }
     if (agent_pools->n == 0) {
-        return err_set(err, ERR_INVALID, "no VM set was found for the nodes of the cluster");
+        return err_set(err, ERR_NOT_FOUND, "no VM set was found for the nodes of the cluster");
     }
     if (azure_mode_is_auto(s)) {
         *ret = *agent_pools;
@@ -167,7 +167,7 @@ int azure_vm_set_candidates(struct arena *a, const struct azure_naming *n,
     for (size_t i = 0; i < n_names; i++) {
         found[i] = vm_set_by_name(agent_pools, names[i]);
         if (found[i] == NULL) {
-            return err_set(err, ERR_INVALID,
+            return err_set(err, ERR_NOT_FOUND,
                            "annotation %sazure-load-balancer-mode: \"%s\": want " AUTO_MODE
                            " or one of these VM sets: %s",
                            AZURE_ANNOTATION_PREFIX, names[i],
@@ -211,7 +211,7 @@ int azure_select_basic(struct arena *a, const struct azure_naming *n, const stru
     }
     const char *sets = str_join(a, candidates->names, candidates->n, ", ");
     if (best == NULL) {
-        return err_set(err, ERR_INVALID, "no load balancer for the VM sets (%s)", sets);
+        return err_set(err, ERR_NOT_FOUND, "no load balancer for the VM sets (%s)", sets);
     }
     if (n->config->max_rules > 0 && fewest >= (size_t)n->config->max_rules) {
         return err_set(err, ERR_QUOTA,

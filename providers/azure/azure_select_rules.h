@@ -57,12 +57,12 @@ struct azure_lbs azure_lbs_managed(struct arena *a, const struct azure_naming *n
 
 /* ---- Basic (5.4) */
 
-/* The VM sets among which the mode annotation lets choose.  ERR_INVALID: there is none of that name, or none at
+/* The VM sets among which the mode annotation lets choose.  ERR_NOT_FOUND: there is none of that name, or none at
  * all. */
 int azure_vm_set_candidates(struct arena *a, const struct azure_naming *n,
                             const struct azure_service *s, const struct azure_vm_sets *agent_pools,
                             struct azure_vm_sets *ret, struct err *err) _warn_unused_;
-/* The balancer with the fewest rules, or the first that does not exist yet (*ret_exists false).  ERR_INVALID: no
+/* The balancer with the fewest rules, or the first that does not exist yet (*ret_exists false).  ERR_NOT_FOUND: no
  * candidate; ERR_QUOTA: all are full. */
 int azure_select_basic(struct arena *a, const struct azure_naming *n, const struct azure_service *s,
                        const struct azure_lbs *lbs, const struct azure_vm_sets *candidates,

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_stage_security.c: the cluster's network security group: one write for all Services of the batch.
  *
- * Twice at most: what Services that go take away before their balancers change, and what the others need once their
- * addresses are known.  What the rules become is decided in azure_nsg_plan.h.
+ *     withdraw   what Services that go take away, before their balancers change
+ *     admit      what Services that serve already will need, before their balancers send traffic elsewhere (azure_admit.h)
+ *     security   what the others need once their addresses are known, and what edits have left
+ *
+ * Most batches write it once.  What the rules become is decided in azure_nsg_plan.h.
  * Source: docs/spec/azure.md 9, 4.2 (3), 4.4 (2), 12.6 (6). */
 #include "providers/azure/azure_additional_rules.h"
+#include "providers/azure/azure_admit.h"
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_lb_edits.h"
 #include "providers/azure/azure_members.h"
@@ -18,8 +22,11 @@
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 
+enum phase { WITHDRAW, ADMIT, SETTLE };
+
 struct batch {
     struct azure_sync *y;
+    enum phase phase;
     struct lb_plan *plan;
     struct azure_nsg_input in;
     struct azure_nsg_member *members;
@@ -80,17 +87,41 @@ static const struct azure_service *up_to_date(struct batch *b, const struct azur
 
 /* ---- what stands ------------------------------------------------------------------------------------------- */
 
-/* Of a Service whose ports and addresses are known, or of one of the batch? */
-static bool is_of_known(const struct azure_sync *y, const char *rule)
+/* Does the Service ask for the port that a load balancing rule needs open? */
+static bool asks_for(const struct azure_access *x, struct json_object *rule)
 {
-    for (size_t i = 0; i < y->s->n_items; i++) {
-        if (y->items[i].service != NULL && azure_has_prefix(rule, y->items[i].service->base)) {
+    bool floats = azure_prop_bool(rule, "enableFloatingIP", false);
+    const char *protocol = str_nonnull(azure_prop_str(rule, "protocol"));
+    int64_t port = azure_prop_int(rule, floats ? "frontendPort" : "backendPort", 0);
+    bool asks = port == 0; /* all ports */
+    for (int p = 0; floats != x->service->disable_floating_ip && p < AZURE_PROTOCOLS; p++) {
+        for (size_t i = 0; azure_eq(azure_protocol_text((enum azure_protocol)p), protocol) &&
+                           i < x->ports[p].n && !asks;
+             i++) {
+            asks = x->ports[p].items[i] == port;
+        }
+    }
+    return asks;
+}
+
+/* Of one of the batch's changes, or of a Service that still asks for what the rule does? */
+static bool is_cared_for(const struct batch *b, struct json_object *rule)
+{
+    const struct azure_sync *y = b->y;
+    const char *name = azure_doc_name(rule);
+    for (size_t i = 0; i < b->in.n_changes; i++) {
+        if (azure_has_prefix(name, b->changes[i].access->service->base)) {
             return true;
         }
     }
     for (size_t i = 0; i < y->n_services; i++) {
         if (!svc_is_unreadable(y->services[i]->in) &&
-            azure_has_prefix(rule, y->services[i]->base)) {
+            azure_has_prefix(name, y->services[i]->base)) {
+            return b->members[i].cleaned || asks_for(b->members[i].access, rule);
+        }
+    }
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        if (y->items[i].service != NULL && azure_has_prefix(name, y->items[i].service->base)) {
             return true;
         }
     }
@@ -129,7 +160,8 @@ static const struct azure_service *service_of_rule(struct azure_sync *y, struct 
     return azure_service_read(a, &y->p->naming, in);
 }
 
-/* Load balancing rules that stand for a Service that cannot be read, or that no list shows: its traffic goes on. */
+/* Load balancing rules that stand for a Service that cannot be read, that no list shows, or whose edit has not been carried
+ * out (it was refused, or waits): its traffic goes on. */
 static void gather_standing(struct batch *b)
 {
     struct azure_sync *y = b->y;
@@ -137,7 +169,7 @@ static void gather_standing(struct batch *b)
         struct json_object *rule;
         AZURE_EACH (rule, azure_array(y->lbs.items[i], "loadBalancingRules")) {
             const char *id = azure_ref(rule, "frontendIPConfiguration");
-            if (id == NULL || is_of_known(y, azure_doc_name(rule))) {
+            if (id == NULL || is_cared_for(b, rule)) {
                 continue;
             }
             const char **ip = ARENA_ARRAY(y->s->a, const char *, 1);
@@ -167,7 +199,9 @@ static void gather_members(struct batch *b, bool cleaned)
             .cleaned = cleaned && is_going(y, s->key),
         };
     }
-    gather_standing(b);
+    if (b->phase != ADMIT) {
+        gather_standing(b);
+    }
     b->in.members = b->members;
 }
 
@@ -193,6 +227,15 @@ static void gather_nodes(struct batch *b)
 
 /* ---- the batch's ------------------------------------------------------------------------------------------- */
 
+/* Known after the plan: the rules of a Service for an address that Azure has yet to give. */
+static void note_unknown(struct batch *b, const struct azure_item *it)
+{
+    if (!it->service->disable_nsg_rule && !it->service->disable_floating_ip &&
+        azure_nsg_wants_any(b->y->s->a, azure_access_read(b->y->s->a, it->service))) {
+        azure_owners_add(b->y->s->a, &b->unknown, it->item->key);
+    }
+}
+
 /* A Service whose address nobody knows yet.  In a sync it is tried again, because a status without an address, or without
  * one of its families, would look like success; a plan says that rules will follow, and goes on with what is known: what
  * the Service had opened before goes away. */
@@ -207,10 +250,7 @@ static bool is_refused(struct batch *b, struct azure_item *it)
                       "the load balancer has no address yet, so no traffic is let in");
         return true;
     }
-    if (!it->service->disable_nsg_rule && !it->service->disable_floating_ip &&
-        azure_nsg_wants_any(y->s->a, azure_access_read(y->s->a, it->service))) {
-        azure_owners_add(y->s->a, &b->unknown, it->item->key);
-    }
+    note_unknown(b, it);
     return false;
 }
 
@@ -225,6 +265,19 @@ static struct azure_texts joined(struct arena *a, const struct azure_texts *x,
     return (struct azure_texts){.items = items, .n = x->n + y->n};
 }
 
+static struct azure_texts told(struct arena *a, const struct azure_item *it)
+{
+    const struct tt_service *in = it->service->in;
+    const char **status = ARENA_ARRAY(a, const char *, in->n_ingress + 1);
+    struct azure_texts ips = {.items = status};
+    for (uint32_t i = 0; i < in->n_ingress; i++) {
+        if (!str_is_empty(in->ingress[i].ip)) {
+            status[ips.n++] = in->ingress[i].ip;
+        }
+    }
+    return ips;
+}
+
 /* Addresses that the rules of a Service may name.  One that goes may have changed sides before it went, or have lost its
  * frontends: what its status tells counts, too. */
 static struct azure_texts addresses(struct azure_sync *y, const struct azure_item *it)
@@ -235,16 +288,9 @@ static struct azure_texts addresses(struct azure_sync *y, const struct azure_ite
         return ips;
     }
     struct azure_texts other = azure_addresses_of(y, it->flip);
-    const struct tt_service *in = it->service->in;
-    const char **status = ARENA_ARRAY(a, const char *, in->n_ingress + 1);
-    struct azure_texts told = {.items = status};
-    for (uint32_t i = 0; i < in->n_ingress; i++) {
-        if (!str_is_empty(in->ingress[i].ip)) {
-            status[told.n++] = in->ingress[i].ip;
-        }
-    }
+    struct azure_texts status = told(a, it);
     ips = joined(a, &ips, &other);
-    return joined(a, &ips, &told);
+    return joined(a, &ips, &status);
 }
 
 /* The nodes behind the Service; those of all balancers where it is, so that one that goes leaves nothing behind. */
@@ -269,9 +315,34 @@ static struct azure_texts backends(struct batch *b, const struct azure_item *it)
     return all.n > 0 || it->want ? all : b->in.node_ips;
 }
 
-static void gather_changes(struct batch *b, bool want)
+/* Before its balancer changes: where its traffic will go. */
+static void gather_admitted(struct batch *b, struct azure_item *it)
 {
     struct azure_sync *y = b->y;
+    bool unknown = false;
+    it->redirected = true;
+    if (!y->s->planning) {
+        map_set(y->p->redirected, it->item->key, NULL);
+    }
+    struct azure_texts ips = azure_admit_addresses(y, it, &unknown);
+    if (unknown) {
+        note_unknown(b, it);
+    }
+    b->items[b->in.n_changes] = it;
+    b->changes[b->in.n_changes++] = (struct azure_nsg_change){
+        .access = azure_additional_access(y, it->service),
+        .want = true,
+        .planned = true,
+        .lb_ips = ips,
+        .backend_ips = backends(b, it),
+        .adds_only = true,
+    };
+}
+
+static void gather_changes(struct batch *b)
+{
+    struct azure_sync *y = b->y;
+    bool want = b->phase != WITHDRAW;
     b->changes = ARENA_ARRAY(y->s->a, struct azure_nsg_change, y->s->n_items + 1);
     b->items = ARENA_ARRAY(y->s->a, struct azure_item *, y->s->n_items + 1);
     for (size_t i = 0; i < y->s->n_items; i++) {
@@ -279,9 +350,14 @@ static void gather_changes(struct batch *b, bool want)
         if (!azure_item_takes_part(it) || it->want != want) {
             continue;
         }
-        if (is_refused(b, it)) {
+        if (b->phase == ADMIT && azure_admit_needed(y, it)) {
+            gather_admitted(b, it);
+        }
+        if (b->phase == ADMIT || is_refused(b, it)) {
             continue;
         }
+        b->in.closes_nodes =
+            b->in.closes_nodes || it->redirected || map_has(y->p->redirected, it->item->key);
         b->items[b->in.n_changes] = it;
         b->changes[b->in.n_changes++] = (struct azure_nsg_change){
             .access = azure_additional_access(y, it->service),
@@ -289,6 +365,7 @@ static void gather_changes(struct batch *b, bool want)
             .planned = b->y->s->planning,
             .lb_ips = addresses(y, it),
             .backend_ips = backends(b, it),
+            .left = want ? told(y->s->a, it) : (struct azure_texts){0},
         };
     }
     b->in.changes = b->changes;
@@ -381,6 +458,9 @@ static void find_owners(struct batch *b, const struct azure_nsg_result *r)
 
 static const char *why_of(struct batch *b, const struct azure_nsg_result *r)
 {
+    if (b->phase == ADMIT) {
+        return "what the load balancer will send elsewhere has to be let in there first";
+    }
     if (r->n_diff == 0 && b->unknown.n > 0) {
         return "traffic to the new address has to be let in";
     }
@@ -413,6 +493,9 @@ static void emit(struct batch *b, const struct azure_nsg_result *r)
     lb_diff_init(&diff, a);
     json_add(azure_props_make(doc), "securityRules", json_copy(r->rules));
     bool tagged = azure_tags_apply_config(a, doc, &b->y->p->config);
+    if (b->phase == ADMIT && !r->changed && b->unknown.n == 0) {
+        return; /* the next stage that looks at the group keeps it, or writes its tags */
+    }
     if (!r->changed && !tagged && b->unknown.n == 0) {
         for (size_t i = 0; i < b->in.n_changes; i++) {
             azure_emit_keep(b->y, b->plan, AZURE_NSGS, azure_doc_id(b->y->nsg),
@@ -448,22 +531,34 @@ static void refuse_all(struct azure_sync *y)
     }
 }
 
-static int plan_group(struct lb_sync *s, struct lb_plan *plan, bool want, struct err *err)
+/* What cannot be let in before (the group is full) is let in after, or refused then. */
+static void take_errors(struct batch *b, const struct azure_nsg_result *r)
 {
-    struct batch b = {.y = azure_sync_of(s), .plan = plan};
+    for (size_t i = 0; b->phase != ADMIT && i < b->in.n_changes; i++) {
+        if (r->errs[i].code != ERR_OK) {
+            (void)err_copy(&b->items[i]->item->err, &r->errs[i]);
+        }
+    }
+}
+
+static int plan_group(struct lb_sync *s, struct lb_plan *plan, enum phase phase, struct err *err)
+{
+    struct batch b = {.y = azure_sync_of(s), .phase = phase, .plan = plan};
     if (b.y->nsg == NULL) {
-        if (want) {
+        if (phase == SETTLE) {
             refuse_all(b.y);
         }
         return ERR_OK;
     }
     gather_nodes(&b);
-    gather_changes(&b, want);
+    gather_changes(&b);
     if (b.in.n_changes + b.unknown.n == 0) {
         return ERR_OK;
     }
-    gather_members(&b, want);
-    tell_withheld(&b);
+    gather_members(&b, phase == SETTLE);
+    if (phase == SETTLE) {
+        tell_withheld(&b);
+    }
     b.in.rules = azure_array(b.y->nsg, "securityRules");
     if (b.in.rules == NULL) {
         b.in.rules = azure_own(s->a, json_object_new_array());
@@ -474,21 +569,22 @@ static int plan_group(struct lb_sync *s, struct lb_plan *plan, bool want, struct
     if (rc != ERR_OK) {
         return rc;
     }
-    for (size_t i = 0; i < b.in.n_changes; i++) {
-        if (r.errs[i].code != ERR_OK) {
-            (void)err_copy(&b.items[i]->item->err, &r.errs[i]);
-        }
-    }
+    take_errors(&b, &r);
     emit(&b, &r);
     return ERR_OK;
 }
 
 int azure_plan_withdraw(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
-    return plan_group(s, plan, false, err);
+    return plan_group(s, plan, WITHDRAW, err);
+}
+
+int azure_plan_admit(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+{
+    return plan_group(s, plan, ADMIT, err);
 }
 
 int azure_plan_security(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
-    return plan_group(s, plan, true, err);
+    return plan_group(s, plan, SETTLE, err);
 }

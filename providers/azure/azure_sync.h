@@ -5,6 +5,7 @@
  *     clean      Basic balancers of a cluster that is Standard now        (only where there are any)
  *     addresses  public IPs: made and changed, side by side
  *     unlink     private link services whose frontends go                (only when some do)
+ *     admit      security group: what Services that serve will need   (only when a balancer is to send their traffic elsewhere)
  *     leave      Services that trade places leave their old balancers     (only when some do)
  *     balancers  load balancers: one document each, one write each
  *     convert    pools of the other kind than is configured: emptied   (only when there are some)
@@ -33,6 +34,7 @@ struct azure_item {
     const struct azure_service *service;
     const struct azure_service *flip;
     bool want;
+    bool redirected;    /* its traffic goes elsewhere by this sync (azure_admit.h) */
     bool left;          /* an UPDATE of a Service that has no load balancer: nothing is done */
     const char *target; /* name of its balancer, once it is selected; NULL without `want` */
     const char *was_on; /* planning: the balancer that it is on before; NULL: none */
@@ -143,6 +145,7 @@ struct str_set azure_culprits(const struct lb_sync *s, const struct lb_op *op,
 int azure_observe_withdraw(struct lb_sync *s, struct err *err);
 int azure_observe_clean(struct lb_sync *s, struct err *err);
 int azure_observe_addresses(struct lb_sync *s, struct err *err);
+int azure_observe_admit(struct lb_sync *s, struct err *err);
 int azure_observe_leave(struct lb_sync *s, struct err *err);
 int azure_observe_balancers(struct lb_sync *s, struct err *err);
 int azure_observe_security(struct lb_sync *s, struct err *err);
@@ -153,6 +156,7 @@ int azure_observe_release(struct lb_sync *s, struct err *err);
 int azure_plan_withdraw(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_clean(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_addresses(struct lb_sync *s, struct lb_plan *plan, struct err *err);
+int azure_plan_admit(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_leave(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_balancers(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_security(struct lb_sync *s, struct lb_plan *plan, struct err *err);

@@ -128,6 +128,7 @@ STAGE(8)
 STAGE(9)
 STAGE(10)
 STAGE(11)
+STAGE(12)
 static const struct lb_stage wrapped[] = {
     {"0", NULL, observe_0, plan_0},    {"1", NULL, observe_1, plan_1},
     {"2", NULL, observe_2, plan_2},    {"3", NULL, observe_3, plan_3},
@@ -135,6 +136,7 @@ static const struct lb_stage wrapped[] = {
     {"6", NULL, observe_6, plan_6},    {"7", NULL, observe_7, plan_7},
     {"8", NULL, observe_8, plan_8},    {"9", NULL, observe_9, plan_9},
     {"10", NULL, observe_10, plan_10}, {"11", NULL, observe_11, plan_11},
+    {"12", NULL, observe_12, plan_12},
 };
 
 /* ---- the host -------------------------------------------------------------------------------------------- */
@@ -521,6 +523,7 @@ struct stage_rig *stage_rig_new(void)
     r->p.arm = (struct azure_arm){.base = "", .config = &r->p.config};
     r->p.snapshot = azure_snapshot_new(clock_real());
     r->p.assigned = map_new(free);
+    r->p.redirected = map_new(NULL);
     r->flow = azure_flow;
     r->flow.stages = wrapped;
     assert_true(azure_flow.n_stages <= ARRAY_LEN(wrapped));
@@ -549,6 +552,7 @@ void stage_rig_free(struct stage_rig *r)
 {
     azure_snapshot_free(r->p.snapshot);
     map_free(r->p.assigned);
+    map_free(r->p.redirected);
     map_free(r->p.machines);
     map_free(r->p.unplaced);
     arena_free(r->a);

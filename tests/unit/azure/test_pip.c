@@ -391,7 +391,7 @@ static void ensure__P_60_to_P_63_and_P_90_to_P_93(void **state)
         {"P-90", true, V4, "\"azure-dns-label-name\":\"TEST\"", DNS_TAG("default/test1"),
          FOUR DNS("test"), NULL},
         {"P-91", true, V4, "\"azure-dns-label-name\":\"test\"", DNS_TAG("default/other"),
-         FOUR DNS("test"), "invalid"},
+         FOUR DNS("test"), "in-use"},
         {"P-92", true, V4, "\"azure-dns-label-name\":\"\"", DNS_TAG("default/test1"),
          FOUR DNS("test"), "{" FOUR "}"},
         {"P-93", true, V4, "", "", FOUR DNS("test"), NULL},

@@ -340,7 +340,7 @@ static void get__balancers_cannot_be_listed__404_is_none(void **state)
     static const struct {
         int status;
         int32_t code;
-    } rows[] = {{200, TT_OK}, {404, TT_OK}, {400, TT_INVALID}, {403, TT_FORBIDDEN}};
+    } rows[] = {{200, TT_OK}, {404, TT_OK}, {400, TT_TRANSIENT}, {403, TT_FORBIDDEN}};
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct cloud_server c = {.lbs_status = rows[i].status};
         c.server = test_server_start(&(struct test_server_config){.handle = serve, .arg = &c});

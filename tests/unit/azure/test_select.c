@@ -139,8 +139,8 @@ static void basic__S_02_and_5_4(void **state)
         {"list", "as-2, as-1", 250, ERR_OK, "as-1", true},
         {"new one", "as-2,as-3", 250, ERR_OK, "as-3", false},
         {"full", "as-2", 3, ERR_QUOTA, NULL, false},
-        {"unknown", "as-9", 250, ERR_INVALID, NULL, false},
-        {"blank", " ", 250, ERR_INVALID, NULL, false},
+        {"unknown", "as-9", 250, ERR_NOT_FOUND, NULL, false},
+        {"blank", " ", 250, ERR_NOT_FOUND, NULL, false},
     };
     static const char *const sets[] = {"as-0", "as-1", "as-2", "as-3"};
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -175,7 +175,7 @@ static void basic__S_02_and_5_4(void **state)
     c.standard_sku = false;
     const struct azure_service *s = azure_service_read(
         a, &n, azure_test_service(a, "s", "{\"azure-load-balancer-mode\":\"__auto__\"}", NULL));
-    assert_int_equal(azure_vm_set_candidates(a, &n, s, &none, &candidates, NULL), ERR_INVALID);
+    assert_int_equal(azure_vm_set_candidates(a, &n, s, &none, &candidates, NULL), ERR_NOT_FOUND);
 }
 
 /* ---- several balancers --------------------------------------------------------------------------- */

@@ -69,6 +69,8 @@ static void restart(struct stage_rig *r)
 {
     map_free(r->p.assigned);
     r->p.assigned = map_new(free);
+    map_free(r->p.redirected);
+    r->p.redirected = map_new(NULL);
 }
 
 static const char *const others_things[] = {

@@ -10,7 +10,7 @@
 
 #define INTERNAL    "{\"azure-load-balancer-internal\":\"true\"}"
 #define PORTS(port) "\"ports\":[{\"port\":" #port ",\"nodePort\":3" #port "}]"
-#define DUAL        "\"ports\":[{\"port\":80}],\"ipFamilies\":[\"IPv4\",\"IPv6\"]"
+#define DUAL        "\"ports\":[{\"port\":80,\"nodePort\":30080}],\"ipFamilies\":[\"IPv4\",\"IPv6\"]"
 #define has_frontends(r, lb, w)                                                                    \
     same_text("frontends", stage_rig_elements(r, lb, "frontendIPConfigurations"), w)
 #define has_pips(r, want)  same_text("public IPs", stage_rig_names(r, AZURE_PIPS), want)
@@ -494,8 +494,8 @@ static void balancer_full__only_the_last_one_fails(void **state)
     struct stage_rig *r = *state;
     const char *ports = "";
     for (int i = 0; i < 800; i++) {
-        ports = arena_printf(r->a, "%s%s{\"name\":\"p%d\",\"port\":%d}", ports, i > 0 ? "," : "", i,
-                             1000 + i);
+        ports = arena_printf(r->a, "%s%s{\"name\":\"p%d\",\"port\":%d,\"nodePort\":%d}", ports,
+                             i > 0 ? "," : "", i, 1000 + i, 30000 + i);
     }
     ports = arena_printf(r->a, "\"ports\":[%s]", ports);
     struct rig_service *one = stage_rig_add(r, "one", NULL, ports);
@@ -521,6 +521,7 @@ static void refused__gets_no_address(void **state)
         {"{\"azure-disable-load-balancer-floating-ip\":\"true\"}", "\"ports\":[{\"port\":80}]",
          false},
         {"{\"port_80_health-probe_port\":\"none\"}", NULL, false},
+        {NULL, "\"ports\":[{\"protocol\":\"TCP\",\"port\":80}]", false}, /* no node port to probe */
         {"{\"azure-load-balancer-mode\":\"no-such-set\"}", NULL, true},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -528,7 +529,7 @@ static void refused__gets_no_address(void **state)
             stage_rig_add(r, arena_printf(r->a, "w%zu", i), rows[i].annotations, rows[i].spec);
         r->p.config.standard_sku = !rows[i].basic;
         stage_rig_run(r);
-        assert_int_equal(web->code, ERR_INVALID);
+        assert_int_equal(web->code, rows[i].basic ? ERR_NOT_FOUND : ERR_INVALID);
         has_pips(r, "");
     }
 }

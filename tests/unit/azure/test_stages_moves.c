@@ -136,7 +136,7 @@ static void basic__a_set_that_is_not_there(void **state)
         stage_rig_add(r, "web", "{\"azure-load-balancer-mode\":\"as-9\"}", NULL);
     struct rig_service *api = ADD(r, "api");
     stage_rig_run(r);
-    assert_int_equal(web->code, ERR_INVALID);
+    assert_int_equal(web->code, ERR_NOT_FOUND);
     succeeded(api);
     has_frontends(r, "kubernetes", "aapi");
 }
@@ -290,7 +290,7 @@ static void several__a_frontend_that_others_use_keeps_its_service(void **state)
     struct rig_service *web = stage_rig_add(r, "web", ON("lb1"), NULL);
     stage_rig_run(r);
     (void)stage_rig_add(r, "api", "{\"azure-load-balancer-ipv4\":\"20.0.0.1\"}",
-                        "\"ports\":[{\"port\":443}]");
+                        "\"ports\":[{\"port\":443,\"nodePort\":30443}]");
     stage_rig_run(r);
     move(web, ON("lb2"));
     stage_rig_run(r);
@@ -307,7 +307,7 @@ static void several__who_is_joined_by_a_sharer_stays(void **state)
     struct rig_service *web = stage_rig_add(r, "web", ON("lb1"), NULL);
     stage_rig_run(r);
     struct rig_service *api = stage_rig_add(r, "api", "{\"azure-load-balancer-ipv4\":\"20.0.0.1\"}",
-                                            "\"ports\":[{\"port\":443}]");
+                                            "\"ports\":[{\"port\":443,\"nodePort\":30443}]");
     move(web, ON("lb2"));
     stage_rig_run(r);
     assert_int_equal(web->code, ERR_IN_USE);

@@ -94,7 +94,8 @@ static void share(struct life *l, size_t i)
     }
     l->pinned[i] = ip;
     r->services[i].annotations = arena_printf(r->a, "{\"azure-load-balancer-ipv4\":\"%s\"}", ip);
-    r->services[i].spec = arena_printf(r->a, "\"ports\":[{\"port\":%zu}]", 1000 + i);
+    r->services[i].spec =
+        arena_printf(r->a, "\"ports\":[{\"port\":%zu,\"nodePort\":%zu}]", 1000 + i, 31000 + i);
 }
 
 static void change(struct life *l, size_t i)

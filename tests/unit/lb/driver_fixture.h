@@ -53,6 +53,7 @@ struct fixture {
     bool shared;           /* one operation for all items of a stage */
     const char *elsewhere; /* key that facts() finds to be somebody else's */
     const char *invalid;   /* key that plan() refuses */
+    bool only_from_memory; /* … as long as it has not looked afresh */
     const char *settled;   /* key that facts() settles */
     const char *poison; /* letter: shared operations that serve it are refused; nobody knows why */
     bool keeps_forbidden; /* operations tolerate FORBIDDEN */
@@ -239,7 +240,8 @@ static int stage_plan(struct lb_sync *s, const char *stage, struct lb_plan *plan
         if (!lb_item_is_active(item)) {
             continue;
         }
-        if (f->invalid != NULL && strcmp(short_key(item->key), f->invalid) == 0) {
+        if (f->invalid != NULL && strcmp(short_key(item->key), f->invalid) == 0 &&
+            !(f->only_from_memory && s->fresh)) {
             err_set(&item->err, ERR_INVALID, "no such tier");
             continue;
         }

@@ -78,6 +78,23 @@ static void reconcile__snapshot_says_change__observed_again_before_writing(void 
     fixture_done(f);
 }
 
+static void reconcile__snapshot_says_refusal__observed_again_before_it_is_one(void **state)
+{
+    struct fixture *f = fixture_new(*state, "U");
+    f->snapshot = f->only_from_memory = true;
+    f->invalid = "a";
+    assert_code(fixture_drive(f, false), TT_OK);
+    assert_trace(f, "facts · observe main · plan main · observe! main · plan main · hold a · "
+                    "report 1 · do main/a · done main/a ok · status a");
+    fixture_done(f);
+    f = fixture_new(*state, "U");
+    f->snapshot = true;
+    f->invalid = "a";
+    assert_code(fixture_drive(f, false), TT_INVALID);
+    assert_trace(f, "facts · observe main · plan main · observe! main · plan main");
+    fixture_done(f);
+}
+
 static void reconcile__observe_never_fresh__bug_and_nothing_written(void **state)
 {
     struct fixture *f = fixture_new(*state, "E");
@@ -557,6 +574,7 @@ UNIT_MAIN(driver)
         lb_test(reconcile__healthy_but_finalizer_lost__held_again),
         lb_test(reconcile__deletion__no_finalizer_is_added),
         lb_test(reconcile__snapshot_says_change__observed_again_before_writing),
+        lb_test(reconcile__snapshot_says_refusal__observed_again_before_it_is_one),
         lb_test(reconcile__observe_never_fresh__bug_and_nothing_written),
         lb_test(reconcile__two_stages__second_observes_for_itself),
         lb_test(reconcile__own_finalizers__cleanup_is_not_missed),

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_admit.c: see azure_admit.h.  Pure. */
+#include "providers/azure/azure_admit.h"
+#include "providers/azure/azure_doc.h"
+#include "providers/azure/azure_lb_desired.h"
+
+#include "common/base/str.h"
+
+#include <string.h>
+
+/* The port of the Service that the rule serves; NULL: it has none (any more). */
+static const struct tt_port *port_of(const struct azure_service *s, struct json_object *rule)
+{
+    const char *protocol = str_nonnull(azure_prop_str(rule, "protocol"));
+    int64_t port = azure_prop_int(rule, "frontendPort", 0);
+    for (uint32_t i = 0; i < s->in->n_ports; i++) {
+        const char *mine = azure_lb_protocol(s->in->ports[i].protocol);
+        if (mine != NULL && azure_eq(mine, protocol) && s->in->ports[i].port == port) {
+            return &s->in->ports[i];
+        }
+    }
+    return NULL;
+}
+
+static struct json_object *frontend_of(struct json_object *lb, struct json_object *rule)
+{
+    const char *id = azure_ref(rule, "frontendIPConfiguration");
+    struct json_object *o;
+    AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
+        if (id != NULL && azure_id_eq(azure_doc_id(o), id)) {
+            return o;
+        }
+    }
+    return NULL;
+}
+
+/* The frontend gets another public IP, or another private address that the Service pins. */
+static bool frontend_moves(const struct azure_item *it, struct json_object *frontend)
+{
+    const char *pip = azure_ref(frontend, "publicIPAddress");
+    const char *address = azure_prop_str(frontend, "privateIPAddress");
+    bool stays = false;
+    bool moves = false;
+    for (int f = 0; f < AZURE_FAMILIES; f++) {
+        const char *pinned = it->service->lb_ip[f];
+        bool same = address != NULL && (strchr(address, ':') != NULL) == (f == AZURE_IPV6);
+        stays =
+            stays || (pip != NULL && it->pips[f].id != NULL && azure_id_eq(pip, it->pips[f].id));
+        moves =
+            moves || (pip == NULL && same && pinned != NULL && !azure_address_eq(pinned, address));
+    }
+    return pip != NULL ? !stays : moves;
+}
+
+static bool arrives_elsewhere(const struct azure_item *it, struct json_object *lb,
+                              struct json_object *rule)
+{
+    const struct tt_port *port = port_of(it->service, rule);
+    struct json_object *frontend = frontend_of(lb, rule);
+    bool floats = azure_prop_bool(rule, "enableFloatingIP", false);
+    if (port == NULL || frontend == NULL) {
+        return false;
+    }
+    if (floats == it->service->disable_floating_ip) {
+        return true;
+    }
+    return floats ? frontend_moves(it, frontend)
+                  : azure_prop_int(rule, "backendPort", 0) != port->node_port;
+}
+
+bool azure_admit_needed(struct azure_sync *y, const struct azure_item *it)
+{
+    if (!azure_item_takes_part(it) || !it->want || it->service->disable_nsg_rule) {
+        return false;
+    }
+    bool needed = false;
+    for (size_t i = 0; i < y->lbs.n && !needed; i++) {
+        struct json_object *lb = y->lbs.items[i];
+        if (azure_lb_is_internal(azure_doc_name(lb)) != it->service->internal) {
+            continue; /* the other side goes after this one is up and open */
+        }
+        struct azure_elements rules =
+            azure_lb_named(y->s->a, azure_sync_index(y, lb), lb, AZURE_LB_RULES, it->service);
+        for (size_t k = 0; k < rules.n && !needed; k++) {
+            needed = azure_has_prefix(azure_doc_name(rules.items[k]), it->service->base) &&
+                     arrives_elsewhere(it, lb, rules.items[k]);
+        }
+    }
+    return needed;
+}
+
+bool azure_admit_any(struct azure_sync *y)
+{
+    bool any = false;
+    for (size_t i = 0; i < y->s->n_items && !any; i++) {
+        any = azure_admit_needed(y, &y->items[i]);
+    }
+    return any;
+}
+
+struct azure_texts azure_admit_addresses(struct azure_sync *y, const struct azure_item *it,
+                                         bool *ret_unknown)
+{
+    struct azure_texts now = azure_addresses_of(y, it->service);
+    const char **items = ARENA_ARRAY(y->s->a, const char *, now.n + AZURE_FAMILIES);
+    struct azure_texts all = {.items = items};
+    for (size_t i = 0; it->service->internal && i < now.n; i++) {
+        items[all.n++] = now.items[i];
+    }
+    for (int f = 0; f < AZURE_FAMILIES; f++) {
+        const char *ip = it->service->internal ? it->service->lb_ip[f] : NULL;
+        if (!it->service->internal && it->service->has_family[f] && it->pips[f].id != NULL) {
+            struct json_object *pip = azure_pip_by_id(&y->pips, it->pips[f].id);
+            ip = pip != NULL ? azure_pip_address(pip) : "";
+            *ret_unknown = *ret_unknown || *ip == '\0';
+        }
+        if (!str_is_empty(ip)) {
+            items[all.n++] = ip;
+        }
+    }
+    return all;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_stages_edits.c: edits of Services that serve: what both Services let in is never shut out, what is left is closed, and a
+ * wish that upstream reads otherwise waits for what stands; under the real driver, with a cloud in memory (stage_rig.h). */
+#include "tests/unit/azure/stage_rig.h"
+
+#include "tests/support/unit.h"
+
+#define ON_NODES    "{\"azure-disable-load-balancer-floating-ip\":\"true\"}"
+#define INTERNAL(x) "{\"azure-load-balancer-internal\":\"" x "\"}"
+#define AT(ip)      "{\"azure-load-balancer-ipv4\":\"" ip "\"}"
+
+static void edit(struct stage_rig *r, struct rig_service *s, const char *annotations)
+{
+    s->annotations = annotations;
+    s->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+}
+
+/* ---- what an edit leaves ------------------------------------------------------------------------------- */
+
+static void floating_ip__switched_on__is_let_in_before_and_closed_on_the_nodes_after(void **state)
+{
+    struct stage_rig *r = *state;
+    stage_rig_two_balancers(r);
+    stage_rig_add_node(r, "vm-0", "10.0.1.0");
+    struct rig_service *web = stage_rig_add(r, "web", ON_NODES, NULL);
+    stage_rig_run(r);
+    same_text("rules", stage_rig_rules(r), "30080>10.0.1.0");
+    edit(r, web, NULL);
+    written(r, "admit: change network security group nsg [web]\n"
+               "balancers: change load balancer lb1 [web]\n"
+               "security: change network security group nsg [web]\n");
+    same_text("rules", stage_rig_rules(r), "80>20.0.0.1");
+    stage_rig_settled(r);
+}
+
+/* Both are open as long as the balancer is not written. */
+static void floating_ip__balancer_refused_once__is_served_as_before(void **state)
+{
+    struct stage_rig *r = *state;
+    stage_rig_two_balancers(r);
+    stage_rig_add_node(r, "vm-0", "10.0.1.0");
+    struct rig_service *web = stage_rig_add(r, "web", ON_NODES, NULL);
+    stage_rig_run(r);
+    web->annotations = NULL;
+    web->verb = TT_VERB_ENSURE;
+    r->fail = "lb1";
+    r->fail_times = 1;
+    r->fail_code = ERR_TRANSIENT;
+    r->fail_message = "no";
+    stage_rig_run(r);
+    same_text("message", web->message, "load balancer lb1: no");
+    same_text("rules", stage_rig_rules(r), "30080>10.0.1.0 80>20.0.0.1");
+    edit(r, web, NULL);
+    succeeded(web);
+    same_text("rules", stage_rig_rules(r), "80>20.0.0.1");
+    stage_rig_settled(r);
+}
+
+static void shared_address__left_by_an_edit__has_the_port_closed_at_once(void **state)
+{
+    struct stage_rig *r = *state;
+    (void)ADD(r, "web");
+    stage_rig_run(r);
+    struct rig_service *api = stage_rig_add(
+        r, "api", AT("20.0.0.1"),
+        "\"ports\":[{\"name\":\"a\",\"port\":81,\"protocol\":\"TCP\",\"nodePort\":30081}]");
+    stage_rig_run(r);
+    succeeded(api);
+    same_text("rules", stage_rig_rules(r), "80>20.0.0.1 81>20.0.0.1");
+    edit(r, api, NULL);
+    succeeded(api);
+    same_text("rules", stage_rig_rules(r), "80>20.0.0.1 81>20.0.0.2");
+    stage_rig_settled(r);
+}
+
+/* One write gives the port to the new Service that the old one still has: refused, it is taken apart. */
+static void merged_write__refused__what_goes_is_written_first(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *old = stage_rig_add(r, "old", INTERNAL("true"), NULL);
+    (void)stage_rig_add(r, "other", INTERNAL("true"), NULL);
+    stage_rig_run(r);
+    old->verb = TT_VERB_DELETE;
+    struct rig_service *new = stage_rig_add(r, "new", INTERNAL("true"), NULL);
+    r->fail = "kubernetes-internal";
+    r->fail_times = 1;
+    r->fail_code = ERR_IN_USE;
+    r->fail_message = "frontendIPConfigurations/aold and frontendIPConfigurations/anew";
+    stage_rig_run(r);
+    succeeded(old);
+    succeeded(new);
+    same_text("frontends", stage_rig_elements(r, "kubernetes-internal", "frontendIPConfigurations"),
+              "aother anew");
+    stage_rig_settled(r);
+}
+
+/* ---- the side ------------------------------------------------------------------------------------------ */
+
+/* What the Go controller or we have left, what the annotation says then, and which balancers there are in the end. */
+static const struct {
+    const char *before; /* NULL: nothing stands */
+    const char *after;
+    const char *balancers;
+    bool repair_adopted;
+} sides[] = {
+    {"{}", INTERNAL("TRUE"), "kubernetes"},
+    {"{}", INTERNAL("True"), "kubernetes"},
+    {"{}", INTERNAL("TRUE"), "kubernetes-internal", true},
+    {"{}", INTERNAL("true"), "kubernetes-internal"},
+    {"{}", INTERNAL("yes"), "kubernetes"},
+    {INTERNAL("true"), INTERNAL("TRUE"), "kubernetes-internal"},
+    {INTERNAL("true"), "{}", "kubernetes"},
+    {NULL, INTERNAL("TRUE"), "kubernetes-internal"},
+};
+
+static void internal__of_another_case__does_not_move_what_stands(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(sides); i++) {
+        struct stage_rig *r = stage_rig_new();
+        r->p.repair_adopted = sides[i].repair_adopted;
+        struct rig_service *web = stage_rig_add(
+            r, "web", sides[i].before != NULL ? sides[i].before : sides[i].after, NULL);
+        stage_rig_run(r);
+        r->events = "";
+        edit(r, web, sides[i].after);
+        same_text("message", web->message, "");
+        same_text(sides[i].after, stage_rig_names(r, AZURE_LBS), sides[i].balancers);
+        stage_rig_settled(r);
+        stage_rig_free(r);
+    }
+}
+
+UNIT_MAIN(stages_edits)
+{
+    const struct CMUnitTest tests[] = {
+        RIG_TEST(floating_ip__switched_on__is_let_in_before_and_closed_on_the_nodes_after),
+        RIG_TEST(floating_ip__balancer_refused_once__is_served_as_before),
+        RIG_TEST(shared_address__left_by_an_edit__has_the_port_closed_at_once),
+        RIG_TEST(merged_write__refused__what_goes_is_written_first),
+        cmocka_unit_test(internal__of_another_case__does_not_move_what_stands),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
