@@ -108,7 +108,7 @@ void service_cache_set(struct service_cache *c, const char *key, struct kube_obj
     if (!same) {
         accepted = STEAL(e->k.accepted);
         e->k.stuck = false;
-        e->k.failed = false;
+        e->k.refused = false;
         e->k.behind = false;
         e->k.waits_ms = 0;
         e->k.wait_told = false;
@@ -134,14 +134,15 @@ void service_cache_set_behind(struct service_cache *c, const char *key, bool beh
     mutex_unlock(&c->lock);
 }
 
-void service_cache_end_ensure(struct service_cache *c, const char *key, bool good, bool stuck)
+void service_cache_end_ensure(struct service_cache *c, const char *key, bool good, bool refused,
+                              bool stuck)
 {
     mutex_lock(&c->lock);
     struct known *e = map_get(c->entries, key);
     struct kube_object *old = NULL;
     if (e != NULL) {
         e->k.stuck = stuck;
-        e->k.failed = !good;
+        e->k.refused = refused;
     }
     if (e != NULL && good && e->k.state != NULL) {
         old = e->k.accepted;

@@ -30,7 +30,7 @@ struct service_known {
     bool foreign; /* its finalizer is another controller's: it carried that one's class */
     bool
         stuck; /* its last ensure was refused, nothing stands, and only a change helps: of it, or of its backends */
-    bool failed;      /* its last ensure did not end well: it may ask for more than `accepted` */
+    bool refused;     /* its last ensure was: what stands is what `accepted` asks for */
     bool behind;      /* the last update of its backends failed */
     int64_t waits_ms; /* since when the cloud is at work for it, by the clock; 0: it is not */
     bool wait_told;   /* its owner was told that this takes long */
@@ -64,7 +64,8 @@ bool service_known_has_nodes(const struct service_known *k, const struct node_di
 void service_cache_set_endpoints(struct service_cache *c, const char *key, uint64_t fingerprint);
 /* How the ensure of an entry ended.  A good one accepted the object as it was set last.  After one that was refused, a change
  * of its backends may help (`stuck`), or goes to what stands. */
-void service_cache_end_ensure(struct service_cache *c, const char *key, bool good, bool stuck);
+void service_cache_end_ensure(struct service_cache *c, const char *key, bool good, bool refused,
+                              bool stuck);
 /* Whether its backends are behind, see struct service_known. */
 void service_cache_set_behind(struct service_cache *c, const char *key, bool behind);
 /* The cloud is at work for it (TT_IN_PROGRESS).  Returns since when, by the clock: `now_ms` the first time; 0 (and keeps

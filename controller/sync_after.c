@@ -474,9 +474,9 @@ void sync_settle(struct sync_batch *b, struct sync_item *item)
         (void)service_cache_set_drift(s->cache, item->key, 0);
         /* What stands gets other nodes, whatever is wrong with the Service; where nothing stands, they may be what it
          * waits for.  One that validate() refused does not wait for them. */
-        bool stuck = o.retry == RETRY_SLOW && item->svc->n_ingress == 0 && !item->refused &&
-                     !item->quarantined;
-        service_cache_end_ensure(s->cache, item->key, item->err.code == ERR_OK, stuck);
+        bool refused = o.retry == RETRY_SLOW;
+        bool stuck = refused && item->svc->n_ingress == 0 && !item->refused && !item->quarantined;
+        service_cache_end_ensure(s->cache, item->key, item->err.code == ERR_OK, refused, stuck);
     } else if (item->todo == SYNC_UPDATE) {
         service_cache_set_behind(s->cache, item->key, item->err.code != ERR_OK);
     }

@@ -128,7 +128,7 @@ void sync_drift_schedule(const struct sync_item *item, bool soon);
 bool sync_left(const struct syncer *s, const struct queue_batch *batch);
 
 /* --- sync_upkeep.c ---------------------------------------------------------------------------------- */
-/* By which Service its backends are updated: as it was accepted last if its last ensure failed, else as it is. */
+/* By which Service its backends are updated: as it was accepted last if its last ensure was refused, else as it is. */
 const struct tt_service *sync_backends_service(const struct sync_item *item);
 /* Updates the backends of what stands and could not be ensured in this batch. */
 void sync_upkeep(struct sync_batch *b);

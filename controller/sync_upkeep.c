@@ -2,8 +2,8 @@
 /* sync_upkeep.c: nodes join and leave a load balancer that stands, whatever is wrong with its Service.
  *
  * A wish that cannot be carried out is one thing, the nodes behind what is there are another: an ensure that failed is followed
- * by an update of the backends, by the Service as it was accepted last, or as it is when this process never saw one that
- * was.  It is no second sync: the queue and the owner hear of the ensure's failure alone. */
+ * by an update of the backends: after a refusal by the Service as it was accepted last, else, and when this process never
+ * saw one that was, by the Service as it is.  It is no second sync: the queue and the owner hear of the ensure's failure alone. */
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "controller/sync_internal.h"
@@ -22,9 +22,16 @@ static bool has_accepted(const struct sync_item *item)
     return o != NULL && str_eq(o->service->uid, item->svc->uid);
 }
 
+/* A refusal left what was accepted before.  What failed in another way may be half of the new one, perhaps of another kind,
+ * and must not be led back. */
+static bool keeps_old(const struct sync_item *item)
+{
+    return has_accepted(item) && (item->err.code == ERR_INVALID || item->todo == SYNC_UNREADABLE);
+}
+
 const struct tt_service *sync_backends_service(const struct sync_item *item)
 {
-    return item->known.failed && has_accepted(item) ? item->known.accepted->service : item->svc;
+    return item->known.refused && has_accepted(item) ? item->known.accepted->service : item->svc;
 }
 
 static bool is_due(const struct sync_batch *b, const struct sync_item *item)
@@ -79,7 +86,7 @@ void sync_upkeep(struct sync_batch *b)
         ups[n].err = ERR_INIT;
         ups[n].result = NULL;
         ups[n].requests = 0;
-        ups[n].svc = has_accepted(of[n]) ? of[n]->known.accepted->service : of[n]->svc;
+        ups[n].svc = keeps_old(of[n]) ? of[n]->known.accepted->service : of[n]->svc;
         n++;
     }
     if (n == 0) {

@@ -11,9 +11,6 @@
 #include "providers/aws/aws_name_rules.h"
 #include "providers/aws/aws_sync.h"
 
-#define AWS_CONDITION_KEPT "trimtab.io/LoadBalancerKept"
-#define AWS_KEPT_REASON    "CarriedOut"
-
 #define LOOK_MS           60000 /* instances that could not become targets, tags without the right; doubles */
 #define LOOK_DOUBLINGS    4
 #define REFUSED_TOLD      10
@@ -88,19 +85,6 @@ static int facts(struct lb_sync *s, struct err *err)
 
 /* ---- planning ---------------------------------------------------------------------------------------------------- */
 
-/* Has this controller made the balancer, or carried out an edit of the Service?  Then all that the Service names is put right
- * whenever it differs; what was only taken over is left as upstream leaves it (docs/adr/0029). */
-static bool is_kept(const struct tt_service *s)
-{
-    for (uint32_t i = 0; i < s->n_conditions; i++) {
-        if (str_eq(s->conditions[i].type, AWS_CONDITION_KEPT) &&
-            str_eq(s->conditions[i].status, "True")) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* An edit that means nothing here is none: whoever notes something on a Service does not ask for repairs. */
 static bool is_edited(const struct aws_sync *y, const struct aws_item *it)
 {
@@ -129,14 +113,13 @@ static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
             .about_nodes = aws_item_is_about_nodes(it),
             .certificates_anew = (known & AWS_KNOWS_NO_CERT) != 0,
             .full = (known & AWS_KNOWS_FULL) != 0,
-            .repairs = y->p->repair_adopted || edited || is_kept(it->service->in),
+            .repairs = y->p->repair_adopted || edited,
             .critical = -1,
         };
         struct err refused = ERR_INIT;
         if (aws_plan_service(&p, it->want, &refused) != ERR_OK) {
             (void)err_copy(&it->item->err, &refused);
         }
-        it->carries_out = it->carries_out || (edited && lb_plan_changes(plan) > 0);
         bool left = plan->n_ops > 0 || it->item->err.code != ERR_OK;
         if (it->claim == AWS_CLAIM_GOES && it->item->in->verb != TT_VERB_DELETE && !left) {
             (void)err_copy(&it->item->err, &it->service->err); /* now it is the other one's alone */
@@ -217,21 +200,6 @@ static void tell_handed_over(const struct aws_sync *y, const struct aws_item *it
     }
 }
 
-/* Written with the status of a new balancer; after the first edit of one that was taken over, by a patch of its own. */
-static void keep(const struct aws_sync *y, const struct aws_item *it)
-{
-    const struct tt_condition kept = {
-        .type = AWS_CONDITION_KEPT,
-        .status = "True",
-        .reason = AWS_KEPT_REASON,
-        .message = "Load balancer made or changed by trimtab; what the Service names is kept so",
-    };
-    bool ours = y->scope->dns != NULL || it->carries_out;
-    if (ours && !is_kept(it->service->in) && TT_HAS(y->p->host, result_condition)) {
-        y->p->host->result_condition(it->item->in->result, &kept);
-    }
-}
-
 static void status(struct lb_sync *s, struct lb_item *item)
 {
     struct aws_sync *y = aws_sync_of(s);
@@ -259,7 +227,6 @@ static void status(struct lb_sync *s, struct lb_item *item)
     if (item->in->verb == TT_VERB_ENSURE) {
         const struct tt_ingress ingress = {.hostname = dns_of(y, it)};
         host->result_ingress(item->in->result, &ingress, str_is_empty(ingress.hostname) ? 0 : 1);
-        keep(y, it);
     }
 }
 

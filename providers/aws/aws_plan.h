@@ -126,7 +126,7 @@ struct aws_planning {
     const struct aws_observed *seen;
     const struct aws_surroundings *around;
     /* Differences that upstream would have left, on what it may have made, are mended (design 2): the Service was edited,
-     * or this controller has made the balancer or carried out an edit of it (docs/adr/0029), or --repair-adopted is on. */
+     * or --repair-adopted is on. */
     bool repairs;
     bool anew;        /* the balancer of the other scheme goes in this plan; `seen` has none then */
     bool about_nodes; /* only nodes changed: what does not hang on them was not read */

@@ -46,7 +46,6 @@ struct aws_item {
     const struct aws_service *service;
     bool want;
     enum aws_claim claim;
-    bool carries_out; /* an edit, by a plan that changes something */
     int64_t
         wrote_ms; /* when this process changed something of the Service before this sync; 0: never */
     bool saw_unused_groups; /* an earlier look of this sync did: target groups without a listener */

@@ -17,6 +17,9 @@ const struct edit_field edit_fields_aws[] = {
     {"aws-*",
      A("internal"),
      {{EDIT_IMPOSSIBLE, "\"true\""}, {EDIT_IMPOSSIBLE, "\"false\""}, {EDIT_BLANK, "\"\""}}},
+    {"aws-*",
+     A("handed-over"),
+     {{EDIT_GOOD, "\"true\""}, {EDIT_BAD, "\"yes\""}}}, /* alone it means nothing */
     {"aws-*", A("proxy-protocol"), {{EDIT_GOOD, "\"*\""}, {EDIT_BAD, "\"80\""}}},
     {"aws-*",
      A("access-log-enabled"),

@@ -26,7 +26,9 @@ LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-contro
 
 def instrumented():
     """A sanitizer wants to be the first library, and opens files of its own."""
-    return re.search(r"lib(asan|tsan|ubsan)", subprocess.run(["ldd", TRIMTAB], capture_output=True, text=True, check=True).stdout)
+    with open(TRIMTAB, "rb") as program: # clang's are part of the program
+        text = program.read()
+    return any(name in text for name in (b"__asan_init", b"__tsan_init", b"__ubsan_handle"))
 
 
 class Replica:
@@ -255,6 +257,6 @@ def hand_over(w, log):
 
 if __name__ == "__main__":
     if instrumented():
-        print("1..0 # SKIP this build has a sanitizer's library")
+        print("1..0 # SKIP this program has a sanitizer, which opens files of its own")
         sys.exit(0)
     sys.exit(tap.run(tap.tests_of(globals(), sys.argv[4:])))

@@ -57,7 +57,6 @@ static void made__the_name_is_told_at_once(void **state)
     k->rows = rows;
     assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, nlb(k)), TT_OK);
     same_text("nlb", k->r.ingress, "nlb.example");
-    same_text("nlb", k->r.condition, "trimtab.io/LoadBalancerKept");
     assert_int_equal(k->held, 1);
     assert_int_equal(flow_kit_count(k, "elbv2 DescribeLoadBalancers"), 1); /* 5.3: one is enough */
 }
@@ -180,32 +179,6 @@ static void quota__met__what_goes_makes_room(void **state)
     const char *asked = k->asked.data;
     assert_true(strstr(asked, "DeregisterTargets") <
                 strstr(strstr(asked, " RegisterTargets") + 1, " RegisterTargets"));
-}
-
-/* An edit that nobody saw: made while no controller ran, or before a call that failed. */
-static void kept__what_was_made_here_is_put_right_without_an_edit(void **state)
-{
-    struct flow_kit *k = *state;
-    struct flow_row rows[] = {FLOW_NLB_IS_FINE};
-    const char *const conditions[] = {
-        "", "{\"type\":\"trimtab.io/LoadBalancerKept\",\"status\":\"True\"}"};
-    k->rows = rows;
-    k->nodes = "n1";
-    for (size_t i = 0; i < ARRAY_LEN(conditions); i++) {
-        const struct tt_service *svc = test_service_text(
-            k->a,
-            arena_printf(k->a,
-                         "{\"metadata\":{\"namespace\":\"default\",\"name\":\"web\",\"uid\":\"" UID
-                         "\",\"annotations\":{\"" AWS_ANNOTATION "type\":\"nlb\",\"" AWS_ANNOTATION
-                         "healthcheck-unhealthy-threshold\":\"4\"}},\"spec\":{"
-                         "\"type\":\"LoadBalancer\",\"sessionAffinity\":\"None\"," ONE_PORT
-                         "},\"status\":{\"conditions\":[%s]}}",
-                         conditions[i]));
-        if (flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, svc) != TT_OK) {
-            fail_msg("%s: %s", conditions[i], k->r.message);
-        }
-        came(k, conditions[i], "ModifyTargetGroup ", i);
-    }
 }
 
 /* A Service of another controller whose status names a load balancer. */
@@ -468,7 +441,6 @@ UNIT_MAIN(flow)
         FLOW_TEST(upkeep__whatever_the_service_says__nodes_follow),
         FLOW_TEST(labels__that_no_node_has__take_no_target_out),
         FLOW_TEST(quota__met__what_goes_makes_room),
-        FLOW_TEST(kept__what_was_made_here_is_put_right_without_an_edit),
         FLOW_TEST(hand_over__status_names_ours__it_stays_and_nodes_follow),
         FLOW_TEST(hand_over__done__ours_goes_and_then_the_service_is_let_go),
         FLOW_TEST(credentials__are_wrong__it_is_every_calls_result),
