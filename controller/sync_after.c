@@ -472,7 +472,7 @@ void sync_settle(struct sync_batch *b, struct sync_item *item)
     note_finalizers(item);
     if (item->todo == SYNC_ENSURE) {
         (void)service_cache_set_drift(s->cache, item->key, 0);
-        /* What stands gets other nodes, whatever is wrong with the Service; where nothing stands, they may be what it
+        /* A load balancer that stands gets other nodes, whatever is wrong with the Service; where nothing stands, they may be what it
          * waits for.  One that validate() refused does not wait for them. */
         bool refused = o.retry == RETRY_SLOW;
         bool stuck = refused && item->svc->n_ingress == 0 && !item->refused && !item->quarantined;

@@ -334,7 +334,7 @@ static bool replaces_another(struct kube_store *s, const struct kube_object *o)
 void kube_store_replace_put(struct kube_store *s, struct kube_object *o)
 {
     assert(s->replacing);
-    /* What takes another's place waits for the end of the list, too: how many are lost is known only then. */
+    /* An object that takes another's place waits for the end of the list, too: how many are lost is known only then. */
     if (!s->is_staged && !replaces_another(s, o)) {
         put(s, o);
         return;
@@ -417,7 +417,7 @@ static void publish_staged(struct kube_store *s)
     store_index_init(&s->staged, store_cmp_key);
 }
 
-/* What the list that is complete now does not hold: absent, or another object by that name. */
+/* Objects that the list, complete now, does not hold: absent, or another object by that name. */
 static bool is_lost(struct kube_store *s, const struct index_entry *e)
 {
     const struct index_entry *next = store_index_find(&s->staged, e->object);

@@ -91,7 +91,7 @@ struct aws_service {
 /* Borrowed: `s` and `naming`.  Lives in `a`. */
 const struct aws_service *aws_service_read(struct arena *a, const struct aws_naming *naming,
                                            const struct tt_service *s);
-/* What becomes of a load balancer of ours when the Service says that it is another controller's.  It stays while the status
+/* The fate of a load balancer of ours when the Service says that it is another controller's.  It stays while the status
  * names it, and until its owner says otherwise: what exists decides, not the annotation of the moment. */
 enum aws_claim {
     AWS_CLAIM_NONE = 0, /* it is another controller's, or it is an ordinary one of ours */

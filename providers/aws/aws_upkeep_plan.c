@@ -3,7 +3,7 @@
  *
  * Neither listeners nor settings are looked at: they are the Service's wishes, and one that AWS refuses must not keep nodes
  * from following.  For the same reason nodes are registered beside the rules that let traffic reach them, not after them.
- * What is there decides: its own kind, its own target groups, its own security groups.  Pure.
+ * The load balancer that is there decides: its own kind, its own target groups, its own security groups.  Pure.
  * Source: docs/spec/aws.md 6.4. */
 #include "providers/aws/aws_nlb_internal_plan.h"
 

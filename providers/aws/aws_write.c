@@ -277,7 +277,7 @@ static void remember(struct lb_op_run *run, const struct write_run *w)
     }
 }
 
-/* What makes the plan a worse one than it could be: the sync looks and plans once more, knowing it. */
+/* A refusal that makes the plan a worse one than it could be: the sync looks and plans once more, knowing it. */
 static bool is_news(struct lb_op_run *run, const struct aws_write *write)
 {
     struct aws_scope *x = run->provider;

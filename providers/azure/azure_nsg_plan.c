@@ -345,7 +345,7 @@ static void close_at(struct batch *b, size_t at, const struct str_set *addresses
     (void)rc;
 }
 
-/* What the Service has left. */
+/* Ports that the Service has left. */
 static void close_left(struct batch *b, size_t at, const struct str_set *destinations)
 {
     const struct azure_nsg_change *c = &b->in->changes[at];
@@ -388,7 +388,7 @@ static bool stands(const struct batch *b, const struct member *m)
     return !m->cleaned && (m->gone_after == SIZE_MAX || b->errs[m->gone_after].code != ERR_OK);
 }
 
-/* What Services need at the nodes: those without floating IP, and those that name an address of a node. */
+/* Needs of Services at the nodes: those without floating IP, and those that name an address of a node. */
 static struct azure_nsg_shared needed_at(const struct batch *b, const struct str_set *nodes)
 {
     struct azure_nsg_shared s = {0};

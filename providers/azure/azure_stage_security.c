@@ -531,7 +531,7 @@ static void refuse_all(struct azure_sync *y)
     }
 }
 
-/* What cannot be let in before (the group is full) is let in after, or refused then. */
+/* Traffic that cannot be let in before (the group is full) is let in after, or refused then. */
 static void take_errors(struct batch *b, const struct azure_nsg_result *r)
 {
     for (size_t i = 0; b->phase != ADMIT && i < b->in.n_changes; i++) {

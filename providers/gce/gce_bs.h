@@ -243,7 +243,7 @@ int gce_bs_plan_ensure(struct lb_plan *p, const struct gce_bs_facts *f,
                        const struct gce_bs_input *in, const struct gce_bs_desired *d,
                        const struct gce_slots *seen, const struct gce_neg_plan *negs,
                        struct err *err) _warn_unused_;
-/* What of `d` would be made at an IPv4 address that the Service names. */
+/* The rules of `d` that would be made at an IPv4 address that the Service names. */
 struct gce_bs_asked {
     const char *ip; /* "": the Service names none, or no rule is made */
     struct gce_rule rules[GCE_BS_RULES_MAX];

@@ -116,7 +116,7 @@ int gce_bs_named_check_ip(struct lb_sync *s, const struct gce_bs_item *b, struct
                : check_rules(s, b, asked.ip, asked.rules, asked.n, &uses, err);
 }
 
-/* What has another kind now will have none of its rules when the new ones are made. */
+/* A Service of another kind now will have none of its rules when the new ones are made. */
 static int check_ip_ahead(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {
     const struct gce_bs_user_address *user = &b->in.user_v4;

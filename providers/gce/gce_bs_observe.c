@@ -191,7 +191,7 @@ static int look_at(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
     return gce_slots_look(&b->slots, s, err);
 }
 
-/* What is planned away before the balancer is made, as if it were gone. */
+/* Takes things that are planned away before the balancer is made for gone. */
 static void see_gone(struct lb_sync *s, const struct lb_item *item, struct gce_bs_item *b)
 {
     for (size_t i = 0; b->in.verb == TT_VERB_ENSURE && i < b->slots.n; i++) {

@@ -55,7 +55,7 @@ struct gce_item {
     const struct gce_op *failed_op;
     int failed_code;
     bool made_neg; /* a NEG was made for it */
-    /* What the plan of the former kinds takes away: who only plans the new balancer must not take it for standing. */
+    /* Things that the plan of the former kinds takes away: who only plans the new balancer must not take it for standing. */
     struct gce_gone {
         enum gce_collection c;
         const char *name;

@@ -10,7 +10,7 @@
 #include "providers/gce/gce_gcloud.h"
 #include "providers/gce/gce_ops.h"
 
-/* What to do by hand; NULL: nothing that anybody could be told. */
+/* Returns the command to run by hand; NULL: nothing that anybody could be told. */
 static const char *command_of(const struct lb_op *op)
 {
     if (gce_flow_is_target_pools(op)) {

@@ -56,7 +56,7 @@ const char *gce_svc_type_text(const struct tt_service *s);
  * else NULL.  A class decides alone: then NULL. */
 const char *gce_svc_type_slip(struct arena *a, const struct tt_service *s);
 /* ERR_INVALID for such a slip on a Service without a load balancer: it would become public, which its owner did not mean.
- * What stands keeps upstream's meaning.  `lenient`: --lenient-load-balancer-type. */
+ * A load balancer that stands keeps upstream's meaning.  `lenient`: --lenient-load-balancer-type. */
 int gce_svc_type_check(struct arena *a, const struct tt_service *s, bool lenient,
                        struct err *err) _warn_unused_;
 /* "EXTERNAL", "INTERNAL". */

@@ -18,7 +18,7 @@
 /* Google's name for an internal address that several rules may have. */
 #define GCE_PURPOSE_SHARED "SHARED_LOADBALANCER_VIP"
 
-/* What was found at an address. */
+/* Rules and holders found at an address. */
 struct gce_ip_uses {
     const char *ip;                      /* without prefix */
     bool reserved;                       /* there is a reservation of it */

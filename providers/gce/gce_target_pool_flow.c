@@ -56,7 +56,7 @@ static void check_members(struct lb_item *item, const struct gce_members *m)
     }
 }
 
-/* What it has as another kind goes first, so a Service whose address cannot be had is refused before that. */
+/* Things that it has as another kind go first, so a Service whose address cannot be had is refused before that. */
 static int check_ahead(struct lb_sync *s, struct lb_item *item, struct err *err)
 {
     const struct gce_provider *p = provider_of(s);

@@ -594,7 +594,7 @@ static int observe_main(struct look *l, struct err *err)
     return observe_cloud(l, err);
 }
 
-/* What is planned away before the pool is made, as if it were gone. */
+/* Takes things that are planned away before the pool is made for gone. */
 static void see_gone(struct look *l)
 {
     for (size_t i = 0; l->t->in.verb == TT_VERB_ENSURE && i < l->n; i++) {

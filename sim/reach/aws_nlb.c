@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_nlb.c: the network load balancers of a world: listeners, target groups, attributes.
  *
- * What AWS documents and this file follows: client addresses are preserved for instances, and for addresses as targets only of UDP
+ * AWS documents, and this file follows: client addresses are preserved for instances, and for addresses as targets only of UDP
  * groups, unless an attribute of a TCP or TLS group says otherwise; UDP packets are never translated from one family to the
  * other; a target in a zone without a node gets nothing, also across zones; nodes send across zones if the target group says
  * so, else if the balancer does.  Health checks are TCP connections from the nodes.  Source: see aws.h. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fields_spec.c: edits of the spec, and of annotations that no cloud owns (edits.h).
  *
- * What the API server itself refuses is tried, too, and counted apart: it never reaches the controller. */
+ * Edits that the API server itself refuses are tried, too, and counted apart: they never reach the controller. */
 #include "tests/edits/edits.h"
 
 #define LOCAL  "\"externalTrafficPolicy\":\"Local\",\"healthCheckNodePort\":32101"

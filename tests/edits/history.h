@@ -19,7 +19,7 @@ struct history *history_new(struct rig *r, struct probe *p) _warn_unused_;
 void history_free(struct history *h);
 /* Forgets what was; the first moment is now. */
 void history_begin(struct history *h);
-/* What is now; borrowed until the next call of history_begin(). */
+/* Reach as it is now; borrowed until the next call of history_begin(). */
 struct json_object *history_now(struct history *h);
 size_t history_len(const struct history *h);
 const struct moment *history_at(const struct history *h, size_t i);

@@ -44,7 +44,7 @@ static struct reach_ranges anybody(const struct judge *j)
     return was;
 }
 
-/* Who must be served all the time at that port. */
+/* Returns the clients that must be served all the time at that port. */
 static struct reach_ranges kept(const struct judge *j, struct json_object *after,
                                 struct json_object *reach_after, const struct served_port *p)
 {

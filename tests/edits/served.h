@@ -18,7 +18,7 @@ size_t served_ports(struct json_object *service, struct served_port out[SERVED_P
 /* Adds those of `more` that are not yet among the first `n`; returns how many there are. */
 size_t served_ports_join(struct served_port out[SERVED_PORTS_MAX], size_t n,
                          const struct served_port *more, size_t n_more);
-/* Who reaches that port of `host` (NULL: nobody). */
+/* Returns the clients that reach that port of `host` (NULL: nobody). */
 struct reach_ranges served_clients(struct arena *a, struct json_object *reach, const char *host,
                                    const struct served_port *p);
 /* Names of the targets there without their ports, as one text: "node-0 node-1". */

@@ -6,7 +6,7 @@
  *     trial_cold()    once per edit: the same while no controller runs, which then starts
  *     trial_fault()   once per call and kind of fault
  *
- * What is asserted (E1 to E6) is said where it is checked, in trial.c.  Each finding is one line on stdout:
+ * The properties (E1 to E6) stand where they are checked, in judge.h and trial.c.  Each finding is one line on stdout:
  *
  *     E1: TCP/80 of 203.0.113.1 is not served to ["0.0.0.0/0"] after compute.forwardingRules.delete …
  *

@@ -114,7 +114,7 @@ static void came(struct flow_kit *k, const char *name, const char *request, size
     }
 }
 
-/* What a Service asks for and cannot have keeps no node away from what stands. */
+/* A wish that cannot be carried out keeps no node away from a load balancer that stands. */
 static void upkeep__whatever_the_service_says__nodes_follow(void **state)
 {
     struct flow_kit *k = *state;

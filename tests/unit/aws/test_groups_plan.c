@@ -428,7 +428,7 @@ static void own__near_the_quota__old_ranges_go_first(void **state)
     service_kit_free(s);
 }
 
-/* What does not fit even then costs nothing of what is there: AWS refuses it, and the old ranges stay. */
+/* Rules that do not fit even then cost nothing of those that are there: AWS refuses it, and the old ranges stay. */
 static void own__beyond_the_quota__old_ranges_stay(void **state)
 {
     (void)state;

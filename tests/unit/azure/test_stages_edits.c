@@ -97,7 +97,7 @@ static void merged_write__refused__what_goes_is_written_first(void **state)
 
 /* ---- the side ------------------------------------------------------------------------------------------ */
 
-/* What the Go controller or we have left, what the annotation says then, and which balancers there are in the end. */
+/* The balancer that the Go controller or we have left, the annotation then, and which balancers there are in the end. */
 static const struct {
     const char *before; /* NULL: nothing stands */
     const char *after;

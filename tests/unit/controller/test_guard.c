@@ -28,7 +28,7 @@
 #define PIPES_ENV "TRIMTAB_TEST_GUARD_PIPES" /* "FROM TO": of the program that counts */
 #define LIVED     77                         /* the status of a process that its end did not end */
 
-/* What the parent and the child share.  Nothing is closed on exec: the program that counts uses two of them, too. */
+/* Memory that the parent and the child share.  Nothing is closed on exec: the program that counts uses two of them, too. */
 struct scene {
     int log[2];
     int news[2]; /* bytes of the child and of the program that counts */
@@ -235,7 +235,7 @@ static void two_threads_die__the_first_is_counted_to_its_end(void **state)
 static struct caller beside;
 static int let_beside_die[2];
 
-/* What a plugin leaves for the end: afterwards its code is not to be called any more, and a thread that is in it dies. */
+/* A function that a plugin leaves for the end: afterwards its code is not to be called any more, and a thread that is in it dies. */
 static void plugins_end(int status, void *arg)
 {
     (void)arg;

@@ -138,7 +138,7 @@ static void unreadable__condition_is_overwritten__put_back_after_a_minute(void *
     stand_done(r, board);
 }
 
-/* What the status says is not known: nothing is written blindly. */
+/* The contents of the status are not known: nothing is written blindly. */
 static void unreadable__status__condition_is_written_once(void **state)
 {
     (void)state;

@@ -74,7 +74,7 @@ static void upkeep__refused_from_the_start(void **state)
     stand_free(r);
 }
 
-/* What does not stand, waits, or is somebody else's has no nodes of ours to keep. */
+/* A load balancer that does not stand, waits, or is somebody else's has no nodes of ours to keep. */
 static void upkeep__not_called_for(void **state)
 {
     (void)state;
