@@ -49,22 +49,10 @@ struct reach_aws_set {
     size_t next_kept;
 };
 
-static void free_map(void *m)
-{
-    map_free(m);
-}
-
-static struct map *arena_map(struct arena *a)
-{
-    struct map *m = map_new(NULL);
-    arena_defer(a, free_map, m);
-    return m;
-}
-
 struct reach_aws_groups *reach_aws_groups_new(struct arena *a, struct json_object *documents)
 {
     struct reach_aws_groups *g = ARENA_NEW(a, struct reach_aws_groups);
-    *g = (struct reach_aws_groups){a, arena_map(a), arena_map(a)};
+    *g = (struct reach_aws_groups){a, reach_map(a), reach_map(a)};
     for (size_t i = 0; i < json_len(documents); i++) {
         struct json_object *document = json_object_array_get_idx(documents, i);
         const char *id = json_str(document, "GroupId");
@@ -166,7 +154,7 @@ static void add_references(struct arena *a, struct rules *rules, struct rule rul
         struct rule *one = ARENA_NEW(a, struct rule);
         *one = rule;
         if (rules->by_group == NULL) {
-            rules->by_group = arena_map(a);
+            rules->by_group = reach_map(a);
         }
         one->next = map_get(rules->by_group, id);
         map_set(rules->by_group, id, one);

@@ -10,18 +10,6 @@
 #include "common/base/ip.h"
 #include "common/base/str.h"
 
-static void free_map(void *m)
-{
-    map_free(m);
-}
-
-static struct map *arena_map(struct arena *a)
-{
-    struct map *m = map_new(NULL);
-    arena_defer(a, free_map, m);
-    return m;
-}
-
 /* --- instances -------------------------------------------------------------------------------------- */
 
 /* The interface with device index 0, or NULL. */
@@ -132,8 +120,8 @@ static const char *ipv6_block(struct json_object *subnet)
 
 static void index_subnets(struct reach_aws *w)
 {
-    struct map *by_subnet = arena_map(w->a);
-    struct map *by_vpc = arena_map(w->a);
+    struct map *by_subnet = reach_map(w->a);
+    struct map *by_vpc = reach_map(w->a);
     struct json_object *list = json_member(w->ec2, "Subnets");
     index_tables(w, by_subnet, by_vpc);
     for (size_t i = 0; i < json_len(list); i++) {
@@ -168,8 +156,8 @@ void reach_aws_world_init(struct reach_aws *w, struct reach *r, struct json_obje
     w->families[0] = reach_ranges_all(w->a, true, false);
     w->families[1] = reach_ranges_all(w->a, false, true);
     w->groups = reach_aws_groups_new(w->a, json_member(w->ec2, "SecurityGroups"));
-    w->instances = arena_map(w->a);
-    w->subnets = arena_map(w->a);
+    w->instances = reach_map(w->a);
+    w->subnets = reach_map(w->a);
     each_instance(w, add_instance);
     index_subnets(w);
 }
@@ -256,7 +244,7 @@ static void add_instance_addresses(struct reach_aws *w, struct json_object *inst
 const struct reach_aws_host *reach_aws_host_at(struct reach_aws *w, const char *address)
 {
     if (w->addresses == NULL) {
-        w->addresses = arena_map(w->a);
+        w->addresses = reach_map(w->a);
         each_instance(w, add_instance_addresses);
         each_free_interface(w, add_addresses);
     }
@@ -307,7 +295,7 @@ struct reach_ranges reach_aws_bearers(struct reach_aws *w, struct reach_aws_set 
 {
     struct found f = {w, REACH_NOBODY};
     if (w->bearers == NULL) {
-        w->bearers = arena_map(w->a);
+        w->bearers = reach_map(w->a);
         each_instance(w, add_instance_bearers);
         each_free_interface(w, add_bearer);
     }

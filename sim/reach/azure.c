@@ -31,18 +31,6 @@ struct az_list *az_list_of(struct arena *a, struct map *lists, const char *key)
     return list;
 }
 
-static void free_map(void *m)
-{
-    map_free(m);
-}
-
-struct map *az_map(struct arena *a)
-{
-    struct map *m = map_new(NULL);
-    arena_defer(a, free_map, m);
-    return m;
-}
-
 const char *az_key(struct arena *a, const char *id)
 {
     return id != NULL ? str_lower(a, id) : NULL;
@@ -148,17 +136,17 @@ static struct az read_world(struct arena *a, struct json_object *world)
     struct az z = {
         .a = a,
         .world = world,
-        .networks = az_map(a),
-        .subnets = az_map(a),
-        .groups = az_map(a),
-        .in_pool = az_map(a),
-        .behind_nat = az_map(a),
-        .by_config = az_map(a),
-        .by_address = az_map(a),
-        .public_ips = az_map(a),
-        .pools = az_map(a),
-        .tags = az_map(a),
-        .seen = az_map(a),
+        .networks = reach_map(a),
+        .subnets = reach_map(a),
+        .groups = reach_map(a),
+        .in_pool = reach_map(a),
+        .behind_nat = reach_map(a),
+        .by_config = reach_map(a),
+        .by_address = reach_map(a),
+        .public_ips = reach_map(a),
+        .pools = reach_map(a),
+        .tags = reach_map(a),
+        .seen = reach_map(a),
     };
     sort_documents(&z, json_member(world, "azure"));
     for (size_t i = 0; i < z.docs[AZURE_PUBLIC_IPS].n; i++) {

@@ -67,8 +67,6 @@ void az_push(struct arena *a, struct az_list *list, void *item);
 /* The list of that key, made when there is none. */
 struct az_list *az_list_of(struct arena *a, struct map *lists, const char *key);
 
-/* A map that goes with the arena. */
-struct map *az_map(struct arena *a);
 /* An id in small letters; NULL for NULL. */
 const char *az_key(struct arena *a, const char *id);
 /* properties.X.id of an object, in small letters, or NULL. */

@@ -54,7 +54,7 @@ static const char *small(struct arena *a, const char *text)
 /* Names (in small letters) → items of one of the balancer's lists. */
 static struct map *named(struct balancer *b, const char *member)
 {
-    struct map *m = az_map(b->z->a);
+    struct map *m = reach_map(b->z->a);
     struct json_object *list = json_member(b->p, member);
     for (size_t i = 0; i < json_len(list); i++) {
         struct json_object *o = json_object_array_get_idx(list, i);
@@ -381,7 +381,7 @@ void az_reach_balancer(struct az *z, struct reach *r, const struct az_doc *doc)
     struct json_object *fronts = json_member(b.p, "frontendIPConfigurations");
     struct json_object *rules = json_member(b.p, "loadBalancingRules");
     b.standard = sku != NULL && !str_eq_nocase(sku, "Basic");
-    b.frontends = az_map(z->a);
+    b.frontends = reach_map(z->a);
     b.pools = named(&b, "backendAddressPools");
     b.probes = named(&b, "probes");
     for (size_t i = 0; i < json_len(fronts); i++) {

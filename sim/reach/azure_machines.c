@@ -197,9 +197,9 @@ void az_read_machines(struct az *z)
 {
     struct reading rd = {
         .z = z,
-        .machines = az_map(z->a),
-        .by_nic = az_map(z->a),
-        .nodes = az_map(z->a),
+        .machines = reach_map(z->a),
+        .by_nic = reach_map(z->a),
+        .nodes = reach_map(z->a),
     };
     read_machines(&rd);
     read_nodes(&rd);

@@ -150,15 +150,15 @@ void reach_gce(struct reach *r, struct json_object *world)
         .a = a,
         .resources = json_member(world, "gce"),
         .members = json_member(world, "members"),
-        .texts = gce_map(a),
-        .machines = gce_map(a),
-        .classes = gce_map(a),
-        .pinned = gce_map(a),
+        .texts = reach_map(a),
+        .machines = reach_map(a),
+        .classes = reach_map(a),
+        .pinned = reach_map(a),
     };
     if (!json_object_is_type(g.resources, json_type_object)) {
         return;
     }
-    struct found f = {.g = &g, .addresses = gce_map(a)};
+    struct found f = {.g = &g, .addresses = reach_map(a)};
     f.rules = ARENA_ARRAY(a, struct gce_rule *, (size_t)json_object_object_length(g.resources) + 1);
     gce_machines_read(&g);
     gce_firewalls_read(&g);

@@ -60,8 +60,6 @@ struct gce {
     struct gce_firewalls wide; /* those with other destinations, or without any */
 };
 
-/* A map that goes with the arena. */
-struct map *gce_map(struct arena *a);
 /* The path ("projects/…") of a link in any form, interned, so that equal paths are one pointer; NULL: it is none.  `near`
  * is the path of what holds the link. */
 const char *gce_path(struct gce *g, const char *link, const char *near);

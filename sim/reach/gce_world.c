@@ -12,18 +12,6 @@
 
 /* --- links ---------------------------------------------------------------------------------------- */
 
-static void free_map(void *m)
-{
-    map_free(m);
-}
-
-struct map *gce_map(struct arena *a)
-{
-    struct map *m = map_new(NULL);
-    arena_defer(a, free_map, m);
-    return m;
-}
-
 static const char *intern(struct gce *g, const char *text)
 {
     const char *one = map_get(g->texts, text);

@@ -29,6 +29,13 @@ static void free_map(void *m)
     map_free(m);
 }
 
+struct map *reach_map(struct arena *a)
+{
+    struct map *m = map_new(NULL);
+    arena_defer(a, free_map, m);
+    return m;
+}
+
 struct reach *reach_new(struct arena *a)
 {
     struct reach *r = ARENA_NEW(a, struct reach);
@@ -78,8 +85,7 @@ void reach_target(struct reach_port *p, const char *target, bool healthy,
 {
     struct arena *a = p->reach->a;
     if (p->targets == NULL) {
-        p->targets = map_new(NULL);
-        arena_defer(a, free_map, p->targets);
+        p->targets = reach_map(a);
     }
     struct target *t = map_get(p->targets, target);
     if (t == NULL) {

@@ -28,12 +28,15 @@
 #define REACH_NO_TARGET     "no target"
 #define REACH_NO_PERMISSION "no permission"
 
+struct map;
 struct reach;
 struct reach_port;
 
 /* Texts and ports live in `a`. */
 struct reach *reach_new(struct arena *a);
 struct arena *reach_arena(struct reach *r);
+/* A map without values of its own that lives as long as the arena; for the clouds' own files. */
+struct map *reach_map(struct arena *a);
 
 /* Ports of an address; low 0 is all of them, printed as a star. */
 struct reach_listener {

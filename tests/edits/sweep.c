@@ -12,7 +12,6 @@
  *
  * known.txt names what is known to be wrong, by globs over "E1 KIND FIELD VALUE [+ FAULT]"; it may only shrink: with --all a
  * line that nothing meets is a failure.  What is asserted is in trial.h and judge.h.  Output is TAP, one test per kind; in the end what was tried and what never was. */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -447,21 +446,6 @@ static void judge_known(struct sweep *s)
     printf("%s %zu - every line of known.txt is true\n", ok ? "ok" : "not ok", s->n_kinds);
 }
 
-static void remove_dir(const char *dir)
-{
-    _cleanup_(arena_freep) struct arena *a = arena_new();
-    DIR *d = opendir(dir);
-    for (struct dirent *e = d != NULL ? readdir(d) : NULL; e != NULL; e = readdir(d)) {
-        if (e->d_name[0] != '.') {
-            (void)unlink(arena_printf(a, "%s/%s", dir, e->d_name));
-        }
-    }
-    if (d != NULL) {
-        closedir(d);
-    }
-    (void)rmdir(dir);
-}
-
 int main(int argc, char **argv)
 {
     char dir[] = "/tmp/trimtab-edits-XXXXXX";
@@ -496,7 +480,7 @@ int main(int argc, char **argv)
     printf("# %zu edits (%zu refused by the API server), %zu faults (%zu did not come), %zu "
            "findings, %zu known, %.1f CPU s\n",
            s.n_edits, s.n_refused, s.n_points, s.n_past, s.n_found, s.n_known_found, pool_cpu_s());
-    remove_dir(dir);
+    pool_remove_dir(dir);
     arena_free(s.a);
     return s.n_failed_kinds == 0 ? 0 : 1;
 }

@@ -2,6 +2,7 @@
 /* pool.c: see pool.h. */
 #include "tests/fault/pool.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,4 +96,19 @@ void pool_print_story(const struct pool_job *job)
         }
     }
     arena_free(a);
+}
+
+void pool_remove_dir(const char *dir)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    DIR *d = opendir(dir);
+    for (struct dirent *e = d != NULL ? readdir(d) : NULL; e != NULL; e = readdir(d)) {
+        if (e->d_name[0] != '.') {
+            (void)unlink(arena_printf(a, "%s/%s", dir, e->d_name));
+        }
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+    (void)rmdir(dir);
 }

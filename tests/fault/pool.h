@@ -25,5 +25,7 @@ void pool_run(struct pool_job *jobs, size_t n, unsigned parallel,
 double pool_cpu_s(void);
 /* What a job wrote, as TAP comments on stdout. */
 void pool_print_story(const struct pool_job *job);
+/* Removes a folder of such files with those that are left in it. */
+void pool_remove_dir(const char *dir);
 
 #endif

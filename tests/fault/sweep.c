@@ -15,7 +15,6 @@
  *
  * Output is TAP, one test per flow, and without --flow two about all of them.  Each run counts a flow's calls first, in a play without faults, then lets them fail.
  * A point is one child process; play.c says what it checks. */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -361,21 +360,6 @@ static void say_which(const struct sweep *s)
     }
 }
 
-static void remove_dir(const char *dir)
-{
-    _cleanup_(arena_freep) struct arena *a = arena_new();
-    DIR *d = opendir(dir);
-    for (struct dirent *e = d != NULL ? readdir(d) : NULL; e != NULL; e = readdir(d)) {
-        if (e->d_name[0] != '.') {
-            (void)unlink(arena_printf(a, "%s/%s", dir, e->d_name));
-        }
-    }
-    if (d != NULL) {
-        closedir(d);
-    }
-    (void)rmdir(dir);
-}
-
 int main(int argc, char **argv)
 {
     char dir[] = "/tmp/trimtab-sweep-XXXXXX";
@@ -413,7 +397,7 @@ int main(int argc, char **argv)
     if (!s.list) {
         printf("# %zu points, %.1f CPU s\n", s.n_points, pool_cpu_s());
     }
-    remove_dir(dir);
+    pool_remove_dir(dir);
     arena_free(s.a);
     return s.n_failed == 0 ? 0 : 1;
 }
