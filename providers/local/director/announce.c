@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* announce.c: addresses that are announced, on which link, and what has become of their probes (announce_rules.h has the moments).
+ *
+ * Links are looked at each second: one whose carrier returned, or that has another MAC, gets all of its addresses announced again. */
+#include "providers/local/director/director_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LINKS_EVERY_MS 1000
+#define BATCH          256 /* addresses of one request to the kernel */
+
+/* One address, and each link on which it is announced. */
+struct director_address {
+    char *owner;
+    struct local_announcement *on;
+    size_t n;
+};
+
+static void address_free(void *value)
+{
+    struct director_address *x = value;
+
+    free(x->owner);
+    free(x->on);
+    free(x);
+}
+
+struct map *local_announcements_new(void)
+{
+    return map_new(address_free);
+}
+
+/* ---- orders -------------------------------------------------------------------------------------- */
+
+static void order_on(struct director_address *x, const struct local_announce_order *o, int link,
+                     int64_t now_ms)
+{
+    for (size_t i = 0; i < x->n; i++) {
+        if (x->on[i].link == link) {
+            x->on[i].refresh_ms = o->refresh_ms;
+            return;
+        }
+    }
+    x->on = xrealloc(x->on, (x->n + 1) * sizeof *x->on);
+    struct local_announcement *e = &x->on[x->n++];
+    *e = (struct local_announcement){.addr = o->addr, .link = link, .refresh_ms = o->refresh_ms};
+    local_announcement_begin(e, o->probe, now_ms);
+}
+
+void local_director_announce(struct local_director *d, const struct local_announce_order *order)
+{
+    int64_t now_ms = clock_now_ms(d->args.clock);
+    char key[IP_TEXT_MAX];
+
+    ip_format(&order->addr, key);
+    mutex_lock(&d->lock);
+    struct director_address *x = map_get(d->announcements, key);
+    if (x == NULL) {
+        x = xcalloc(1, sizeof *x);
+        map_set(d->announcements, key, x);
+    }
+    for (size_t i = 0; i < order->n_links; i++) {
+        order_on(x, order, order->links[i]->index, now_ms);
+    }
+    free(x->owner);
+    x->owner = xstrdup(order->owner);
+    d->announce_next_ms = now_ms;
+    mutex_unlock(&d->lock);
+    local_director_wake(d);
+}
+
+void local_director_withdraw(struct local_director *d, const struct ip_addr *addr)
+{
+    char key[IP_TEXT_MAX];
+
+    ip_format(addr, key);
+    mutex_lock(&d->lock);
+    (void)map_remove(d->announcements, key); /* held addresses need not be announced */
+    mutex_unlock(&d->lock);
+}
+
+static void add_state(struct local_announce_state *st, const struct local_announcement *e,
+                      int64_t now_ms)
+{
+    st->probing = st->probing || e->phase == LOCAL_PHASE_PROBE;
+    if (e->phase == LOCAL_PHASE_IN_USE) {
+        st->in_use = true;
+        memcpy(st->mac, e->mac, sizeof st->mac);
+    }
+    if (e->last_ms >= 0 && (st->ago_ms < 0 || now_ms - e->last_ms < st->ago_ms)) {
+        st->ago_ms = now_ms - e->last_ms;
+    }
+}
+
+struct local_announce_state local_director_announced(struct local_director *d,
+                                                     const struct ip_addr *addr)
+{
+    struct local_announce_state st = {.ago_ms = -1};
+    int64_t now_ms = clock_now_ms(d->args.clock);
+    char key[IP_TEXT_MAX];
+
+    ip_format(addr, key);
+    mutex_lock(&d->lock);
+    const struct director_address *x = map_get(d->announcements, key);
+    for (size_t i = 0; x != NULL && i < x->n; i++) {
+        st.known = true;
+        add_state(&st, &x->on[i], now_ms);
+    }
+    mutex_unlock(&d->lock);
+    return st;
+}
+
+/* ---- links --------------------------------------------------------------------------------------- */
+
+static const struct local_link *link_of(const struct local_link *links, size_t n, int index)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (links[i].index == index) {
+            return &links[i];
+        }
+    }
+    return NULL;
+}
+
+struct seen {
+    const struct local_director *d;
+    const struct local_link *now;
+    size_t n_now;
+    int64_t now_ms;
+};
+
+/* A link that the last look did not see, or saw without a carrier, has one now; or it has another MAC. */
+static bool is_back(const struct seen *s, int index)
+{
+    const struct local_link *was = link_of(s->d->links, s->d->n_links, index);
+    const struct local_link *is = link_of(s->now, s->n_now, index);
+
+    return is != NULL && is->up &&
+           (was == NULL || !was->up || memcmp(was->mac, is->mac, sizeof is->mac) != 0);
+}
+
+static bool compare_links(const char *key, void *value, void *arg)
+{
+    struct director_address *x = value;
+    const struct seen *s = arg;
+
+    (void)key;
+    for (size_t i = 0; i < x->n; i++) {
+        if (is_back(s, x->on[i].link)) {
+            local_announcement_again(&x->on[i], s->now_ms);
+        }
+    }
+    return true;
+}
+
+int64_t local_links_turn(struct local_director *d, int64_t now_ms)
+{
+    struct arena *a;
+    struct local_link *links = NULL;
+    size_t n = 0;
+    struct err ignored = ERR_INIT; /* the next look comes in a second */
+
+    if (d->links != NULL && now_ms < d->links_next_ms) {
+        return d->links_next_ms;
+    }
+    d->links_next_ms = now_ms + LINKS_EVERY_MS;
+    a = arena_new();
+    if (d->args.kernel->ops->links(d->args.kernel, a, &links, &n, &ignored) != ERR_OK) {
+        arena_free(a);
+        return d->links_next_ms;
+    }
+    if (d->links != NULL) {
+        struct seen s = {d, links, n, now_ms};
+        map_each(d->announcements, compare_links, &s);
+        d->announce_next_ms = now_ms;
+    }
+    arena_free(d->links_a);
+    d->links_a = a;
+    d->links = links;
+    d->n_links = n;
+    return d->links_next_ms;
+}
+
+/* ---- what is due --------------------------------------------------------------------------------- */
+
+struct batch {
+    const struct local_link *link;
+    struct ip_addr addrs[BATCH];
+    unsigned n;
+    struct batch *next;
+};
+struct sending {
+    struct local_director *d;
+    int64_t now_ms;
+    int64_t next_ms;
+    struct batch *batches; /* one for each link */
+};
+
+static void send_batch(struct local_director *d, struct batch *b)
+{
+    struct err err = ERR_INIT;
+    unsigned n4 = 0;
+
+    for (unsigned i = 0; i < b->n; i++) {
+        n4 += b->addrs[i].len == 4;
+    }
+    if (b->n > 0 &&
+        d->args.kernel->ops->announce(d->args.kernel, b->link, b->addrs, b->n, &err) == ERR_OK) {
+        local_director_count(d, "local_announcements_total", "arp", NULL, n4);
+        local_director_count(d, "local_announcements_total", "ndp", NULL, b->n - n4);
+    } else if (b->n > 0) {
+        const struct local_news head = {.warning = true};
+        local_director_note(d, &head, "not announced on %s: %s", b->link->name, err.message);
+    }
+    b->n = 0;
+}
+
+static void add_to_batch(struct sending *s, const struct local_link *link,
+                         const struct ip_addr *addr)
+{
+    struct batch *b = s->batches;
+
+    while (b != NULL && b->link != link) {
+        b = b->next;
+    }
+    if (b == NULL) {
+        b = ARENA_NEW(s->d->a, struct batch);
+        b->link = link;
+        b->next = s->batches;
+        s->batches = b;
+    }
+    if (b->n == BATCH) {
+        send_batch(s->d, b);
+    }
+    b->addrs[b->n++] = *addr;
+}
+
+static struct local_pace *pace_of(struct local_director *d, int link)
+{
+    for (size_t i = 0; i < d->n_paces; i++) {
+        if (d->paces[i].link == link) {
+            return &d->paces[i].pace;
+        }
+    }
+    d->paces = xrealloc(d->paces, (d->n_paces + 1) * sizeof *d->paces);
+    d->paces[d->n_paces] = (struct director_pace){.link = link};
+    return &d->paces[d->n_paces++].pace;
+}
+
+static void announce(struct sending *s, struct local_announcement *e, const struct local_link *link)
+{
+    unsigned frames = e->addr.len == 4 ? 2 : 1;
+    int64_t when_ms = 0;
+
+    if (local_announcement_can_wait(e) &&
+        !local_pace_take(pace_of(s->d, link->index), frames, s->now_ms, &when_ms)) {
+        e->next_ms = when_ms;
+        return;
+    }
+    add_to_batch(s, link, &e->addr);
+    local_announcement_did(e, LOCAL_ACT_ANNOUNCE, s->now_ms);
+}
+
+static void probe(struct sending *s, struct local_announcement *e, const struct local_link *link)
+{
+    struct local_kernel *k = s->d->args.kernel;
+    struct local_probe_answer old;
+    struct err ignored = ERR_INIT;
+
+    if (e->step == 0) { /* what was heard before this round does not count */
+        (void)k->ops->probe_answer(k, link, &e->addr, &old, &ignored);
+        err_clear(&ignored);
+    }
+    (void)k->ops->probe_send(k, link, &e->addr, &ignored); /* one of the three may be lost */
+    local_announcement_did(e, LOCAL_ACT_PROBE, s->now_ms);
+}
+
+static void say_in_use(struct local_director *d, const struct local_announcement *e,
+                       const char *owner)
+{
+    const struct local_news head = {.warning = true, .service = owner, .reason = "AddressInUse"};
+    const uint8_t *m = e->mac;
+    char text[IP_TEXT_MAX];
+
+    ip_format(&e->addr, text);
+    local_director_note(d, &head, LOCAL_IN_USE_FORMAT, text, m[0], m[1], m[2], m[3], m[4], m[5]);
+}
+
+static void hear(struct sending *s, struct local_announcement *e, const char *owner,
+                 const struct local_link *link)
+{
+    struct local_kernel *k = s->d->args.kernel;
+    struct local_probe_answer answer = {0};
+    struct err err = ERR_INIT;
+
+    if (k->ops->probe_answer(k, link, &e->addr, &answer, &err) == ERR_OK && answer.answered) {
+        local_announcement_heard(e, answer.mac, s->now_ms);
+        say_in_use(s->d, e, owner);
+    } else {
+        local_announcement_heard(e, NULL, s->now_ms);
+        announce(s, e, link);
+    }
+}
+
+static void act(struct sending *s, struct local_announcement *e, const char *owner)
+{
+    enum local_announce_act due = local_announcement_due(e, s->now_ms);
+    const struct local_link *link =
+        due == LOCAL_ACT_NOTHING ? NULL : link_of(s->d->links, s->d->n_links, e->link);
+
+    if (due != LOCAL_ACT_NOTHING && (link == NULL || !link->up)) {
+        e->next_ms = s->now_ms + LINKS_EVERY_MS; /* its carrier begins a new burst */
+    } else if (due == LOCAL_ACT_PROBE) {
+        probe(s, e, link);
+    } else if (due == LOCAL_ACT_LISTEN) {
+        hear(s, e, owner, link);
+    } else if (due == LOCAL_ACT_ANNOUNCE) {
+        announce(s, e, link);
+    }
+    s->next_ms = e->next_ms < s->next_ms ? e->next_ms : s->next_ms;
+}
+
+static bool act_on_all(const char *key, void *value, void *arg)
+{
+    struct director_address *x = value;
+
+    (void)key;
+    for (size_t i = 0; i < x->n; i++) {
+        act(arg, &x->on[i], x->owner);
+    }
+    return true;
+}
+
+int64_t local_announcements_turn(struct local_director *d, int64_t now_ms)
+{
+    struct sending s = {.d = d, .now_ms = now_ms, .next_ms = LOCAL_ANNOUNCE_NEVER};
+
+    if (now_ms < d->announce_next_ms) { /* answers to probes make many turns */
+        return d->announce_next_ms;
+    }
+    map_each(d->announcements, act_on_all, &s);
+    for (struct batch *b = s.batches; b != NULL; b = b->next) {
+        send_batch(d, b);
+    }
+    d->announce_next_ms = s.next_ms;
+    return s.next_ms;
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check.c: health checks: who is asked, the probes that are under way, and which Services a verdict concerns.
+ *
+ * Each question is asked once for all Services that have it.  At most PROBES_MAX probes are under way. */
+#include "providers/local/director/director_internal.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/str.h"
+#include "providers/local/director/probe.h"
+
+#define PROBES_MAX       256
+#define CHANGED_AGAIN_MS 1000
+#define CHANGED_TURN     256 /* Services of one call */
+
+struct director_check {
+    struct local_check_spec spec;
+    char *path;
+    struct local_check_verdict verdict;
+    bool failing;    /* its last answer was none, or a bad one */
+    uint16_t weight; /* that it asked for last */
+    int64_t next_ms;
+    unsigned users; /* Services */
+    struct local_probe *probe;
+};
+/* The checks of one Service. */
+struct director_service {
+    char **keys;
+    size_t n;
+};
+
+static void check_free(void *value)
+{
+    struct director_check *c = value;
+
+    local_probe_free(c->probe);
+    free(c->path);
+    free(c);
+}
+
+static void service_free(void *value)
+{
+    struct director_service *s = value;
+
+    for (size_t i = 0; i < s->n; i++) {
+        free(s->keys[i]);
+    }
+    free(s->keys);
+    free(s);
+}
+
+void local_checks_init(struct local_director *d)
+{
+    d->checks = map_new(check_free);
+    d->services = map_new(service_free);
+    d->changed = map_new(NULL);
+}
+
+void local_checks_done(struct local_director *d)
+{
+    map_free(d->checks);
+    map_free(d->services);
+    map_free(d->changed);
+}
+
+/* ---- orders -------------------------------------------------------------------------------------- */
+
+static void release(struct local_director *d, const char *service)
+{
+    struct director_service *s = map_take(d->services, service);
+
+    for (size_t i = 0; s != NULL && i < s->n; i++) {
+        struct director_check *c = map_get(d->checks, s->keys[i]);
+        if (--c->users == 0) {
+            (void)map_remove(d->checks, s->keys[i]);
+        }
+    }
+    if (s != NULL) {
+        service_free(s);
+    }
+}
+
+static void use(struct local_director *d, const struct local_checked *x)
+{
+    struct director_check *c = map_get(d->checks, x->key);
+
+    if (c == NULL) {
+        c = xcalloc(1, sizeof *c);
+        c->spec = x->spec;
+        c->path = xstrdup(x->spec.path);
+        c->spec.path = c->path;
+        c->verdict.down = x->starts_down;
+        c->next_ms = clock_now_ms(d->args.clock) +
+                     (int64_t)(rng_unit(d->args.rng) * (double)x->spec.interval_ms);
+        map_set(d->checks, x->key, c);
+    }
+    c->users++;
+}
+
+void local_director_check(struct local_director *d, const char *service,
+                          const struct local_checked *items, size_t n)
+{
+    struct director_service *s = xcalloc(1, sizeof *s);
+
+    s->keys = xcalloc(n + 1, sizeof *s->keys);
+    mutex_lock(&d->lock);
+    for (size_t i = 0; i < n; i++) { /* before the old ones go: what stays keeps its verdict */
+        use(d, &items[i]);
+        s->keys[s->n++] = xstrdup(items[i].key);
+    }
+    release(d, service);
+    if (n > 0) {
+        map_set(d->services, service, s);
+    } else {
+        service_free(s);
+    }
+    mutex_unlock(&d->lock);
+    local_director_wake(d);
+}
+
+bool local_director_health(struct local_director *d, const char *key, struct local_health *ret)
+{
+    mutex_lock(&d->lock);
+    const struct director_check *c = map_get(d->checks, key);
+    bool known = c != NULL;
+    if (known) {
+        *ret = (struct local_health){.down = c->verdict.down, .weight = c->weight};
+    }
+    mutex_unlock(&d->lock);
+    return known;
+}
+
+/* ---- verdicts ------------------------------------------------------------------------------------ */
+
+struct concerned {
+    struct local_director *d;
+    const char *key;
+};
+
+static bool note_service(const char *service, void *value, void *arg)
+{
+    const struct director_service *s = value;
+    const struct concerned *x = arg;
+
+    for (size_t i = 0; i < s->n; i++) {
+        if (str_eq(s->keys[i], x->key)) {
+            map_set(x->d->changed, service, NULL);
+            break;
+        }
+    }
+    return true;
+}
+
+struct asking {
+    struct local_director *d;
+    int64_t now_ms;
+    int64_t next_ms;
+    size_t under_way;
+    bool frozen;
+    size_t checks, failing;
+};
+
+static void heard(struct asking *x, const char *key, struct director_check *c,
+                  enum local_probe_end end, uint16_t weight)
+{
+    bool good = end == LOCAL_PROBE_GOOD;
+    bool other_weight = good && weight != c->weight;
+    char text[IP_TEXT_MAX];
+
+    local_probe_free(STEAL(c->probe));
+    c->failing = !good;
+    c->weight = good ? weight : c->weight;
+    c->next_ms = x->now_ms + local_check_after_ms(c->spec.interval_ms, rng_unit(x->d->args.rng));
+    local_director_count(x->d, "local_checks_total", local_check_word(c->spec.kind),
+                         good ? "good" : "bad", 1);
+    bool changed = local_check_heard(&c->verdict, &c->spec, good, x->frozen);
+    if (changed || other_weight) {
+        struct concerned concerned = {x->d, key};
+        map_each(x->d->services, note_service, &concerned);
+    }
+    if (changed) {
+        const struct local_news head = {.warning = !good};
+        ip_format(&c->spec.addr, text);
+        local_director_note(x->d, &head, "target %s port %u is %s (check %s)", text, c->spec.port,
+                            good ? "up" : "down", local_check_word(c->spec.kind));
+    }
+}
+
+static bool ask(const char *key, void *value, void *arg)
+{
+    struct director_check *c = value;
+    struct asking *x = arg;
+    uint16_t weight = 0;
+
+    if (c->probe == NULL && c->next_ms <= x->now_ms && x->under_way < PROBES_MAX) {
+        c->probe = local_probe_new(&c->spec, x->now_ms);
+        if (c->probe == NULL) {
+            heard(x, key, c, LOCAL_PROBE_BAD, 0);
+        }
+        x->under_way += c->probe != NULL;
+    }
+    if (c->probe != NULL) {
+        enum local_probe_end end = local_probe_go(c->probe, x->now_ms, &weight);
+        if (end != LOCAL_PROBE_WAITS) {
+            x->under_way--;
+            heard(x, key, c, end, weight);
+        }
+    }
+    int64_t next_ms = c->probe != NULL ? local_probe_deadline_ms(c->probe) : c->next_ms;
+    x->next_ms = next_ms < x->next_ms ? next_ms : x->next_ms;
+    return true;
+}
+
+static bool count_one(const char *key, void *value, void *arg)
+{
+    const struct director_check *c = value;
+    struct asking *x = arg;
+
+    (void)key;
+    x->under_way += c->probe != NULL;
+    x->checks++;
+    x->failing += c->failing;
+    return true;
+}
+
+int64_t local_checks_turn(struct local_director *d, int64_t now_ms)
+{
+    struct asking x = {.d = d, .now_ms = now_ms, .next_ms = LOCAL_ANNOUNCE_NEVER};
+
+    map_each(d->checks, count_one, &x);
+    x.frozen = local_storm_turn(d, local_check_is_storm(x.failing, x.checks), now_ms);
+    map_each(d->checks, ask, &x);
+    return x.next_ms;
+}
+
+/* ---- telling the provider --------------------------------------------------------------------------------- */
+
+/* Those that could not be changed are tried again in a second. */
+int64_t local_checks_tell(struct local_director *d, int64_t now_ms)
+{
+    size_t n = 0;
+
+    if (now_ms < d->changed_again_ms) {
+        return d->changed_again_ms;
+    }
+    mutex_lock(&d->lock);
+    struct map *changed = d->changed;
+    d->changed = map_new(NULL);
+    mutex_unlock(&d->lock);
+    const char **keys = map_keys(changed, &n);
+    size_t left = 0;
+    for (size_t i = 0; i < n && d->args.changed != NULL; i += CHANGED_TURN) {
+        size_t part = n - i < CHANGED_TURN ? n - i : CHANGED_TURN;
+        if (!d->args.changed(d->args.arg, keys + i, part)) {
+            mutex_lock(&d->lock);
+            for (size_t k = i; k < i + part; k++) {
+                map_set(d->changed, keys[k], NULL);
+            }
+            mutex_unlock(&d->lock);
+            left += part;
+        }
+    }
+    free(keys);
+    map_free(changed);
+    d->changed_again_ms = left > 0 ? now_ms + CHANGED_AGAIN_MS : 0;
+    return left > 0 ? d->changed_again_ms : LOCAL_ANNOUNCE_NEVER;
+}
+
+/* ---- waiting ------------------------------------------------------------------------------------- */
+
+struct fds {
+    struct pollfd *items;
+    size_t n;
+};
+
+static bool add_fd(const char *key, void *value, void *arg)
+{
+    const struct director_check *c = value;
+    struct fds *f = arg;
+
+    (void)key;
+    if (c->probe != NULL && f->n <= PROBES_MAX) {
+        f->items[f->n++] =
+            (struct pollfd){.fd = local_probe_fd(c->probe), .events = local_probe_events(c->probe)};
+    }
+    return true;
+}
+
+bool local_director_is_asking(struct local_director *d)
+{
+    struct asking x = {.d = d};
+
+    mutex_lock(&d->lock);
+    map_each(d->checks, count_one, &x);
+    mutex_unlock(&d->lock);
+    return x.under_way > 0;
+}
+
+void local_director_wait(struct local_director *d, int64_t most_ms)
+{
+    struct pollfd items[PROBES_MAX + 1] = {{.fd = d->wake[0], .events = POLLIN}};
+    struct fds f = {items, 1};
+
+    mutex_lock(&d->lock);
+    map_each(d->checks, add_fd, &f);
+    mutex_unlock(&d->lock);
+    (void)poll(items, (nfds_t)f.n, (int)most_ms);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check_rules.c: questions, verdicts and weights (check_rules.h). */
+#include "providers/local/director/check_rules.h"
+
+#include "common/base/arena.h"
+#include "common/base/str.h"
+
+#define TCP 6 /* IANA protocol number */
+
+bool local_check_spec_of(const struct local_serve *serve, const struct tt_service *service,
+                         uint8_t protocol, const struct local_target *target,
+                         struct local_check_spec *ret)
+{
+    const struct local_health_wish *wish = &serve->health;
+
+    *ret = (struct local_check_spec){.kind = serve->check,
+                                     .addr = target->addr,
+                                     .port = wish->port,
+                                     .path = str_or(wish->path, "/"),
+                                     .interval_ms = serve->checks.interval_ms,
+                                     .timeout_ms = serve->checks.timeout_ms,
+                                     .fall = serve->checks.fall,
+                                     .rise = serve->checks.rise};
+    switch (serve->check) {
+    case LOCAL_CHECK_KUBE_PROXY:
+        ret->port = LOCAL_KUBE_PROXY_PORT;
+        ret->path = "/healthz";
+        return true;
+    case LOCAL_CHECK_NODE_PORT:
+        ret->port = (uint16_t)service->health_check_node_port;
+        ret->path = "/healthz";
+        return ret->port != 0;
+    case LOCAL_CHECK_TCP:
+        ret->path = NULL;
+        break;
+    case LOCAL_CHECK_HTTP:
+        break;
+    case LOCAL_CHECK_AUTO:
+    case LOCAL_CHECK_NONE:
+        return false;
+    }
+    if (ret->port == 0 && protocol == TCP) {
+        ret->port = target->port;
+    }
+    return ret->port != 0;
+}
+
+char *local_check_key(struct arena *a, const struct local_check_spec *spec)
+{
+    char text[IP_TEXT_MAX];
+
+    ip_format(&spec->addr, text);
+    return arena_printf(a, "%d %s %u %s %lld %lld %u %u", (int)spec->kind, text, spec->port,
+                        str_nonnull(spec->path), (long long)spec->interval_ms,
+                        (long long)spec->timeout_ms, spec->fall, spec->rise);
+}
+
+bool local_check_status_is_good(enum local_check kind, int status)
+{
+    return kind == LOCAL_CHECK_HTTP ? status >= 200 && status < 400 : status == 200;
+}
+
+int64_t local_check_after_ms(int64_t interval_ms, double unit)
+{
+    return interval_ms + (int64_t)((double)interval_ms * (unit * 0.2 - 0.1));
+}
+
+bool local_check_heard(struct local_check_verdict *v, const struct local_check_spec *spec,
+                       bool good, bool frozen)
+{
+    unsigned enough = v->down ? spec->rise : spec->fall;
+
+    if (good != v->down) {
+        v->row = 0;
+        return false;
+    }
+    if (v->row < enough) {
+        v->row++;
+    }
+    if (v->row < enough || (frozen && !v->down)) {
+        return false;
+    }
+    *v = (struct local_check_verdict){.down = !v->down};
+    return true;
+}
+
+bool local_check_is_storm(size_t failing, size_t nodes)
+{
+    return nodes > 1 && failing * 2 > nodes;
+}
+
+struct local_weighed local_check_weigh(struct local_target_set *t,
+                                       const struct local_health *health, bool fail_open)
+{
+    struct local_weighed w = {0};
+    size_t with_weight = 0;
+
+    for (size_t i = 0; i < t->n; i++) {
+        with_weight += t->items[i].weight > 0;
+        w.n_down += t->items[i].weight > 0 && health[i].down;
+    }
+    w.failed_open = fail_open && w.n_down > 0 && w.n_down == with_weight;
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->items[i].weight == 0) {
+            continue;
+        }
+        if (health[i].weight > 0) {
+            t->items[i].weight = health[i].weight;
+        }
+        if (health[i].down && !w.failed_open) {
+            t->items[i].weight = 0;
+        }
+    }
+    return w;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* director.h: what goes on at a director between two syncs: announcements, health checks, looks at the links.
+ *
+ * One thread makes turns: a turn does all that is due and says when the next one is.  Tests make turns themselves.  The thread has a
+ * kernel handle of its own, which nothing else uses.  Functions below may be called from any thread; those that syncs call take the
+ * director's lock for moments only.  Callbacks are called from the thread: `tell` and `changed` without that lock, `count` under it. */
+#ifndef TRIMTAB_LOCAL_DIRECTOR_DIRECTOR_H
+#define TRIMTAB_LOCAL_DIRECTOR_DIRECTOR_H
+
+#include "common/base/clock.h"
+#include "providers/local/director/announce_rules.h"
+#include "providers/local/director/check_rules.h"
+#include "providers/local/kernel/kernel.h"
+
+struct local_director;
+
+/* Something that an owner or an operator is told. */
+struct local_news {
+    bool warning;
+    const char
+        *service; /* "namespace/name", whose owner gets an event; NULL: it concerns the machine */
+    const char *reason; /* of the event */
+    const char *text;
+};
+struct local_director_args {
+    struct local_kernel *kernel; /* the director's from now on */
+    struct clock *clock;
+    struct rng *rng;
+    /* Callbacks; each may be NULL.  Texts live during the call. */
+    void (*tell)(void *arg, const struct local_news *news);
+    /* Adds n to the counter with the values of its labels, in their order; `second` NULL: it has one. */
+    void (*count)(void *arg, const char *counter, const char *first, const char *second,
+                  unsigned n);
+    /* Targets of these Services went down or came up: their weights are to change.  False: of some it could not be done; asked
+     * again of all of them in a second. */
+    bool (*changed)(void *arg, const char *const *services, size_t n);
+    void *arg;
+};
+struct local_director *local_director_new(const struct local_director_args *args) _warn_unused_;
+/* Starts the thread.  TRANSIENT: the system has no thread for it. */
+int local_director_start(struct local_director *d, struct err *err) _warn_unused_;
+/* Ends the thread, which takes as long as a request to the kernel; what it announced stays announced.  NULL is fine. */
+void local_director_free(struct local_director *d);
+/* Does what is due; returns the moment of the next turn (monotonic), at most a second away.  Not while the thread runs. */
+int64_t local_director_turn(struct local_director *d);
+
+/* --- announcements (announce.c) ------------------------------------------------------------------------ */
+
+struct local_announce_order {
+    struct ip_addr addr;
+    const struct local_link *const *links;
+    size_t n_links;
+    int64_t refresh_ms; /* 0: on changes only */
+    bool probe;         /* the address was not held here before: another host may have it */
+    const char *owner;  /* "namespace/name" of the Service that is told when another host has it */
+};
+/* Announces the address on these links from now on.  On a link where it is announced already only `refresh_ms` changes. */
+void local_director_announce(struct local_director *d, const struct local_announce_order *order);
+/* Ends it on all links. */
+void local_director_withdraw(struct local_director *d, const struct ip_addr *addr);
+
+/* Of the address and the six bytes of `mac`. */
+#define LOCAL_IN_USE_FORMAT "%s answers from %02x:%02x:%02x:%02x:%02x:%02x; not announced"
+struct local_announce_state {
+    bool known;     /* the director has the address to announce */
+    bool probing;   /* on some link: not announced there yet */
+    bool in_use;    /* on some link: another host answered */
+    int64_t ago_ms; /* since the last announcement; -1: none */
+    uint8_t mac[6]; /* of the host that answered */
+};
+struct local_announce_state local_director_announced(struct local_director *d,
+                                                     const struct ip_addr *addr);
+
+/* --- connections to targets that left (drain.c) --------------------------------------------------------- */
+
+/* A target of a frontend left: its connections may go on for so long, then they end.  One that drains already keeps its moment. */
+void local_director_drain(struct local_director *d, const struct local_connection *c,
+                          int64_t after_ms);
+/* These are targets of the frontend: their connections stay. */
+void local_director_stays(struct local_director *d, const struct local_frontend_id *id,
+                          const struct local_target_set *t);
+
+/* --- health checks (check.c) ---------------------------------------------------------------------------- */
+
+struct local_checked {
+    const char *key; /* local_check_key() */
+    struct local_check_spec spec;
+    bool starts_down; /* if nobody asked so far */
+};
+/* The checks of the Service's targets from now on, in place of earlier ones, each once; none: the Service is forgotten. */
+void local_director_check(struct local_director *d, const char *service,
+                          const struct local_checked *items, size_t n);
+/* False: nobody asks that. */
+bool local_director_health(struct local_director *d, const char *key, struct local_health *ret);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* director_internal.h: the director's state, and what its files do for a turn. */
+#ifndef TRIMTAB_LOCAL_DIRECTOR_INTERNAL_H
+#define TRIMTAB_LOCAL_DIRECTOR_INTERNAL_H
+
+#include <pthread.h>
+
+#include "common/base/map.h"
+#include "providers/local/director/director.h"
+
+struct director_pace {
+    int link;
+    struct local_pace pace;
+};
+struct local_director {
+    struct local_director_args args;
+    pthread_t thread;
+    bool started;
+    int wake[2]; /* a pipe: a byte ends the thread's wait */
+
+    /* of the turn that is under way; of the thread alone */
+    struct arena *a;
+    struct local_news *news;
+    size_t n_news, cap_news;
+    struct arena *links_a;
+    struct local_link *links; /* as last seen, in links_a; NULL: never */
+    size_t n_links;
+    int64_t links_next_ms;
+    struct director_pace *paces;
+    size_t n_paces;
+    int64_t changed_again_ms; /* no Service is changed before; 0: at once */
+    bool frozen;              /* checks are, and that was told */
+    bool gateway_answers;
+    int64_t storm_asked_ms; /* when the gateway was asked last; 0: no storm */
+
+    struct mutex lock;
+    /* by `lock` */
+    bool stop;
+    struct map *announcements; /* text of the address → struct director_address (announce.c) */
+    int64_t announce_next_ms;  /* when one of them is due */
+    struct map *drains;        /* "FRONTEND TARGET PORT" → struct director_drain (drain.c) */
+    struct map *checks;        /* key → struct director_check (check.c) */
+    struct map *services;      /* "namespace/name" → struct director_service (check.c) */
+    struct map *changed;       /* Services of which a target has another health */
+};
+
+/* Wakes the thread for a turn. */
+void local_director_wake(struct local_director *d);
+/* Tells the news after the turn.  `service` may be NULL. */
+void local_director_note(struct local_director *d, const struct local_news *head, const char *fmt,
+                         ...) _printf_(3, 4);
+void local_director_count(const struct local_director *d, const char *counter, const char *first,
+                          const char *second, unsigned n);
+
+/* --- announce.c; under the lock ------------------------------------------------------------------------- */
+struct map *local_announcements_new(void);
+/* Sends what is due; returns when something is due next. */
+int64_t local_announcements_turn(struct local_director *d, int64_t now_ms);
+/* Looks at the links when it is time for it. */
+int64_t local_links_turn(struct local_director *d, int64_t now_ms);
+
+/* --- drain.c; under the lock ---------------------------------------------------------------------------- */
+struct map *local_drains_new(void);
+int64_t local_drains_turn(struct local_director *d, int64_t now_ms);
+
+/* --- check.c --------------------------------------------------------------------------------------------- */
+void local_checks_init(struct local_director *d);
+void local_checks_done(struct local_director *d);
+/* Under the lock: begins probes, hears answers; returns when something is due next. */
+int64_t local_checks_turn(struct local_director *d, int64_t now_ms);
+/* Without the lock: has the provider change the Services of `changed`. */
+int64_t local_checks_tell(struct local_director *d, int64_t now_ms);
+/* Is a probe under way? */
+bool local_director_is_asking(struct local_director *d);
+/* Waits for answers to probes, for a wake, or until `most_ms` are over. */
+void local_director_wait(struct local_director *d, int64_t most_ms);
+
+/* --- storm.c; under the lock ---------------------------------------------------------------------------- */
+#define LOCAL_LINK_NAME_MAX 16
+/* The gateway of the default route in the text of /proc/net/route; false: there is none. */
+bool local_gateway_read(const char *text, struct ip_addr *ret, char link[LOCAL_LINK_NAME_MAX]);
+/* `storm`: most checks fail.  True: no verdict may become "down" now. */
+bool local_storm_turn(struct local_director *d, bool storm, int64_t now_ms);
+
+#endif

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* explain.c: how a Service is served, why, and what becomes of a packet hop by hop (explain, get_load_balancer).
+ *
+ * The same facts, the same look at the kernel and the same wanted state as a sync has; nothing is written. */
+#include "providers/local/provider.h"
+
+#include <string.h>
+
+#include "common/base/str.h"
+#include "common/lb/explain.h"
+#include "common/lb/node_rules.h"
+#include "common/lb/service_rules.h"
+
+int local_session_begin(struct local_session *x, struct local_provider *p,
+                        const struct tt_call *call, const struct tt_batch *batch, struct err *err)
+{
+    struct arena *a = arena_new();
+
+    *x = (struct local_session){.a = a};
+    x->s = (struct lb_sync){.a = a,
+                            .life = a,
+                            .provider = p,
+                            .host = p->host,
+                            .call = call,
+                            .batch = batch,
+                            .clock = p->clock,
+                            .rng = p->rng,
+                            .planning = true,
+                            .n_items = batch->n_items,
+                            .items = ARENA_ARRAY(a, struct lb_item, batch->n_items + 1)};
+    for (uint32_t i = 0; i < batch->n_items; i++) {
+        x->s.items[i] =
+            (struct lb_item){.in = batch->items[i], .key = svc_key(a, batch->items[i]->service)};
+    }
+    int rc = local_facts(&x->s, err);
+    return rc == ERR_OK ? local_observe(&x->s, err) : rc;
+}
+
+void local_session_end(struct local_session *x)
+{
+    struct local_provider *p = x->s.provider;
+
+    p->call = NULL;
+    arena_free(x->a);
+}
+
+/* ---- explain ------------------------------------------------------------------------------------- */
+
+static const char *addr_text(struct arena *a, const struct ip_addr *addr)
+{
+    char text[IP_TEXT_MAX];
+
+    ip_format(addr, text);
+    return arena_strdup(a, text);
+}
+
+static void explain_addresses(struct lb_explain *b, const struct local_item *it)
+{
+    for (size_t i = 0; i < it->grant.n; i++) {
+        const struct local_granted *g = &it->grant.have[i];
+        const char *text = addr_text(b->a, &g->addr);
+        lb_explain_decision(b, "address", text,
+                            g->pool == NULL ? "in no pool any more; kept"
+                            : g->in_status
+                                ? arena_printf(b->a, "of pool %s; it has it", g->pool->name)
+                                : arena_printf(b->a, "of pool %s; it gets it", g->pool->name));
+        lb_explain_text_row(b, TT_EXPLAIN_ADDRESS, text);
+    }
+    for (size_t i = 0; i < it->grant.n_old; i++) {
+        lb_explain_decision(b, "address", addr_text(b->a, &it->grant.old[i]),
+                            "goes when the status shows the other one");
+    }
+}
+
+static const char *scheduler_text(const struct local_serve *serve,
+                                  const struct local_target_set *targets)
+{
+    return serve->affinity ? "by the client's address (sessionAffinity ClientIP)"
+                           : local_scheduler_word(local_scheduler_of(serve, targets));
+}
+
+static const char *mode_outcome(enum local_mode mode)
+{
+    switch (mode) {
+    case LOCAL_MODE_IPVS_NAT:
+    case LOCAL_MODE_IPVS_FULLNAT:
+        return "this machine's IPVS rewrites the destination";
+    case LOCAL_MODE_IPVS_DR:
+        return "this machine's IPVS sends packets on as they are, by the node's MAC";
+    case LOCAL_MODE_IPVS_TUNNEL:
+        return "this machine's IPVS sends packets on as they are, in a tunnel";
+    default:
+        return "this machine's nftables rewrite the destination";
+    }
+}
+
+static void explain_targets_kind(struct lb_explain *b, enum local_targets targets)
+{
+    if (targets == LOCAL_TARGETS_POD) {
+        lb_explain_decision(b, "targets", "pod", "pods themselves");
+    } else if (targets == LOCAL_TARGETS_NODE) {
+        lb_explain_decision(b, "targets", "node", "nodes, which take packets for the address");
+    } else {
+        lb_explain_decision(b, "targets", "nodePort", "nodes' ports");
+    }
+}
+
+static void explain_serving(struct lb_explain *b, const struct local_item *it)
+{
+    const struct local_serve *serve = &it->wanted[0].serve;
+
+    lb_explain_decision(b, "mode", local_mode_word(serve->mode), mode_outcome(serve->mode));
+    lb_explain_decision(b, "scheduler", scheduler_text(serve, &it->wanted[0].targets[0]), NULL);
+    explain_targets_kind(b, serve->targets);
+    lb_explain_decision(b, "snat", serve->snat ? "always" : "never",
+                        serve->snat ? "targets see this machine's address"
+                        : local_mode_keeps_vip(serve->mode)
+                            ? "targets see the client's address and answer it themselves"
+                            : "targets see the client's address; their way back leads "
+                              "through this machine");
+}
+
+static void explain_links(struct lb_explain *b, const struct local_vip_pair *v)
+{
+    for (size_t i = 0; i < v->n_links; i++) {
+        const struct local_link *l = v->links[i];
+        lb_explain_decision(b, "announced on", l->name,
+                            arena_printf(b->a, "MAC %02x:%02x:%02x:%02x:%02x:%02x", l->mac[0],
+                                         l->mac[1], l->mac[2], l->mac[3], l->mac[4], l->mac[5]));
+    }
+    if (v->n_links == 0) {
+        lb_explain_text_row(b, TT_EXPLAIN_WARNING,
+                            arena_printf(b->a,
+                                         "no interface of this machine has an address in a subnet "
+                                         "with %s: no host asks for it by ARP",
+                                         addr_text(b->a, &v->have.addr)));
+    }
+}
+
+static void explain_targets(struct lb_explain *b, const struct lb_sync *s,
+                            const struct local_item *it)
+{
+    const struct local_target_set *t = &it->wanted[0].targets[0];
+    size_t taking = 0;
+
+    for (size_t i = 0; i < t->n; i++) {
+        taking += t->items[i].weight > 0;
+    }
+    lb_explain_nodes(b, taking, s->batch->n_nodes,
+                     arena_printf(b->a, "%s of port %d", str_count(b->a, taking, "target"),
+                                  it->service->ports[0].port));
+    const struct local_target_set *base = &it->wanted[0].base[0];
+    for (size_t i = 0; i < base->n; i++) {
+        if (base->items[i].weight > 0 && t->items[i].weight == 0) {
+            lb_explain_left_out(b,
+                                str_or(base->items[i].node, addr_text(b->a, &base->items[i].addr)),
+                                "its health check fails: no new connections");
+        }
+    }
+    for (size_t i = 0; i < t->n_left_out; i++) {
+        lb_explain_left_out(b, t->left_out[i].who, t->left_out[i].why);
+    }
+}
+
+static void hop(struct lb_explain *b, const char *subject, const char *value, int64_t port,
+                const char *outcome)
+{
+    const struct tt_explain_row row = {.size = sizeof row,
+                                       .section = TT_EXPLAIN_HOP,
+                                       .subject = subject,
+                                       .value = value,
+                                       .outcome = outcome,
+                                       .count = -1,
+                                       .of = -1,
+                                       .port = port,
+                                       .every_ms = -1};
+
+    lb_explain_add(b, &row);
+}
+
+static void explain_way(struct lb_explain *b, const struct local_item *it)
+{
+    const struct local_wanted *w = &it->wanted[0];
+    const struct tt_port *port = &it->service->ports[0];
+    bool pods = w->serve.targets == LOCAL_TARGETS_POD;
+    const char *source = w->serve.snat ? "its source address becomes this machine's"
+                                       : "its source address stays the client's";
+
+    hop(b, "client", "client", -1, NULL);
+    hop(b, "load balancer", addr_text(b->a, &it->grant.have[0].addr), port->port, NULL);
+    int64_t at = pods ? -1 : w->serve.targets == LOCAL_TARGETS_NODE ? port->port : port->node_port;
+    hop(b, pods ? "pod" : "node", pods ? "pod" : "node", at, source);
+}
+
+/* The answer; false: there is no more to say. */
+static bool explain_answer(struct lb_explain *b, const struct lb_item *item,
+                           const struct local_item *it)
+{
+    if (item->err.code == ERR_IMPLEMENTED_ELSEWHERE) {
+        lb_explain_answer(b, "elsewhere", NULL,
+                          arena_printf(b->a, "is left alone: %s.", item->err.message));
+        return false;
+    }
+    if (item->err.code != ERR_OK) {
+        lb_explain_answer(b, "refused", NULL,
+                          arena_printf(b->a, "is refused: %s.", item->err.message));
+        return it->grant.n > 0 && it->n_wanted > 0;
+    }
+    if (it->grant.n == 0 || it->n_wanted == 0) {
+        lb_explain_answer(b, "none", NULL, "has no load balancer here.");
+        return false;
+    }
+    const char *mode = local_mode_word(it->wanted[0].serve.mode);
+    lb_explain_answer(b, "served", arena_printf(b->a, "local load balancer, %s", mode),
+                      arena_printf(b->a, "is served by this machine at %s (%s).",
+                                   addr_text(b->a, &it->grant.have[0].addr), mode));
+    return true;
+}
+
+static void explain_one(struct local_session *x, struct lb_item *item, struct local_item *it)
+{
+    struct lb_explain b;
+
+    lb_explain_init(&b, x->a);
+    if (explain_answer(&b, item, it) && it->service->n_ports > 0) {
+        explain_addresses(&b, it);
+        explain_serving(&b, it);
+        explain_links(&b, &it->vips[0]);
+        explain_targets(&b, &x->s, it);
+        explain_way(&b, it);
+    }
+    lb_explain_send(&b, x->s.host, item->in->result, item->key);
+}
+
+int32_t local_explain(void *provider, const struct tt_call *call, const struct tt_batch *batch)
+{
+    struct local_provider *p = provider;
+    struct local_session x;
+    struct err err = ERR_INIT;
+    struct lb_plan plan;
+
+    mutex_lock(&p->lock);
+    int rc = local_session_begin(&x, p, call, batch, &err);
+    const struct local_sync *y = x.s.data;
+
+    if (rc == ERR_OK) {
+        lb_plan_init(&plan, x.a);
+        rc = local_plan_stage(&x.s, &plan, &err);
+    }
+    for (uint32_t i = 0; i < batch->n_items; i++) {
+        if (rc != ERR_OK) {
+            x.s.host->result_fail(batch->items[i]->result, rc, err.message, 0);
+        } else {
+            explain_one(&x, &x.s.items[i], &y->items[i]);
+        }
+    }
+    local_session_end(&x);
+    mutex_unlock(&p->lock);
+    return rc;
+}
+
+/* ---- is there anything? -------------------------------------------------------------------------- */
+
+int32_t local_get_load_balancer(void *provider, const struct tt_call *call,
+                                const struct tt_item *item)
+{
+    struct local_provider *p = provider;
+    struct local_session x;
+    struct err err = ERR_INIT;
+    struct tt_item as_deletion = *item;
+    const struct tt_item *items[] = {&as_deletion};
+    const struct tt_batch batch = {.size = sizeof batch, .key = "", .items = items, .n_items = 1};
+    bool exists = false;
+    char text[IP_TEXT_MAX];
+
+    as_deletion.verb = TT_VERB_DELETE; /* everything that is its own, wanted or not */
+    mutex_lock(&p->lock);
+    int rc = local_session_begin(&x, p, call, &batch, &err);
+    const struct local_sync *y = x.s.data;
+    for (size_t i = 0; rc == ERR_OK && i < y->items[0].n_vips; i++) {
+        const struct local_vip_pair *v = &y->items[0].vips[i];
+        if (!exists && v->have.guarded && (v->other == NULL || y->items[0].n_have > 0)) {
+            exists = true;
+            ip_format(&v->have.addr, text);
+            const struct tt_ingress in = {.ip = text};
+            x.s.host->result_ingress(item->result, &in, 1);
+        }
+    }
+    if (rc == ERR_OK) {
+        x.s.host->result_exists(item->result, exists);
+    } else {
+        x.s.host->result_fail(item->result, rc, err.message, 0);
+    }
+    local_session_end(&x);
+    mutex_unlock(&p->lock);
+    return rc;
+}

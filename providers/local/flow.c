@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* flow.c: the way of a Service through the provider `local`: addresses, what stands, what is to stand, status.
+ *
+ *   facts    the allocator sees all Services; wishes are read, addresses granted, oldest Service first
+ *   observe  what this machine's kernel has (observe.c)
+ *   plan     frontends that are wanted, compared with it (plan/)
+ *   status   the addresses go to the Service */
+#include "providers/local/provider.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/str.h"
+#include "common/lb/findings.h"
+#include "common/lb/service_rules.h"
+
+#define IPVS_LOOK_MS   600000
+#define QUOTA_AGAIN_MS 5000 /* looking costs nothing but our own time */
+
+static struct local_sync *sync_of(const struct lb_sync *s)
+{
+    return s->data;
+}
+
+/* ---- facts --------------------------------------------------------------------------------------- */
+
+static int older_first(const void *a, const void *b)
+{
+    const struct tt_service *x = (*(struct lb_item *const *)a)->in->service;
+    const struct tt_service *y = (*(struct lb_item *const *)b)->in->service;
+
+    if (x->created_us != y->created_us) {
+        return x->created_us < y->created_us ? -1 : 1;
+    }
+    return strcmp(str_nonnull(x->uid), str_nonnull(y->uid));
+}
+
+static int grant(struct lb_sync *s, const struct lb_item *item, struct local_item *it,
+                 struct err *err)
+{
+    struct local_provider *p = sync_of(s)->p;
+    int64_t now_ms = clock_now_ms(s->clock);
+    int rc = s->planning ? local_ipam_would_grant(p->ipam, item->key, now_ms, &it->grant, err)
+                         : local_ipam_grant(p->ipam, item->key, now_ms, &it->grant, err);
+
+    if (rc == ERR_QUOTA) {
+        err->retry_after_ms = QUOTA_AGAIN_MS;
+    }
+    return rc;
+}
+
+static int read_item(struct lb_sync *s, struct lb_item *item, struct local_item *it,
+                     struct err *err)
+{
+    struct local_provider *p = sync_of(s)->p;
+
+    it->service = item->in->service;
+    item->data = it;
+    if (item->in->verb == TT_VERB_DELETE) {
+        return ERR_OK;
+    }
+    if (!local_wants(p, it->service)) {
+        return err_set(err, ERR_IMPLEMENTED_ELSEWHERE,
+                       "Services without a class are not served here (defaultClass: false)");
+    }
+    int rc = local_wish_read(s->life, p->config, it->service, &it->wish, err);
+    it->has_wish = rc == ERR_OK;
+    if (rc == ERR_OK && it->wish.ignore) {
+        return err_set(err, ERR_IMPLEMENTED_ELSEWHERE, "annotation " LOCAL_PREFIX "ignore says so");
+    }
+    return rc == ERR_OK ? grant(s, item, it, err) : rc;
+}
+
+/* What the kernel carries is told to the allocator before anybody is given an address. */
+static int look_first(struct lb_sync *s, struct err *err)
+{
+    struct local_provider *p = sync_of(s)->p;
+
+    return p->looked ? ERR_OK : local_observe(s, err);
+}
+
+int local_facts(struct lb_sync *s, struct err *err)
+{
+    struct local_provider *p = s->provider;
+    struct local_sync *y = ARENA_NEW(s->life, struct local_sync);
+    struct lb_item **order = ARENA_ARRAY(s->life, struct lb_item *, s->n_items + 1);
+
+    p->call = s->call;
+    *y = (struct local_sync){.p = p,
+                             .items = ARENA_ARRAY(s->life, struct local_item, s->n_items + 1)};
+    s->data = y;
+    for (size_t i = 0; i < s->n_items; i++) {
+        y->items[i].service = s->items[i].in->service;
+        order[i] = &s->items[i];
+    }
+    int rc = look_first(s, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    local_services_see(p, s->life, s->call);
+    qsort(order, s->n_items, sizeof(*order), older_first);
+    for (size_t i = 0; i < s->n_items; i++) {
+        struct local_item *it = &y->items[order[i] - s->items];
+        (void)read_item(s, order[i], it, &order[i]->err);
+    }
+    return ERR_OK;
+}
+
+/* ---- plan ---------------------------------------------------------------------------------------- */
+
+/* Of the granted addresses, then of those that go; NULL: the address is in no pool. */
+static const struct local_pool *pool_of(const struct lb_sync *s, const struct local_item *it,
+                                        size_t address)
+{
+    return address < it->grant.n
+               ? it->grant.have[address].pool
+               : local_pool_of(sync_of(s)->p->config, &it->grant.old[address - it->grant.n]);
+}
+
+/* What is to stand at one of its addresses. */
+static int want_at(struct lb_sync *s, const struct lb_item *item, struct local_item *it,
+                   const struct ip_addr *vip, const struct local_pool *pool,
+                   struct local_wanted *ret)
+{
+    struct local_provider *p = sync_of(s)->p;
+    struct lb_item *failed = (struct lb_item *)item;
+    const struct local_front_args args = {
+        .config = p->config,
+        .pool = pool,
+        .wish = &it->wish,
+        .service = it->service,
+        .vip = *vip,
+        .nodes = s->batch->nodes,
+        .n_nodes = s->batch->n_nodes,
+        .slices = item->in->slices,
+        .n_slices = item->in->n_slices,
+        .has_slices = item->in->has_slices != 0,
+        .zone = p->config->director.zone,
+        .have = it->have,
+        .n_have = it->n_have,
+        .addrs = sync_of(s)->addrs,
+        .n_addrs = sync_of(s)->n_addrs,
+        .weigher = local_health_weigher(s, item),
+    };
+    return local_fronts_desired(s->a, &args, ret, &failed->err);
+}
+
+/* Of each granted address, then of each one that goes when the status no longer has it. */
+static int want(struct lb_sync *s, struct lb_item *item, struct local_item *it)
+{
+    size_t n = it->grant.n + it->grant.n_old;
+    int rc = ERR_OK;
+
+    it->wanted = ARENA_ARRAY(s->a, struct local_wanted, n + 1);
+    it->n_wanted = 0;
+    for (size_t i = 0; rc == ERR_OK && i < n; i++) {
+        bool stays = i < it->grant.n;
+        const struct ip_addr *vip =
+            stays ? &it->grant.have[i].addr : &it->grant.old[i - it->grant.n];
+        rc = want_at(s, item, it, vip, pool_of(s, it, i), &it->wanted[it->n_wanted++]);
+    }
+    return rc;
+}
+
+/* Somebody else's frontend at the address lets clients through. */
+static bool others_serve(const struct lb_sync *s, const struct local_vip_pair *v)
+{
+    const struct local_mirror_vip *m = local_mirror_vip(sync_of(s)->p->mirror, &v->have.addr);
+
+    for (size_t i = 0; v->other != NULL && m != NULL && i < m->n_fronts; i++) {
+        if (m->fronts[i].n_open > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void want_address(const struct lb_sync *s, const struct lb_item *item,
+                         const struct local_pool *pool, const struct local_wanted *w,
+                         struct local_vip_pair *v)
+{
+    enum local_announce by = pool == NULL ? LOCAL_ANNOUNCE_ARP : pool->announce_by;
+    bool serves = w->some_open || others_serve(s, v) || (pool != NULL && pool->announce_empty);
+    bool neighbours = by == LOCAL_ANNOUNCE_ARP && v->n_links > 0;
+
+    v->why = arena_printf(s->a, "%s has the address", item->key);
+    v->want = (struct local_vip){.addr = v->have.addr,
+                                 .guarded = true,
+                                 .comment = v->comment_lives ? v->have.comment : item->key,
+                                 .held = serves || v->have.held};
+    if (v->want.held && neighbours && v->have.addr.len == 16) {
+        v->want.held_on = v->links[0]->index; /* NDP answers for addresses of an interface only */
+    }
+    v->want.announced = serves && neighbours;
+    if (s->planning && v->have.held) {
+        v->have.announced = true; /* another process has done so; this one cannot know */
+    }
+    v->want.exported = by == LOCAL_ANNOUNCE_ROUTES && (serves || v->have.exported);
+}
+
+static void let_address_go(const struct lb_sync *s, const struct lb_item *item,
+                           struct local_vip_pair *v)
+{
+    v->why = v->have.guarded
+                 ? arena_printf(s->a, "%s does not have the address any more", item->key)
+                 : "nobody has the address any more";
+    v->want = v->other != NULL ? v->have : (struct local_vip){.addr = v->have.addr};
+    if (v->other != NULL && !v->comment_lives) {
+        v->want.comment = v->other;
+    }
+}
+
+static const char *mode_text(const struct lb_sync *s, const struct local_item *it)
+{
+    const struct local_pool *pool = it->grant.n > 0 ? it->grant.have[0].pool : NULL;
+
+    if (it->n_wanted == 0) {
+        return "local";
+    }
+    return arena_printf(s->a, "local, %s, %s%s", local_mode_word(it->wanted[0].serve.mode),
+                        pool == NULL ? "outside all pools" : "pool ",
+                        pool == NULL ? "" : pool->name);
+}
+
+static void describe(const struct lb_sync *s, const struct lb_item *item,
+                     const struct local_item *it, struct lb_plan *plan)
+{
+    struct lb_plan_service *ps = lb_plan_service(plan, item->key);
+    char text[IP_TEXT_MAX];
+
+    ps->kind = mode_text(s, it);
+    ps->checked = (unsigned)(it->n_have + it->n_vips);
+    for (size_t i = 0; i < it->grant.n && ps->address == NULL; i++) {
+        if (it->grant.have[i].in_status) {
+            ip_format(&it->grant.have[i].addr, text);
+            ps->address = arena_strdup(plan->a, text);
+        }
+    }
+    if (it->grant.n > 0 && it->grant.have[0].pool != NULL) {
+        lb_plan_because(plan, item->key, "pool %s has the address", it->grant.have[0].pool->name);
+    }
+    for (size_t i = 0; i < it->grant.n_old; i++) {
+        ip_format(&it->grant.old[i], text);
+        lb_plan_effect(plan, item->key,
+                       "%s is served until the Service's status shows the new address.", text);
+    }
+    if (it->grant.n > 0 && it->grant.have[0].in_status && it->grant.n_old == 0) {
+        lb_plan_effect(plan, item->key, "The address stays.");
+    }
+}
+
+static void find(struct lb_sync *s, const struct lb_item *item, const struct local_item *it)
+{
+    char text[IP_TEXT_MAX];
+    bool open = false;
+
+    lb_findings_unknown(s, item, &local_annotation_keys);
+    local_health_find(s, item);
+    for (size_t i = 0; i < it->grant.n; i++) {
+        ip_format(&it->grant.have[i].addr, text);
+        open = open || it->wanted[i].some_open;
+        local_directing_find(s, item, &it->grant.have[i].addr);
+        if (it->grant.have[i].pool == NULL) {
+            lb_finding(s, item, "AddressOutsidePools", NULL,
+                       "%s is in no pool any more; it is kept until annotation " LOCAL_PREFIX
+                       "move is \"true\"",
+                       text);
+        }
+        if (it->wanted[i].n_ranges_left > 0) {
+            lb_finding(s, item, "SourceRangeIgnored", "spec.loadBalancerSourceRanges",
+                       "ranges of the other family open nothing at %s", text);
+        }
+    }
+    if ((it->grant.flags & LOCAL_GRANT_SECOND_MISSING) != 0) {
+        lb_finding(s, item, "SecondFamilyMissing", "spec.ipFamilyPolicy",
+                   "no address of the second family is free; one is added as soon as there is");
+    }
+    if ((it->grant.flags & LOCAL_GRANT_SHARE_BROKEN) != 0) {
+        lb_finding(s, item, "PortsShared", LOCAL_PREFIX "share",
+                   "other Services are at the address under another key; nobody else may join");
+    }
+    local_ipvs_findings(s, item, it);
+    lb_serves_nobody(s, item, open || it->grant.n == 0 ? NULL : "no target is left for any port");
+}
+
+static void fill_state(struct lb_sync *s, const struct lb_item *item, struct local_item *it,
+                       struct local_service_state *st)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < it->n_wanted; i++) {
+        n += it->wanted[i].n;
+    }
+    struct local_front *want = ARENA_ARRAY(s->a, struct local_front, n + 1);
+    struct local_target_set *targets = ARENA_ARRAY(s->a, struct local_target_set, n + 1);
+    n = 0;
+    for (size_t i = 0; i < it->n_wanted; i++) {
+        for (size_t k = 0; k < it->wanted[i].n; k++) {
+            want[n] = it->wanted[i].fronts[k];
+            targets[n++] = it->wanted[i].targets[k];
+        }
+    }
+    for (size_t i = 0; i < it->n_vips; i++) {
+        if (i < it->n_wanted) {
+            want_address(s, item, pool_of(s, it, i), &it->wanted[i], &it->vips[i]);
+        } else {
+            let_address_go(s, item, &it->vips[i]);
+        }
+    }
+    *st = (struct local_service_state){
+        .key = item->key,
+        .have = it->have,
+        .n_have = it->n_have,
+        .want = want,
+        .targets = targets,
+        .n_want = n,
+        .vips = it->vips,
+        .n_vips = it->n_vips,
+        .now_ms = clock_now_ms(s->clock),
+        .drain_timeout_ms = it->n_wanted == 0 ? 0 : it->wanted[0].serve.drain_timeout_ms};
+    it->again_ms = local_ipvs_again_ms(st);
+}
+
+/* Of the families of its addresses. */
+static int check_forwarding(const struct lb_sync *s, const struct local_item *it, struct err *err)
+{
+    struct local_provider *p = sync_of(s)->p;
+
+    for (size_t i = 0; i < it->grant.n; i++) {
+        if (local_mode_keeps_vip(it->wanted[i].serve.mode)) {
+            continue; /* packets that keep the address are not forwarded by the routes */
+        }
+        struct err ignored = ERR_INIT;
+        bool v6 = it->grant.have[i].addr.len == 16;
+        const char *name = v6 ? "net.ipv6.conf.all.forwarding" : "net.ipv4.ip_forward";
+        int64_t value = 1;
+        int rc = p->kernel->ops->sysctl_read(p->kernel, name, &value, &ignored);
+        if (rc == ERR_OK && value == 0) {
+            /* Not the Service's fault, and mended without a change of it: asked again soon. */
+            return err_set(err, ERR_TRANSIENT,
+                           "%s is 0: this machine forwards nothing (sysctl -w %s=1)", name, name);
+        }
+    }
+    return ERR_OK;
+}
+
+int local_plan_stage(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+{
+    struct local_sync *y = sync_of(s);
+    struct local_service_state *states =
+        ARENA_ARRAY(s->a, struct local_service_state, s->n_items + 1);
+    size_t n = 0;
+
+    (void)err;
+    for (size_t i = 0; i < s->n_items; i++) {
+        struct lb_item *item = &s->items[i];
+        struct local_item *it = &y->items[i];
+        if (!lb_item_is_active(item)) {
+            continue;
+        }
+        bool goes = item->in->verb == TT_VERB_DELETE;
+        it->n_wanted = 0;
+        if (!goes &&
+            (want(s, item, it) != ERR_OK || check_forwarding(s, it, &item->err) != ERR_OK ||
+             local_ipvs_fits(s, it, &item->err) != ERR_OK)) {
+            continue;
+        }
+        fill_state(s, item, it, &states[n++]);
+        describe(s, item, it, plan);
+        if (!goes) {
+            find(s, item, it);
+        }
+        local_health_keep(s, item);
+    }
+    local_ipvs_scope_of(s, states, n);
+    local_services_plan(plan, y->p->config->instance, y->p->table.exists, states, n);
+    return ERR_OK;
+}
+
+/* ---- results ------------------------------------------------------------------------------------- */
+
+static const char *ip_mode_of(const struct local_provider *p, const struct local_serve *serve)
+{
+    if (p->config->ip_mode == LOCAL_IP_MODE_AUTO) {
+        return local_mode_keeps_vip(serve->mode) ? "VIP" : "Proxy";
+    }
+    return p->config->ip_mode == LOCAL_IP_MODE_VIP ? "VIP" : "Proxy";
+}
+
+/* IPVS tells nobody of changes that others make: so it is looked at again without a cause. */
+static int64_t local_again_ms(const struct lb_sync *s, const struct local_item *it)
+{
+    bool ipvs = it->grant.n > 0 && local_mode_is_ipvs(it->wanted[0].serve.mode);
+
+    if (it->again_ms > 0 || !ipvs) {
+        return it->again_ms;
+    }
+    return IPVS_LOOK_MS - (int64_t)rng_below(s->rng, IPVS_LOOK_MS / 10);
+}
+
+static void status(struct lb_sync *s, struct lb_item *item)
+{
+    const struct local_item *it = item->data;
+    struct tt_ingress in[2];
+    char text[2][IP_TEXT_MAX];
+
+    if (item->in->verb == TT_VERB_DELETE) {
+        s->host->result_annotation(item->in->result, LOCAL_POOL_GIVEN, NULL);
+        return;
+    }
+    for (size_t i = 0; i < it->grant.n; i++) {
+        ip_format(&it->grant.have[i].addr, text[i]);
+        in[i] = (struct tt_ingress){.ip = text[i],
+                                    .ip_mode = ip_mode_of(sync_of(s)->p, &it->wanted[i].serve)};
+    }
+    s->host->result_ingress(item->in->result, in, (uint32_t)it->grant.n);
+    int64_t again_ms = local_again_ms(s, it);
+    int64_t ails_ms = local_directing_again_ms(s, it);
+    again_ms = again_ms == 0 || (ails_ms != 0 && ails_ms < again_ms) ? ails_ms : again_ms;
+    if (again_ms > 0 && TT_HAS(s->host, result_again)) {
+        s->host->result_again(item->in->result, again_ms);
+    }
+    const struct local_pool *pool = it->grant.n > 0 ? it->grant.have[0].pool : NULL;
+    if (pool != NULL) {
+        s->host->result_annotation(item->in->result, LOCAL_POOL_GIVEN, pool->name);
+    }
+}
+
+/* The mirror follows each operation (run.c); what a refusal says of it is that it may be wrong. */
+static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
+                  const struct err *err)
+{
+    (void)op;
+    if (outcome == LB_FAILED && err->code != ERR_AUTH && err->code != ERR_CANCELLED) {
+        sync_of(s)->p->looked = false;
+    }
+}
+
+static const struct lb_stage stages[] = {
+    {.name = "kernel", .observe = local_observe, .plan = local_plan_stage},
+};
+const struct lb_flow local_flow = {
+    .name = "local",
+    .facts = local_facts,
+    .stages = stages,
+    .n_stages = ARRAY_LEN(stages),
+    .status = status,
+    .wrote = wrote,
+};
+
+int32_t local_reconcile(void *provider, const struct tt_call *call, const struct tt_batch *batch)
+{
+    struct local_provider *p = provider;
+    const struct lb_driver_config cfg = LB_DRIVER_CONFIG(&local_flow, p);
+
+    mutex_lock(&p->lock);
+    int32_t code = lb_driver_reconcile(&cfg, call, batch);
+    p->call = NULL;
+    mutex_unlock(&p->lock);
+    return code;
+}
+
+int32_t local_plan(void *provider, const struct tt_call *call, const struct tt_batch *batch)
+{
+    struct local_provider *p = provider;
+    const struct lb_driver_config cfg = LB_DRIVER_CONFIG(&local_flow, p);
+
+    mutex_lock(&p->lock);
+    int32_t code = lb_driver_plan(&cfg, call, batch);
+    p->call = NULL;
+    mutex_unlock(&p->lock);
+    return code;
+}

@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ipam.c: who has which address (ipam.h): Services as they are seen, and what is free.
+ *
+ * One sorted array holds every address that somebody has or has just given back; a free one is the first gap in it.  `low` of a span
+ * is where the search begins: nothing below it is free, whoever asks. */
+#include "providers/local/ipam/ipam_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/str.h"
+
+/* ---- uses ---------------------------------------------------------------------------------------- */
+
+/* Where the address stands, or would stand. */
+static size_t use_at(const struct local_ipam *m, const struct ip_addr *addr)
+{
+    size_t low = 0;
+    size_t high = m->n_uses;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (local_addr_cmp(&m->uses[mid].addr, addr) < 0) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return low;
+}
+
+static struct use *use_of(const struct local_ipam *m, const struct ip_addr *addr)
+{
+    size_t i = use_at(m, addr);
+
+    return i < m->n_uses && local_addr_cmp(&m->uses[i].addr, addr) == 0 ? &m->uses[i] : NULL;
+}
+
+const struct use *ipam_use(const struct local_ipam *m, const struct ip_addr *addr)
+{
+    return use_of(m, addr);
+}
+
+static struct use *use_make(struct local_ipam *m, const struct ip_addr *addr)
+{
+    size_t i = use_at(m, addr);
+
+    if (i < m->n_uses && local_addr_cmp(&m->uses[i].addr, addr) == 0) {
+        return &m->uses[i];
+    }
+    if (m->n_uses == m->cap_uses) {
+        m->cap_uses = m->cap_uses == 0 ? 64 : m->cap_uses * 2;
+        m->uses = xrealloc(m->uses, m->cap_uses * sizeof *m->uses);
+    }
+    memmove(&m->uses[i + 1], &m->uses[i], (m->n_uses - i) * sizeof *m->uses);
+    m->n_uses++;
+    m->uses[i] = (struct use){.addr = *addr};
+    return &m->uses[i];
+}
+
+static void use_done(struct use *u)
+{
+    free(u->by);
+    free(u->gone_key);
+}
+
+/* Nobody has it, and nobody had it lately. */
+static void use_drop(struct local_ipam *m, struct use *u)
+{
+    size_t i = (size_t)(u - m->uses);
+    size_t span = space_find(&m->space, &u->addr);
+
+    if (span != SIZE_MAX && local_addr_cmp(&u->addr, &m->low[span]) < 0) {
+        m->low[span] = u->addr;
+    }
+    use_done(u);
+    m->n_uses--;
+    memmove(&m->uses[i], &m->uses[i + 1], (m->n_uses - i) * sizeof *m->uses);
+    m->freed++;
+}
+
+static void note_gone(struct local_ipam *m, const struct ip_addr *addr, int64_t now_ms)
+{
+    if (m->n_gone == m->cap_gone && m->first_gone > m->cap_gone / 2) {
+        m->n_gone -= m->first_gone;
+        memmove(m->gone, m->gone + m->first_gone, m->n_gone * sizeof *m->gone);
+        m->first_gone = 0;
+    }
+    if (m->n_gone == m->cap_gone) {
+        m->cap_gone = m->cap_gone == 0 ? 16 : m->cap_gone * 2;
+        m->gone = xrealloc(m->gone, m->cap_gone * sizeof *m->gone);
+    }
+    m->gone[m->n_gone++] = (struct gone){.addr = *addr, .at_ms = now_ms};
+}
+
+static void give_back(struct local_ipam *m, const struct entry *e, const struct ip_addr *addr,
+                      int64_t now_ms)
+{
+    struct use *u = use_of(m, addr);
+
+    for (size_t i = 0; u != NULL && i < u->n_by; i++) {
+        if (u->by[i] == e) {
+            u->by[i] = u->by[--u->n_by];
+            break;
+        }
+    }
+    if (u == NULL || u->n_by > 0) {
+        return;
+    }
+    if (m->config->reuse_delay_ms == 0) {
+        use_drop(m, u);
+        return;
+    }
+    u->gone_ms = now_ms;
+    free(u->gone_key);
+    u->gone_key = xstrdup(e->key);
+    note_gone(m, addr, now_ms);
+}
+
+void ipam_expire(struct local_ipam *m, int64_t now_ms)
+{
+    for (; m->first_gone < m->n_gone; m->first_gone++) {
+        const struct gone *g = &m->gone[m->first_gone];
+        if (now_ms - g->at_ms < m->config->reuse_delay_ms) {
+            return;
+        }
+        struct use *u = use_of(m, &g->addr);
+        if (u != NULL && u->n_by == 0 && u->gone_ms == g->at_ms) {
+            use_drop(m, u);
+        }
+    }
+}
+
+static void join(struct use *u, struct entry *e)
+{
+    u->by = xrealloc(u->by, (u->n_by + 1) * sizeof *u->by);
+    u->by[u->n_by++] = e;
+    free(u->gone_key);
+    u->gone_key = NULL;
+}
+
+void ipam_take(struct local_ipam *m, struct entry *e, const struct ip_addr *addr, int64_t now_ms)
+{
+    join(use_make(m, addr), e);
+    e->had = xrealloc(e->had, (e->n_had + 1) * sizeof *e->had);
+    e->had[e->n_had++] = (struct had){.addr = *addr, .pending_ms = now_ms};
+}
+
+/* ---- free ones ----------------------------------------------------------------------------------- */
+
+const struct reserved *ipam_reserved(const struct local_ipam *m, const struct ip_addr *addr)
+{
+    size_t low = 0;
+    size_t high = m->n_reserved;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        int order = local_addr_cmp(&m->reserved[mid].addr, addr);
+        if (order == 0) {
+            return &m->reserved[mid];
+        }
+        if (order < 0) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return NULL;
+}
+
+const struct local_pool *ipam_pool_of(const struct local_ipam *m, const struct ip_addr *addr)
+{
+    size_t span = space_find(&m->space, addr);
+
+    if (span == SIZE_MAX) {
+        return NULL;
+    }
+    const struct local_pool *pool = &m->config->pools[m->space.items[span].pool];
+    return pool->avoid_buggy_ips && addr_is_buggy(addr) ? NULL : pool;
+}
+
+/* The span's lowest address that is not taken; everything before it is, so that the next search begins there. */
+static bool first_in_span(struct local_ipam *m, size_t index, struct ip_addr *ret)
+{
+    const struct span *s = &m->space.items[index];
+    bool avoid_buggy = m->config->pools[s->pool].avoid_buggy_ips;
+    struct ip_addr at = m->low[index];
+    size_t i = use_at(m, &at);
+
+    while (local_addr_cmp(&at, &s->last) <= 0) {
+        bool used = i < m->n_uses && local_addr_cmp(&m->uses[i].addr, &at) == 0;
+        if (!used && !(avoid_buggy && addr_is_buggy(&at)) && ipam_reserved(m, &at) == NULL) {
+            m->low[index] = *ret = at;
+            return true;
+        }
+        i += used;
+        if (!addr_next(&at, &at)) {
+            break;
+        }
+    }
+    return false;
+}
+
+bool ipam_first_free(struct local_ipam *m, size_t pool, uint8_t len, struct ip_addr *ret)
+{
+    for (size_t i = 0; i < m->space.n; i++) {
+        const struct span *s = &m->space.items[i];
+        if (s->pool == pool && s->first.len == len && first_in_span(m, i, ret)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- Services ------------------------------------------------------------------------------------ */
+
+bool ipam_is_older(const struct entry *a, const struct entry *b)
+{
+    if (a->created_us != b->created_us) {
+        return a->created_us < b->created_us;
+    }
+    return strcmp(a->uid, b->uid) < 0;
+}
+
+static void forget_texts(struct entry *e)
+{
+    free(e->ns);
+    free(e->uid);
+    free(e->ports);
+    free(e->share);
+    free(e->pool);
+    free(e->closed);
+}
+
+static void entry_free(void *value)
+{
+    struct entry *e = value;
+
+    forget_texts(e);
+    free(e->key);
+    free(e->had);
+    free(e);
+}
+
+static void read_families(struct entry *e, const struct local_claim *claim)
+{
+    const struct tt_service *s = claim->service;
+
+    e->policy = SINGLE_STACK;
+    if (str_eq(s->ip_family_policy, "PreferDualStack")) {
+        e->policy = PREFER_DUAL_STACK;
+    } else if (str_eq(s->ip_family_policy, "RequireDualStack")) {
+        e->policy = REQUIRE_DUAL_STACK;
+    }
+    for (uint32_t i = 0; i < s->n_ip_families && e->n_families < 2; i++) {
+        e->families[e->n_families++] = str_eq(s->ip_families[i], "IPv6") ? 16 : 4;
+    }
+    struct ip_addr first;
+    if (e->n_families == 0 && s->n_cluster_ips > 0 && ip_parse(s->cluster_ips[0], &first)) {
+        e->families[e->n_families++] = first.len; /* a server before dual-stack */
+    }
+    if (e->n_families == 0 && claim->is_manifest) {
+        e->families[e->n_families++] = 4;
+    }
+    if (claim->is_manifest && e->policy != SINGLE_STACK && e->n_families == 1) {
+        e->families[e->n_families++] = e->families[0] == 4 ? 16 : 4;
+    }
+    if (e->policy == SINGLE_STACK && e->n_families > 1) {
+        e->n_families = 1;
+    }
+    e->has_cluster_ips = (s->n_cluster_ips > 0 || claim->is_manifest) && e->n_families > 0;
+}
+
+static void read_ports(struct entry *e, const struct tt_service *s)
+{
+    e->ports = s->n_ports == 0 ? NULL : xcalloc(s->n_ports, sizeof *e->ports);
+    e->n_ports = s->n_ports;
+    for (uint32_t i = 0; i < s->n_ports; i++) {
+        e->ports[i] = (struct service_port){.protocol = (uint8_t)s->ports[i].protocol[0],
+                                            .port = (uint16_t)s->ports[i].port};
+    }
+}
+
+static void read_wish(struct entry *e, const struct local_wish *wish)
+{
+    e->asks = wish != NULL;
+    if (wish == NULL) {
+        return;
+    }
+    e->share = xstrdup(wish->share);
+    e->pool = xstrdup(wish->pool);
+    e->move = wish->move;
+    e->n_asked = wish->n_addrs;
+    memcpy(e->asked, wish->addrs, sizeof e->asked);
+}
+
+/* Everything but its addresses. */
+static void read_service(struct local_ipam *m, struct entry *e, const struct local_claim *claim)
+{
+    const struct tt_service *s = claim->service;
+    struct entry kept = *e;
+
+    forget_texts(e);
+    *e = (struct entry){.key = kept.key,
+                        .had = kept.had,
+                        .n_had = kept.n_had,
+                        .waiting = kept.waiting,
+                        .waits_from = kept.waits_from,
+                        .ns = xstrdup(str_nonnull(s->ns)),
+                        .uid = xstrdup(str_nonnull(s->uid)),
+                        .created_us = s->created_us,
+                        .wants = claim->wants,
+                        .was_ours = claim->was_ours};
+    read_families(e, claim);
+    read_ports(e, s);
+    read_wish(e, claim->wish);
+    e->closed = ipam_closed(m->config, claim);
+}
+
+static const struct had *had_of(const struct had *had, size_t n, const struct ip_addr *addr)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (ip_eq(&had[i].addr, addr)) {
+            return &had[i];
+        }
+    }
+    return NULL;
+}
+
+static bool still_pending(const struct entry *e, const struct had *h, int64_t now_ms)
+{
+    return e->wants && !h->in_status && now_ms - h->pending_ms < PENDING_MAX_MS;
+}
+
+/* The addresses of its status, then those that it was given and nobody has written yet. */
+static void read_addresses(struct local_ipam *m, struct entry *e, const struct tt_service *s,
+                           int64_t now_ms)
+{
+    struct had *was = e->had;
+    size_t n_was = e->n_had;
+
+    e->had = xcalloc(s->n_ingress + n_was + 1, sizeof *e->had);
+    e->n_had = 0;
+    for (uint32_t i = 0; i < s->n_ingress; i++) {
+        struct ip_addr addr;
+        if (s->ingress[i].ip != NULL && ip_parse(s->ingress[i].ip, &addr) &&
+            had_of(e->had, e->n_had, &addr) == NULL) {
+            e->had[e->n_had++] = (struct had){.addr = addr, .in_status = true};
+        }
+    }
+    for (size_t i = 0; i < n_was; i++) {
+        if (still_pending(e, &was[i], now_ms) && had_of(e->had, e->n_had, &was[i].addr) == NULL) {
+            e->had[e->n_had++] = was[i];
+        }
+    }
+    for (size_t i = 0; i < e->n_had; i++) {
+        if (had_of(was, n_was, &e->had[i].addr) == NULL) {
+            join(use_make(m, &e->had[i].addr), e);
+        }
+    }
+    for (size_t i = 0; i < n_was; i++) {
+        if (had_of(e->had, e->n_had, &was[i].addr) == NULL) {
+            give_back(m, e, &was[i].addr, now_ms);
+        }
+    }
+    free(was);
+}
+
+static bool is_granted(const struct local_grant *g, const struct ip_addr *addr)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        if (ip_eq(&g->have[i].addr, addr)) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < g->n_old; i++) {
+        if (ip_eq(&g->old[i], addr)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void ipam_drop_pending(struct local_ipam *m, struct entry *e, const struct local_grant *granted,
+                       int64_t now_ms)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < e->n_had; i++) {
+        const struct had h = e->had[i];
+        if (h.in_status || is_granted(granted, &h.addr)) {
+            e->had[kept++] = h;
+        } else {
+            give_back(m, e, &h.addr, now_ms);
+        }
+    }
+    e->n_had = kept;
+}
+
+static void drop_addresses(struct local_ipam *m, struct entry *e, int64_t now_ms)
+{
+    for (size_t i = 0; i < e->n_had; i++) {
+        give_back(m, e, &e->had[i].addr, now_ms);
+    }
+    free(e->had);
+    e->had = NULL;
+    e->n_had = 0;
+}
+
+static struct entry *entry_of(struct local_ipam *m, const char *key)
+{
+    struct entry *e = map_get(m->entries, key);
+
+    if (e == NULL) {
+        e = xcalloc(1, sizeof *e);
+        e->key = xstrdup(key);
+        map_set(m->entries, key, e);
+    }
+    return e;
+}
+
+static void stop_waiting(struct local_ipam *m, struct entry *e)
+{
+    m->n_waiting -= e->waiting;
+    e->waiting = false;
+}
+
+void local_ipam_see(struct local_ipam *m, const struct local_claim *claim, int64_t now_ms)
+{
+    const struct tt_service *s = claim->service;
+    _cleanup_(xfreep) char *key = xasprintf("%s/%s", str_nonnull(s->ns), str_nonnull(s->name));
+    struct entry *e = entry_of(m, key);
+
+    ipam_expire(m, now_ms);
+    if (e->uid != NULL && !str_eq(e->uid, s->uid)) {
+        drop_addresses(m, e, now_ms); /* another object of the same name */
+    }
+    read_service(m, e, claim);
+    read_addresses(m, e, s, now_ms);
+    if (!e->wants) {
+        stop_waiting(m, e);
+    }
+}
+
+void local_ipam_forget(struct local_ipam *m, const char *key, int64_t now_ms)
+{
+    struct entry *e = map_get(m->entries, key);
+
+    ipam_expire(m, now_ms);
+    if (e != NULL) {
+        stop_waiting(m, e);
+        drop_addresses(m, e, now_ms);
+        (void)map_remove(m->entries, key);
+    }
+}
+
+void local_ipam_remember(struct local_ipam *m, const char *key, const struct ip_addr *addr,
+                         int64_t now_ms)
+{
+    struct entry *e = map_get(m->entries, key);
+
+    if (ipam_use(m, addr) != NULL) {
+        return; /* a status says so, or says otherwise */
+    }
+    if (e != NULL && e->wants) {
+        ipam_take(m, e, addr, now_ms);
+    } else if (m->config->reuse_delay_ms > 0) { /* it may still be in somebody's tables */
+        struct use *u = use_make(m, addr);
+        u->gone_ms = now_ms;
+        u->gone_key = xstrdup(key);
+        note_gone(m, addr, now_ms);
+    }
+}
+
+/* ---- life ---------------------------------------------------------------------------------------- */
+
+static int by_address(const void *a, const void *b)
+{
+    return local_addr_cmp(&((const struct reserved *)a)->addr, &((const struct reserved *)b)->addr);
+}
+
+static void read_reservations(struct local_ipam *m)
+{
+    const struct local_config *c = m->config;
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->n_reservations; i++) {
+        n += c->reservations[i].n_addrs;
+    }
+    m->reserved = xcalloc(n + 1, sizeof *m->reserved);
+    for (size_t i = 0; i < c->n_reservations; i++) {
+        for (size_t k = 0; k < c->reservations[i].n_addrs; k++) {
+            m->reserved[m->n_reserved++] = (struct reserved){.addr = c->reservations[i].addrs[k],
+                                                             .service = c->reservations[i].service};
+        }
+    }
+    qsort(m->reserved, m->n_reserved, sizeof *m->reserved, by_address);
+}
+
+/* 1…n come before 0, then by name. */
+static bool comes_before(const struct local_pool *a, const struct local_pool *b)
+{
+    if (a->priority != b->priority) {
+        return b->priority == 0 || (a->priority != 0 && a->priority < b->priority);
+    }
+    return strcmp(a->name, b->name) < 0;
+}
+
+static void order_pools(struct local_ipam *m)
+{
+    const struct local_config *c = m->config;
+
+    m->order = xcalloc(c->n_pools + 1, sizeof *m->order);
+    for (size_t i = 0; i < c->n_pools; i++) {
+        size_t at = i;
+        for (; at > 0 && comes_before(&c->pools[i], &c->pools[m->order[at - 1]]); at--) {
+            m->order[at] = m->order[at - 1];
+        }
+        m->order[at] = i;
+    }
+}
+
+struct local_ipam *local_ipam_new(const struct local_config *config)
+{
+    struct local_ipam *m = xcalloc(1, sizeof *m);
+
+    m->config = config;
+    m->entries = map_new(entry_free);
+    space_make(&m->space, config);
+    m->low = xcalloc(m->space.n + 1, sizeof *m->low);
+    for (size_t i = 0; i < m->space.n; i++) {
+        m->low[i] = m->space.items[i].first;
+    }
+    read_reservations(m);
+    order_pools(m);
+    return m;
+}
+
+void local_ipam_free(struct local_ipam *m)
+{
+    if (m == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < m->n_uses; i++) {
+        use_done(&m->uses[i]);
+    }
+    map_free(m->entries);
+    space_done(&m->space);
+    free(m->low);
+    free(m->order);
+    free(m->reserved);
+    free(m->uses);
+    free(m->gone);
+    free(m);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nothing_free.c: how full the pools are: for people, for metrics, and for those who wait. */
+#include "providers/local/ipam/ipam_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/str.h"
+
+/* Addresses of the pool and family that somebody has or has just given back. */
+static int64_t count_used(const struct local_ipam *m, size_t pool, uint8_t len)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < m->n_uses; i++) {
+        if (m->uses[i].addr.len == len &&
+            ipam_pool_of(m, &m->uses[i].addr) == &m->config->pools[pool]) {
+            n++;
+        }
+    }
+    return n;
+}
+
+static int64_t count_reserved(const struct local_ipam *m, size_t pool, uint8_t len)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < m->n_reserved; i++) {
+        const struct ip_addr *addr = &m->reserved[i].addr;
+        n += addr->len == len && ipam_use(m, addr) == NULL &&
+             ipam_pool_of(m, addr) == &m->config->pools[pool];
+    }
+    return n;
+}
+
+static void say_pool(const struct local_ipam *m, const struct entry *e, size_t pool, uint8_t len,
+                     struct str_buf *b)
+{
+    const struct local_pool *p = &m->config->pools[pool];
+    int64_t total = space_count(&m->space, m->config, pool, len);
+    struct err why = ERR_INIT;
+
+    if (total == 0 || (e->pool != NULL && strcmp(e->pool, p->name) != 0)) {
+        return;
+    }
+    str_append(b, b->len == 0 ? "" : ", ");
+    enum closed closed = ipam_why_closed(m, e, p);
+    if (closed != POOL_OPEN) {
+        (void)ipam_refuse_closed(e, p, closed, &why);
+        str_append(b, why.message);
+        return;
+    }
+    int64_t used = count_used(m, pool, len);
+    if (e->pool == NULL && !p->auto_assign) {
+        str_appendf(b, "%s needs annotation pool", p->name);
+        return;
+    }
+    str_appendf(b, "%s %lld of %lld used", p->name, (long long)used, (long long)total);
+    int64_t kept = count_reserved(m, pool, len);
+    if (kept > 0) {
+        str_appendf(b, " and %lld reserved", (long long)kept);
+    }
+}
+
+int ipam_nothing_free(const struct local_ipam *m, const struct entry *e, uint8_t len,
+                      struct err *err)
+{
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    const char *family = len == 16 ? "IPv6" : "IPv4";
+
+    for (size_t i = 0; i < m->config->n_pools; i++) {
+        say_pool(m, e, m->order[i], len, &b);
+    }
+    if (b.len == 0) {
+        return err_set(err, ERR_QUOTA, "no free address for %s: no pool has %s addresses", family,
+                       family);
+    }
+    return err_set(err, ERR_QUOTA, "no free address for %s: %s", family, str_buf_text(&b));
+}
+
+struct local_pool_use *local_ipam_use(const struct local_ipam *m, struct arena *a)
+{
+    static const uint8_t lens[2] = {4, 16};
+    struct local_pool_use *use = ARENA_ARRAY(a, struct local_pool_use, m->config->n_pools + 1);
+
+    for (size_t i = 0; i < m->config->n_pools; i++) {
+        use[i].pool = &m->config->pools[i];
+        for (size_t f = 0; f < ARRAY_LEN(lens); f++) {
+            use[i].total[f] = space_count(&m->space, m->config, i, lens[f]);
+            use[i].reserved[f] = count_reserved(m, i, lens[f]);
+        }
+    }
+    for (size_t i = 0; i < m->n_uses; i++) {
+        const struct local_pool *pool = ipam_pool_of(m, &m->uses[i].addr);
+        if (pool != NULL) {
+            use[pool - m->config->pools].used[m->uses[i].addr.len == 16]++;
+        }
+    }
+    return use;
+}
+
+/* ---- who waits ----------------------------------------------------------------------------------- */
+
+struct collect {
+    const struct local_ipam *m;
+    const struct entry **items;
+    size_t n;
+};
+
+static bool collect_one(const char *key, void *value, void *arg)
+{
+    struct collect *c = arg;
+    const struct entry *e = value;
+
+    (void)key;
+    if (e->waiting && e->waits_from != c->m->freed) {
+        c->items[c->n++] = e;
+    }
+    return true;
+}
+
+static int oldest_first(const void *a, const void *b)
+{
+    const struct entry *x = *(const struct entry *const *)a;
+    const struct entry *y = *(const struct entry *const *)b;
+
+    return ipam_is_older(x, y) ? -1 : ipam_is_older(y, x);
+}
+
+static bool oldest_one(const char *key, void *value, void *arg)
+{
+    struct entry **oldest = arg;
+    struct entry *e = value;
+
+    (void)key;
+    if (e->waiting && (*oldest == NULL || ipam_is_older(e, *oldest))) {
+        *oldest = e;
+    }
+    return true;
+}
+
+struct entry *ipam_oldest_waiting(const struct local_ipam *m)
+{
+    struct entry *oldest = NULL;
+
+    if (m->n_waiting > 0) {
+        map_each(m->entries, oldest_one, &oldest);
+    }
+    return oldest;
+}
+
+size_t local_ipam_waiting(struct local_ipam *m, struct arena *a, int64_t now_ms,
+                          const char *const **ret_keys, int64_t *ret_next_ms)
+{
+    ipam_expire(m, now_ms);
+    struct collect c = {.m = m, .items = ARENA_ARRAY(a, const struct entry *, m->n_waiting + 1)};
+    bool later = m->n_waiting > 0 && m->first_gone < m->n_gone;
+
+    *ret_next_ms = later ? m->gone[m->first_gone].at_ms + m->config->reuse_delay_ms : INT64_MAX;
+    if (m->n_waiting > 0) {
+        map_each(m->entries, collect_one, &c);
+        qsort(c.items, c.n, sizeof(*c.items), oldest_first);
+    }
+    const char **keys = ARENA_ARRAY(a, const char *, c.n + 1);
+    for (size_t i = 0; i < c.n; i++) {
+        keys[i] = arena_strdup(a, c.items[i]->key);
+    }
+    *ret_keys = keys;
+    return c.n;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+size_t local_ipam_sharers(const struct local_ipam *m, struct arena *a, const struct ip_addr *addr,
+                          const char *const **ret_keys)
+{
+    const struct use *use = ipam_use(m, addr);
+    size_t n = use == NULL ? 0 : use->n_by;
+    const char **keys = ARENA_ARRAY(a, const char *, n + 1);
+
+    for (size_t i = 0; i < n; i++) {
+        keys[i] = arena_strdup(a, use->by[i]->key);
+    }
+    qsort(keys, n, sizeof *keys, by_text);
+    *ret_keys = keys;
+    return n;
+}
+
+const struct local_pool *local_pool_of(const struct local_config *config,
+                                       const struct ip_addr *addr)
+{
+    struct space s;
+
+    space_make(&s, config);
+    size_t span = space_find(&s, addr);
+    const struct local_pool *pool = span == SIZE_MAX ? NULL : &config->pools[s.items[span].pool];
+    space_done(&s);
+    return pool != NULL && pool->avoid_buggy_ips && addr_is_buggy(addr) ? NULL : pool;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* share.c: several Services on one address.
+ *
+ * They share when both sides say so with one key, no port is theirs twice, and they are of one namespace, or the key begins with
+ * "star slash" on both sides.  Neither equal selectors nor equal policies are asked for: the director forwards each port by itself. */
+#include "providers/local/ipam/ipam_internal.h"
+
+#include <string.h>
+
+#include "common/base/str.h"
+
+static const char *protocol_word(uint8_t first)
+{
+    return first == 'U' ? "UDP" : first == 'S' ? "SCTP" : "TCP";
+}
+
+/* The port that both have; NULL: none. */
+static const struct service_port *common_port(const struct entry *a, const struct entry *b)
+{
+    for (size_t i = 0; i < a->n_ports; i++) {
+        for (size_t k = 0; k < b->n_ports; k++) {
+            if (a->ports[i].port == b->ports[k].port &&
+                a->ports[i].protocol == b->ports[k].protocol) {
+                return &a->ports[i];
+            }
+        }
+    }
+    return NULL;
+}
+
+static bool same_key(const struct entry *a, const struct entry *b)
+{
+    if (a->share == NULL || b->share == NULL || strcmp(a->share, b->share) != 0) {
+        return false;
+    }
+    return str_eq(a->ns, b->ns) || str_has_prefix(a->share, "*/");
+}
+
+static int refuse_port(const struct service_port *p, const struct use *use,
+                       const struct entry *other, struct err *err)
+{
+    char text[IP_TEXT_MAX];
+
+    ip_format(&use->addr, text);
+    return err_set(err, ERR_INVALID, "port %u/%s of %s is %s's", p->port,
+                   protocol_word(p->protocol), text, other->key);
+}
+
+/* Nobody else needs to agree that `e` is there already. */
+static int may_share(const struct entry *e, const struct entry *other, const struct use *use,
+                     struct err *err)
+{
+    char text[IP_TEXT_MAX];
+
+    ip_format(&use->addr, text);
+    if (other->share == NULL) {
+        return err_set(err, ERR_INVALID, "%s is %s's, which does not share", text, other->key);
+    }
+    if (e->share == NULL) {
+        return err_set(err, ERR_INVALID, "%s is shared under key \"%s\", this Service has none",
+                       text, other->share);
+    }
+    if (strcmp(e->share, other->share) != 0) {
+        return err_set(err, ERR_INVALID, "%s is shared under key \"%s\", this Service has \"%s\"",
+                       text, other->share, e->share);
+    }
+    if (!same_key(e, other)) {
+        return err_set(err, ERR_INVALID,
+                       "%s is %s's, of another namespace: the key of both must begin with \"*/\"",
+                       text, other->key);
+    }
+    const struct service_port *p = common_port(e, other);
+    return p == NULL ? ERR_OK : refuse_port(p, use, other, err);
+}
+
+int ipam_may_join(const struct entry *e, const struct use *use, struct err *err)
+{
+    for (size_t i = 0; i < use->n_by; i++) {
+        if (use->by[i] != e && may_share(e, use->by[i], use, err) != ERR_OK) {
+            return ERR_INVALID;
+        }
+    }
+    return ERR_OK;
+}
+
+/* An edit of a key takes nothing down: those that are there stay, as long as each port has one owner.  Two that never shared
+ * (a status that was copied) are something else: the address is the older one's. */
+int ipam_may_stay(const struct entry *e, const struct use *use, bool *ret_broken, struct err *err)
+{
+    char text[IP_TEXT_MAX];
+
+    *ret_broken = false;
+    for (size_t i = 0; use != NULL && i < use->n_by; i++) {
+        const struct entry *other = use->by[i];
+        if (other == e || same_key(e, other)) {
+            const struct service_port *both = other == e ? NULL : common_port(e, other);
+            if (both != NULL && ipam_is_older(other, e)) {
+                return refuse_port(both, use, other, err);
+            }
+            continue;
+        }
+        bool never = e->share == NULL && other->share == NULL;
+        const struct service_port *p = common_port(e, other);
+        if (ipam_is_older(other, e) && never) {
+            ip_format(&use->addr, text);
+            return err_set(err, ERR_INVALID,
+                           "%s belongs to %s (older); this Service gets another when its status is "
+                           "cleared or annotation " LOCAL_PREFIX "addresses is set",
+                           text, other->key);
+        }
+        if (ipam_is_older(other, e) && p != NULL) {
+            return refuse_port(p, use, other, err);
+        }
+        *ret_broken = *ret_broken || !never;
+    }
+    return ERR_OK;
+}
+
+bool ipam_find_shared(const struct local_ipam *m, const struct entry *e, uint8_t len,
+                      struct ip_addr *ret)
+{
+    struct err ignored = ERR_INIT;
+
+    for (size_t i = 0; e->share != NULL && i < m->n_uses; i++) {
+        const struct use *u = &m->uses[i];
+        if (u->n_by == 0 || u->addr.len != len || !same_key(e, u->by[0])) {
+            continue;
+        }
+        const struct local_pool *pool = ipam_pool_of(m, &u->addr);
+        bool open = pool != NULL && ipam_why_closed(m, e, pool) == POOL_OPEN &&
+                    (e->pool == NULL || strcmp(e->pool, pool->name) == 0);
+        if (open && ipam_may_join(e, u, &ignored) == ERR_OK) {
+            *ret = u->addr;
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nft.h: what the files of nf_tables share inside the room: messages of a transaction, and sentences for refusals. */
+#ifndef TRIMTAB_LOCAL_KERNEL_NFT_H
+#define TRIMTAB_LOCAL_KERNEL_NFT_H
+
+#include "providers/local/kernel/netlink.h"
+#include "providers/local/kernel/nft_layout.h"
+#include "providers/local/kernel/nft_ranges.h"
+
+#include <netinet/in.h> /* before the kernel's headers, which then leave out what this one has */
+
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+
+/* Opens a message of nf_tables for the family inet; `type` is an NFT_MSG_*. */
+struct nlmsghdr *local_nft_begin(struct local_nl *nl, struct local_nl_buf *b, uint16_t type,
+                                 uint16_t flags);
+/* Puts the frame of a transaction around messages: begin before the first, end behind the last. */
+void local_nft_batch_begin(struct local_nl *nl, struct local_nl_buf *b);
+void local_nft_batch_end(struct local_nl *nl, struct local_nl_buf *b);
+
+/* The first refusal of a transaction. */
+struct local_nft_refusal {
+    int error; /* errno; 0: it is done */
+    uint32_t seq;
+    size_t offset;
+    char text[128]; /* the kernel's words, or "" */
+};
+/* Sends a transaction whose last message but the end has the number `last`.  A refusal is not an error of this function. */
+int local_nft_send(struct local_nl *nl, const struct local_nl_buf *b, uint32_t last,
+                   struct local_nft_refusal *ret, struct err *err) _warn_unused_;
+/* Makes an error of errno.  `what` is what was asked for; `words` are the kernel's, or "".  Always fails. */
+int local_nft_error(struct err *err, int error, const char *what, const char *words);
+
+/* Opens the list of elements of a message; the caller ends that nest. */
+struct nlattr *local_nft_begin_list(struct nlmsghdr *m, const char *instance, const char *set);
+/* Puts an element of such a list that is asked for: the key, of an interval its first one. */
+void local_nft_put_key(struct nlmsghdr *m, const struct local_nft_element *e);
+
+/* What the functions of kernel.h of these names do.  `ranges` is the copy that belongs to the handle. */
+int local_nft_make(struct local_nl *nl, const struct local_nft_table_args *args, struct err *err);
+int local_nft_look(struct local_nl *nl, const char *instance, struct local_nft_table *ret,
+                   struct err *err);
+int local_nft_remove(struct local_nl *nl, const char *instance, struct err *err);
+int local_nft_commit(struct local_nl *nl, struct local_nft_ranges *ranges, const char *instance,
+                     const struct local_nft_change *changes, size_t n, struct err *err);
+typedef void local_nft_each_fn(void *arg, const struct local_nft_element *e);
+int local_nft_list(struct local_nl *nl, const char *instance, local_nft_each_fn *each, void *arg,
+                   struct err *err);
+struct local_nft_read_args {
+    const char *instance;
+    const struct local_frontend_id *id;
+    local_nft_each_fn *each;
+    void *arg;
+};
+int local_nft_read(struct local_nl *nl, struct local_nft_ranges *ranges,
+                   const struct local_nft_read_args *args, struct err *err);
+/* Asks for the generation of the rule set: fails when there is no nf_tables, or no right to it. */
+int local_nft_generation(struct local_nl *nl, uint32_t *ret, struct err *err);
+/* The generation that a message says; true if it is of that kind. */
+bool local_nft_read_generation(const struct nlmsghdr *m, uint32_t *ret);
+
+#endif

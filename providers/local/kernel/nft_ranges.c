@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nft_ranges.c: a copy of the source ranges of all frontends (nft_ranges.h).  Pure. */
+#include "providers/local/kernel/nft_ranges.h"
+
+#include "common/base/map.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_BYTES (IP_TEXT_MAX + 16)
+
+struct list {
+    struct ip_net *items;
+    size_t n;
+};
+
+static void list_free(void *value)
+{
+    struct list *l = value;
+    free(l->items);
+    free(l);
+}
+
+void local_nft_ranges_forget(struct local_nft_ranges *r)
+{
+    map_free(r->of);
+    *r = (struct local_nft_ranges){0};
+}
+
+void local_nft_ranges_begin(struct local_nft_ranges *r, const char *instance, uint32_t generation)
+{
+    local_nft_ranges_forget(r);
+    r->of = map_new(list_free);
+    r->known = true;
+    r->generation = generation;
+    snprintf(r->instance, sizeof(r->instance), "%s", instance);
+}
+
+bool local_nft_ranges_count(const struct local_nft_ranges *r, const char *instance,
+                            uint32_t generation)
+{
+    return r->known && r->generation == generation && strcmp(r->instance, instance) == 0;
+}
+
+static void key_of(const struct local_frontend_id *id, char key[KEY_BYTES])
+{
+    char text[IP_TEXT_MAX];
+    ip_format(&id->vip, text);
+    snprintf(key, KEY_BYTES, "%s %u %u", text, (unsigned)id->protocol, (unsigned)id->port);
+}
+
+static size_t find(const struct list *l, const struct ip_net *net)
+{
+    size_t i = 0;
+    while (i < l->n && !ip_net_eq(&l->items[i], net)) {
+        i++;
+    }
+    return i;
+}
+
+void local_nft_ranges_add(struct local_nft_ranges *r, const struct local_nft_element *e)
+{
+    char key[KEY_BYTES];
+    if (!r->known || e->set != LOCAL_NFT_OPEN || e->net.prefix == 0) {
+        return;
+    }
+    key_of(&e->id, key);
+    struct list *l = map_get(r->of, key);
+    if (l == NULL) {
+        l = xcalloc(1, sizeof(*l));
+        map_set(r->of, key, l);
+    }
+    if (find(l, &e->net) == l->n) {
+        l->items = xrealloc(l->items, (l->n + 1) * sizeof(*l->items));
+        l->items[l->n++] = e->net;
+    }
+}
+
+static void take_away(struct local_nft_ranges *r, const struct local_nft_element *e)
+{
+    char key[KEY_BYTES];
+    key_of(&e->id, key);
+    struct list *l = map_get(r->of, key);
+    size_t i = l == NULL ? 0 : find(l, &e->net);
+    if (l == NULL || i == l->n) {
+        return;
+    }
+    l->items[i] = l->items[--l->n];
+    if (l->n == 0) {
+        map_remove(r->of, key);
+    }
+}
+
+void local_nft_ranges_follow(struct local_nft_ranges *r, const char *instance,
+                             const struct local_nft_change *changes, size_t n)
+{
+    if (!r->known) {
+        return;
+    }
+    r->generation++; /* counts transactions of all tables */
+    if (strcmp(r->instance, instance) != 0) {
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (changes[i].del && changes[i].e.set == LOCAL_NFT_OPEN) {
+            take_away(r, &changes[i].e);
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!changes[i].del) {
+            local_nft_ranges_add(r, &changes[i].e);
+        }
+    }
+}
+
+void local_nft_ranges_each(const struct local_nft_ranges *r, const struct local_frontend_id *id,
+                           void (*each)(void *arg, const struct local_nft_element *e), void *arg)
+{
+    char key[KEY_BYTES];
+    key_of(id, key);
+    const struct list *l = r->known ? map_get(r->of, key) : NULL;
+    for (size_t i = 0; l != NULL && i < l->n; i++) {
+        struct local_nft_element e = {.set = LOCAL_NFT_OPEN, .id = *id, .net = l->items[i]};
+        each(arg, &e);
+    }
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* open.c: the kernel of this machine as the table of functions of kernel.h.  Each function is in the file of its subject. */
+#include "providers/local/kernel/nft.h"
+#include "providers/local/kernel/real.h"
+
+#include <linux/netlink.h>
+#include <string.h>
+
+struct real_kernel {
+    struct local_kernel k; /* first: the handle that callers have */
+    struct local_rt_args rt;
+    struct local_nl nft, rtnl, ct;
+    struct local_nft_ranges ranges;
+    uint64_t nft_requests, rtnl_requests, ct_requests;
+    struct local_announcer *announcer;
+    struct local_ipvs ipvs;
+};
+
+static struct real_kernel *real(struct local_kernel *k)
+{
+    return CONTAINER_OF(k, struct real_kernel, k);
+}
+
+static int nft_make(struct local_kernel *k, const struct local_nft_table_args *args,
+                    struct err *err)
+{
+    local_nft_ranges_forget(&real(k)->ranges);
+    return local_nft_make(&real(k)->nft, args, err);
+}
+
+static int nft_look(struct local_kernel *k, const char *instance, struct local_nft_table *ret,
+                    struct err *err)
+{
+    return local_nft_look(&real(k)->nft, instance, ret, err);
+}
+
+static int nft_commit(struct local_kernel *k, const char *instance,
+                      const struct local_nft_change *changes, size_t n, struct err *err)
+{
+    return local_nft_commit(&real(k)->nft, &real(k)->ranges, instance, changes, n, err);
+}
+
+static int nft_list(struct local_kernel *k, const char *instance, local_nft_each_fn *each,
+                    void *arg, struct err *err)
+{
+    return local_nft_list(&real(k)->nft, instance, each, arg, err);
+}
+
+static int nft_read(struct local_kernel *k, const char *instance,
+                    const struct local_frontend_id *id, local_nft_each_fn *each, void *arg,
+                    struct err *err)
+{
+    struct local_nft_read_args args = {instance, id, each, arg};
+    return local_nft_read(&real(k)->nft, &real(k)->ranges, &args, err);
+}
+
+static int nft_remove(struct local_kernel *k, const char *instance, struct err *err)
+{
+    local_nft_ranges_forget(&real(k)->ranges);
+    return local_nft_remove(&real(k)->nft, instance, err);
+}
+
+static int links(struct local_kernel *k, struct arena *a, struct local_link **ret, size_t *ret_n,
+                 struct err *err)
+{
+    return local_rtnl_links(&real(k)->rtnl, a, ret, ret_n, err);
+}
+
+static int addrs(struct local_kernel *k, struct arena *a, struct local_link_addr **ret,
+                 size_t *ret_n, struct err *err)
+{
+    return local_rtnl_addrs(&real(k)->rtnl, real(k)->rt.protocol, a, ret, ret_n, err);
+}
+
+static int addr_set(struct local_kernel *k, int link, const struct ip_addr *addr, int64_t valid_ms,
+                    struct err *err)
+{
+    struct local_rtnl_addr c = {
+        .link = link, .addr = *addr, .valid_ms = valid_ms, .protocol = real(k)->rt.protocol};
+    return local_rtnl_addr_change(&real(k)->rtnl, &c, err);
+}
+
+static int addr_del(struct local_kernel *k, int link, const struct ip_addr *addr, struct err *err)
+{
+    struct local_rtnl_addr c = {.del = true, .link = link, .addr = *addr};
+    return local_rtnl_addr_change(&real(k)->rtnl, &c, err);
+}
+
+static int routes(struct local_kernel *k, struct arena *a, struct local_route **ret, size_t *ret_n,
+                  struct err *err)
+{
+    return local_rtnl_routes(&real(k)->rtnl, &real(k)->rt, a, ret, ret_n, err);
+}
+
+static int routes_change(struct local_kernel *k, bool del, const struct local_route *items,
+                         size_t n, int *ret_codes, struct err *err)
+{
+    struct local_rtnl_change c = {
+        .rt = &real(k)->rt, .del = del, .routes = items, .n = n, .codes = ret_codes};
+    return local_rtnl_routes_change(&real(k)->rtnl, &c, err);
+}
+
+static int announce(struct local_kernel *k, const struct local_link *link,
+                    const struct ip_addr *items, size_t n, struct err *err)
+{
+    return local_announcer_send(real(k)->announcer, link, items, n, err);
+}
+
+static int probe_send(struct local_kernel *k, const struct local_link *link,
+                      const struct ip_addr *addr, struct err *err)
+{
+    return local_announcer_probe(real(k)->announcer, link, addr, err);
+}
+
+static int probe_answer(struct local_kernel *k, const struct local_link *link,
+                        const struct ip_addr *addr, struct local_probe_answer *ret, struct err *err)
+{
+    return local_announcer_answer(real(k)->announcer, link, addr, ret, err);
+}
+
+static int connections_delete(struct local_kernel *k, const struct local_connection *gone, size_t n,
+                              unsigned *ret_n, struct err *err)
+{
+    return local_ct_delete(&real(k)->ct, gone, n, ret_n, err);
+}
+
+static int sysctl_read(struct local_kernel *k, const char *name, int64_t *ret, struct err *err)
+{
+    (void)k; /* the namespace is the process's */
+    return local_sysctl_read(name, ret, err);
+}
+
+static int sysctl_write(struct local_kernel *k, const char *name, int64_t value, struct err *err)
+{
+    (void)k; /* the namespace is the process's */
+    return local_sysctl_write(name, value, err);
+}
+
+static int ipvs_look(struct local_kernel *k, struct err *err)
+{
+    return local_ipvs_look(&real(k)->ipvs, err);
+}
+
+static int ipvs_services(struct local_kernel *k, struct arena *a, struct local_ipvs_service **ret,
+                         size_t *ret_n, struct err *err)
+{
+    return local_ipvs_services(&real(k)->ipvs, a, ret, ret_n, err);
+}
+
+static int ipvs_read(struct local_kernel *k, struct arena *a, struct local_ipvs_list *ret,
+                     struct err *err)
+{
+    return local_ipvs_read(&real(k)->ipvs, a, ret, err);
+}
+
+static int ipvs_change(struct local_kernel *k, const struct local_ipvs_change *changes, size_t n,
+                       int *ret_codes, struct err *err)
+{
+    return local_ipvs_changes(&real(k)->ipvs, changes, n, ret_codes, err);
+}
+
+static uint64_t requests(const struct local_kernel *k, const char *api)
+{
+    const struct real_kernel *r = CONTAINER_OF(k, struct real_kernel, k);
+    if (strcmp(api, "nft") == 0) {
+        return r->nft_requests;
+    }
+    if (strcmp(api, "rtnl") == 0) {
+        return r->rtnl_requests;
+    }
+    if (strcmp(api, "ipvs") == 0) {
+        return r->ipvs.requests;
+    }
+    return strcmp(api, "ct") == 0 ? r->ct_requests : 0;
+}
+
+static void real_free(struct local_kernel *k)
+{
+    struct real_kernel *r = real(k);
+    local_nl_close(&r->nft);
+    local_nl_close(&r->rtnl);
+    local_nl_close(&r->ct);
+    local_ipvs_close(&r->ipvs);
+    local_nft_ranges_forget(&r->ranges);
+    local_announcer_free(r->announcer);
+    free(r);
+}
+
+static const struct local_kernel_ops ops = {
+    .nft_make = nft_make,
+    .nft_look = nft_look,
+    .nft_commit = nft_commit,
+    .nft_list = nft_list,
+    .nft_read = nft_read,
+    .nft_remove = nft_remove,
+    .links = links,
+    .addrs = addrs,
+    .addr_set = addr_set,
+    .addr_del = addr_del,
+    .routes = routes,
+    .routes_change = routes_change,
+    .announce = announce,
+    .probe_send = probe_send,
+    .probe_answer = probe_answer,
+    .connections_delete = connections_delete,
+    .sysctl_read = sysctl_read,
+    .sysctl_write = sysctl_write,
+    .ipvs_look = ipvs_look,
+    .ipvs_services = ipvs_services,
+    .ipvs_read = ipvs_read,
+    .ipvs_change = ipvs_change,
+    .requests = requests,
+    .free = real_free,
+};
+
+/* A kernel without nf_tables has no socket of netfilter, or does not know the subsystem. */
+static int open_nft(struct real_kernel *r, struct err *err)
+{
+    uint32_t generation;
+    int code = local_nl_open(&r->nft, NETLINK_NETFILTER, &r->nft_requests, err);
+    if (code == ERR_INVALID) {
+        return err_set(err, ERR_INVALID, "this kernel has no nf_tables (module nf_tables)");
+    }
+    return code != ERR_OK ? code : local_nft_generation(&r->nft, &generation, err);
+}
+
+int local_kernel_open(const struct local_rt_args *args, struct local_kernel **ret, struct err *err)
+{
+    struct real_kernel *r = xcalloc(1, sizeof(*r));
+    r->k.ops = &ops;
+    r->rt = *args;
+    r->announcer = local_announcer_new();
+    int code = open_nft(r, err);
+    code = code == ERR_OK ? local_nl_open(&r->rtnl, NETLINK_ROUTE, &r->rtnl_requests, err) : code;
+    code = code == ERR_OK ? local_nl_open(&r->ct, NETLINK_NETFILTER, &r->ct_requests, err) : code;
+    if (code != ERR_OK) {
+        real_free(&r->k);
+        return code;
+    }
+    *ret = &r->k;
+    return ERR_OK;
+}

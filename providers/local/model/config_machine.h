@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* config_machine.h: does a configuration go with the machine that it is to run on?
+ *
+ * Called at a director's start, and by check-config where the machine is the one in question;
+ * the caller reads links and addresses. Pure. */
+#ifndef TRIMTAB_LOCAL_MODEL_CONFIG_MACHINE_H
+#define TRIMTAB_LOCAL_MODEL_CONFIG_MACHINE_H
+
+#include "providers/local/model/config.h"
+
+struct local_machine_addr {
+    const char *interface;
+    struct ip_net net; /* host bits kept */
+    bool ours;         /* a VIP that we hold ourselves: not looked at */
+};
+struct local_machine {
+    const char *const *interfaces; /* names; loopback ones may be left out */
+    size_t n_interfaces;
+    const struct local_machine_addr *addrs;
+    size_t n_addrs;
+};
+
+/* Findings with the lines of pools, in their order.  Errors: an address of the machine would be
+ * handed out.  Warnings: no host would ask for a pool's addresses by ARP; a glob
+ * that no interface matches. */
+struct local_config_findings local_config_on_machine(struct arena *a,
+                                                     const struct local_config *config,
+                                                     const struct local_machine *m);
+
+#endif

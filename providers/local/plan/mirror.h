@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mirror.h: what the kernel has of ours, as this process wrote, read or adopted it.
+ *
+ * By address: its guard, its hold, its frontends.  "Nothing to do" comes from here; before a change the kernel is asked whether
+ * somebody else wrote in between (its generation).  Pure, one thread at a time; memory: about 100 bytes for each frontend and 20 for
+ * each slot. */
+#ifndef TRIMTAB_LOCAL_PLAN_MIRROR_H
+#define TRIMTAB_LOCAL_PLAN_MIRROR_H
+
+#include "providers/local/plan/state.h"
+
+struct local_mirror;
+/* Of one address; const for everybody but mirror.c. */
+struct local_mirror_vip {
+    struct local_vip vip;
+    struct local_front *fronts;
+    size_t n_fronts;
+    uint64_t read_at; /* how often others had written when it was read */
+};
+
+struct local_mirror *local_mirror_new(void);
+void local_mirror_free(struct local_mirror *m);
+/* Forgets everything but what was announced. */
+void local_mirror_clear(struct local_mirror *m);
+/* Somebody else wrote: everything is doubtful until it is read again (local_mirror_clear, local_mirror_forget). */
+void local_mirror_doubt(struct local_mirror *m);
+/* Has somebody else written since the address was read, or since all was read when nothing is known of it? */
+bool local_mirror_is_doubtful(const struct local_mirror *m, const struct ip_addr *addr);
+/* Its guard and its frontends are read again now; whether it is held and announced stays known. */
+void local_mirror_forget(struct local_mirror *m, const struct ip_addr *addr);
+/* The kernel has the element now, or has it no more. */
+void local_mirror_element(struct local_mirror *m, const struct local_nft_element *e, bool gone);
+/* The kernel has the virtual service like this, or has none; `now_ms` is when that was seen. */
+void local_mirror_ipvs(struct local_mirror *m, const struct local_ipvs_list *l, int64_t now_ms);
+/* The kernel has made this change. */
+void local_mirror_ipvs_change(struct local_mirror *m, const struct local_ipvs_change *c,
+                              int64_t now_ms);
+/* The address is held (by a route: `link` 0) or exported now, or is not any more. */
+void local_mirror_hold(struct local_mirror *m, const struct ip_addr *addr,
+                       enum local_route_kind kind, int link, bool gone);
+void local_mirror_announced(struct local_mirror *m, const struct ip_addr *addr, bool yes);
+/* NULL: nothing of this address is there.  Valid until the next change. */
+const struct local_mirror_vip *local_mirror_vip(const struct local_mirror *m,
+                                                const struct ip_addr *addr);
+/* Calls `each` for every address, in the order of their texts. */
+void local_mirror_each(const struct local_mirror *m,
+                       void (*each)(void *arg, const struct local_mirror_vip *v), void *arg);
+/* A copy in the arena, so that the mirror may change meanwhile. */
+struct local_front local_front_copy(struct arena *a, const struct local_front *f);
+/* In the scope (sets scope4/6)? */
+bool local_mirror_has_scope(const struct local_mirror *m, const struct ip_net *net);
+/* All of it, in no order; valid until the next change. */
+const struct ip_net *local_mirror_scope(const struct local_mirror *m, size_t *ret_n);
+
+#endif

@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* service_plan.c: phases of a plan (service_plan.h).
+ *
+ * Invariants, after each operation: a held address has its guard; an open frontend has a target; an announced address is held. */
+#include "providers/local/plan/service_plan_internal.h"
+
+#include <string.h>
+
+#include "common/base/map.h"
+#include "common/base/str.h"
+
+/* ---- operations ---------------------------------------------------------------------------------- */
+
+/* Several Services of one plan may want the same of an address that they share. */
+static bool joins_another(struct emit *e, const struct lb_op *op)
+{
+    const char *name = arena_printf(e->a, "%d %s %s", (int)op->verb, op->kind, op->name);
+    uintptr_t at = (uintptr_t)map_get(e->shared, name); /* index + 1 */
+
+    if (at == 0) {
+        map_set(e->shared, name, (void *)(uintptr_t)(e->plan->n_ops + 1));
+        return false;
+    }
+    struct lb_op *o = &e->plan->ops[at - 1];
+    const struct str_set mine = {.items = &e->s->key, .n = 1};
+    o->owners = str_set_union(e->a, &o->owners, &mine);
+    o->shared = true;
+    return true;
+}
+
+void local_emit(struct emit *e, struct lb_op op)
+{
+    if (op.shared && joins_another(e, &op)) {
+        return;
+    }
+    op.parallel = e->plan->n_ops > e->n_before;
+    op.calls = 1;
+    (void)lb_plan_add(e->plan, e->s->key, &op);
+}
+
+const char *local_emit_front_name(struct emit *e, const struct local_frontend_id *id)
+{
+    char text[LOCAL_FRONTEND_TEXT_MAX];
+
+    local_frontend_text(id, text);
+    return arena_strdup(e->a, text);
+}
+
+static const char *addr_name(struct emit *e, const struct ip_addr *addr)
+{
+    char text[IP_TEXT_MAX];
+
+    ip_format(addr, text);
+    return arena_strdup(e->a, text);
+}
+
+static const char *dest_name(struct emit *e, const struct local_dest *d)
+{
+    return arena_printf(e->a, d->addr.len == 16 ? "[%s]:%u" : "%s:%u", addr_name(e, &d->addr),
+                        d->port);
+}
+
+const struct local_front *local_front_of(const struct local_front *fronts, size_t n,
+                                         const struct local_frontend_id *id)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (local_frontend_cmp(&fronts[i].id, id) == 0) {
+            return &fronts[i];
+        }
+    }
+    return NULL;
+}
+
+static const struct local_front *wanted(const struct emit *e, const struct local_front *have)
+{
+    return local_front_of(e->s->want, e->s->n_want, &have->id);
+}
+
+/* ---- changes of elements ------------------------------------------------------------------------- */
+
+struct changes {
+    struct local_nft_change *items;
+    size_t n;
+};
+
+static struct changes changes_for(struct emit *e, size_t most)
+{
+    return (struct changes){.items = ARENA_ARRAY(e->a, struct local_nft_change, most + 1)};
+}
+
+static void change(struct changes *c, bool del, struct local_nft_element element)
+{
+    c->items[c->n++] = (struct local_nft_change){.del = del, .e = element};
+}
+
+static struct local_nft_element slot_of(const struct local_front *f, unsigned i)
+{
+    return (struct local_nft_element){.set = LOCAL_NFT_SLOT,
+                                      .id = f->id,
+                                      .hash = f->hash,
+                                      .m = f->m,
+                                      .slot = (uint16_t)i,
+                                      .target = f->slots[i].addr,
+                                      .target_port = f->slots[i].port};
+}
+
+static bool same_dest(const struct local_dest *a, const struct local_dest *b)
+{
+    return a->port == b->port && ip_eq(&a->addr, &b->addr);
+}
+
+/* All slots of a frontend change at one moment: no packet sees half of it.  `from` or `to` may be NULL. */
+static void change_slots(struct changes *c, const struct local_front *from,
+                         const struct local_front *to)
+{
+    bool one_map = from != NULL && to != NULL && from->hash == to->hash && from->m == to->m;
+
+    for (unsigned i = 0; from != NULL && i < from->m; i++) {
+        bool stays = one_map && same_dest(&from->slots[i], &to->slots[i]);
+        if (!stays && from->slots[i].addr.len != 0) {
+            change(c, true, slot_of(from, i));
+        }
+    }
+    for (unsigned i = 0; to != NULL && i < to->m; i++) {
+        bool stays = one_map && same_dest(&from->slots[i], &to->slots[i]);
+        if (!stays) {
+            change(c, false, slot_of(to, i));
+        }
+    }
+}
+
+static bool has_net(const struct local_front *f, const struct ip_net *net)
+{
+    for (size_t i = 0; f != NULL && i < f->n_open; i++) {
+        if (local_net_cmp(&f->open[i], net) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void change_nets(struct changes *c, bool del, const struct local_front *of,
+                        const struct local_front *other)
+{
+    for (size_t i = 0; of != NULL && i < of->n_open; i++) {
+        if (!has_net(other, &of->open[i])) {
+            change(c, del,
+                   (struct local_nft_element){
+                       .set = LOCAL_NFT_OPEN, .id = of->id, .net = of->open[i]});
+        }
+    }
+}
+
+static void change_snat(struct changes *c, const struct local_front *from,
+                        const struct local_front *to)
+{
+    bool had = from != NULL && from->snat;
+    bool has = to != NULL && to->snat && to->n_open > 0;
+    const struct local_front *f = has ? to : from;
+
+    if (had != has) {
+        change(c, had, (struct local_nft_element){.set = LOCAL_NFT_SNAT, .id = f->id});
+    }
+}
+
+static const struct local_nft_deed *deed_of(struct emit *e, const struct changes *c)
+{
+    struct local_nft_deed *deed = ARENA_NEW(e->a, struct local_nft_deed);
+
+    *deed = (struct local_nft_deed){.changes = c->items, .n = c->n};
+    return deed;
+}
+
+/* ---- texts --------------------------------------------------------------------------------------- */
+
+static unsigned count_slots(const struct local_front *f, const struct local_dest *d)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; f != NULL && i < f->m; i++) {
+        n += same_dest(&f->slots[i], d);
+    }
+    return n;
+}
+
+static bool is_first(const struct local_front *f, unsigned slot)
+{
+    for (unsigned i = 0; i < slot; i++) {
+        if (same_dest(&f->slots[i], &f->slots[slot])) {
+            return false;
+        }
+    }
+    return f->slots[slot].addr.len != 0;
+}
+
+static const char *slots_text(struct emit *e, const struct local_front *f, unsigned n)
+{
+    return n == 0 ? NULL : arena_printf(e->a, "%u of %u slots", n, f->m);
+}
+
+static void add_field(struct emit *e, struct lb_op *op, const struct local_front *from,
+                      const struct local_front *to, const struct local_dest *d)
+{
+    const char *was = slots_text(e, from, count_slots(from, d));
+    const char *is = slots_text(e, to, count_slots(to, d));
+
+    if (!str_eq(was, is)) {
+        op->fields[op->n_fields++] =
+            (struct lb_field){.path = dest_name(e, d), .old_text = was, .new_value = LB_VALUE(is)};
+    }
+}
+
+static void add_fields(struct emit *e, struct lb_op *op, const struct local_front *from,
+                       const struct local_front *to)
+{
+    op->fields =
+        ARENA_ARRAY(e->a, struct lb_field, (size_t)(from == NULL ? 0 : from->m) + to->m + 1);
+    for (unsigned i = 0; i < to->m; i++) {
+        if (is_first(to, i)) {
+            add_field(e, op, from, to, &to->slots[i]);
+        }
+    }
+    for (unsigned i = 0; from != NULL && i < from->m; i++) {
+        if (is_first(from, i) && count_slots(to, &from->slots[i]) == 0) {
+            add_field(e, op, from, to, &from->slots[i]);
+        }
+    }
+}
+
+/* Of a target that comes; else of one that goes. */
+static const char *why_filled(struct emit *e, const struct local_front *from,
+                              const struct local_front *to, const struct local_target_set *targets)
+{
+    for (size_t i = 0; i < targets->n; i++) {
+        const struct local_target *t = &targets->items[i];
+        const struct local_dest d = {.addr = t->addr, .port = t->port};
+        if (count_slots(to, &d) > 0 && count_slots(from, &d) == 0 && t->why != NULL) {
+            return t->why;
+        }
+    }
+    for (unsigned i = 0; from != NULL && i < from->m; i++) {
+        if (from->slots[i].addr.len != 0 && count_slots(to, &from->slots[i]) == 0) {
+            return arena_printf(e->a, "%s is no target any more", dest_name(e, &from->slots[i]));
+        }
+    }
+    return "shares have changed";
+}
+
+/* ---- phases -------------------------------------------------------------------------------------- */
+
+/* The comment of a guard changes hands when its Service leaves an address that others share. */
+static void guard(struct emit *e, const struct local_vip_pair *v)
+{
+    struct changes c = changes_for(e, 2);
+    struct local_nft_element element = {.set = LOCAL_NFT_VIP, .id = {.vip = v->have.addr}};
+    bool both = v->have.guarded && v->want.guarded;
+
+    if (v->want.guarded == v->have.guarded && (!both || str_eq(v->have.comment, v->want.comment))) {
+        return;
+    }
+    if (v->have.guarded) {
+        change(&c, true, element);
+    }
+    if (v->want.guarded) {
+        element.comment = v->want.comment;
+        change(&c, false, element);
+    }
+    struct lb_op op = LB_OP(.verb = both              ? LB_CHANGE
+                                    : v->want.guarded ? LB_CREATE
+                                                      : LB_DELETE,
+                            .kind = "guard", .shared = true, .name = addr_name(e, &v->have.addr),
+                            .type = &local_nft_type, .why = v->why, .arg = deed_of(e, &c));
+    if (both) {
+        op.fields = ARENA_ARRAY(e->a, struct lb_field, 1);
+        op.fields[op.n_fields++] = (struct lb_field){
+            .path = "comment", .old_text = v->have.comment, .new_value = LB_VALUE(v->want.comment)};
+    }
+    local_emit(e, op);
+}
+
+static void fill(struct emit *e)
+{
+    for (size_t i = 0; i < e->s->n_vips; i++) {
+        if (e->s->vips[i].want.guarded) {
+            guard(e, &e->s->vips[i]);
+        }
+    }
+    for (size_t i = 0; i < e->s->n_want; i++) {
+        const struct local_front *to = &e->s->want[i];
+        const struct local_front *from = local_front_of(e->s->have, e->s->n_have, &to->id);
+        bool made = from != NULL && from->m > 0;
+        if (to->m == 0 || (made && local_front_same_slots(from, to))) {
+            continue;
+        }
+        struct changes c = changes_for(e, (size_t)to->m + (made ? from->m : 0));
+        change_slots(&c, from, to);
+        struct lb_op op =
+            LB_OP(.verb = made ? LB_CHANGE : LB_CREATE, .kind = "frontend",
+                  .name = local_emit_front_name(e, &to->id), .type = &local_nft_type,
+                  .why = why_filled(e, from, to, &e->s->targets[i]), .arg = deed_of(e, &c));
+        add_fields(e, &op, made ? from : NULL, to);
+        local_emit(e, op);
+    }
+}
+
+static void add_range_fields(struct emit *e, struct lb_op *op, const struct local_front *from,
+                             const struct local_front *to)
+{
+    char text[IP_TEXT_MAX];
+    size_t most = (from == NULL ? 0 : from->n_open) + to->n_open + 1;
+
+    op->fields = ARENA_ARRAY(e->a, struct lb_field, most);
+    for (size_t i = 0; i < to->n_open; i++) {
+        if (!has_net(from, &to->open[i])) {
+            ip_net_format(&to->open[i], text);
+            op->fields[op->n_fields++] = (struct lb_field){
+                .path = "sourceRanges", .new_value = LB_VALUE(arena_strdup(e->a, text))};
+        }
+    }
+    for (size_t i = 0; from != NULL && i < from->n_open; i++) {
+        if (!has_net(to, &from->open[i])) {
+            ip_net_format(&from->open[i], text);
+            op->fields[op->n_fields++] = (struct lb_field){.path = "sourceRanges",
+                                                           .old_text = arena_strdup(e->a, text),
+                                                           .new_value = {.op = -1}};
+        }
+    }
+}
+
+/* New ranges come before old ones go, and both in one transaction. */
+static void open_front(struct emit *e, const struct local_front *to)
+{
+    const struct local_front *from = local_front_of(e->s->have, e->s->n_have, &to->id);
+    bool is_open = from != NULL && from->n_open > 0;
+
+    if (to->n_open == 0 || (is_open && local_front_same_open(from, to))) {
+        return;
+    }
+    struct changes c = changes_for(e, to->n_open + (from == NULL ? 0 : from->n_open) + 1);
+    change_snat(&c, from, to);
+    change_nets(&c, true, from, to);
+    change_nets(&c, false, to, from);
+    struct lb_op op = LB_OP(.verb = is_open ? LB_CHANGE : LB_CREATE, .kind = "source ranges",
+                            .name = local_emit_front_name(e, &to->id), .type = &local_nft_type,
+                            .why = is_open ? "its source ranges have changed" : "it has a target",
+                            .arg = deed_of(e, &c));
+    add_range_fields(e, &op, from, to);
+    local_emit(e, op);
+}
+
+static void open_all(struct emit *e)
+{
+    for (size_t i = 0; i < e->s->n_want; i++) {
+        open_front(e, &e->s->want[i]);
+    }
+}
+
+static void hold_op(struct emit *e, const struct local_vip_pair *v, bool del,
+                    enum local_route_kind kind, int link)
+{
+    struct local_hold_deed *deed = ARENA_NEW(e->a, struct local_hold_deed);
+    bool exports = kind == LOCAL_ROUTE_EXPORT;
+
+    *deed = (struct local_hold_deed){.del = del, .kind = kind, .addr = v->have.addr, .link = link};
+    local_emit(e,
+               LB_OP(.verb = del ? LB_DELETE : LB_CREATE, .kind = exports ? "announcement" : "hold",
+                     .shared = true, .name = addr_name(e, &v->have.addr), .type = &local_hold_type,
+                     .why = v->why, .arg = deed, .tolerate = del ? LB_TOLERATE_ABSENT : 0,
+                     .summary = exports     ? "a route for routing daemons"
+                                : link != 0 ? "an address on the announcing interface"
+                                            : "a local route"));
+}
+
+static bool held_as_wanted(const struct local_vip_pair *v)
+{
+    return v->have.held && v->have.held_on == v->want.held_on;
+}
+
+static void hold(struct emit *e)
+{
+    for (size_t i = 0; i < e->s->n_vips; i++) {
+        const struct local_vip_pair *v = &e->s->vips[i];
+        if (v->want.held && !held_as_wanted(v)) {
+            hold_op(e, v, false, LOCAL_ROUTE_HOLD, v->want.held_on);
+        }
+    }
+}
+
+static const char *links_text(struct emit *e, const struct local_vip_pair *v)
+{
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+
+    for (size_t i = 0; i < v->n_links; i++) {
+        str_appendf(&b, "%s%s", i == 0 ? "" : ", ", v->links[i]->name);
+    }
+    return str_buf_to_arena(&b, e->a);
+}
+
+static void announce(struct emit *e)
+{
+    for (size_t i = 0; i < e->s->n_vips; i++) {
+        const struct local_vip_pair *v = &e->s->vips[i];
+        if (v->want.exported && !v->have.exported) {
+            hold_op(e, v, false, LOCAL_ROUTE_EXPORT, 0);
+        }
+        if (!v->want.announced || v->have.announced || v->n_links == 0) {
+            continue;
+        }
+        struct local_announce_deed *deed = ARENA_NEW(e->a, struct local_announce_deed);
+        *deed = (struct local_announce_deed){
+            .addr = v->have.addr, .links = v->links, .n_links = v->n_links, .probe = !v->have.held};
+        local_emit(e, LB_OP(.verb = LB_CREATE, .kind = "announcement", .shared = true,
+                            .name = arena_printf(e->a, "%s on %s", addr_name(e, &v->have.addr),
+                                                 links_text(e, v)),
+                            .type = &local_announce_type, .why = v->why, .arg = deed));
+    }
+}
+
+static void withdraw(struct emit *e)
+{
+    for (size_t i = 0; i < e->s->n_vips; i++) {
+        const struct local_vip_pair *v = &e->s->vips[i];
+        if (v->have.exported && !v->want.exported) {
+            hold_op(e, v, true, LOCAL_ROUTE_EXPORT, 0);
+        }
+    }
+}
+
+static void let_go(struct emit *e)
+{
+    for (size_t i = 0; i < e->s->n_vips; i++) {
+        const struct local_vip_pair *v = &e->s->vips[i];
+        if (v->have.held && !(v->want.held && held_as_wanted(v))) {
+            hold_op(e, v, true, LOCAL_ROUTE_HOLD, v->have.held_on);
+        }
+    }
+}
+
+static const char *why_closed(const struct emit *e, const struct local_front *to)
+{
+    return to != NULL          ? "no target is left"
+           : e->s->n_want == 0 ? "the Service has no load balancer here any more"
+                               : "the Service has no such port any more";
+}
+
+static void close_all(struct emit *e)
+{
+    for (size_t i = 0; i < e->s->n_have; i++) {
+        const struct local_front *from = &e->s->have[i];
+        const struct local_front *to = wanted(e, from);
+        if ((to != NULL && to->n_open > 0) || (from->n_open == 0 && !from->snat)) {
+            continue;
+        }
+        struct changes c = changes_for(e, from->n_open + 1);
+        change_snat(&c, from, NULL);
+        change_nets(&c, true, from, NULL);
+        local_emit(e, LB_OP(.verb = LB_DELETE, .kind = "source ranges",
+                            .name = local_emit_front_name(e, &from->id), .type = &local_nft_type,
+                            .why = why_closed(e, to), .arg = deed_of(e, &c)));
+    }
+}
+
+/* Of the old targets those that no slot of the new frontend names. */
+static const struct local_connections_deed *gone_of(struct emit *e, const struct local_front *from,
+                                                    const struct local_front *to)
+{
+    struct local_connections_deed *deed = ARENA_NEW(e->a, struct local_connections_deed);
+    struct local_dest *gone = ARENA_ARRAY(e->a, struct local_dest, (size_t)from->m + 1);
+
+    *deed = (struct local_connections_deed){.id = from->id, .gone = gone};
+    for (unsigned i = 0; i < from->m; i++) {
+        if (is_first(from, i) && count_slots(to, &from->slots[i]) == 0) {
+            gone[deed->n_gone++] = from->slots[i];
+        }
+    }
+    return deed;
+}
+
+static void drop(struct emit *e)
+{
+    for (size_t i = 0; i < e->s->n_have; i++) {
+        const struct local_front *from = &e->s->have[i];
+        const struct local_front *to = wanted(e, from);
+        bool goes = to == NULL || to->m == 0;
+        if (goes && from->m > 0) {
+            struct changes c = changes_for(e, from->m);
+            change_slots(&c, from, NULL);
+            local_emit(e,
+                       LB_OP(.verb = LB_DELETE, .kind = "frontend",
+                             .name = local_emit_front_name(e, &from->id), .type = &local_nft_type,
+                             .why = why_closed(e, to), .arg = deed_of(e, &c)));
+        }
+        /* A datagram has no connection that ends by itself, and a port that is gone keeps none. */
+        const struct local_connections_deed *deed = gone_of(e, from, to);
+        if (deed->n_gone > 0 && (to == NULL || from->id.protocol == LOCAL_UDP)) {
+            local_emit(e, LB_OP(.verb = LB_DELETE, .kind = "connections",
+                                .name = local_emit_front_name(e, &from->id),
+                                .type = &local_connections_type, .arg = deed,
+                                .why = to == NULL
+                                           ? why_closed(e, to)
+                                           : "datagrams would still go to a target that is gone"));
+        }
+    }
+}
+
+static void unguard(struct emit *e)
+{
+    for (size_t i = 0; i < e->s->n_vips; i++) {
+        if (!e->s->vips[i].want.guarded) {
+            guard(e, &e->s->vips[i]);
+        }
+    }
+}
+
+static void phase(struct lb_plan *plan, const struct local_service_state *items, size_t n,
+                  void (*emit)(struct emit *e))
+{
+    struct emit e = {.plan = plan, .a = plan->a, .n_before = plan->n_ops, .shared = map_new(NULL)};
+
+    for (size_t i = 0; i < n; i++) {
+        e.s = &items[i];
+        emit(&e);
+    }
+    map_free(e.shared);
+}
+
+static bool needs_table(const struct local_service_state *items, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (items[i].n_want > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void local_services_plan(struct lb_plan *plan, const char *instance, bool table_there,
+                         const struct local_service_state *items, size_t n)
+{
+    if (!table_there && needs_table(items, n)) {
+        const char **keys = ARENA_ARRAY(plan->a, const char *, n);
+        for (size_t i = 0; i < n; i++) {
+            keys[i] = items[i].key;
+        }
+        struct lb_op op =
+            LB_OP(.verb = LB_CREATE, .kind = "table", .shared = true, .calls = 1,
+                  .name = arena_printf(plan->a, "inet %s", instance), .type = &local_table_type,
+                  .why = "all frontends of this machine stand in it");
+        op.owners = str_set_make(plan->a, keys, n);
+        (void)lb_plan_add(plan, items[0].key, &op);
+    }
+    phase(plan, items, n, local_ipvs_own);
+    phase(plan, items, n, local_ipvs_serve);
+    phase(plan, items, n, fill);
+    phase(plan, items, n, local_ipvs_fill);
+    phase(plan, items, n, open_all);
+    phase(plan, items, n, hold);
+    phase(plan, items, n, announce);
+    phase(plan, items, n, local_ipvs_quiet);
+    phase(plan, items, n, withdraw);
+    phase(plan, items, n, let_go);
+    phase(plan, items, n, close_all);
+    phase(plan, items, n, drop);
+    phase(plan, items, n, local_ipvs_drop);
+    phase(plan, items, n, unguard);
+}

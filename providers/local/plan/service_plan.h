@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* service_plan.h: from what the kernel has to what it is to have, as operations in phases.  Pure.
+ *
+ *   BASE      the table; the scope, before the first virtual service of IPVS
+ *   SERVE     virtual services of IPVS: the port is still closed
+ *   FILL      the guard of the address, whose comment says from then on whose it is, and targets of new and changed frontends
+ *   OPEN      who may come, the source address: now the port answers, if the address is held
+ *   HOLD      the address becomes this machine's: never without its guard
+ *   ANNOUNCE  neighbours and routing daemons hear of it
+ *   QUIET     destinations that go get weight 0: open connections go on
+ *   WITHDRAW  … and that it is gone, then it is let go
+ *   CLOSE     nobody may come any more
+ *   DROP      targets, and connections that they leave behind; destinations of IPVS when they have drained, in a later plan
+ *   UNGUARD   the guard, last: a process that ends before finds by its comment what is left to do
+ *
+ * All operations of a phase are one wave, so that run_many makes one transaction of them. */
+#ifndef TRIMTAB_LOCAL_PLAN_SERVICE_PLAN_H
+#define TRIMTAB_LOCAL_PLAN_SERVICE_PLAN_H
+
+#include "providers/local/plan/deeds.h"
+#include "providers/local/plan/front_desired.h"
+
+/* An address that the Service has to do with. */
+struct local_vip_pair {
+    struct local_vip have;
+    struct local_vip want; /* of one that nobody wants any more: nothing of it */
+    const char *other;     /* one of the other Services that have it, too; or NULL */
+    bool comment_lives;    /* the guard's comment names one that has it */
+    const char *why;       /* ends "because …" */
+    const struct local_link *const *links; /* where it is announced */
+    size_t n_links;
+};
+struct local_service_state {
+    const char *key;
+    const struct local_front *have; /* of this Service, at any of its addresses */
+    size_t n_have;
+    const struct local_front *want;
+    const struct local_target_set *targets; /* of each wanted one */
+    size_t n_want;
+    const struct local_vip_pair *vips;
+    size_t n_vips;
+    /* Of IPVS: */
+    const struct local_nft_change
+        *scope; /* changes of it that come first; the same for all items */
+    size_t n_scope;
+    int64_t now_ms;           /* the provider's clock */
+    int64_t drain_timeout_ms; /* 0: at once */
+};
+/* In how many ms the Service is to be looked at again, because a destination drains; 0: none does. */
+int64_t local_ipvs_again_ms(const struct local_service_state *s);
+
+/* Appends the operations for all of them.  `instance` names the table, which is made first when it is not there. */
+void local_services_plan(struct lb_plan *plan, const char *instance, bool table_there,
+                         const struct local_service_state *items, size_t n);
+
+#endif

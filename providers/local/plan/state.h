@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* state.h: what the kernel has, or is to have, for one Service.  Pure. */
+#ifndef TRIMTAB_LOCAL_PLAN_STATE_H
+#define TRIMTAB_LOCAL_PLAN_STATE_H
+
+#include "providers/local/kernel/kernel.h"
+#include "providers/local/plan/ipvs_state.h"
+#include "providers/local/targets/targets.h"
+
+#define LOCAL_TCP 6 /* IANA protocol numbers */
+#define LOCAL_UDP 17
+
+struct local_dest {
+    struct ip_addr addr;
+    uint16_t port;
+};
+/* One frontend, by slots of nftables or as a virtual service of IPVS.  Without a target nobody may come: `open` is empty then. */
+struct local_front {
+    struct local_frontend_id id;
+    bool hash;                /* slots by the client's address, else one after the other */
+    uint16_t m;               /* 4, 16, 64, 256; 0: no slots */
+    struct local_dest *slots; /* m of them; addr.len 0: that one is missing */
+    struct ip_net *open;      /* who may come, sorted */
+    size_t n_open;
+    bool snat;
+    struct local_ipvs_front ipvs;
+};
+/* One address. */
+struct local_vip {
+    struct ip_addr addr;
+    bool guarded;
+    const char *comment; /* of the guard's element */
+    bool held;           /* by a route, or by an address on a link */
+    int held_on;         /* that link; 0: a route */
+    bool exported;       /* to routing daemons */
+    bool announced;      /* to neighbours, by ARP or NDP: wanted, or known to have been done */
+};
+
+/* <0, 0, >0: by prefix and address. */
+int local_net_cmp(const struct ip_net *a, const struct ip_net *b);
+bool local_front_same_slots(const struct local_front *a, const struct local_front *b);
+bool local_front_same_open(const struct local_front *a, const struct local_front *b);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* provider.h: the handle of the provider `local`: what open() builds and every call shares.
+ *
+ * One worker, one mirror, one set of kernel sockets: `lock` is held for the whole of a call, since a call that is over its deadline may
+ * still run when the next one begins.  Private to providers/local but for the descriptor. */
+#ifndef TRIMTAB_LOCAL_PROVIDER_H
+#define TRIMTAB_LOCAL_PROVIDER_H
+
+#include "common/base/lock.h"
+#include "common/base/map.h"
+#include "common/lb/driver.h"
+#include "providers/local/director/director.h"
+#include "providers/local/ipam/ipam.h"
+#include "providers/local/plan/mirror.h"
+#include "providers/local/plan/service_plan.h"
+
+#include <trimtab/provider.h>
+
+struct local_provider {
+    struct arena *a; /* configuration */
+    const struct tt_host *host;
+    struct clock *clock;
+    struct rng *rng;
+    const struct local_config *config;
+    const char *director;   /* name of this machine */
+    bool planning;          /* nothing may be written, not even the lock */
+    int lock_fd;            /* of the instance on this machine; -1: not held */
+    struct http_pool *http; /* none is made; the driver wants one */
+    struct cancel *cancel;
+    struct call_watch *watch;
+    struct local_director *directing; /* NULL: planning, or a test without the thread */
+
+    struct mutex lock;
+    /* by `lock` */
+    struct local_kernel *kernel;
+    struct local_ipam *ipam;
+    struct map *seen;       /* key of a Service → its version as the allocator saw it */
+    struct map *namespaces; /* name → labels, when a pool asks for them */
+    bool remembered;        /* what the kernel carries was told to the allocator */
+    struct local_mirror *mirror;
+    bool looked; /* the mirror was filled */
+    struct local_nft_table table;
+    const struct tt_call *call; /* that is under way */
+    bool ipvs; /* the kernel has IPVS, and we may change it; asked when it is needed first */
+    bool allow_foreign; /* services of IPVS in a pool that no trimtab made are taken over */
+    struct map *served; /* key of a Service → what its weights are made of (health.c) */
+    bool own_turn;      /* the director's thread changes weights; no call is under way */
+};
+
+extern const struct tt_provider tt_local_provider;
+
+/* open() with a kernel, clock and randomness of a test; NULL members: the real ones.  The kernel is the provider's from then on.
+ * Two handles of one kernel in memory must not be used at once. */
+struct local_open_with {
+    struct clock *clock;
+    struct rng *rng;
+    struct local_kernel *kernel;
+    struct local_kernel *directing_kernel; /* of the thread; NULL with a kernel: no thread */
+};
+int32_t local_provider_open(const struct tt_open_args *args, const struct local_open_with *with,
+                            void **ret_provider, struct tt_result *result);
+int32_t local_check_config(const struct tt_open_args *args, struct tt_result *result);
+
+/* --- directing.c: the director's thread, and what syncs and the thread tell each other ---------------------- */
+/* Starts it, but not when planning.  `kernel` NULL: the real one. */
+int local_directing_start(struct local_provider *p, struct local_kernel *kernel,
+                          struct err *err) _warn_unused_;
+/* False: there is no thread to announce it. */
+bool local_directing_announce(struct local_provider *p, const struct local_announce_deed *deed);
+void local_directing_withdraw(struct local_provider *p, const struct ip_addr *addr);
+/* What the owner of the address is told of its announcement. */
+void local_directing_find(struct lb_sync *s, const struct lb_item *item,
+                          const struct ip_addr *addr);
+/* In how many ms the Service is to be looked at again, because something of it is not as it should be; 0: all is well. */
+struct local_item;
+int64_t local_directing_again_ms(struct lb_sync *s, const struct local_item *it);
+#define LOCAL_DIRECTING_METRICS 2
+extern const struct tt_metric local_directing_metrics[LOCAL_DIRECTING_METRICS];
+
+/* --- health.c: weights by the health of targets, in syncs and between them --------------------------------- */
+/* NULL: no thread checks targets. */
+const struct local_weigher *local_health_weigher(struct lb_sync *s, const struct lb_item *item);
+/* The sync has planned the Service: its targets are checked from now on. */
+void local_health_keep(struct lb_sync *s, const struct lb_item *item);
+void local_health_forget(struct local_provider *p, const char *service);
+/* The director's thread: targets of these Services went down or came up.  False: some weights could not be changed. */
+bool local_health_changed(void *provider, const char *const *services, size_t n);
+void local_health_find(struct lb_sync *s, const struct lb_item *item);
+void local_served_free(void *served);
+
+/* --- flow.c ----------------------------------------------------------------------------------------- */
+/* What a sync knows of one item; lb_item.data. */
+struct local_item {
+    const struct tt_service *service;
+    struct local_wish wish;
+    bool has_wish;
+    struct local_grant grant;
+    /* from observe: */
+    struct local_front *have;
+    size_t n_have;
+    struct local_vip_pair *vips; /* granted ones first, then those that go */
+    size_t n_vips;
+    /* from plan: */
+    struct local_wanted *wanted; /* of each granted address, then of each old one */
+    size_t n_wanted;
+    int64_t again_ms; /* a destination drains: look again then; 0: none does */
+};
+/* lb_sync.data */
+struct local_sync {
+    struct local_provider *p;
+    struct local_item *items;
+    struct local_link *links;
+    size_t n_links;
+    struct local_link_addr *addrs;
+    size_t n_addrs;
+};
+extern const struct lb_flow local_flow;
+int32_t local_reconcile(void *provider, const struct tt_call *call, const struct tt_batch *batch);
+int32_t local_plan(void *provider, const struct tt_call *call, const struct tt_batch *batch);
+int local_facts(struct lb_sync *s, struct err *err);
+int local_observe(struct lb_sync *s, struct err *err);
+int local_plan_stage(struct lb_sync *s, struct lb_plan *plan, struct err *err);
+
+/* --- services.c: Services as the allocator sees them ------------------------------------------------- */
+/* Tells the allocator of everything that has changed since. */
+void local_services_see(struct local_provider *p, struct arena *a, const struct tt_call *call);
+bool local_wants(const struct local_provider *p, const struct tt_service *s);
+/* Of the Service `key` ("namespace/name") in the snapshot; NULL: there is none. */
+const struct tt_service *local_service_of(const struct tt_service *const *all, uint32_t n,
+                                          const char *key);
+
+/* --- ipvs.c --------------------------------------------------------------------------------------------- */
+/* ERR_INVALID, ERR_AUTH: the kernel has no IPVS, or this process may not change it (kernel.h). */
+int local_ipvs_usable(struct local_provider *p, struct err *err);
+/* Of open(): a pool that needs IPVS has it, and nobody else's services stand in a pool. */
+int local_ipvs_start(struct local_provider *p, struct err *err);
+/* Services that are ours go into the mirror, without their destinations. */
+int local_ipvs_list(struct lb_sync *s, struct err *err);
+/* What the item has to do with is read again: IPVS tells nobody of changes. */
+int local_ipvs_observe(struct lb_sync *s, const struct local_item *it, struct err *err);
+/* The item's mode can work on this machine: IPVS is there, and its sysctls are right.  ERR_INVALID else. */
+int local_ipvs_fits(struct lb_sync *s, const struct local_item *it, struct err *err);
+/* What the owner is told beside. */
+void local_ipvs_findings(struct lb_sync *s, const struct lb_item *item,
+                         const struct local_item *it);
+/* The scope that the plan needs: the same for all. */
+void local_ipvs_scope_of(struct lb_sync *s, struct local_service_state *states, size_t n);
+
+/* --- others ------------------------------------------------------------------------------------------- */
+int32_t local_get_load_balancer(void *provider, const struct tt_call *call,
+                                const struct tt_item *item);
+int32_t local_explain(void *provider, const struct tt_call *call, const struct tt_batch *batch);
+int32_t local_list_owned(void *provider, const struct tt_call *call);
+int32_t local_list_left(void *provider, const struct tt_call *call);
+/* A look at Services outside a sync: facts and observe, nothing written.  The caller holds the lock, until after the end. */
+struct local_session {
+    struct lb_sync s;
+    struct arena *a;
+};
+int local_session_begin(struct local_session *x, struct local_provider *p,
+                        const struct tt_call *call, const struct tt_batch *batch, struct err *err);
+void local_session_end(struct local_session *x);
+
+#endif
