@@ -50,10 +50,11 @@ static int set_cloud(struct arena *a, struct sim_options *o, const char *value, 
 {
     (void)a;
     o->cfg.cloud = value;
-    return str_eq(value, "gce") || str_eq(value, "azure") || str_eq(value, "aws")
+    return str_eq(value, "gce") || str_eq(value, "azure") || str_eq(value, "aws") ||
+                   str_eq(value, "none")
                ? ERR_OK
                : err_set(err, ERR_INVALID,
-                         "\"%s\" is not a cloud that is simulated; allowed: gce, azure, aws",
+                         "\"%s\" is not a cloud that is simulated; allowed: gce, azure, aws, none",
                          value);
 }
 
@@ -196,9 +197,10 @@ static int set_version(struct arena *a, struct sim_options *o, const char *value
 static const struct flag flags[] = {
     {"port", "N", "the one port; 0 takes a free one (8811)", set_port},
     {"tls", NULL, "HTTPS with a throw-away CA", set_tls},
-    {"cloud", "gce|azure|aws", "which cloud the nodes are in (gce)", set_cloud},
+    {"cloud", "gce|azure|aws|none", "which cloud the nodes are in; none: no cloud (gce)",
+     set_cloud},
     {"zones", "A,B,…", "zones (us-central1-a,…; eastus-1,…; us-east-1a,…)", set_zones},
-    {"nodes", "N", "nodes at the start, each with its instance (0)", set_nodes},
+    {"nodes", "N", "nodes at the start, each with its instance in the cloud (0)", set_nodes},
     {"node-images", "N", "images that each node lists (0)", set_node_images},
     {"services", "N[:CLASS]", "Services of type LoadBalancer at the start (0)", set_services},
     {"ip-families", "F[,F]", "IPv4, IPv6 or both, in order (IPv4)", set_families},
@@ -241,6 +243,30 @@ static int unknown_flag(const char *name, struct err *err)
                    near ? "; did you mean --" : "", str_nonnull(near), near ? "?" : "");
 }
 
+/* Flags that steer a cloud have no effect without one. */
+static int check_without_cloud(const struct sim_options *o, struct err *err)
+{
+    const struct {
+        bool given;
+        const char *flag, *advice;
+    } rows[] = {
+        {o->write_cloud_config != NULL, "--write-cloud-config",
+         "trimtab --cloud-provider=local reads a file of your own"},
+        {o->cfg.traffic_log != NULL, "--traffic-log", "--kube-log has the Kubernetes calls"},
+        {o->cfg.latency == SIM_LATENCY_CLOUD, "--latency cloud", "leave it out"},
+        {o->cfg.n_quotas > 0, "--quota", "leave it out"},
+        {o->cfg.strict_address_delete, "--strict-address-delete", "leave it out"},
+    };
+    for (size_t i = 0; str_eq(o->cfg.cloud, "none") && i < ARRAY_LEN(rows); i++) {
+        if (rows[i].given) {
+            return err_set(err, ERR_INVALID,
+                           "%s needs a cloud, and --cloud none simulates none; %s", rows[i].flag,
+                           rows[i].advice);
+        }
+    }
+    return ERR_OK;
+}
+
 int sim_options_parse(struct arena *a, int argc, char **argv, struct sim_options *ret,
                       struct err *err)
 {
@@ -268,14 +294,14 @@ int sim_options_parse(struct arena *a, int argc, char **argv, struct sim_options
             return code;
         }
     }
-    return ERR_OK;
+    return check_without_cloud(ret, err);
 }
 
 void sim_options_usage(FILE *to)
 {
     fprintf(to,
-            "trimtab-sim: a Kubernetes API and a cloud (Google, Azure or AWS) in memory, on one "
-            "loopback port\n\n"
+            "trimtab-sim: a Kubernetes API and a cloud (Google, Azure, AWS or none) in memory, on "
+            "one loopback port\n\n"
             "Usage: trimtab-sim [flags]\n\nFlags (defaults in parentheses):\n");
     for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
         char left[64];
@@ -286,7 +312,7 @@ void sim_options_usage(FILE *to)
     fprintf(
         to,
         "\nControl: GET|DELETE /sim/calls, GET|PUT /sim/state, GET|POST|DELETE /sim/faults[/ID],\n"
-        "GET /sim/reach, POST /sim/nodes, DELETE /sim/nodes/NAME, PUT "
-        "/sim/pods/NAMESPACE/SERVICE;\n"
+        "GET /sim/reach, POST /sim/nodes, DELETE /sim/nodes/NAME,\n"
+        "PUT|DELETE /sim/pods/NAMESPACE/SERVICE;\n"
         "see docs/simulator.md.\n");
 }

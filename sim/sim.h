@@ -33,7 +33,7 @@ enum sim_latency {
 struct sim_config {
     uint16_t port;            /* 0: any free one (the flag's default, 8811, is main's) */
     bool tls;                 /* HTTPS with a throw-away CA */
-    const char *cloud;        /* "gce", "azure", "aws"; NULL: that of the world, else gce */
+    const char *cloud;        /* "gce", "azure", "aws", "none"; NULL: that of the world, else gce */
     const char *const *zones; /* NULL: us-central1-a, -b, -c; eastus-1, -2, -3; us-east-1a, b, c */
     size_t n_zones;
     int nodes;       /* how many at the start */
@@ -72,6 +72,7 @@ struct sim_call {
     const char *user; /* who calls, for RBAC and 403 texts; set by the Kubernetes module */
     bool streaming;   /* a watch: answered in pieces */
     bool lose_answer; /* a fault: do it, but the client gets nothing */
+    int status;       /* of the answer, also of one that is lost; 0: there is none yet */
     struct json_object *fail; /* a fault: accept it, but its operation ends so; borrowed, or NULL */
     bool logged;
     void *private_data; /* the module's */
@@ -190,11 +191,11 @@ extern const struct sim_module sim_aws_metadata_module;
 void *sim_module_state(struct sim *s, const char *name);
 /* A node with its instance: the frame calls both at the start and for POST /sim/nodes. */
 struct sim_node {
-    const char *name; /* node-0 … */
-    const char *zone;
+    const char *name;         /* node-0 … */
+    const char *zone;         /* NULL: no cloud, no zones */
     const char *internal_ip;  /* 10.128.x.y */
     const char *internal_ip6; /* "" when the cluster has no IPv6 */
-    const char *provider_id;  /* gce://PROJECT/ZONE/NAME */
+    const char *provider_id;  /* gce://PROJECT/ZONE/NAME; NULL: no cloud */
     const char *subnetwork;   /* name; NULL: the cluster's own.  Google only */
     int index;
 };
@@ -202,9 +203,16 @@ int sim_kube_add_node(void *kube_state, const struct sim_node *node, int images,
 int sim_kube_remove_node(void *kube_state, const char *name, struct err *err); /* NOT_FOUND */
 int sim_kube_add_service(void *kube_state, const char *namespace, const char *name,
                          const char *lb_class, struct err *err);
-/* PUT /sim/pods: which nodes have how many ready pods of a Service; writes EndpointSlices. */
+/* PUT /sim/pods: which nodes have how many ready pods of a Service; writes EndpointSlices.  EXISTS when the Service selects
+ * Pod objects, which then decide. */
 int sim_kube_set_pods(void *kube_state, const char *namespace, const char *service,
                       struct json_object *pods_per_node, struct err *err);
+/* What stands behind load balancers, as a part of a world: Nodes, Services and EndpointSlices; a new reference.  NULL where no
+ * pods are known: there is no EndpointSlice. */
+struct json_object *sim_kube_behind(void *kube_state);
+/* DELETE /sim/pods: the Service's slices follow from Pod objects again.  NOT_FOUND without counts. */
+int sim_kube_drop_pods(void *kube_state, const char *namespace, const char *service,
+                       struct err *err);
 /* Fills in the addresses (arena) of a node of this name, zone, subnetwork and index, and notes them in `taken`, which
  * begins as sim_compute_addresses(): all that are in use, as a set that the caller frees.  NOT_FOUND, INVALID (full). */
 struct map;

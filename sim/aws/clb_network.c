@@ -265,8 +265,10 @@ void clb_forget_instance(struct aws *aws, struct amz_resource *lb, const char *i
     }
 }
 
-static struct json_object *instance_state(struct aws *aws, struct json_object *body, const char *id)
+static struct json_object *instance_state(struct amz_request *q, struct json_object *body,
+                                          const struct reach_answers *answers, const char *id)
 {
+    struct aws *aws = q->aws;
     struct json_object *o = json_object_new_object();
     const char *state = amz_ec2_instance_state(aws, id);
     const char *zone = str_nonnull(amz_ec2_instance_zone(aws, id));
@@ -279,6 +281,10 @@ static struct json_object *instance_state(struct aws *aws, struct json_object *b
     } else if (zone[0] != '\0' && json_len(zones) > 0 && !amz_has_text(zones, zone)) {
         reason = "ELB";
         why = "The instance is not in an Availability Zone that is enabled for the load balancer.";
+    } else if (!lb_answers_check(q, answers, id, reach_elb_check(q->a, body))) {
+        reason = "Instance";
+        why = "Instance has failed at least the UnhealthyThreshold number of health checks "
+              "consecutively.";
     }
     json_add_str(o, "InstanceId", id);
     json_add_str(o, "State", reason ? "OutOfService" : "InService");
@@ -297,12 +303,13 @@ bool clb_describe_health(struct amz_request *q)
     struct json_object *have = amz_list(lb->body, "Instances");
     struct json_object *list = amz_list(q->out, "InstanceStates");
     struct json_object *which = json_len(asked) > 0 ? asked : have;
+    const struct reach_answers *answers = lb_answers(q);
     for (size_t i = 0; i < json_len(which); i++) {
         const char *id = id_at(which, i);
         if (!amz_find(have, "InstanceId", id, NULL)) {
             return amz_refuse(q, "InvalidInstance", "Could not find EC2 instance %s.", id);
         }
-        json_object_array_add(list, instance_state(q->aws, lb->body, id));
+        json_object_array_add(list, instance_state(q, lb->body, answers, id));
     }
     return true;
 }

@@ -16,6 +16,8 @@
 const char *amz_ec2_instance_state(struct aws *aws, const char *instance);
 /* NULL when it is not there, or has no VPC any more (terminated). */
 const char *amz_ec2_instance_vpc(struct aws *aws, const char *instance);
+/* Private DNS name of an instance, which is the name of its Node; its id where it has none. */
+const char *amz_ec2_instance_dns(struct aws *aws, const char *instance);
 /* Zone of an instance, "" when nothing tells. */
 const char *amz_ec2_instance_zone(struct aws *aws, const char *instance);
 

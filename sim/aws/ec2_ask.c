@@ -20,6 +20,11 @@ const char *amz_ec2_instance_vpc(struct aws *aws, const char *instance)
     return json_str(instance_doc(aws, instance), "VpcId");
 }
 
+const char *amz_ec2_instance_dns(struct aws *aws, const char *instance)
+{
+    return str_or(json_str(instance_doc(aws, instance), "PrivateDnsName"), instance);
+}
+
 const char *amz_ec2_instance_zone(struct aws *aws, const char *instance)
 {
     struct json_object *placement = json_member(instance_doc(aws, instance), "Placement");

@@ -29,6 +29,29 @@ bool lb_find_place(struct amz_request *q, const char *subnet, bool stands, struc
     return true;
 }
 
+static void put_world(void *world)
+{
+    json_object_put(world);
+}
+
+const struct reach_answers *lb_answers(struct amz_request *q)
+{
+    void *kube = sim_module_state(q->aws->sim, "kubernetes");
+    struct json_object *behind = kube ? sim_kube_behind(kube) : NULL;
+    if (!behind) {
+        return NULL;
+    }
+    arena_defer(q->a, put_world, behind);
+    return reach_answers_read(q->a, behind);
+}
+
+bool lb_answers_check(struct amz_request *q, const struct reach_answers *answers,
+                      const char *instance, struct reach_probe check)
+{
+    check.node = amz_ec2_instance_dns(q->aws, instance);
+    return reach_probe_succeeds(answers, &check);
+}
+
 int64_t amz_subnet_nodes(const struct aws *aws, const char *subnet)
 {
     int64_t n = 0;

@@ -9,6 +9,7 @@
 
 #include "sim/aws/aws.h"
 #include "sim/aws/ec2.h"
+#include "sim/reach/checks.h"
 
 #define LB_SSL_POLICY "ELBSecurityPolicy-2016-08" /* of secure listeners that name none */
 
@@ -55,6 +56,10 @@ bool lb_check_certificate(struct amz_request *q, const char *arn);
 /* Access logs can be written to the bucket: InvalidConfigurationRequest.  There are those of the setting "buckets", without it
  * all but those named "…missing…"; one named "…denied…" lets nobody write. */
 bool lb_check_bucket(struct amz_request *q, const char *bucket);
+/* What the cluster's nodes answer health checks, NULL if nothing is known; and whether this instance answers this one. */
+const struct reach_answers *lb_answers(struct amz_request *q);
+bool lb_answers_check(struct amz_request *q, const struct reach_answers *answers,
+                      const char *instance, struct reach_probe check);
 int64_t lb_now_ms(const struct aws *aws);
 /* A duration of the settings; without one: none at latency none, `cloud_ms` at latency cloud. */
 int64_t lb_delay_ms(const struct aws *aws, const char *setting, int64_t cloud_ms);

@@ -463,10 +463,37 @@ static bool zone_is_enabled(struct aws *aws, struct json_object *users, const ch
     return false;
 }
 
-/* The state as it is shown now, in place. */
-static void show(struct aws *aws, struct amz_resource *health, struct json_object *users,
-                 struct json_object *item)
+/* What a description of targets looks at. */
+struct shown {
+    struct amz_request *q;
+    struct amz_resource *group, *health;
+    struct json_object *users;
+    const struct reach_answers *answers;
+};
+
+/* The health check fails because of what the node answers. */
+static void show_answer(const struct shown *w, struct json_object *item, const char *id)
 {
+    struct reach_probe check =
+        reach_elbv2_check(w->group->body, port_of(w->group->body, target_of(item)));
+    check.ipv6 = str_eq(json_str(w->group->body, "IpAddressType"), "ipv6");
+    if (lb_answers_check(w->q, w->answers, id, check)) {
+        return;
+    }
+    if (check.kind == REACH_PROBE_HTTP) {
+        set_state(item, "unhealthy", "Target.ResponseCodeMismatch",
+                  "Health checks failed with these codes: [503]");
+    } else {
+        set_state(item, "unhealthy", "Target.FailedHealthChecks", "Health checks failed");
+    }
+}
+
+/* The state as it is shown now, in place. */
+static void show(const struct shown *w, struct json_object *item)
+{
+    struct aws *aws = w->q->aws;
+    struct json_object *users = w->users;
+    struct amz_resource *health = w->health;
     struct json_object *target = target_of(item);
     const char *id = json_str(target, "Id");
     if (!str_eq(json_str(json_member(item, "TargetHealth"), "State"), "healthy")) {
@@ -491,6 +518,8 @@ static void show(struct aws *aws, struct amz_resource *health, struct json_objec
     } else if (m && lb_now_ms(aws) < m->until_ms) {
         set_state(item, "initial", "Elb.RegistrationInProgress",
                   "Target registration is in progress");
+    } else if (str_has_prefix(id, "i-")) {
+        show_answer(w, item, id);
     }
 }
 
@@ -518,6 +547,7 @@ bool nlb_describe_health(struct amz_request *q)
     }
     struct json_object *users = nlb_group_balancers(q->aws, group->id);
     struct json_object *list = amz_list(q->out, "TargetHealthDescriptions");
+    const struct shown shown = {q, group, health, users, lb_answers(q)};
     size_t n = json_len(asked) > 0 ? json_len(asked) : json_len(seen);
     for (size_t i = 0; i < n; i++) {
         struct json_object *item;
@@ -528,7 +558,7 @@ bool nlb_describe_health(struct amz_request *q)
         } else {
             item = json_share(json_object_array_get_idx(seen, i));
         }
-        show(q->aws, health, users, item);
+        show(&shown, item);
         json_object_array_add(list, item);
     }
     json_object_put(users);

@@ -258,7 +258,7 @@ static void dump_instances(const struct aws *aws, struct map *reservations)
     for (struct amz_resource *r = aws->first[AMZ_INSTANCE]; r; r = r->next) {
         struct json_object *home = map_get(reservations, str_nonnull(r->parent));
         if (home) {
-            json_object_array_add(member_of(home, "Instances", true), json_copy(r->body));
+            json_object_array_add(member_of(home, "Instances", true), json_object_get(r->body));
         }
     }
 }
@@ -274,7 +274,9 @@ void amz_store_dump(struct aws *aws, struct json_object *world)
         }
         struct json_object *to = member_of(member_of(o, k->service, false), k->member, k->id);
         for (struct amz_resource *r = aws->first[i]; r; r = r->next) {
-            struct json_object *copy = json_copy(r->body);
+            /* Who dumps a world reads it: bodies are shared with it, but for those that get instances. */
+            struct json_object *copy =
+                i == AMZ_RESERVATION ? json_copy(r->body) : json_object_get(r->body);
             if (k->id) {
                 json_object_array_add(to, copy);
             } else {

@@ -296,8 +296,12 @@ bool ce_address_insert(struct request *q, struct json_object *body)
         return false;
     }
     const char *ip = json_str(body, "address");
-    const char *tier = internal ? NULL : str_or(json_str(body, "networkTier"), "PREMIUM");
+    const char *tier =
+        internal ? NULL : str_or(json_str(body, "networkTier"), ce_default_tier(q->c));
     const char *subnet = complete_subnet(q, body, internal);
+    if (tier && !ce_tier_check(q, tier)) {
+        return false;
+    }
     if (ip ? !check_given(q, ip, type, tier, subnet)
            : ipv6 && !ce_address_check_ipv6(q, body, type, tier, true)) {
         return false;
@@ -305,8 +309,7 @@ bool ce_address_insert(struct request *q, struct json_object *body)
     if (!ip) {
         ip = ce_address_pick(q, type, tier, subnet, ipv6);
         if (!ip) {
-            return ce_refuse(&q->refusal, q->a, 403, "quotaExceeded",
-                             "No address is left in the range");
+            return ce_refuse_no_address(&q->refusal, q->a, subnet);
         }
         json_add_str(body, "address", ip);
     }
@@ -315,7 +318,7 @@ bool ce_address_insert(struct request *q, struct json_object *body)
         json_add_str(body, "ipVersion", "IPV6");
     }
     json_add_str(body, "addressType", type);
-    json_add_str(body, "networkTier", tier);
+    json_add_str(body, "networkTier", internal ? "PREMIUM" : tier);
     if (internal && !json_str(body, "purpose")) {
         json_add_str(body, "purpose", "GCE_ENDPOINT");
     }

@@ -254,6 +254,7 @@ bool ce_backend_get_health(struct request *q, struct json_object **ret)
     }
     const char *path = ce_link_path(q->a, link, q->folder);
     const struct resource *group = ce_store_get(q->c, path);
+    const struct reach_answers *answers = ce_answers(q);
     struct json_object *states = json_object_new_array();
     for (size_t i = 0; group && i < json_len(group->members); i++) {
         struct json_object *member = json_object_array_get_idx(group->members, i);
@@ -267,7 +268,8 @@ bool ce_backend_get_health(struct request *q, struct json_object **ret)
                                                   q->project, zone, str_nonnull(name)));
         struct json_object *state = json_object_new_object();
         json_add_str(state, "instance", full);
-        json_add_str(state, "healthState", "HEALTHY");
+        json_add_str(state, "healthState",
+                     ce_node_answers(q, answers, q->res->body, full) ? "HEALTHY" : "UNHEALTHY");
         json_object_array_add(states, state);
     }
     *ret = json_object_new_object();

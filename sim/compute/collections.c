@@ -44,6 +44,8 @@ const struct collection compute_collections[] = {
      .references = backend_refs, .immutable = NAMES("loadBalancingScheme", "network"),
      .quota = "BACKEND_SERVICES", .fingerprint = true, .insert = ce_backend_insert,
      .change = ce_backend_change},
+    /* Only listed: nothing makes global ones here. */
+    {"backendServices", SCOPE_GLOBAL, LISTS("compute#backendService"), "backend_service"},
     {"healthChecks", SCOPE_GLOBAL, "compute#healthCheck", "compute#healthCheckList",
      "compute#healthChecksAggregatedList", "health_check", .required = NAMES("type"),
      .quota = "HEALTH_CHECKS", .insert = ce_check_insert, .change = ce_check_change},

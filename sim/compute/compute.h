@@ -56,7 +56,7 @@ struct compute {
     struct map *endpoints;  /* text → endpoint that groups share; NULL: none yet */
     char *metadata_token;   /* what the metadata server hands out now; a key of tokens */
     void *signing_key;      /* EVP_PKEY of the service account; made when first asked for */
-    struct json_object *settings; /* world member "sim", or NULL: quotas, strict_address_delete */
+    struct json_object *settings; /* world member "sim", or NULL; settings.c knows the names */
 };
 
 /* --- refusals ------------------------------------------------------------------------------------- */
@@ -78,6 +78,8 @@ bool ce_refuse_invalid(struct refusal *r, struct arena *a, const char *field, co
 /* "Required field '…' not specified". */
 bool ce_refuse_required(struct refusal *r, struct arena *a, const char *field);
 bool ce_refuse_not_found(struct refusal *r, struct arena *a, const char *path);
+/* A range from which an address was to be picked has none left: of the subnetwork, or NULL: Google's own. */
+bool ce_refuse_no_address(struct refusal *r, struct arena *a, const char *subnet);
 bool ce_refuse_in_use(struct refusal *r, struct arena *a, const struct resource *res,
                       const char *by);
 bool ce_refuse_schema(struct refusal *r, struct arena *a, const struct schema_problem *p);
@@ -265,6 +267,12 @@ bool ce_pool_remove_instance(struct request *q, struct json_object **ret);
 bool ce_pool_add_health_check(struct request *q, struct json_object **ret);
 bool ce_pool_remove_health_check(struct request *q, struct json_object **ret);
 bool ce_pool_get_health(struct request *q, struct json_object **ret);
+/* health.c: what the cluster's nodes answer (NULL: nothing is known); and whether this one, a link or path, answers all checks
+ * of a pool or backend service. */
+struct reach_answers;
+const struct reach_answers *ce_answers(struct request *q);
+bool ce_node_answers(struct request *q, const struct reach_answers *answers,
+                     struct json_object *holder, const char *instance);
 bool ce_check_insert(struct request *q, struct json_object *body);
 bool ce_check_change(struct request *q, struct json_object *old, struct json_object *body);
 bool ce_backend_insert(struct request *q, struct json_object *body);
@@ -344,9 +352,19 @@ void ce_address_refresh(struct compute *c, const char *ip);
 
 /* quotas.c */
 bool ce_quota_check(struct request *q);
+/* May q->res have `n` members?  `quota`: "MAX_INSTANCES_IN_TARGET_POOL", … (docs/simulator.md). */
+bool ce_quota_check_members(struct request *q, const char *quota, size_t n);
 /* The limits of a project, or of a region (NULL: the project's own), and their usage; new reference. */
 struct json_object *ce_quota_json(struct compute *c, const char *project, const char *region);
-bool ce_setting_bool(const struct compute *c, const char *name); /* of the world's member "sim" */
+/* settings.c: ERR_INVALID names a setting that is not known or of another type. */
+int ce_settings_check(struct json_object *settings, struct err *err);
+/* A setting of sim.gce, or of sim; NULL: not set.  Borrowed. */
+struct json_object *ce_setting(const struct compute *c, const char *name);
+bool ce_setting_bool(const struct compute *c, const char *name);
+const char *ce_default_tier(const struct compute *c);
+/* False, with a refusal: the region has no Standard Tier; a policy forbids rules of this type. */
+bool ce_tier_check(struct request *q, const char *tier);
+bool ce_policy_check(struct request *q, struct json_object *body);
 
 /* tokens.c */
 bool ce_token_check(struct request *q); /* false: refused with 401 */

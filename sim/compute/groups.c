@@ -216,7 +216,9 @@ bool ce_group_add_instances(struct request *q, struct json_object **ret)
     if (!q->res->members) {
         q->res->members = json_object_new_array();
     }
-    bool ok = check_add(q, links);
+    bool ok =
+        check_add(q, links) && ce_quota_check_members(q, "MAX_INSTANCES_IN_INSTANCE_GROUP",
+                                                      json_len(q->res->members) + json_len(links));
     for (size_t i = 0; ok && i < json_len(links); i++) {
         json_object_array_add(q->res->members,
                               json_object_get(json_object_array_get_idx(links, i)));

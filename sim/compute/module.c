@@ -44,6 +44,19 @@ static bool module_claims(const void *state, const char *method, const char *pat
     return str_has_prefix(path, "/compute/");
 }
 
+/* --- settings ------------------------------------------------------------------------------------- */
+
+static int module_configure(void *state, struct json_object *settings, struct err *err)
+{
+    struct compute *c = state;
+    int code = ce_settings_check(settings, err);
+    if (!code) {
+        c->settings = c->settings ? c->settings : json_object_new_object();
+        json_add(c->settings, "gce", json_copy(settings));
+    }
+    return code;
+}
+
 /* --- worlds --------------------------------------------------------------------------------------- */
 
 static int load_resources(struct compute *c, struct json_object *gce, struct err *err)
@@ -149,6 +162,10 @@ static int module_load(void *state, struct json_object *world, struct err *err)
         (members && !json_object_is_type(members, json_type_object))) {
         return err_set(err, ERR_INVALID, "gce and members are objects");
     }
+    struct json_object *settings = json_path(world, "sim.gce");
+    if (settings && ce_settings_check(settings, err)) {
+        return err->code;
+    }
     ce_store_clear(c);
     json_object_put(c->settings);
     c->settings = json_member(world, "sim") ? json_copy(json_member(world, "sim")) : NULL;
@@ -165,12 +182,13 @@ struct dump {
     struct json_object *gce, *members;
 };
 
+/* Who dumps a world reads it: bodies are shared with it, not copied. */
 static bool dump_one(struct resource *res, void *arg)
 {
     struct dump *d = arg;
-    json_add(d->gce, res->path, json_copy(res->body));
+    json_add(d->gce, res->path, json_object_get(res->body));
     if (res->members) {
-        json_add(d->members, res->path, json_copy(res->members));
+        json_add(d->members, res->path, json_object_get(res->members));
     }
     return true;
 }
@@ -243,5 +261,6 @@ const struct sim_module sim_compute_module = {
     .handle = compute_handle,
     .error_body = compute_error_body,
     .load = module_load,
+    .configure = module_configure,
     .dump = module_dump,
 };

@@ -157,7 +157,8 @@ bool ce_neg_attach(struct request *q, struct json_object **ret)
     bool ok = check_attach(q, endpoints, present, named);
     map_free(named);
     map_free(present);
-    if (!ok) {
+    if (!ok || !ce_quota_check_members(q, "MAX_ENDPOINTS_IN_NETWORK_ENDPOINT_GROUP",
+                                       json_len(q->res->members) + json_len(endpoints))) {
         return false;
     }
     if (!q->res->members) {
@@ -218,11 +219,15 @@ bool ce_neg_detach(struct request *q, struct json_object **ret)
 
 /* --- list ----------------------------------------------------------------------------------------- */
 
-/* One healthy verdict, for requests that want to see it; `service`, which has the group, or NULL. */
-static struct json_object *healths(struct request *q, const char *service)
+/* One verdict, for requests that want to see it; `service`, which has the group, or NULL: nobody checks it. */
+static struct json_object *healths(struct request *q, const char *service,
+                                   const struct reach_answers *answers, struct json_object *member)
 {
     struct json_object *health = json_object_new_object();
-    json_add_str(health, "healthState", "HEALTHY");
+    const struct resource *holder = service ? ce_store_get(q->c, service) : NULL;
+    const char *instance = str_nonnull(json_str(member, "instance"));
+    bool healthy = !holder || ce_node_answers(q, answers, holder->body, instance);
+    json_add_str(health, "healthState", healthy ? "HEALTHY" : "UNHEALTHY");
     if (service) {
         struct json_object *reference = json_object_new_object();
         json_add_str(reference, "backendService", ce_link_full(q->a, service));
@@ -238,12 +243,13 @@ bool ce_neg_list(struct request *q, struct json_object **ret)
     struct json_object *items = json_object_new_array();
     bool show = str_eq(json_str(q->body, "healthStatus"), "SHOW");
     const char *service = show ? ce_references_user(q->c, q->a, q->res->path) : NULL;
+    const struct reach_answers *answers = service ? ce_answers(q) : NULL;
     for (size_t i = 0; i < json_len(q->res->members); i++) {
         struct json_object *member = json_object_array_get_idx(q->res->members, i);
         struct json_object *item = json_object_new_object();
         json_add(item, "networkEndpoint", json_object_get(member));
         if (show) {
-            json_add(item, "healths", healths(q, service));
+            json_add(item, "healths", healths(q, service, answers, member));
         }
         json_object_array_add(items, item);
     }

@@ -117,6 +117,19 @@ static void remove_links(struct request *q, const char *member, struct json_obje
     ce_write_store(q, body);
 }
 
+static bool has_room(struct request *q, struct json_object *links)
+{
+    struct json_object *now = json_member(q->res->body, "instances");
+    struct map *present = ce_link_set(q, now);
+    size_t n = json_len(now);
+    for (size_t i = 0; i < json_len(links); i++) {
+        const char *link = json_object_get_string(json_object_array_get_idx(links, i));
+        n += !ce_link_in(q, present, link);
+    }
+    map_free(present);
+    return ce_quota_check_members(q, "MAX_INSTANCES_IN_TARGET_POOL", n);
+}
+
 bool ce_pool_add_instance(struct request *q, struct json_object **ret)
 {
     (void)ret;
@@ -124,6 +137,10 @@ bool ce_pool_add_instance(struct request *q, struct json_object **ret)
         return false;
     }
     struct json_object *links = links_of(q, "instances", "instance", "instances", true);
+    if (links && !has_room(q, links)) {
+        json_object_put(links);
+        return false;
+    }
     if (links) {
         add_links(q, "instances", links);
     }
@@ -186,7 +203,9 @@ bool ce_pool_get_health(struct request *q, struct json_object **ret)
     }
     struct json_object *state = json_object_new_object();
     json_add_str(state, "instance", ce_link_full(q->a, path));
-    json_add_str(state, "healthState", ce_store_get(q->c, path) ? "HEALTHY" : "UNHEALTHY");
+    bool healthy =
+        ce_store_get(q->c, path) != NULL && ce_node_answers(q, ce_answers(q), q->res->body, path);
+    json_add_str(state, "healthState", healthy ? "HEALTHY" : "UNHEALTHY");
     struct json_object *states = json_object_new_array();
     json_object_array_add(states, state);
     *ret = json_object_new_object();

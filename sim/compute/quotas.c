@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quotas.c: limits on how many resources of a kind a project, or a region of it, may have, and the settings of a world.
+/* quotas.c: limits on how many resources of a kind a project, or a region of it, may have.
  *
- * The cloud counts some kinds in the project, some in each region.  Without a setting a limit is out of reach.  Limits
- * come from --quota NAME=N or from the world's member sim.quotas, which wins.  What is over a limit is refused with
+ * The cloud counts some kinds in the project, some in each region; of members it counts those of each resource.  Without a setting a limit is out of reach.  Limits
+ * come from --quota NAME=N or from the setting "quotas" (settings.c), which wins.  What is over a limit is refused with
  * 403 quotaExceeded.
  * Source: compute v1 quotas; gce-cloud-provider.md §3.4. */
 #include "sim/compute/compute.h"
@@ -10,11 +10,6 @@
 #include <string.h>
 
 #define OUT_OF_REACH 1000000
-
-bool ce_setting_bool(const struct compute *c, const char *name)
-{
-    return json_bool(c->settings, name, false);
-}
 
 static int64_t limit_of(const struct compute *c, const char *quota)
 {
@@ -26,7 +21,7 @@ static int64_t limit_of(const struct compute *c, const char *quota)
             str_to_i64(cfg->quotas[i] + n + 1, &limit);
         }
     }
-    return json_int(json_member(c->settings, "quotas"), quota, limit);
+    return json_int(ce_setting(c, "quotas"), quota, limit);
 }
 
 static const struct {
@@ -101,6 +96,15 @@ bool ce_quota_check(struct request *q)
     return ce_refuse(&q->refusal, q->a, 403, "quotaExceeded",
                      "Quota '%s' exceeded.  Limit: %lld.0%s%s.", quota, (long long)limit,
                      region ? " in region " : " globally", str_nonnull(region));
+}
+
+/* Limits of one resource: the cloud shows neither the limit nor the usage among a region's quotas. */
+bool ce_quota_check_members(struct request *q, const char *quota, size_t n)
+{
+    int64_t limit = limit_of(q->c, quota);
+    return (int64_t)n <= limit || ce_refuse(&q->refusal, q->a, 403, "limitExceeded",
+                                            "Exceeded limit '%s' on resource '%s'. Limit: %lld",
+                                            quota, ce_path_name(q->res->path), (long long)limit);
 }
 
 struct json_object *ce_quota_json(struct compute *c, const char *project, const char *region)

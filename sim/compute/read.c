@@ -26,7 +26,7 @@ static struct json_object *project_json(struct request *q)
     json_add_str(o, "name", q->project);
     json_add_str(o, "creationTimestamp", "2026-01-01T00:00:00.000-08:00");
     json_add_str(o, "selfLink", ce_link_full(q->a, path));
-    json_add_str(o, "defaultNetworkTier", "PREMIUM");
+    json_add_str(o, "defaultNetworkTier", ce_default_tier(q->c));
     json_add_str(o, "defaultServiceAccount",
                  COMPUTE_PROJECT_NUMBER "-compute@developer.gserviceaccount.com");
     json_add(o, "quotas", ce_quota_json(q->c, q->project, NULL));

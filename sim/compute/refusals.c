@@ -44,6 +44,14 @@ bool ce_refuse_in_use(struct refusal *r, struct arena *a, const struct resource 
                      "The %s resource '%s' is already being used by '%s'", what, res->path, by);
 }
 
+bool ce_refuse_no_address(struct refusal *r, struct arena *a, const char *subnet)
+{
+    if (subnet == NULL) {
+        return ce_refuse(r, a, 403, "quotaExceeded", "No address is left in the range");
+    }
+    return ce_refuse(r, a, 400, "IP_SPACE_EXHAUSTED", "IP space of '%s' is exhausted.", subnet);
+}
+
 /* One BadRequest detail with a field violation. */
 static struct json_object *bad_request(const char *field, const char *text)
 {

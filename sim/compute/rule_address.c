@@ -72,8 +72,7 @@ static bool pick(struct request *q, struct json_object *body, const char *type, 
     const char *subnet = ce_link_path(q->a, json_str(body, "subnetwork"), q->folder);
     const char *ip = ce_address_pick(q, type, json_str(body, "networkTier"), subnet, ipv6);
     if (!ip) {
-        return ce_refuse(&q->refusal, q->a, 403, "quotaExceeded",
-                         "No address is left in the range");
+        return ce_refuse_no_address(&q->refusal, q->a, subnet);
     }
     json_add_str(body, "IPAddress", ipv6 ? arena_printf(q->a, "%s/96", ip) : ip);
     return true;

@@ -276,6 +276,13 @@ static bool add_place(struct request *q, struct json_object *body)
     }
     if (!json_str(body, "subnetwork")) {
         const char *network = ce_link_path(q->a, json_str(body, "network"), q->folder);
+        const struct resource *home = network ? ce_store_get(q->c, network) : NULL;
+        if (home && !json_bool(home->body, "autoCreateSubnetworks", true)) {
+            return ce_refuse_invalid(
+                &q->refusal, q->a, "resource.subnetwork", "",
+                "A subnetwork must be specified for a network of custom subnet "
+                "mode.");
+        }
         json_add_str(body, "subnetwork",
                      ce_link_full(q->a, arena_printf(q->a, "projects/%s/regions/%s/subnetworks/%s",
                                                      ce_path_project(q->a, network), q->location,
@@ -292,7 +299,11 @@ bool ce_rule_insert(struct request *q, struct json_object *body)
     if (!json_str(body, "IPProtocol")) {
         json_add_str(body, "IPProtocol", "TCP");
     }
-    json_add_str(body, "networkTier", str_or(json_str(body, "networkTier"), "PREMIUM"));
+    const char *tier = internal ? "PREMIUM" : ce_default_tier(q->c);
+    json_add_str(body, "networkTier", str_or(json_str(body, "networkTier"), tier));
+    if (!ce_tier_check(q, json_str(body, "networkTier")) || !ce_policy_check(q, body)) {
+        return false;
+    }
     if (internal && !add_place(q, body)) {
         return false;
     }

@@ -79,7 +79,8 @@ static void add_subnetwork(struct compute *c, struct arena *a, const char *regio
                  ce_link_full(a, arena_printf(a, "projects/%s/regions/%s", c->project, region)));
     json_add_str(o, "stackType", cfg->ipv6 ? "IPV4_IPV6" : "IPV4_ONLY");
     if (cfg->ipv6) {
-        json_add_str(o, "ipv6AccessType", str_or(json_str(c->settings, "ipv6_access"), "EXTERNAL"));
+        json_add_str(o, "ipv6AccessType",
+                     str_or(json_object_get_string(ce_setting(c, "ipv6_access")), "EXTERNAL"));
         json_add_str(o, "ipv6CidrRange", "fd20:0:0:1::/64");
         json_add_str(o, "internalIpv6Prefix", "fd20:0:0:1::/64");
     }

@@ -78,10 +78,17 @@ class Tables:
         return number, required
 
 
+def listed_elsewhere(pack):
+    """Lists that no controller of the pack asks for, but ingress-gce's own program does: as that of a region."""
+    for op in pack["operations"]:
+        if op["id"] == "compute.regionBackendServices.list":
+            yield {**op, "id": "compute.backendServices.list", "path": "projects/{project}/global/backendServices"}
+
+
 def print_operations(tables, pack, out):
     queries = {}
     rows = []
-    for op in sorted(pack["operations"], key=lambda o: o["id"]):
+    for op in sorted([*pack["operations"], *listed_elsewhere(pack)], key=lambda o: o["id"]):
         query = tuple(sorted((n, tables.type_of(s)) for n, s in {**pack["query"], **op.get("query", {})}.items()))
         queries.setdefault(query, len(queries))
         number, required = tables.request(op["request"])

@@ -245,28 +245,52 @@ static struct json_object *real_names(struct sim_call *call, struct json_object 
     return out;
 }
 
+/* "NAMESPACE/SERVICE" of the path; answers 404 and returns false when it is not that. */
+static bool split_service(struct sim_call *call, const char *rest, const char **ns,
+                          const char **service)
+{
+    struct err err = ERR_INIT;
+    const char *slash = strchr(rest, '/');
+    if (!slash || slash == rest || slash[1] == '\0' || strchr(slash + 1, '/') ||
+        !sim_module_state(call->sim, "kubernetes")) {
+        err_set(&err, ERR_NOT_FOUND, "want /sim/pods/NAMESPACE/SERVICE");
+        answer_err(call, &err);
+        return false;
+    }
+    *ns = arena_strndup(call->arena, rest, (size_t)(slash - rest));
+    *service = slash + 1;
+    return true;
+}
+
 static void put_pods(struct sim_call *call, const char *rest)
 {
     struct json_object *body = NULL;
     struct err err = ERR_INIT;
-    void *kube = sim_module_state(call->sim, "kubernetes");
-    const char *slash = strchr(rest, '/');
-    if (!slash || slash == rest || slash[1] == '\0' || strchr(slash + 1, '/') || !kube) {
-        err_set(&err, ERR_NOT_FOUND, "want /sim/pods/NAMESPACE/SERVICE");
-        answer_err(call, &err);
+    const char *ns, *service;
+    if (!split_service(call, rest, &ns, &service) || !sim_call_json(call, &body)) {
         return;
     }
-    if (!sim_call_json(call, &body)) {
-        return;
-    }
-    const char *namespace = arena_strndup(call->arena, rest, (size_t)(slash - rest));
     struct json_object *pods = real_names(call, body);
-    if (sim_kube_set_pods(kube, namespace, slash + 1, pods, &err)) {
+    if (sim_kube_set_pods(sim_module_state(call->sim, "kubernetes"), ns, service, pods, &err)) {
         answer_err(call, &err);
     } else {
         answer_ok(call, NULL);
     }
     json_object_put(pods);
+}
+
+static void delete_pods(struct sim_call *call, const char *rest)
+{
+    struct err err = ERR_INIT;
+    const char *ns, *service;
+    if (!split_service(call, rest, &ns, &service)) {
+        return;
+    }
+    if (sim_kube_drop_pods(sim_module_state(call->sim, "kubernetes"), ns, service, &err)) {
+        answer_err(call, &err);
+    } else {
+        answer_ok(call, NULL);
+    }
 }
 
 static const struct control controls[] = {
@@ -275,8 +299,9 @@ static const struct control controls[] = {
     {"POST", "/sim/faults", post_faults},     {"GET", "/sim/faults", get_faults},
     {"DELETE", "/sim/faults", delete_faults}, {"DELETE", "/sim/faults/", delete_fault},
     {"POST", "/sim/nodes", post_nodes},       {"DELETE", "/sim/nodes/", delete_node},
-    {"PUT", "/sim/pods/", put_pods},          {"GET", "/sim/settings/", get_settings},
-    {"PUT", "/sim/settings/", put_settings},  {"GET", "/sim/reach", get_reach},
+    {"PUT", "/sim/pods/", put_pods},          {"DELETE", "/sim/pods/", delete_pods},
+    {"GET", "/sim/settings/", get_settings},  {"PUT", "/sim/settings/", put_settings},
+    {"GET", "/sim/reach", get_reach},
 };
 
 bool sim_control_claims(const char *path)

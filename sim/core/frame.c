@@ -45,7 +45,9 @@ static void copy_config(struct sim *s, const struct sim_config *cfg)
                                : str_eq(s->cfg.cloud, "aws") ? aws_zones
                                                              : google_zones;
     const char *const *zones = cfg->n_zones ? cfg->zones : usual;
-    size_t n = cfg->n_zones ? cfg->n_zones : ARRAY_LEN(google_zones);
+    size_t n = cfg->n_zones                   ? cfg->n_zones
+               : str_eq(s->cfg.cloud, "none") ? 0
+                                              : ARRAY_LEN(google_zones);
     const char **copy = ARENA_ARRAY(a, const char *, n);
     for (size_t i = 0; i < n; i++) {
         copy[i] = arena_strdup(a, zones[i]);
@@ -106,7 +108,11 @@ static int listen_on(struct sim *s, struct err *err)
 
 static int init_modules(struct sim *s, struct err *err)
 {
+    bool kubernetes_alone = str_eq(s->cfg.cloud, "none");
     for (size_t i = 0; sim_modules[i]; i++) {
+        if (kubernetes_alone && sim_modules[i] != &sim_kube_module) {
+            continue;
+        }
         assert(s->n_slots < SIM_MODULES_MAX);
         struct sim_slot *slot = &s->slots[s->n_slots];
         slot->module = sim_modules[i];
@@ -457,6 +463,7 @@ void sim_frame_answer_error(struct sim_call *call, int status, const char *reaso
 static void send(struct sim_call *call, int status, const char *type, const struct str_buf *text)
 {
     struct sim *s = call->sim;
+    call->status = status;
     if (s->hook && call->module) {
         s->hook(s->hook_arg, call, true);
     }

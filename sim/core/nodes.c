@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#define PLAIN_NODES_FROM 10 /* the first node's address ends in it */
+
 /* `next`, or the number behind that of a node of this name. */
 static int behind(int next, const char *name)
 {
@@ -15,6 +17,17 @@ static int behind(int next, const char *name)
     bool ours =
         name && str_has_prefix(name, "node-") && str_to_i64(name + strlen("node-"), &number);
     return ours && number >= next && number < 1000000 ? (int)number + 1 : next;
+}
+
+static int behind_instances(int next, struct json_object *gce)
+{
+    json_object_object_foreach(gce, path, body)
+    {
+        const char *at = strstr(path, "/instances/");
+        next = behind(next, at ? at + strlen("/instances/") : NULL);
+        (void)body;
+    }
+    return next;
 }
 
 /* The first number that no node has: nodes and instances of a loaded world count too. */
@@ -28,12 +41,7 @@ static int next_number(struct sim *s)
         struct json_object *node = json_object_array_get_idx(nodes, i);
         next = behind(next, json_str(json_member(node, "metadata"), "name"));
     }
-    json_object_object_foreach(gce, path, body)
-    {
-        const char *at = strstr(path, "/instances/");
-        next = behind(next, at ? at + strlen("/instances/") : NULL);
-        (void)body;
-    }
+    next = gce ? behind_instances(next, gce) : next;
     json_object_put(world);
     return next;
 }
@@ -143,6 +151,40 @@ static int add_amazon(struct sim *s, const struct sim_nodes_wish *wish,
     return code;
 }
 
+/* Without a cloud: Node objects alone, at 10.128.0.10 + n. */
+static int add_plain(struct sim *s, const struct sim_nodes_wish *wish,
+                     struct json_object *ret_names, struct err *err)
+{
+    void *kube = sim_module_state(s, "kubernetes");
+    int code = ERR_OK;
+    s->next_node = next_number(s);
+    for (int i = 0; !code && i < wish->count; i++) {
+        struct arena *a = arena_new();
+        int number = s->next_node++, at = number + PLAIN_NODES_FROM;
+        size_t n = s->cfg.n_zones;
+        const struct sim_node node = {
+            .name = arena_printf(a, "node-%d", number),
+            .zone = wish->zone ? wish->zone
+                    : n        ? s->cfg.zones[(size_t)number % n]
+                               : NULL,
+            .internal_ip = arena_printf(a, "10.128.%d.%d", at / 256, at % 256),
+            .internal_ip6 = wish->ipv6 ? arena_printf(a, "fd00:10:128::%x", at) : "",
+            .index = number,
+        };
+        code = sim_kube_add_node(kube, &node, s->cfg.node_images, err);
+        if (!code && ret_names) {
+            json_push_str(ret_names, node.name);
+        }
+        arena_free(a);
+    }
+    return code;
+}
+
+static bool is_none(const struct sim *s)
+{
+    return str_eq(s->cfg.cloud, "none");
+}
+
 static bool is_azure(const struct sim *s)
 {
     return str_eq(s->cfg.cloud, "azure");
@@ -184,6 +226,9 @@ static int remove_named(struct sim *s, const char *name, struct err *err)
 int sim_nodes_add(struct sim *s, const struct sim_nodes_wish *wish, struct json_object *ret_names,
                   struct err *err)
 {
+    if (is_none(s)) {
+        return add_plain(s, wish, ret_names, err);
+    }
     if (is_amazon(s)) {
         return add_amazon(s, wish, ret_names, err);
     }
@@ -204,7 +249,7 @@ int sim_nodes_remove(struct sim *s, const char *name, struct err *err)
         return remove_named(s, name, err);
     }
     int code = kube ? sim_kube_remove_node(kube, name, err) : ERR_OK;
-    if (code) {
+    if (code || is_none(s)) {
         return code;
     }
     struct err gone = ERR_INIT;

@@ -132,7 +132,8 @@ static void put_tree(void *arg)
 
 struct json_object *kube_read_object_body(struct kube_request *r, struct json_object **ret)
 {
-    struct json_object *refusal = kube_read_body(r, r->kind->type, ret);
+    const struct kube_type *shape = r->kind->wire_type ? r->kind->wire_type : r->kind->type;
+    struct json_object *refusal = kube_read_body(r, shape, ret);
     if (refusal || json_object_is_type(*ret, json_type_object)) {
         return refusal;
     }

@@ -6,8 +6,10 @@
 #include "sim/kube/cluster.h"
 
 #include "sim/kube/alloc.h"
+#include "sim/kube/deploy/rollout.h"
 #include "sim/kube/gc.h"
-#include "sim/kube/pods.h"
+#include "sim/kube/pods/counts.h"
+#include "sim/kube/pods/pods.h"
 #include "sim/kube/rules.h"
 
 static struct json_object *new_object(const char *ns, const char *name)
@@ -222,7 +224,9 @@ int kube_world_load(void *state, struct json_object *world, struct err *err)
     }
     kube_db_expire(st->store, -1); /* ends the watches, so that they do not see what follows */
     kube_db_clear(st->store);
+    kube_counts_forget(st->counts);
     kube_pods_forget(st->pods);
+    kube_rollouts_forget(st->rollouts);
     kube_gc_forget(st->gc);
     json_object_put(st->unknown);
     st->unknown = json_object_new_object();
@@ -235,6 +239,7 @@ int kube_world_load(void *state, struct json_object *world, struct err *err)
     count_allocated(st);
     kube_cluster_bootstrap(st, mine);
     need_used_namespaces(st);
+    kube_pods_load(st->pods);
     kube_db_expire(st->store, -1);
     return ERR_OK;
 }

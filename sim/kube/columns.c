@@ -21,7 +21,7 @@ static const char *meta_str(struct json_object *o, const char *name)
     return json_str(json_member(o, "metadata"), name);
 }
 
-static const char *cell_name(struct arena *a, struct json_object *o, int64_t now_s)
+const char *kube_cell_name(struct arena *a, struct json_object *o, int64_t now_s)
 {
     (void)a;
     (void)now_s;
@@ -61,7 +61,7 @@ static const char *age_text(struct arena *a, const char *since, int64_t now_s)
     return arena_printf(a, "%lldd", (long long)d);
 }
 
-static const char *cell_age(struct arena *a, struct json_object *o, int64_t now_s)
+const char *kube_cell_age(struct arena *a, struct json_object *o, int64_t now_s)
 {
     return age_text(a, meta_str(o, "creationTimestamp"), now_s);
 }
@@ -73,8 +73,8 @@ static const char *path_text(struct json_object *o, const char *path)
 }
 
 const struct kube_column kube_columns_default[] = {
-    {"Name", "string", "name", 0, NAME_TEXT, cell_name},
-    {"Age", "string", "", 0, AGE_TEXT, cell_age},
+    {"Name", "string", "name", 0, NAME_TEXT, kube_cell_name},
+    {"Age", "string", "", 0, AGE_TEXT, kube_cell_age},
     {0},
 };
 
@@ -153,12 +153,12 @@ static const char *service_selector(struct arena *a, struct json_object *o, int6
 }
 
 const struct kube_column kube_columns_service[] = {
-    {"Name", "string", "name", 0, NAME_TEXT, cell_name},
+    {"Name", "string", "name", 0, NAME_TEXT, kube_cell_name},
     {"Type", "string", "", 0, "How the Service is exposed.", service_type},
     {"Cluster-IP", "string", "", 0, "Address inside the cluster.", service_cluster_ip},
     {"External-IP", "string", "", 0, "Addresses outside of the cluster.", service_external_ip},
     {"Port(s)", "string", "", 0, "Ports, their node ports and protocols.", service_ports},
-    {"Age", "string", "", 0, AGE_TEXT, cell_age},
+    {"Age", "string", "", 0, AGE_TEXT, kube_cell_age},
     {"Selector", "string", "", 1, "Labels of the pods that serve.", service_selector},
     {0},
 };
@@ -253,10 +253,10 @@ static const char *node_runtime(struct arena *a, struct json_object *o, int64_t 
 }
 
 const struct kube_column kube_columns_node[] = {
-    {"Name", "string", "name", 0, NAME_TEXT, cell_name},
+    {"Name", "string", "name", 0, NAME_TEXT, kube_cell_name},
     {"Status", "string", "", 0, "Whether the node is ready.", node_status},
     {"Roles", "string", "", 0, "Roles from the node's labels.", node_roles},
-    {"Age", "string", "", 0, AGE_TEXT, cell_age},
+    {"Age", "string", "", 0, AGE_TEXT, kube_cell_age},
     {"Version", "string", "", 0, "Version of the kubelet.", node_version},
     {"Internal-IP", "string", "", 1, "Address inside the network.", node_internal_ip},
     {"External-IP", "string", "", 1, "Address outside of the network.", node_external_ip},
@@ -275,9 +275,9 @@ static const char *namespace_status(struct arena *a, struct json_object *o, int6
 }
 
 const struct kube_column kube_columns_namespace[] = {
-    {"Name", "string", "name", 0, NAME_TEXT, cell_name},
+    {"Name", "string", "name", 0, NAME_TEXT, kube_cell_name},
     {"Status", "string", "", 0, "Phase of the namespace.", namespace_status},
-    {"Age", "string", "", 0, AGE_TEXT, cell_age},
+    {"Age", "string", "", 0, AGE_TEXT, kube_cell_age},
     {0},
 };
 
@@ -348,7 +348,7 @@ const struct kube_column kube_columns_event[] = {
     {"Source", "string", "", 1, "Who reports it.", event_source},
     {"Message", "string", "", 0, "What happened.", event_message},
     {"Count", "string", "", 1, "How often.", event_count},
-    {"Name", "string", "name", 1, NAME_TEXT, cell_name},
+    {"Name", "string", "name", 1, NAME_TEXT, kube_cell_name},
     {0},
 };
 
@@ -360,9 +360,9 @@ static const char *lease_holder(struct arena *a, struct json_object *o, int64_t 
 }
 
 const struct kube_column kube_columns_lease[] = {
-    {"Name", "string", "name", 0, NAME_TEXT, cell_name},
+    {"Name", "string", "name", 0, NAME_TEXT, kube_cell_name},
     {"Holder", "string", "", 0, "Who holds the lease.", lease_holder},
-    {"Age", "string", "", 0, AGE_TEXT, cell_age},
+    {"Age", "string", "", 0, AGE_TEXT, kube_cell_age},
     {0},
 };
 
@@ -405,11 +405,11 @@ static const char *slice_endpoints(struct arena *a, struct json_object *o, int64
 }
 
 const struct kube_column kube_columns_endpoint_slice[] = {
-    {"Name", "string", "name", 0, NAME_TEXT, cell_name},
+    {"Name", "string", "name", 0, NAME_TEXT, kube_cell_name},
     {"AddressType", "string", "", 0, "Family of the addresses.", slice_type},
     {"Ports", "string", "", 0, "Ports of the endpoints.", slice_ports},
     {"Endpoints", "string", "", 0, "The first endpoints.", slice_endpoints},
-    {"Age", "string", "", 0, AGE_TEXT, cell_age},
+    {"Age", "string", "", 0, AGE_TEXT, kube_cell_age},
     {0},
 };
 
@@ -431,16 +431,16 @@ static const char *secret_type(struct arena *a, struct json_object *o, int64_t n
 }
 
 const struct kube_column kube_columns_config_map[] = {
-    {"Name", "string", "name", 0, NAME_TEXT, cell_name},
+    {"Name", "string", "name", 0, NAME_TEXT, kube_cell_name},
     {"Data", "string", "", 0, "How many entries it holds.", data_count},
-    {"Age", "string", "", 0, AGE_TEXT, cell_age},
+    {"Age", "string", "", 0, AGE_TEXT, kube_cell_age},
     {0},
 };
 
 const struct kube_column kube_columns_secret[] = {
-    {"Name", "string", "name", 0, NAME_TEXT, cell_name},
+    {"Name", "string", "name", 0, NAME_TEXT, kube_cell_name},
     {"Type", "string", "", 0, "What the data mean.", secret_type},
     {"Data", "string", "", 0, "How many entries it holds.", data_count},
-    {"Age", "string", "", 0, AGE_TEXT, cell_age},
+    {"Age", "string", "", 0, AGE_TEXT, kube_cell_age},
     {0},
 };

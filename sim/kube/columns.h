@@ -5,6 +5,10 @@
 
 #include "sim/kube/kinds.h"
 
+/* The cells that all kinds have. */
+const char *kube_cell_name(struct arena *a, struct json_object *o, int64_t now_s);
+const char *kube_cell_age(struct arena *a, struct json_object *o, int64_t now_s);
+
 extern const struct kube_column kube_columns_default[];
 extern const struct kube_column kube_columns_service[];
 extern const struct kube_column kube_columns_node[];

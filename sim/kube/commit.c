@@ -3,6 +3,7 @@
  *
  * Deleting an object that has finalizers only marks it; whoever removes the last finalizer makes it vanish
  * (recorded 091–094).  A namespace goes when nothing is left in it.  Knows no HTTP. */
+#include "common/base/clock.h"
 #include "sim/kube/decode.h"
 #include "sim/kube/gc.h"
 #include "sim/kube/kube.h"
@@ -24,6 +25,13 @@ static bool has_finalizers(struct json_object *o)
 {
     return json_len(json_path(o, "metadata.finalizers")) > 0 ||
            json_len(json_path(o, "spec.finalizers")) > 0;
+}
+
+/* An object that is being deleted goes when nothing holds it and its time is over. */
+static bool may_go(struct json_object *o)
+{
+    return !has_finalizers(o) &&
+           json_int(json_member(o, "metadata"), "deletionGracePeriodSeconds", 0) <= 0;
 }
 
 static bool same_but_version(struct kube_change *c, struct json_object *was)
@@ -55,7 +63,7 @@ struct kube_obj *kube_commit(struct kube_change *c)
         }
         return NULL;
     }
-    if (c->was && kube_is_deleting(c->now) && !has_finalizers(c->now)) {
+    if (c->was && kube_is_deleting(c->now) && may_go(c->now)) {
         (void)kube_db_remove(store, c->kind->store, c->namespace, c->name);
         kube_namespace_sweep(c->st, c->namespace);
         return NULL;
@@ -73,13 +81,13 @@ struct kube_obj *kube_commit(struct kube_change *c)
 }
 
 /* --- deleting ------------------------------------------------------------------------------------- */
-static void mark_deleted(struct kube_change *c)
+static void mark_deleted(struct kube_change *c, int64_t grace_s)
 {
-    char now[32];
-    kube_now(c->st, now);
+    char when[32];
+    time_format_rfc3339(clock_wall_us(sim_clock(c->st->sim)) + grace_s * 1000000, when);
     struct json_object *meta = kube_need(c->now, "metadata");
-    kube_set(meta, "deletionTimestamp", json_object_new_string(now));
-    kube_set(meta, "deletionGracePeriodSeconds", json_object_new_int(0));
+    kube_set(meta, "deletionTimestamp", json_object_new_string(when));
+    kube_set(meta, "deletionGracePeriodSeconds", json_object_new_int64(grace_s));
     if (c->kind->counts_generation) {
         kube_set(meta, "generation", json_object_new_int64(json_int(meta, "generation", 0) + 1));
     }
@@ -87,6 +95,28 @@ static void mark_deleted(struct kube_change *c)
         json_object_object_del(meta, "deletionGracePeriodSeconds");
         kube_set(kube_need(c->now, "status"), "phase", json_object_new_string("Terminating"));
     }
+}
+
+/* A second deletion may shorten the time that the first one left; to how long is `grace_s`. */
+static void hurry(struct kube_change *c, int64_t grace_s)
+{
+    int64_t end_us = 0;
+    char when[32];
+    struct json_object *meta = kube_need(c->now, "metadata");
+    int64_t left_s = json_int(meta, "deletionGracePeriodSeconds", 0);
+    const char *end = json_str(meta, "deletionTimestamp");
+    if (grace_s < left_s && time_parse_rfc3339(end, &end_us)) {
+        time_format_rfc3339(end_us + (grace_s - left_s) * 1000000, when);
+        kube_set(meta, "deletionTimestamp", json_object_new_string(when));
+        kube_set(meta, "deletionGracePeriodSeconds", json_object_new_int64(grace_s));
+    }
+}
+
+/* Seconds that are left to an object whose deletion is asked for. */
+static int64_t grace_of(const struct kube_change *c)
+{
+    const struct kube_rules *rules = c->kind->rules;
+    return rules && rules->grace ? rules->grace(c) : 0;
 }
 
 static void add_finalizer(struct json_object *o, const char *finalizer)
@@ -141,9 +171,12 @@ struct json_object *kube_delete_one(struct kube_change *c, struct json_object **
     if (waits) {
         add_finalizer(c->now, c->waits_for);
     }
-    if (has_finalizers(c->now)) {
+    int64_t grace_s = grace_of(c);
+    if (has_finalizers(c->now) || grace_s > 0) {
         if (!kube_is_deleting(c->was)) {
-            mark_deleted(c);
+            mark_deleted(c, grace_s);
+        } else {
+            hurry(c, grace_s);
         }
         (void)kube_commit(c);
         if (str_eq(c->kind->kind, "Namespace") && !c->dry_run) {
@@ -185,7 +218,7 @@ static size_t sweep_store(struct kube_state *st, const struct kube_kind *kind, c
                                     .was = tree,
                                     .now = json_copy(tree)};
             if (!kube_is_deleting(tree)) {
-                mark_deleted(&c);
+                mark_deleted(&c, 0);
                 (void)kube_commit(&c);
             }
             json_object_put(c.now);

@@ -116,11 +116,12 @@ static struct json_object *sub_entry(struct arena *a, const struct kube_kind *k,
     json_add_str(o, "name", arena_printf(a, "%s/%s", k->plural, sub));
     json_add_str(o, "singularName", "");
     json_add_bool(o, "namespaced", k->namespaced);
-    if (token) {
-        json_add_str(o, "group", "authentication.k8s.io");
+    bool scale = str_eq(sub, "scale");
+    if (token || scale) {
+        json_add_str(o, "group", token ? "authentication.k8s.io" : "autoscaling");
         json_add_str(o, "version", "v1");
     }
-    json_add_str(o, "kind", token ? "TokenRequest" : k->kind);
+    json_add_str(o, "kind", token ? "TokenRequest" : scale ? "Scale" : k->kind);
     json_add(o, "verbs",
              token                     ? json_strs(create, 1)
              : str_eq(sub, "finalize") ? json_strs(update, 1)
@@ -149,6 +150,9 @@ static void answer_resources(struct kube_request *r, const char *group, const ch
         }
         if (str_eq(k->plural, "serviceaccounts")) {
             json_object_array_add(list, sub_entry(r->arena, k, "token"));
+        }
+        if (str_eq(k->plural, "deployments")) {
+            json_object_array_add(list, sub_entry(r->arena, k, "scale"));
         }
         if (k->has_status) {
             json_object_array_add(list, sub_entry(r->arena, k, "status"));
@@ -259,6 +263,20 @@ static struct json_object *response_kind(const char *kind)
     return o;
 }
 
+static struct json_object *aggregated_sub(const struct kube_kind *k, const char *name)
+{
+    struct json_object *sub = json_object_new_object();
+    struct json_object *kind = response_kind(str_eq(name, "scale") ? "Scale" : k->kind);
+    if (str_eq(name, "scale")) {
+        json_add_str(kind, "group", "autoscaling");
+        json_add_str(kind, "version", "v1");
+    }
+    json_add_str(sub, "subresource", name);
+    json_add(sub, "responseKind", kind);
+    json_add(sub, "verbs", status_verbs());
+    return sub;
+}
+
 static struct json_object *aggregated_resource(struct arena *a, const struct kube_kind *k)
 {
     struct json_object *o = json_object_new_object();
@@ -271,11 +289,10 @@ static struct json_object *aggregated_resource(struct arena *a, const struct kub
     add_split(a, o, "categories", k->categories);
     if (k->has_status) {
         struct json_object *subs = json_object_new_array();
-        struct json_object *sub = json_object_new_object();
-        json_add_str(sub, "subresource", "status");
-        json_add(sub, "responseKind", response_kind(k->kind));
-        json_add(sub, "verbs", status_verbs());
-        json_object_array_add(subs, sub);
+        if (str_eq(k->plural, "deployments")) {
+            json_object_array_add(subs, aggregated_sub(k, "scale"));
+        }
+        json_object_array_add(subs, aggregated_sub(k, "status"));
         json_add(o, "subresources", subs);
     }
     return o;

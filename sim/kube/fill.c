@@ -4,7 +4,8 @@
  * Nodes look like those of a real cloud in what controllers read and in what they weigh: images make most of a
  * Node's 20 kB.  See sim.h for the contracts. */
 #include "sim/kube/kube.h"
-#include "sim/kube/pods.h"
+#include "sim/kube/pods/counts.h"
+#include "sim/kube/pods/pods.h"
 #include "sim/kube/rules.h"
 
 #include <string.h>
@@ -135,9 +136,13 @@ static struct json_object *make_node(struct kube_state *st, struct arena *a,
     json_add_str(labels, "kubernetes.io/arch", "amd64");
     json_add_str(labels, "kubernetes.io/hostname", node->name);
     json_add_str(labels, "kubernetes.io/os", "linux");
-    json_add_str(labels, "node.kubernetes.io/instance-type", "e2-standard-4");
-    json_add_str(labels, "topology.kubernetes.io/region", region_of(a, node->zone));
-    json_add_str(labels, "topology.kubernetes.io/zone", node->zone);
+    if (node->provider_id) {
+        json_add_str(labels, "node.kubernetes.io/instance-type", "e2-standard-4");
+    }
+    if (node->zone) {
+        json_add_str(labels, "topology.kubernetes.io/region", region_of(a, node->zone));
+        json_add_str(labels, "topology.kubernetes.io/zone", node->zone);
+    }
     json_add_str(labels, "cloud.google.com/gke-node-pool-subnet", node->subnetwork);
     json_add_str(object_at(meta, "annotations"), "node.alpha.kubernetes.io/ttl", "0");
     struct json_object *spec = object_at(o, "spec");
@@ -236,6 +241,49 @@ int sim_kube_set_pods(void *kube_state, const char *namespace, const char *servi
     if (!kube_db_get(st->store, kube_kind_by_plural("services")->store, namespace, service)) {
         return err_set(err, ERR_NOT_FOUND, "there is no service %s/%s", namespace, service);
     }
-    kube_pods_set(st->pods, namespace, service, pods_per_node);
+    const char *pod = kube_pods_one_of(st->pods, namespace, service);
+    if (pod) {
+        return err_set(
+            err, ERR_EXISTS,
+            "service %s/%s selects the pod %s: its EndpointSlices follow from Pod objects; delete "
+            "those, or change them with kubectl",
+            namespace, service, pod);
+    }
+    kube_pods_drop_slices(st->pods, namespace, service);
+    kube_counts_set(st->counts, namespace, service, pods_per_node);
+    return ERR_OK;
+}
+
+struct json_object *sim_kube_behind(void *kube_state)
+{
+    static const char *const plurals[] = {"nodes", "services", "endpointslices"};
+    struct kube_state *st = kube_state;
+    if (kube_db_count(st->store, kube_kind_by_plural("endpointslices")->store) == 0) {
+        return NULL;
+    }
+    struct json_object *world = json_object_new_object(), *mine = json_object_new_object();
+    for (size_t i = 0; i < ARRAY_LEN(plurals); i++) {
+        struct json_object *list = json_object_new_array();
+        struct kube_obj **objs = NULL;
+        size_t n = 0;
+        (void)kube_db_list(st->store, kube_kind_by_plural(plurals[i])->store, "", 0, &objs, &n);
+        for (size_t k = 0; k < n; k++) {
+            json_object_array_add(list, kube_obj_tree(objs[k]));
+        }
+        kube_objs_free(objs, n);
+        json_add(mine, plurals[i], list);
+    }
+    json_add(world, "kubernetes", mine);
+    return world;
+}
+
+int sim_kube_drop_pods(void *kube_state, const char *namespace, const char *service,
+                       struct err *err)
+{
+    struct kube_state *st = kube_state;
+    if (!kube_counts_drop(st->counts, namespace, service)) {
+        return err_set(err, ERR_NOT_FOUND, "the pods of %s/%s are not counted", namespace, service);
+    }
+    kube_pods_look_at(st->pods, namespace, service);
     return ERR_OK;
 }

@@ -124,7 +124,7 @@ static void visit(struct kube_gc *gc, const struct kube_kind *kind, struct kube_
 {
     struct json_object *last = NULL;
     bool live = false;
-    struct kube_change c = {.st = gc->st, .arena = arena_new(), .kind = kind};
+    struct kube_change c = {.st = gc->st, .arena = arena_new(), .kind = kind, .grace_s = -1};
     c.was = kube_obj_tree(o);
     c.name = kube_obj_name(o);
     c.namespace = kube_obj_ns(o, c.arena);

@@ -15,6 +15,7 @@
 #include <json-c/json.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct kube_state;
 struct kube_kind;
@@ -29,6 +30,7 @@ struct kube_change {
     bool status_only; /* the status subresource */
     bool dry_run;
     const char *waits_for;   /* a deletion: the garbage collector's finalizer, or NULL */
+    int64_t grace_s;         /* a deletion: how long it may take; -1: as the kind has it */
     struct json_object *now; /* what will be stored; rules edit it */
     struct json_object *was; /* what is stored; NULL: a create */
 };
@@ -42,6 +44,8 @@ struct kube_rules {
     /* Undoes what a client must not change. */
     void (*prepare)(struct kube_change *c);
     void (*validate)(const struct kube_change *c, struct kube_causes *causes);
+    /* Seconds that a deletion takes (c->grace_s may ask for some); NULL: none. */
+    int64_t (*grace)(const struct kube_change *c);
 };
 
 /* One column of a Table answer. */
@@ -65,6 +69,8 @@ struct kube_kind {
     const char *categories;   /* "all" or NULL */
     const char *storage_hash; /* as discovery prints it, or NULL */
     const struct kube_type *type;
+    const struct kube_type
+        *wire_type; /* how protobuf bodies are read, when not as `type`; or NULL */
     const struct kube_rules *rules;
     const struct kube_column *columns; /* ends with name NULL; NULL: name and age */
     const char *field_labels; /* further fields for field selectors, comma-separated, or NULL */
@@ -75,6 +81,7 @@ struct kube_kind {
     bool counts_labels;     /* generation grows with changed labels, too */
     bool put_creates;       /* PUT to a missing name makes it */
     bool put_needs_version; /* an update must name its resourceVersion */
+    bool names_are_paths;   /* any text that is one segment of a path is a name */
     bool is_review;         /* only POST, nothing is stored */
     bool is_custom;
     struct json_object *(*as_stored)(struct json_object *served); /* new references */

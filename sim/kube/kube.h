@@ -19,7 +19,9 @@
 struct kube_alloc;
 struct kube_auth;
 struct kube_watches;
+struct kube_counts;
 struct kube_pods;
+struct kube_rollouts;
 struct kube_gc;
 
 struct kube_state {
@@ -28,10 +30,12 @@ struct kube_state {
     struct kube_alloc *alloc;
     struct kube_auth *auth; /* NULL: everything is allowed */
     struct kube_watches *watches;
-    struct kube_pods *pods;      /* who asked for EndpointSlices */
-    struct kube_gc *gc;          /* what belongs to whom */
-    struct json_object *unknown; /* world members of plurals that are not served */
-    struct json_object *images;  /* what every made node carries: n_images, made once */
+    struct kube_counts *counts;     /* PUT /sim/pods: who asked for EndpointSlices */
+    struct kube_pods *pods;         /* Pod objects and the slices that follow from them */
+    struct kube_rollouts *rollouts; /* Deployments and their pods */
+    struct kube_gc *gc;             /* what belongs to whom */
+    struct json_object *unknown;    /* world members of plurals that are not served */
+    struct json_object *images;     /* what every made node carries: n_images, made once */
     int n_images;
 };
 

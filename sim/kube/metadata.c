@@ -173,9 +173,28 @@ static bool wants_label(const struct kube_kind *kind)
     return str_eq(kind->kind, "Service") || str_eq(kind->kind, "Namespace");
 }
 
+/* Of roles and their bindings: a segment of a path, no more. */
+static void check_segment(struct kube_causes *causes, const char *field, const char *name)
+{
+    static const char *const parts[] = {"/", "%"};
+    if (str_eq(name, ".") || str_eq(name, "..")) {
+        kube_invalid(causes, field, name, arena_printf(causes->arena, "may not be '%s'", name));
+    }
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        if (strstr(name, parts[i])) {
+            kube_invalid(causes, field, name,
+                         arena_printf(causes->arena, "may not contain '%s'", parts[i]));
+        }
+    }
+}
+
 static void check_name_text(const struct kube_change *c, struct kube_causes *causes,
                             const char *field, const char *name)
 {
+    if (c->kind->names_are_paths) {
+        check_segment(causes, field, name);
+        return;
+    }
     (wants_label(c->kind) ? kube_check_dns_label : kube_check_dns_subdomain)(causes, field, name);
 }
 

@@ -6,9 +6,11 @@
 #include "sim/kube/alloc.h"
 #include "sim/kube/auth.h"
 #include "sim/kube/cluster.h"
+#include "sim/kube/deploy/rollout.h"
 #include "sim/kube/gc.h"
 #include "sim/kube/kube.h"
-#include "sim/kube/pods.h"
+#include "sim/kube/pods/counts.h"
+#include "sim/kube/pods/pods.h"
 #include "sim/kube/route.h"
 #include "sim/kube/rules.h"
 #include "sim/kube/watch.h"
@@ -25,7 +27,9 @@ static int kube_init(struct sim *sim, void **ret_state, struct err *err)
     st->store = kube_db_new(kube_n_stores);
     st->alloc = kube_alloc_new(sim_rng(sim));
     st->watches = kube_watches_new(st);
+    st->counts = kube_counts_new(st);
     st->pods = kube_pods_new(st);
+    st->rollouts = kube_rollouts_new(st);
     st->gc = kube_gc_new(st);
     kube_db_on_event(st->store, on_store_event, st);
     int code = sim_cfg(sim)->rbac ? kube_auth_load(sim_cfg(sim)->rbac, &st->auth, err) : ERR_OK;
@@ -42,7 +46,9 @@ static void kube_done(void *state)
 {
     struct kube_state *st = state;
     kube_watches_free(st->watches);
+    kube_counts_free(st->counts);
     kube_pods_free(st->pods);
+    kube_rollouts_free(st->rollouts);
     kube_gc_free(st->gc);
     kube_alloc_free(st->alloc);
     kube_auth_free(st->auth);
@@ -71,7 +77,9 @@ static void on_store_event(void *arg, int store, const struct kube_event *ev)
     }
     kube_watches_event(st->watches, store, ev);
     if (ev) {
+        kube_counts_follow(st->counts, kind, ev);
         kube_pods_follow(st->pods, kind, ev);
+        kube_rollouts_follow(st->rollouts, kind, ev);
         kube_gc_follow(st->gc, ev);
     }
 }
@@ -82,6 +90,7 @@ static bool subresource_is_served(const struct kube_request *r)
     const char *sub = r->subresource;
     return *sub == '\0' || (str_eq(sub, "status") && r->kind->has_status) ||
            (str_eq(sub, "finalize") && str_eq(r->kind->plural, "namespaces")) ||
+           (str_eq(sub, "scale") && str_eq(r->kind->plural, "deployments")) ||
            (str_eq(sub, "token") && str_eq(r->kind->plural, "serviceaccounts"));
 }
 
@@ -153,6 +162,8 @@ static void handle_resource(struct kube_request *r)
         kube_handle_review(r);
     } else if (is_method_refused(r)) {
         kube_answer_status(r, kube_status_method_not_allowed());
+    } else if (str_eq(r->subresource, "scale")) {
+        kube_handle_scale(r);
     } else {
         dispatch(r);
     }

@@ -126,6 +126,9 @@ static struct json_object *read_parameters(struct kube_request *r, struct json_o
                                        kube_quoted(r->arena, grace));
     }
     struct json_object *o = json_object_new_object();
+    if (grace) {
+        json_add_int(o, "gracePeriodSeconds", seconds);
+    }
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         const char *value = sim_call_param(r->call, names[i]);
         if (!value) {

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define DEPTH_MAX 32
+#define CRD       "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 
 /* Names by field number, from 1; gaps are empty. */
 static const struct {
@@ -26,6 +27,38 @@ static const struct {
     {"io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions",
      "gracePeriodSeconds,preconditions,orphanDependents,propagationPolicy,dryRun"},
     {"io.k8s.apimachinery.pkg.apis.meta.v1.Preconditions", "uid,resourceVersion"},
+    {CRD "CustomResourceDefinition", "metadata,spec"},
+    {CRD "CustomResourceDefinitionSpec",
+     "group,,names,scope,,,versions,,conversion,preserveUnknownFields"},
+    {CRD "CustomResourceDefinitionNames", "plural,singular,shortNames,kind,listKind,categories"},
+    {CRD "CustomResourceDefinitionVersion",
+     "name,served,storage,,subresources,additionalPrinterColumns,deprecated,deprecationWarning"},
+    {CRD "CustomResourceSubresources", "status,scale"},
+    {CRD "CustomResourceSubresourceStatus", ","},
+    {CRD "CustomResourceSubresourceScale", "specReplicasPath,statusReplicasPath,labelSelectorPath"},
+    {CRD "CustomResourceColumnDefinition", "name,type,format,description,priority,jsonPath"},
+    {CRD "CustomResourceConversion", "strategy"},
+    {"io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector", "matchLabels,matchExpressions"},
+    {"io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement", "key,operator,values"},
+    {"io.k8s.api.apps.v1.Deployment", "metadata,spec,status"},
+    {"io.k8s.api.apps.v1.DeploymentSpec",
+     "replicas,selector,template,strategy,minReadySeconds,revisionHistoryLimit,paused,,"
+     "progressDeadlineSeconds"},
+    {"io.k8s.api.apps.v1.DeploymentStrategy", "type,rollingUpdate"},
+    {"io.k8s.api.apps.v1.RollingUpdateDeployment", "maxUnavailable,maxSurge"},
+    {"io.k8s.api.core.v1.PodTemplateSpec", "metadata,spec"},
+    {"io.k8s.api.core.v1.PodSpec",
+     "volumes,containers,restartPolicy,terminationGracePeriodSeconds,activeDeadlineSeconds,"
+     "dnsPolicy,nodeSelector,serviceAccountName,serviceAccount,nodeName,hostNetwork,hostPID,"
+     "hostIPC,"
+     "securityContext,imagePullSecrets,hostname,subdomain,affinity,schedulerName,initContainers,"
+     "automountServiceAccountToken,tolerations"},
+    {"io.k8s.api.core.v1.Toleration", "key,operator,value,effect,tolerationSeconds"},
+    {"io.k8s.api.core.v1.Container",
+     "name,image,command,args,workingDir,ports,env,,,,,,terminationMessagePath,imagePullPolicy,,"
+     "stdin,stdinOnce,tty,,terminationMessagePolicy"},
+    {"io.k8s.api.core.v1.ContainerPort", "name,hostPort,containerPort,protocol,hostIP"},
+    {"io.k8s.api.core.v1.EnvVar", "name,value"},
     {"io.k8s.api.core.v1.Namespace", "metadata,spec,status"},
     {"io.k8s.api.core.v1.NamespaceSpec", "finalizers"},
     {"io.k8s.api.core.v1.NamespaceStatus", "phase"},

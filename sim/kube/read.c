@@ -47,6 +47,14 @@ static const char *finalizer_of(struct json_object *options)
     return orphan ? "orphan" : NULL;
 }
 
+/* How many seconds the deletion may take, -1 when nobody says. */
+static int64_t grace_of(struct json_object *options)
+{
+    int64_t seconds = json_int(options, "gracePeriodSeconds", -1);
+    bool negative = json_member(options, "gracePeriodSeconds") && seconds < 0;
+    return negative ? 1 : seconds;
+}
+
 static bool is_kept(struct kube_request *r)
 {
     static const char *const kept[] = {"default", "kube-system", "kube-public"};
@@ -107,6 +115,7 @@ void kube_handle_delete(struct kube_request *r)
     if (!refusal) {
         c.dry_run = c.dry_run || json_len(json_member(options, "dryRun")) > 0;
         c.waits_for = finalizer_of(options);
+        c.grace_s = grace_of(options);
         refusal = check_preconditions(&c, options);
     }
     if (!refusal) {
@@ -136,6 +145,7 @@ static void append_deleted(struct kube_request *r, struct json_object *options, 
         .name = kube_obj_name(o),
         .was = kube_obj_tree(o),
         .waits_for = finalizer_of(options),
+        .grace_s = grace_of(options),
         .dry_run = json_len(json_member(options, "dryRun")) > 0 ||
                    !str_is_empty(sim_call_param(r->call, "dryRun")),
     };

@@ -4,6 +4,7 @@
  * Pure: edits and judges trees.  Recorded: 104, tests/data/kube-answers. */
 #include "common/base/ip.h"
 #include "common/base/json.h"
+#include "common/base/map.h"
 #include "common/base/str.h"
 #include "sim/kube/kube.h"
 #include "sim/kube/rules.h"
@@ -13,6 +14,7 @@
 #define ENDPOINTS_MAX 1000
 #define PORTS_MAX     20000
 #define ADDRESSES_MAX 100
+#define HINTS_MAX     8 /* zones, and nodes, of one endpoint */
 
 /* --- EndpointSlice -------------------------------------------------------------------------------- */
 static void slice_defaults(struct kube_change *c)
@@ -65,19 +67,42 @@ static void validate_address(struct kube_causes *causes, const char *at, size_t 
     kube_check_endpoint_ip(causes, field, address);
 }
 
-static void validate_zones(struct json_object *hints, const char *at, struct kube_causes *causes)
+/* One list of hints, forZones or forNodes: each name once, and one that a zone's label or a node may have. */
+static void validate_hint_names(struct json_object *hints, const char *list, const char *at,
+                                struct kube_causes *causes)
 {
-    struct json_object *zones = json_member(hints, "forZones");
-    for (size_t i = 0; i < json_len(zones); i++) {
-        const char *name = str_nonnull(json_str(json_object_array_get_idx(zones, i), "name"));
-        const char *field = arena_printf(causes->arena, "%s.hints.forZones[%zu].name", at, i);
+    struct json_object *names = json_member(hints, list);
+    for (size_t i = 0; i < json_len(names); i++) {
+        const char *name = str_nonnull(json_str(json_object_array_get_idx(names, i), "name"));
+        const char *field = arena_printf(causes->arena, "%s.hints.%s[%zu].name", at, list, i);
         for (size_t k = 0; k < i; k++) {
-            if (str_eq(json_str(json_object_array_get_idx(zones, k), "name"), name)) {
+            if (str_eq(json_str(json_object_array_get_idx(names, k), "name"), name)) {
                 kube_duplicate(causes, field, kube_quoted(causes->arena, name));
                 break;
             }
         }
-        kube_check_label_value(causes, field, name);
+        if (str_eq(list, "forZones")) {
+            kube_check_label_value(causes, field, name);
+        } else {
+            kube_check_dns_subdomain(causes, field, name);
+        }
+    }
+}
+
+/* A list that is too long ends the judgement: the API server then says nothing about its names. */
+static void validate_hints(struct json_object *hints, const char *at, struct kube_causes *causes)
+{
+    static const char *const lists[] = {"forZones", "forNodes"};
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        size_t n = json_len(json_member(hints, lists[i]));
+        if (n > HINTS_MAX) {
+            too_many(causes, arena_printf(causes->arena, "%s.hints.%s", at, lists[i]), n,
+                     HINTS_MAX);
+            return;
+        }
+    }
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        validate_hint_names(hints, lists[i], at, causes);
     }
 }
 
@@ -99,13 +124,15 @@ static void validate_endpoint(struct json_object *e, const char *at, const char 
     if (node) {
         kube_check_dns_subdomain(causes, arena_printf(causes->arena, "%s.nodeName", at), node);
     }
-    validate_zones(json_member(e, "hints"), at, causes);
+    validate_hints(json_member(e, "hints"), at, causes);
     if (host) {
         kube_check_dns_label(causes, arena_printf(causes->arena, "%s.hostname", at), host);
     }
 }
 
-static void validate_slice_port(struct json_object *ports, size_t i, struct kube_causes *causes)
+/* `names` holds the names of the ports before. */
+static void validate_slice_port(struct json_object *ports, size_t i, struct map *names,
+                                struct kube_causes *causes)
 {
     static const char *const protocols[] = {"SCTP", "TCP", "UDP", NULL};
     struct json_object *p = json_object_array_get_idx(ports, i);
@@ -116,12 +143,10 @@ static void validate_slice_port(struct json_object *ports, size_t i, struct kube
     if (*name) {
         kube_check_dns_label(causes, field, name);
     }
-    for (size_t k = 0; k < i; k++) {
-        if (str_eq(str_nonnull(json_str(json_object_array_get_idx(ports, k), "name")), name)) {
-            kube_duplicate(causes, field, kube_quoted(causes->arena, name));
-            break;
-        }
+    if (map_has(names, name)) {
+        kube_duplicate(causes, field, kube_quoted(causes->arena, name));
     }
+    map_set(names, name, NULL);
     if (!str_eq(protocol, "TCP") && !str_eq(protocol, "UDP") && !str_eq(protocol, "SCTP")) {
         kube_not_supported(causes, arena_printf(causes->arena, "ports[%zu].protocol", i), protocol,
                            protocols);
@@ -157,9 +182,11 @@ static void slice_validate(const struct kube_change *c, struct kube_causes *caus
     if (json_len(ports) > PORTS_MAX) {
         too_many(causes, "ports", json_len(ports), PORTS_MAX);
     }
+    struct map *names = map_new(NULL);
     for (size_t i = 0; i < json_len(ports) && json_len(ports) <= PORTS_MAX; i++) {
-        validate_slice_port(ports, i, causes);
+        validate_slice_port(ports, i, names, causes);
     }
+    map_free(names);
 }
 
 const struct kube_rules kube_rules_endpoint_slice = {

@@ -6,9 +6,6 @@
 
 #include "sim/kube/types_tables.h"
 
-#define OBJECT_HEAD                                                                                \
-    F("kind", KF_STR), F("apiVersion", KF_STR), OBJ_K("metadata", kube_type_object_meta)
-
 static const struct kube_field object_reference_fields[] = {
     F("kind", KF_STR),       F("namespace", KF_STR),       F("name", KF_STR),      F("uid", KF_STR),
     F("apiVersion", KF_STR), F("resourceVersion", KF_STR), F("fieldPath", KF_STR),
@@ -89,10 +86,7 @@ const struct kube_type kube_type_service_spec =
     TYPE("ServiceSpec", CORE "ServiceSpec", service_spec_fields);
 
 static const struct kube_field service_fields[] = {
-    OBJECT_HEAD,
-    OBJ_K("spec", kube_type_service_spec),
-    OBJ_K("status", service_status),
-};
+    WITH_STATUS(kube_type_service_spec, service_status)};
 const struct kube_type kube_type_service = TYPE("Service", CORE "Service", service_fields);
 
 /* --- Node ----------------------------------------------------------------------------------------- */
@@ -192,11 +186,7 @@ static const struct kube_field node_status_fields[] = {
 static const struct kube_type node_status =
     TYPE("NodeStatus", CORE "NodeStatus", node_status_fields);
 
-static const struct kube_field node_fields[] = {
-    OBJECT_HEAD,
-    OBJ_K("spec", node_spec),
-    OBJ_K("status", node_status),
-};
+static const struct kube_field node_fields[] = {WITH_STATUS(node_spec, node_status)};
 const struct kube_type kube_type_node = TYPE("Node", CORE "Node", node_fields);
 
 /* --- Namespace ------------------------------------------------------------------------------------ */
@@ -215,11 +205,7 @@ static const struct kube_field namespace_status_fields[] = {
 };
 static const struct kube_type namespace_status =
     TYPE("NamespaceStatus", CORE "NamespaceStatus", namespace_status_fields);
-static const struct kube_field namespace_fields[] = {
-    OBJECT_HEAD,
-    OBJ_K("spec", namespace_spec),
-    OBJ_K("status", namespace_status),
-};
+static const struct kube_field namespace_fields[] = {WITH_STATUS(namespace_spec, namespace_status)};
 const struct kube_type kube_type_namespace = TYPE("Namespace", CORE "Namespace", namespace_fields);
 
 /* --- Endpoints, ConfigMap, Secret, ServiceAccount -------------------------------------------------- */

@@ -6,9 +6,6 @@
 
 #include "sim/kube/types_tables.h"
 
-#define OBJECT_HEAD                                                                                \
-    F("kind", KF_STR), F("apiVersion", KF_STR), OBJ_K("metadata", kube_type_object_meta)
-
 /* --- Events --------------------------------------------------------------------------------------- */
 static const struct kube_field event_source_fields[] = {F("component", KF_STR), F("host", KF_STR)};
 static const struct kube_type event_source =
@@ -21,10 +18,7 @@ static const struct kube_type core_series =
     TYPE("EventSeries", CORE "EventSeries", core_series_fields);
 static const struct kube_field event_fields[] = {
     OBJECT_HEAD,
-    {.name = "involvedObject",
-     .kind = KF_OBJ,
-     .flags = KFF_KEEP | KFF_REQUIRED,
-     .type = &kube_type_object_reference},
+    OBJ_R("involvedObject", kube_type_object_reference),
     F("reason", KF_STR),
     F("message", KF_STR),
     OBJ_K("source", event_source),
@@ -149,18 +143,12 @@ static const struct kube_field token_review_status_fields[] = {
 static const struct kube_type token_review_status =
     TYPE("TokenReviewStatus", AUTHN "TokenReviewStatus", token_review_status_fields);
 static const struct kube_field token_review_fields[] = {
-    OBJECT_HEAD,
-    OBJ_K("spec", token_review_spec),
-    OBJ_K("status", token_review_status),
-};
+    WITH_STATUS(token_review_spec, token_review_status)};
 const struct kube_type kube_type_token_review =
     TYPE("TokenReview", AUTHN "TokenReview", token_review_fields);
 
-static const struct kube_field token_request_fields[] = {
-    OBJECT_HEAD,
-    F("spec", KF_ANY),
-    F("status", KF_ANY),
-};
+static const struct kube_field token_request_fields[] = {OBJECT_HEAD, F("spec", KF_ANY),
+                                                         F("status", KF_ANY)};
 const struct kube_type kube_type_token_request =
     TYPE("TokenRequest", AUTHN "TokenRequest", token_request_fields);
 
@@ -198,17 +186,9 @@ static const struct kube_field self_spec_fields[] = {
 };
 static const struct kube_type self_spec =
     TYPE("SelfSubjectAccessReviewSpec", AUTHZ "SelfSubjectAccessReviewSpec", self_spec_fields);
-static const struct kube_field self_fields[] = {
-    OBJECT_HEAD,
-    OBJ_K("spec", self_spec),
-    OBJ_K("status", sar_status),
-};
+static const struct kube_field self_fields[] = {WITH_STATUS(self_spec, sar_status)};
 const struct kube_type kube_type_self_subject_access_review =
     TYPE("SelfSubjectAccessReview", AUTHZ "SelfSubjectAccessReview", self_fields);
-static const struct kube_field sar_fields[] = {
-    OBJECT_HEAD,
-    OBJ_K("spec", sar_spec),
-    OBJ_K("status", sar_status),
-};
+static const struct kube_field sar_fields[] = {WITH_STATUS(sar_spec, sar_status)};
 const struct kube_type kube_type_subject_access_review =
     TYPE("SubjectAccessReview", AUTHZ "SubjectAccessReview", sar_fields);

@@ -2,7 +2,8 @@
 /* types_tables.h: the short forms in which the tables of types_*.c are written.
  *
  * Only those files include it.  One line of a table is one member; the letters after the kind say how it
- * behaves: _K is printed even when empty, _P is a pointer (printed when given). */
+ * behaves: _K is printed even when empty, _P is a pointer (printed when given), _R is required and printed, _RP is a
+ * pointer that is required. */
 #ifndef TRIMTAB_SIM_KUBE_TYPES_TABLES_H
 #define TRIMTAB_SIM_KUBE_TYPES_TABLES_H
 
@@ -41,6 +42,14 @@
     {                                                                                              \
         .name = (n), .kind = KF_OBJ, .flags = KFF_PTR, .type = &(t)                                \
     }
+#define OBJ_R(n, t)                                                                                \
+    {                                                                                              \
+        .name = (n), .kind = KF_OBJ, .flags = KFF_KEEP | KFF_REQUIRED, .type = &(t)                \
+    }
+#define OBJ_RP(n, t)                                                                               \
+    {                                                                                              \
+        .name = (n), .kind = KF_OBJ, .flags = KFF_PTR | KFF_REQUIRED, .type = &(t)                 \
+    }
 #define OBJS(n, t)                                                                                 \
     {                                                                                              \
         .name = (n), .kind = KF_OBJS, .type = &(t)                                                 \
@@ -58,6 +67,12 @@
         .name = (n), .kind = KF_OBJS, .flags = KFF_MERGE, .type = &(t), .merge_key = (key),        \
         .list_keys = (keys)                                                                        \
     }
+
+/* The first members of every object. */
+#define OBJECT_HEAD                                                                                \
+    F("kind", KF_STR), F("apiVersion", KF_STR), OBJ_K("metadata", kube_type_object_meta)
+/* All members of an object with a spec and a status. */
+#define WITH_STATUS(spec, status) OBJECT_HEAD, OBJ_K("spec", spec), OBJ_K("status", status)
 
 /* A structure of that table. */
 #define TYPE(go, def, table)                                                                       \

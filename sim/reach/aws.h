@@ -73,6 +73,7 @@ struct reach_aws {
     struct reach *reach;
     struct arena *a;
     struct json_object *ec2, *elb, *elbv2; /* NULL: absent */
+    const struct reach_answers *cluster;   /* NULL: not known */
     struct reach_ranges families[2];       /* every address of IPv4, of IPv6 */
     struct reach_aws_groups *groups;
     struct map *instances; /* id → struct reach_aws_host, the running ones */
@@ -137,10 +138,10 @@ struct reach_aws_hop {
     struct reach_aws_way *ways; /* found already */
 };
 /* Adds the target `name`:`port`, unless no node of the balancer sends to it: it has no address of the family, or lies in a
- * zone in which the balancer has no node.  It is healthy if `passes` (what the world says of its health check), and every
- * node that sends to it may connect to its `check_port`. */
+ * zone in which the balancer has no node.  It is healthy if `passes` (what the world says of its health check), every node
+ * that sends to it may connect to the port of `check`, and the machine answers `check`, whose node and family are set here. */
 void reach_aws_hop_target(struct reach_aws_hop *h, const struct reach_aws_host *host, int64_t port,
-                          int64_t check_port, bool passes);
+                          struct reach_probe check, bool passes);
 
 /* --- kinds of balancers ------------------------------------------------------------------------------- */
 

@@ -6,22 +6,8 @@
  * instances in other zones get nothing, also across zones.  Source: see aws.h. */
 #include "sim/reach/aws.h"
 
-#include <string.h>
-
 #include "common/base/str.h"
-
-/* The port of "HTTP:10256/healthz", or 0. */
-static int64_t check_port_of(struct arena *a, struct json_object *document)
-{
-    const char *text = str_nonnull(json_str(json_member(document, "HealthCheck"), "Target"));
-    const char *colon = strchr(text, ':');
-    int64_t port = 0;
-    if (colon != NULL) {
-        const char *digits = arena_strndup(a, colon + 1, strcspn(colon + 1, "/"));
-        (void)!str_to_i64(digits, &port);
-    }
-    return port;
-}
+#include "sim/reach/checks.h"
 
 static void add_listener(struct reach_aws *w, const struct reach_aws_balancer *lb,
                          struct json_object *document, struct json_object *listener)
@@ -44,7 +30,7 @@ static void add_listener(struct reach_aws *w, const struct reach_aws_balancer *l
             map_get(w->instances, str_nonnull(json_str(one, "InstanceId")));
         if (host != NULL) {
             reach_aws_hop_target(&hop, host, json_int(listener, "InstancePort", 0),
-                                 check_port_of(w->a, document), true);
+                                 reach_elb_check(w->a, document), true);
         }
     }
 }

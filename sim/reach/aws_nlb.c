@@ -8,6 +8,7 @@
 #include "sim/reach/aws.h"
 
 #include "common/base/str.h"
+#include "sim/reach/checks.h"
 
 struct nlb {
     struct reach_aws *world;
@@ -77,13 +78,6 @@ static const struct reach_aws_host *host_of(struct nlb *n, struct json_object *g
     return host;
 }
 
-static int64_t check_port_of(struct json_object *group, int64_t port)
-{
-    int64_t number;
-    const char *text = str_or(json_str(group, "HealthCheckPort"), "traffic-port");
-    return str_to_i64(text, &number) ? number : port;
-}
-
 static void add_target(struct nlb *n, struct reach_aws_hop *hop, struct json_object *group,
                        struct json_object *item)
 {
@@ -95,7 +89,8 @@ static void add_target(struct nlb *n, struct reach_aws_hop *hop, struct json_obj
     bool drains = str_eq(state, "draining") ||
                   str_eq(json_str(health, "Reason"), "Target.DeregistrationInProgress");
     if (host != NULL && !drains) {
-        reach_aws_hop_target(hop, host, port, check_port_of(group, port), str_eq(state, "healthy"));
+        reach_aws_hop_target(hop, host, port, reach_elbv2_check(group, port),
+                             str_eq(state, "healthy"));
     }
 }
 

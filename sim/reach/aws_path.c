@@ -197,16 +197,19 @@ static bool lets_out(struct reach_aws_hop *h, const struct reach_aws_host *host,
 }
 
 void reach_aws_hop_target(struct reach_aws_hop *h, const struct reach_aws_host *host, int64_t port,
-                          int64_t check_port, bool passes)
+                          struct reach_probe check, bool passes)
 {
+    check.node = host->name;
+    check.ipv6 = h->ipv6;
     if ((h->ipv6 ? host->ipv6 : host->ipv4) == NULL) {
         return;
     }
-    const struct reach_aws_way *way = way_to(h, host, port, check_port);
+    const struct reach_aws_way *way = way_to(h, host, port, check.port);
     if (!way->is_there) {
         return;
     }
-    bool healthy = passes && way->is_checked && lets_out(h, host, REACH_AWS_TCP, check_port);
+    bool healthy = passes && way->is_checked && lets_out(h, host, REACH_AWS_TCP, check.port) &&
+                   reach_probe_succeeds(h->world->cluster, &check);
     const char *name = arena_printf(h->world->a, "%s:%lld", host->name, (long long)port);
     reach_target(h->port, name, healthy,
                  lets_out(h, host, h->protocol, port) ? way->clients : REACH_NOBODY);

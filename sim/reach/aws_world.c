@@ -152,6 +152,7 @@ void reach_aws_world_init(struct reach_aws *w, struct reach *r, struct json_obje
         .ec2 = json_member(aws, "ec2"),
         .elb = json_member(aws, "elb"),
         .elbv2 = json_member(aws, "elbv2"),
+        .cluster = reach_cluster(r, world),
     };
     w->families[0] = reach_ranges_all(w->a, true, false);
     w->families[1] = reach_ranges_all(w->a, false, true);

@@ -131,11 +131,13 @@ static void sort_documents(struct az *z, struct json_object *azure)
     }
 }
 
-static struct az read_world(struct arena *a, struct json_object *world)
+static struct az read_world(struct reach *r, struct json_object *world)
 {
+    struct arena *a = reach_arena(r);
     struct az z = {
         .a = a,
         .world = world,
+        .cluster = reach_cluster(r, world),
         .networks = reach_map(a),
         .subnets = reach_map(a),
         .groups = reach_map(a),
@@ -177,7 +179,7 @@ void reach_azure(struct reach *r, struct json_object *world)
     if (!json_object_is_type(json_member(world, "azure"), json_type_object)) {
         return;
     }
-    struct az z = read_world(reach_arena(r), world);
+    struct az z = read_world(r, world);
     for (size_t i = 0; i < z.docs[AZURE_BALANCERS].n; i++) {
         az_reach_balancer(&z, r, &z.docs[AZURE_BALANCERS].at[i]);
     }

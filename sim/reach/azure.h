@@ -43,6 +43,7 @@ enum az_type {
 struct az {
     struct arena *a;
     struct json_object *world;
+    const struct reach_answers *cluster; /* NULL: not known */
     struct az_docs docs[AZURE_TYPES_MAX];
     struct map *networks;   /* id → struct az_network */
     struct map *subnets;    /* id → struct az_subnet */

@@ -4,9 +4,10 @@
  * A packet to a frontend's address needs a balancing rule or an inbound NAT rule for its protocol and port.  It arrives at a
  * machine of the rule's pools: with floating IP at the frontend's own address and port, else at the machine's address and
  * the backend port.  There the security groups of subnet and NIC decide; without any, a public frontend of a Standard
- * balancer is closed and one of a Basic balancer is open.  A target is healthy if its machine runs and the balancer's probe
- * can reach it. */
+ * balancer is closed and one of a Basic balancer is open.  A target is healthy if its machine runs, the balancer's probe
+ * can reach it, and the node answers (answers.h). */
 #include "sim/reach/azure.h"
+#include "sim/reach/checks.h"
 
 #define LAST_PORT 65535
 
@@ -40,8 +41,8 @@ struct flow {
     bool floating;
     const char *why; /* as of a listener */
     bool has_probe;
-    uint16_t probe_port;    /* 0: the rule names a probe that is not there */
-    struct az_list members; /* of struct member */
+    struct reach_probe probe; /* port 0: the rule names a probe that is not there */
+    struct az_list members;   /* of struct member */
 };
 
 /* --- reading -------------------------------------------------------------------------------------- */
@@ -149,16 +150,20 @@ static bool is_healthy(const struct flow *f, const struct member *m, const struc
 {
     struct az_packet probe = {
         .protocol = "TCP",
-        .low = f->probe_port,
-        .high = f->probe_port,
+        .low = f->probe.port,
+        .high = f->probe.port,
         .to = m->nic->text != NULL ? &m->nic->address : NULL,
         .ipv6 = m->nic->ipv6,
     };
     if (m->nic->machine == NULL || !m->nic->runs || str_eq_nocase(m->admin, "Down")) {
         return false;
     }
+    struct reach_probe asks = f->probe;
+    asks.node = m->nic->machine;
+    asks.ipv6 = m->nic->ipv6;
     return !f->has_probe || str_eq_nocase(m->admin, "Up") ||
-           (f->probe_port != 0 && az_probe_passes(gate, &probe));
+           (f->probe.port != 0 && az_probe_passes(gate, &probe) &&
+            reach_probe_succeeds(f->b->z->cluster, &asks));
 }
 
 /* A packet of the flow on its way into a machine; `low` and `high` are ports of the frontend. */
@@ -329,7 +334,7 @@ static void reach_rule(struct balancer *b, struct json_object *rule)
     }
     struct json_object *probe = referred(b, b->probes, rule, "probe");
     f.has_probe = json_member(p, "probe") != NULL;
-    f.probe_port = (uint16_t)json_int(json_member(probe, "properties"), "port", 0);
+    f.probe = reach_azure_check(json_member(probe, "properties"));
     bool found = one != NULL && add_pool(&f, one);
     for (size_t i = 0; i < json_len(many); i++) {
         const char *id = az_key(b->z->a, json_str(json_object_array_get_idx(many, i), "id"));

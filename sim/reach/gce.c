@@ -20,7 +20,7 @@
  *     no target          the pool, or each group, is empty or has only machines that are gone
  *     no permission      machines are there, and the firewalls let no client in
  *
- * `healthy` follows from the cloud's state alone (gce_targets.c); which machines have pods, and what they answer, is not that.
+ * `healthy` follows from the cloud's state and from what the node answers (gce_targets.c).
  * An unhealthy target keeps its clients: with none healthy the cloud sends to all.  Failover groups
  * count like others, backup pools do not count.  Left out, since no world has them: firewall policies, and routes.  Two internal rules with one address
  * in two networks share its entry.
@@ -150,6 +150,7 @@ void reach_gce(struct reach *r, struct json_object *world)
         .a = a,
         .resources = json_member(world, "gce"),
         .members = json_member(world, "members"),
+        .cluster = reach_cluster(r, world),
         .texts = reach_map(a),
         .machines = reach_map(a),
         .classes = reach_map(a),

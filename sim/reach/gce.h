@@ -53,6 +53,7 @@ struct gce_firewalls {
 struct gce {
     struct arena *a;
     struct json_object *resources, *members; /* path → body, path → array */
+    const struct reach_answers *cluster;     /* NULL: not known */
     struct map *texts;                       /* interned paths */
     struct map *machines;                    /* path → struct gce_machine */
     struct map *classes;                     /* network, tags and accounts → struct gce_class */

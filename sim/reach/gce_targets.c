@@ -6,8 +6,8 @@
  * group's network and subnetwork, whose address must still be the endpoint's).  A machine that is gone is no target, and
  * neither is one whose interface lacks the family of the rule.
  *
- * Probes go to the address of the rule and to the port of the check.  A target is healthy if its machine runs and the
- * firewalls let each range that the cloud probes from through to it.  Those ranges are, for
+ * Probes go to the address of the rule and to the port of the check.  A target is healthy if its machine runs, the
+ * firewalls let each range that the cloud probes from through to it, and the node answers (answers.h).  Those ranges are, for
  *
  *     external rules   35.191.0.0/16, 209.85.152.0/22, 209.85.204.0/22; IPv6 2600:1901:8001::/48
  *     internal rules   35.191.0.0/16, 130.211.0.0/22; IPv6 2600:2d00:1:b029::/64
@@ -19,6 +19,7 @@
 
 #include "common/base/attr.h"
 #include "common/base/str.h"
+#include "sim/reach/checks.h"
 #include "sim/reach/gce.h"
 
 #define TCP 6
@@ -40,23 +41,19 @@ static struct reach_ranges probe_sources(struct gce *g, const struct gce_rule *r
     return reach_ranges_family(g->a, all, rule->ipv6);
 }
 
-/* The port that a check probes; 0: none. */
-static uint16_t port_of_check(struct json_object *check)
+/* The node answers each check as its pods and its Node object are. */
+static bool node_answers(struct gce *g, const struct gce_rule *rule, struct json_object *checks,
+                         const char *holder, const char *node)
 {
-    static const struct {
-        const char *block;
-        uint16_t preset;
-    } blocks[] = {{"httpHealthCheck", 80},  {"httpsHealthCheck", 443}, {"http2HealthCheck", 443},
-                  {"tcpHealthCheck", 80},   {"sslHealthCheck", 443},   {"grpcHealthCheck", 0},
-                  {"grpcTlsHealthCheck", 0}};
-    for (size_t i = 0; i < ARRAY_LEN(blocks); i++) {
-        struct json_object *block = json_member(check, blocks[i].block);
-        if (block != NULL) {
-            return (uint16_t)json_int(block, "port", blocks[i].preset);
-        }
+    bool answers = true;
+    for (size_t i = 0; answers && i < json_len(checks); i++) {
+        struct reach_probe probe =
+            reach_gce_check(gce_find(g, gce_text_at(checks, i), holder, NULL));
+        probe.node = node;
+        probe.ipv6 = rule->ipv6;
+        answers = reach_probe_succeeds(g->cluster, &probe);
     }
-    /* An httpHealthCheck has its port itself. */
-    return (uint16_t)json_int(check, "port", 80);
+    return answers;
 }
 
 static bool probes_pass(struct gce *g, const struct gce_rule *rule, struct json_object *checks,
@@ -65,7 +62,8 @@ static bool probes_pass(struct gce *g, const struct gce_rule *rule, struct json_
     for (size_t i = 0; i < json_len(checks); i++) {
         const char *link = gce_text_at(checks, i);
         struct json_object *check = gce_find(g, link, holder, NULL);
-        struct gce_packet probe = {TCP, check != NULL ? port_of_check(check) : 0, rule->ipv6};
+        struct gce_packet probe = {TCP, check != NULL ? reach_gce_check(check).port : 0,
+                                   rule->ipv6};
         if (probe.port == 0 ||
             !reach_ranges_within(g->a, probe_sources(g, rule),
                                  gce_permitted(g, rule->firewalls, class, &probe))) {
@@ -107,8 +105,9 @@ static void add_machine(struct collector *c, const struct gce_machine *m, const 
         return;
     }
     size_t class = add_class(c, nic->class);
-    c->rule->targets[c->rule->n_targets++] =
-        (struct gce_target){m->name, m->runs && c->passes[class], class};
+    bool healthy =
+        m->runs && c->passes[class] && node_answers(c->g, c->rule, c->checks, c->holder, m->name);
+    c->rule->targets[c->rule->n_targets++] = (struct gce_target){m->name, healthy, class};
 }
 
 static void make_room(struct collector *c, size_t n)

@@ -22,6 +22,8 @@ struct reach_port {
 struct reach {
     struct arena *a;
     struct map *addresses; /* address → map of key ("TCP/80") → struct reach_port, arena */
+    struct reach_answers *cluster; /* with is_read */
+    bool is_read;
 };
 
 static void free_map(void *m)
@@ -43,6 +45,15 @@ struct reach *reach_new(struct arena *a)
     r->addresses = map_new(free_map);
     arena_defer(a, free_map, r->addresses);
     return r;
+}
+
+const struct reach_answers *reach_cluster(struct reach *r, struct json_object *world)
+{
+    if (!r->is_read) {
+        r->cluster = reach_answers_read(r->a, world);
+        r->is_read = true;
+    }
+    return r->cluster;
 }
 
 struct arena *reach_arena(struct reach *r)

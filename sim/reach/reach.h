@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reach.h: who can reach what, from the state of a cloud alone.
+/* reach.h: who can reach what, from the state of a cloud, and which targets answer their health check.
  *
  *     world (GET /sim/state) ── reach_gce() · reach_azure() · reach_aws() ──▶ struct reach ── reach_json() ──▶ GET /sim/reach
  *
  * The judge of load balancers: a packet from a client to an address, protocol and port passes listeners, rules and
- * permissions as the cloud documents them, and arrives at targets, or nowhere and for a reason.  Services are never looked
- * at: what one asked for is the question of who compares.  A port of a target is that at which the packet arrives there.
+ * permissions as the cloud documents them, and arrives at targets, or nowhere and for a reason.  What a Service asks for is
+ * not looked at, only what the nodes answer a health check (answers.h).  A port of a target is that at which the packet
+ * arrives there.
  *
  *     {"203.0.113.10": {"TCP/80": {"from": "internet", "clients": ["0.0.0.0/0"], "why": null,
  *                                  "targets": [{"target": "node-1:30080", "healthy": true}]}}}
@@ -16,6 +17,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/json.h"
+#include "sim/reach/answers.h"
 #include "sim/reach/ranges.h"
 
 #include <stdbool.h>
@@ -37,6 +39,8 @@ struct reach *reach_new(struct arena *a);
 struct arena *reach_arena(struct reach *r);
 /* A map without values of its own that lives as long as the arena; for the clouds' own files. */
 struct map *reach_map(struct arena *a);
+/* What nodes answer: read from the world at the first call; NULL: the world has no cluster. */
+const struct reach_answers *reach_cluster(struct reach *r, struct json_object *world);
 
 /* Ports of an address; low 0 is all of them, printed as a star. */
 struct reach_listener {

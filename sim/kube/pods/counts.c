@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods.c: the slice engine of pods.h.
+/* counts.c: the slice engine of counts.h.
  *
  * Works from scratch each time: the wanted slices of a Service are computed and stored; equal ones are no writes.
  * A slice holds at most 100 endpoints, as a real controller's. */
-#include "sim/kube/pods.h"
+#include "sim/kube/pods/counts.h"
 
 #include "common/base/ip.h"
 #include "common/base/map.h"
+#include "sim/kube/pods/parts.h"
 #include "sim/kube/rules.h"
 
 #include <string.h>
@@ -17,7 +18,7 @@
 #define PER_SLICE    100
 #define PODS_MAX     1000 /* per node and Service */
 
-struct kube_pods {
+struct kube_counts {
     struct kube_state *st;
     struct map *wanted; /* "ns/service" → {"node": n} (owned reference) */
     struct sim_timer *timer;
@@ -28,15 +29,15 @@ static void put_tree(void *value)
     json_object_put(value);
 }
 
-struct kube_pods *kube_pods_new(struct kube_state *st)
+struct kube_counts *kube_counts_new(struct kube_state *st)
 {
-    struct kube_pods *p = xcalloc(1, sizeof(*p));
+    struct kube_counts *p = xcalloc(1, sizeof(*p));
     p->st = st;
     p->wanted = map_new(put_tree);
     return p;
 }
 
-void kube_pods_free(struct kube_pods *p)
+void kube_counts_free(struct kube_counts *p)
 {
     if (p) {
         sim_timer_cancel(p->timer);
@@ -45,14 +46,14 @@ void kube_pods_free(struct kube_pods *p)
     }
 }
 
-void kube_pods_forget(struct kube_pods *p)
+void kube_counts_forget(struct kube_counts *p)
 {
     map_clear(p->wanted);
 }
 
 /* --- one Service ---------------------------------------------------------------------------------- */
 struct job {
-    struct kube_pods *p;
+    struct kube_counts *p;
     struct arena *arena;
     const char *ns, *name;
     struct json_object *service;
@@ -218,7 +219,7 @@ static void drop_rest(struct job *j)
     }
 }
 
-static void write_service(struct kube_pods *p, const char *key, struct json_object *pods)
+static void write_service(struct kube_counts *p, const char *key, struct json_object *pods)
 {
     struct job j = {.p = p, .arena = arena_new(), .pods = pods};
     const char *slash = strchr(key, '/');
@@ -238,6 +239,62 @@ static void write_service(struct kube_pods *p, const char *key, struct json_obje
     arena_free(j.arena);
 }
 
+bool kube_counts_has(const struct kube_counts *p, const char *ns, const char *service)
+{
+    char *key = xasprintf("%s/%s", ns, service);
+    bool has = map_has(p->wanted, key);
+    free(key);
+    return has;
+}
+
+bool kube_counts_drop(struct kube_counts *p, const char *ns, const char *service)
+{
+    char *key = xasprintf("%s/%s", ns, service);
+    bool had = map_remove(p->wanted, key);
+    struct job j = {.p = p, .arena = arena_new(), .ns = ns, .name = service};
+    if (had) {
+        drop_rest(&j);
+    }
+    arena_free(j.arena);
+    free(key);
+    return had;
+}
+
+struct selecting {
+    const struct kube_counts *p;
+    struct arena *arena;
+    const char *ns;
+    struct json_object *labels;
+    const char *found;
+};
+
+static bool selects(const char *key, void *value, void *arg)
+{
+    struct selecting *s = arg;
+    const char *slash = strchr(key, '/');
+    const struct kube_kind *services = kube_kind_by_plural("services");
+    (void)value;
+    if (strlen(s->ns) != (size_t)(slash - key) || !str_has_prefix(key, s->ns)) {
+        return true;
+    }
+    struct kube_obj *o = kube_db_get(s->p->st->store, services->store, s->ns, slash + 1);
+    struct json_object *tree = o ? kube_obj_tree(o) : NULL;
+    struct json_object *selector = json_path(tree, "spec.selector");
+    if (selector && selector_takes(selector, s->labels)) {
+        s->found = arena_strdup(s->arena, slash + 1);
+    }
+    json_object_put(tree);
+    return s->found == NULL;
+}
+
+const char *kube_counts_selecting(const struct kube_counts *p, struct arena *a, const char *ns,
+                                  struct json_object *labels)
+{
+    struct selecting s = {.p = p, .arena = a, .ns = ns, .labels = labels};
+    map_each(p->wanted, selects, &s);
+    return s.found;
+}
+
 /* --- all of them ---------------------------------------------------------------------------------- */
 static bool write_one(const char *key, void *value, void *arg)
 {
@@ -247,13 +304,13 @@ static bool write_one(const char *key, void *value, void *arg)
 
 static void write_all(void *arg)
 {
-    struct kube_pods *p = arg;
+    struct kube_counts *p = arg;
     p->timer = NULL;
     map_each(p->wanted, write_one, p);
 }
 
-void kube_pods_set(struct kube_pods *p, const char *ns, const char *service,
-                   struct json_object *pods_per_node)
+void kube_counts_set(struct kube_counts *p, const char *ns, const char *service,
+                     struct json_object *pods_per_node)
 {
     char *key = xasprintf("%s/%s", ns, service);
     struct json_object *copy = json_copy(pods_per_node);
@@ -262,8 +319,8 @@ void kube_pods_set(struct kube_pods *p, const char *ns, const char *service,
     free(key);
 }
 
-void kube_pods_follow(struct kube_pods *p, const struct kube_kind *kind,
-                      const struct kube_event *ev)
+void kube_counts_follow(struct kube_counts *p, const struct kube_kind *kind,
+                        const struct kube_event *ev)
 {
     bool matters = str_eq(kind->plural, "services") ||
                    (str_eq(kind->plural, "nodes") && ev->type != KUBE_MODIFIED) ||
