@@ -226,6 +226,8 @@ static int make_open_args(struct app *a, const struct config_texts *config,
         .version = TRIMTAB_VERSION,
         .reloads = o->dynamic_reloading,
         .service_controller_off = !options_service_controller_on(o),
+        .more_controllers = options_more_controllers(
+            a->a, (const char *const *)o->controllers.items, o->controllers.n),
     };
     return config_texts_fill(config, a->args.provider, ret, err);
 }

@@ -22,8 +22,10 @@ struct entry {
     int64_t began_us;
     int64_t failing_us;
     int64_t next_us;
-    char *message; /* heap; NULL: none */
-    char *plan;    /* heap; NULL: nothing is pending */
+    char *message;                  /* heap; NULL: none */
+    char *plan;                     /* heap; NULL: nothing is pending */
+    char *findings, *serves_nobody; /* heap; NULL: none */
+    char *left;                     /* heap; NULL: nothing was left as it was taken over */
     int32_t took_ms;
     int32_t code;
     unsigned calls;
@@ -63,6 +65,9 @@ static void entry_free(void *p)
 
     free(e->message);
     free(e->plan);
+    free(e->findings);
+    free(e->serves_nobody);
+    free(e->left);
     free(e);
 }
 
@@ -153,6 +158,9 @@ void board_begin(struct board *b, const char *key, const char *verb)
     e->state = BOARD_SYNCING;
     e->verb = verb;
     e->began_us = now_us;
+    if (strcmp(verb, "update") != 0) { /* which compares nothing that is named */
+        set_text(&e->left, NULL);
+    }
     mutex_unlock(&b->lock);
 }
 
@@ -269,9 +277,48 @@ static void pending_add(struct pending *p, const struct tt_operation *op)
     str_append_c(&p->lines, '\n');
 }
 
+static char *findings_text(const struct tt_plan_service *s)
+{
+    _cleanup_(str_buf_done) struct str_buf lines = STR_BUF_INIT;
+
+    if (!TT_HAS(s, serves_nobody)) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < s->n_findings && lines.len <= BOARD_PLAN_MAX; i++) {
+        str_append_clean(&lines, s->findings[i]->message, STR_BREAKS_SHOWN);
+        str_append_c(&lines, '\n');
+    }
+    return lines.len == 0 ? NULL : short_copy(lines.data, BOARD_PLAN_MAX);
+}
+
+static char *nobody_text(const struct tt_plan_service *s)
+{
+    bool says = TT_HAS(s, serves_nobody) && !str_is_empty(s->serves_nobody);
+
+    return says ? short_copy(s->serves_nobody, BOARD_MESSAGE_MAX) : NULL;
+}
+
 static uint16_t small(unsigned n)
 {
     return n > UINT16_MAX ? UINT16_MAX : (uint16_t)n;
+}
+
+/* The values that a plan leaves, behind those of the plans of earlier stages; heap, NULL: none. */
+static char *lines_left(const char *before, const struct tt_plan_service *s)
+{
+    struct str_buf lines = STR_BUF_INIT;
+
+    str_append(&lines, str_nonnull(before));
+    for (uint32_t i = 0; TT_HAS(s, n_left) && i < s->n_left; i++) {
+        if (strstr(str_nonnull(before), s->left[i]) == NULL) {
+            str_append(&lines, "! ");
+            str_append_clean(&lines, s->left[i], STR_BREAKS_SHOWN);
+            str_append_c(&lines, '\n');
+        }
+    }
+    char *text = lines.len == 0 ? NULL : short_copy(lines.data, BOARD_PLAN_MAX);
+    str_buf_done(&lines);
+    return text;
 }
 
 static void plan_one(struct board *b, const struct tt_plan *plan,
@@ -287,6 +334,8 @@ static void plan_one(struct board *b, const struct tt_plan *plan,
         }
     }
     char *text = p.lines.len == 0 ? NULL : short_copy(p.lines.data, BOARD_PLAN_MAX);
+    char *findings = findings_text(service);
+    char *nobody = nobody_text(service);
     mutex_lock(&b->lock);
     struct entry *e = entry_of(b, service->key);
     e->kind = kind == NULL ? e->kind : kind;
@@ -294,6 +343,13 @@ static void plan_one(struct board *b, const struct tt_plan *plan,
     e->change = small(p.change);
     e->delete_ = small(p.delete_);
     set_text(&e->plan, text);
+    if (e->state == BOARD_SYNCING && str_eq(e->verb, "update")) {
+        free(findings); /* an update of backends does not look at all wishes */
+    } else {
+        set_text(&e->findings, findings);
+    }
+    set_text(&e->serves_nobody, nobody);
+    set_text(&e->left, lines_left(e->left, service));
     mutex_unlock(&b->lock);
     str_buf_done(&p.lines);
 }
@@ -338,6 +394,9 @@ static bool copy_row(const char *key, void *value, void *arg)
         .change = e->change,
         .delete_ = e->delete_,
         .plan = e->plan == NULL ? "" : arena_strdup(c->a, e->plan),
+        .findings = e->findings == NULL ? "" : arena_strdup(c->a, e->findings),
+        .serves_nobody = e->serves_nobody == NULL ? "" : arena_strdup(c->a, e->serves_nobody),
+        .left = e->left == NULL ? "" : arena_strdup(c->a, e->left),
     };
     return true;
 }

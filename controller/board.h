@@ -48,6 +48,10 @@ struct board_row {
     int64_t next_us;                  /* when it is tried again; 0: not by itself */
     unsigned create, change, delete_; /* operations of the pending plan */
     const char *plan; /* their lines: "+ firewall k8s-fw-…  because …\n"; "" nothing is pending */
+    const char *findings; /* of the last plan, a line each: wishes without effect; "" none */
+    const char
+        *serves_nobody; /* why the load balancer serves nobody; "" it does, or nobody knows */
+    const char *left; /* lines about values that its last ensure left as they were taken over; "" */
 };
 /* Services that are being dealt with together. */
 struct board_batch {

@@ -14,6 +14,9 @@
 const struct cmd cmd_table[] = {
     {"plan", "show what would be done to the cloud, and why, without doing it", cmd_plan},
     {"explain", "say which load balancer a Service gets, and by which rule", cmd_explain},
+    {"trace", "say whether a client reaches a Service's address, by which nodes and pods",
+     cmd_trace},
+    {"render", "print what kube-proxy installs on a node, or how a node differs", cmd_render},
     {"check-config", "read a cloud-config file and say what is wrong with it", cmd_check_config},
     {"orphans", "list what is ours in the cloud without a Service, and delete it", cmd_orphans},
     {"status", "show what a running trimtab does, and how each Service fares", cmd_status},

@@ -73,7 +73,15 @@ struct tt_result {
     unsigned planned;           /* operations that change something, over all plans */
     unsigned operations_done;   /* operations that ended well */
     struct report_plan changes; /* with host_args.note_plans: those that were planned, in words */
-    bool held;                  /* the finalizers were put there in this call */
+    const struct tt_finding *findings; /* of its plans; each message once */
+    size_t n_findings;
+    bool has_plan;             /* a plan spoke of it: findings and serves_nobody are known */
+    const char *serves_nobody; /* of its last plan; NULL: it serves somebody, or nobody knows */
+    bool held;                 /* the finalizers were put there in this call */
+    /* set by the syncer: a patch that goes with the finalizers before the first mutation (sync_mark.c); NULL: none */
+    const char *mark_body;
+    bool mark_alone; /* it goes also when all finalizers are there */
+    bool marked;     /* it was sent in this call */
     char *version; /* set by the syncer: the resourceVersion that was seen last (service_patch.h) */
     bool let_go;   /* set by the syncer: the Service may bear fewer finalizers than it shows */
     const char *hold_failure; /* why they could not be; NULL otherwise */

@@ -330,11 +330,61 @@ static uint32_t wanted_finalizers(const struct tt_host_ctx *h, const struct tt_r
     return n_ret;
 }
 
+/* Returns the body to write before the first mutation; NULL: nothing is missing. */
+struct holding {
+    const char *finalizers;
+    const char *mark;
+};
+
+static struct holding what_to_hold(const struct tt_host_ctx *h, const struct tt_item *item,
+                                   const char *const *names, uint32_t n, struct arena *a)
+{
+    const char *wanted[HOST_FINALIZERS_MAX + 1];
+    const struct tt_service *svc = item->service;
+    const struct tt_result *r = item->result;
+    uint32_t n_wanted = wanted_finalizers(h, r, names, n, wanted);
+    uint32_t n_shown = r->let_go ? 0 : svc->n_finalizers;
+    struct holding out = {0};
+
+    if (!r->held) {
+        out.finalizers = finalizer_patch_add(a, svc->finalizers, n_shown, wanted, n_wanted);
+    }
+    if (!r->marked && svc->deleted_us == 0 && (r->own & TT_OWN_STATUS) == 0 &&
+        (out.finalizers != NULL || r->mark_alone)) {
+        out.mark = r->mark_body;
+    }
+    return out;
+}
+
+static int send_hold(const struct service_patch *patch, struct tt_result *r,
+                     const struct holding *what, struct arena *a, struct err *err)
+{
+    const char *bodies[2];
+    size_t n = 0;
+
+    if (what->finalizers != NULL) {
+        bodies[n++] = what->finalizers;
+    }
+    if (what->mark != NULL) {
+        bodies[n++] = what->mark;
+    }
+    if (n == 0) {
+        return ERR_OK;
+    }
+    int rc = service_patch_send(patch, patches_join(a, bodies, n), err);
+    if (rc == ERR_OK) {
+        log_info(2, what->finalizers != NULL ? "Finalizers added" : "Mark added",
+                 LOG_S("service", r->key));
+        r->held = r->held || what->finalizers != NULL;
+        r->marked = r->marked || what->mark != NULL;
+    }
+    return rc;
+}
+
 static int32_t hold(struct tt_host_ctx *h, const struct tt_call *call, const struct tt_item *item,
                     const char *const *names, uint32_t n, struct arena *a, struct err *err)
 {
     const struct tt_service *svc = item->service;
-    const char *wanted[HOST_FINALIZERS_MAX + 1];
     char any[SERVICE_VERSION_MAX] = "";
     const struct service_patch patch = {
         .client = h->args.client,
@@ -343,11 +393,9 @@ static int32_t hold(struct tt_host_ctx *h, const struct tt_call *call, const str
         .metrics = h->args.metrics,
         .svc = svc,
         .version = item->result->version == NULL ? any : item->result->version};
+    struct holding what = what_to_hold(h, item, names, n, a);
 
-    uint32_t n_wanted = wanted_finalizers(h, item->result, names, n, wanted);
-    const char *body = finalizer_patch_add(
-        a, svc->finalizers, item->result->let_go ? 0 : svc->n_finalizers, wanted, n_wanted);
-    if (body == NULL || item->result->held) {
+    if (what.finalizers == NULL && what.mark == NULL) {
         return TT_OK;
     }
     if (svc->deleted_us != 0) {
@@ -356,10 +404,14 @@ static int32_t hold(struct tt_host_ctx *h, const struct tt_call *call, const str
     if (h->args.client == NULL || !h->table.may_mutate(h, call)) {
         return err_set(err, ERR_CANCELLED, "nothing may be changed now");
     }
-    int rc = service_patch_send(&patch, body, err);
-    if (rc == ERR_OK) {
-        log_info(2, "Finalizers added", LOG_S("service", item->result->key));
-        item->result->held = true;
+    int rc = send_hold(&patch, item->result, &what, a, err);
+    if ((rc == ERR_INVALID || rc == ERR_FORBIDDEN) && what.mark != NULL) {
+        /* Somebody does not allow the annotation: the load balancer does not hang on it. */
+        log_warning("The mark of what trimtab makes was refused",
+                    LOG_S("service", item->result->key), LOG_S("err", err->message));
+        err_clear(err);
+        what.mark = NULL;
+        rc = send_hold(&patch, item->result, &what, a, err);
     }
     return rc;
 }

@@ -9,6 +9,7 @@
 
 #include "common/base/str.h"
 #include "controller/host_internal.h"
+#include "controller/word_rules.h"
 
 #define NAME_MAX_BYTES TT_TEXT_MAX
 #define TEXT_MAX_BYTES ((size_t)1024 * 1024) /* of a field: a policy, a list of ranges */
@@ -87,6 +88,27 @@ bool host_operation_ok(const struct tt_operation *op, char why[HOST_WHY_MAX])
     return true;
 }
 
+/* Of a plan of ABI 1.6: findings with all their texts. */
+static bool are_findings(const struct tt_plan_service *s)
+{
+    if (!TT_HAS(s, serves_nobody)) {
+        return true;
+    }
+    if (s->n_findings > TT_LIST_MAX || (s->n_findings > 0 && s->findings == NULL) ||
+        !is_text(s->serves_nobody, NAME_MAX_BYTES)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < s->n_findings; i++) {
+        const struct tt_finding *f = s->findings[i];
+        if (f == NULL || !TT_HAS(f, message) || !word_is_reason(f->reason) ||
+            str_is_empty(f->message) || !is_text(f->message, NAME_MAX_BYTES) ||
+            !is_text(f->field, NAME_MAX_BYTES)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool is_service_ok(const struct tt_plan_service *s, char why[HOST_WHY_MAX])
 {
     if (s == NULL || !TT_HAS(s, message)) {
@@ -98,8 +120,14 @@ static bool is_service_ok(const struct tt_plan_service *s, char why[HOST_WHY_MAX
     if (!is_text(s->kind, NAME_MAX_BYTES) || !is_text(s->address, NAME_MAX_BYTES) ||
         !is_text(s->message, TEXT_MAX_BYTES) ||
         !are_texts(s->because, s->n_because, TEXT_MAX_BYTES) ||
-        !are_texts(s->effects, s->n_effects, TEXT_MAX_BYTES)) {
+        !are_texts(s->effects, s->n_effects, TEXT_MAX_BYTES) ||
+        (TT_HAS(s, n_left) && !are_texts(s->left, s->n_left, TEXT_MAX_BYTES))) {
         return refuse(why, "Service %.120s with a text that is absent, too long or not UTF-8",
+                      s->key);
+    }
+    if (!are_findings(s)) {
+        return refuse(why,
+                      "Service %.120s with a finding that is absent, or whose reason is not a word",
                       s->key);
     }
     return true;

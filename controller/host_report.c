@@ -176,6 +176,45 @@ static void note_plan(struct tt_result *r, const struct tt_plan *plan, const str
     }
 }
 
+#define FINDINGS_MAX 64 /* of one Service that are kept */
+
+static void note_finding(struct tt_result *r, const struct tt_finding *f) _requires_(r->call->lock)
+{
+    struct arena *a = r->call->arena;
+    struct tt_finding *all = (struct tt_finding *)r->findings;
+    for (size_t i = 0; i < r->n_findings; i++) {
+        if (str_eq(all[i].message, f->message)) {
+            return;
+        }
+    }
+    if (all == NULL) {
+        all = ARENA_ARRAY(a, struct tt_finding, FINDINGS_MAX);
+        r->findings = all;
+    }
+    if (r->n_findings < FINDINGS_MAX) {
+        all[r->n_findings++] = (struct tt_finding){.size = sizeof all[0],
+                                                   .reason = arena_strdup(a, f->reason),
+                                                   .field = arena_strdup(a, f->field),
+                                                   .message = arena_strdup(a, f->message)};
+    }
+}
+
+/* Keeps the findings of a plan about one Service.  Of several plans of a call the last one counts, but for findings. */
+static void note_service(struct tt_result *r, const struct tt_plan *plan) _requires_(r->call->lock)
+{
+    for (uint32_t i = 0; i < plan->n_services; i++) {
+        const struct tt_plan_service *s = plan->services[i];
+        if (!str_eq(s->key, r->key) || !TT_HAS(s, serves_nobody)) {
+            continue;
+        }
+        r->has_plan = true;
+        r->serves_nobody = arena_strdup(r->call->arena, s->serves_nobody);
+        for (uint32_t k = 0; k < s->n_findings; k++) {
+            note_finding(r, s->findings[k]);
+        }
+    }
+}
+
 /* No one was shown what is going to be done, so it is not done: the call's Services fail, and may_mutate() says no. */
 static void refuse_plan(struct tt_host_ctx *h, const struct tt_call *call, const char *why)
 {
@@ -218,6 +257,9 @@ static void host_report_plan(struct tt_host_ctx *h, const struct tt_call *call,
         struct plan_counts n = count_for(plan, r->key);
         unsigned changes = n.create + n.change + n.delete;
         count_plan(h, changes > 0);
+        mutex_lock(&r->call->lock);
+        note_service(r, plan);
+        mutex_unlock(&r->call->lock);
         if (changes == 0) {
             continue;
         }
@@ -246,11 +288,34 @@ static const char *verb_word(uint32_t verb)
     return verb < sizeof(words) / sizeof(words[0]) ? words[verb] : "";
 }
 
+#define FIELDS_SHOWN 4
+
+/* Port, ranges, members, or the attributes that change: what the name of a resource does not tell. */
+static void detail_of(struct str_buf *b, const struct tt_operation *op)
+{
+    uint32_t shown = 0;
+
+    if (!str_is_empty(op->summary)) {
+        str_append(b, op->summary);
+        return;
+    }
+    for (uint32_t i = 0; i < op->n_fields && shown <= FIELDS_SHOWN; i++) {
+        if (i > 0 && str_eq(op->fields[i].path, op->fields[i - 1].path)) {
+            continue;
+        }
+        str_append(b, shown > 0 ? ", " : "");
+        str_append(b, shown < FIELDS_SHOWN ? op->fields[i].path : "…");
+        shown++;
+    }
+}
+
 static void log_operation(const struct tt_operation *op, const char *service, int32_t code,
                           const char *message, int64_t took_ms)
 {
     _cleanup_(str_buf_done) struct str_buf resource = STR_BUF_INIT;
+    _cleanup_(str_buf_done) struct str_buf detail = STR_BUF_INIT;
 
+    detail_of(&detail, op);
     str_appendf(&resource, "%s %s", str_nonnull(op->kind), str_nonnull(op->name));
     if (code != TT_OK && (op->flags & TT_OP_TOLERATED) != 0) {
         log_info(0, "Left as it is", LOG_S("service", service),
@@ -259,11 +324,12 @@ static void log_operation(const struct tt_operation *op, const char *service, in
                  LOG_MS("took", took_ms));
     } else if (code == TT_OK) {
         log_info(0, "Done", LOG_S("service", service), LOG_S("operation", verb_word(op->verb)),
-                 LOG_S("resource", str_buf_text(&resource)), LOG_S("why", op->why),
-                 LOG_MS("took", took_ms));
+                 LOG_S("resource", str_buf_text(&resource)), LOG_S("detail", str_buf_text(&detail)),
+                 LOG_S("why", op->why), LOG_MS("took", took_ms));
     } else {
         log_warning("Not done", LOG_S("service", service), LOG_S("operation", verb_word(op->verb)),
-                    LOG_S("resource", str_buf_text(&resource)), LOG_S("code", err_code_name(code)),
+                    LOG_S("resource", str_buf_text(&resource)),
+                    LOG_S("detail", str_buf_text(&detail)), LOG_S("code", err_code_name(code)),
                     LOG_S("message", message), LOG_MS("took", took_ms));
     }
 }

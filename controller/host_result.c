@@ -202,12 +202,6 @@ static void result_condition(struct tt_result *r, const struct tt_condition *con
     mutex_unlock(&r->call->lock);
 }
 
-/* The controller keeps reports of its own under these. */
-static bool is_own_annotation(const char *key)
-{
-    return str_eq(key, LB_LAST_PLAN_ANNOTATION) || str_eq(key, LB_LAST_ERROR_ANNOTATION);
-}
-
 static void result_annotation(struct tt_result *r, const char *key, const char *value)
 {
     if (!host_has_result(r, "result_annotation")) {
@@ -215,7 +209,7 @@ static void result_annotation(struct tt_result *r, const char *key, const char *
     }
     mutex_lock(&r->call->lock);
     const char *k = host_take_text(r, key, 317, "an annotation's key");
-    if (k != NULL && (!word_is_qualified(k) || is_own_annotation(k))) {
+    if (k != NULL && (!word_is_qualified(k) || svc_is_report(k))) {
         refuse_word(r, "an annotation's key", k, "a name like example.com/name of its own");
     }
     const char *v = value == NULL ? NULL : host_take_text(r, value, 65536, "an annotation's value");

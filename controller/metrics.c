@@ -124,8 +124,11 @@ static const char *label_value(const struct tt_kv *labels, size_t n, const char 
 /* One that can be printed: not too long, valid UTF-8, without the separator. */
 static const char *clean_value(const char *value, char out[VALUE_MAX + 1])
 {
-    size_t n = strnlen(value, VALUE_MAX + 1);
+    size_t n = 0;
 
+    while (n <= VALUE_MAX && value[n] != '\0') {
+        n++;
+    }
     if (n <= VALUE_MAX && strchr(value, LABEL_SEPARATOR) == NULL && str_is_utf8(value, n)) {
         return value;
     }

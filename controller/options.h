@@ -191,6 +191,8 @@ bool options_controller_enabled(const char *name, const char *const *controllers
 bool options_service_controller_on(const struct options *o);
 /* The same for a list. */
 bool options_service_controller_in(const char *const *controllers, size_t n);
+/* Of those that are off by default and are a part of trimtab: the one that the list names; NULL: none.  Static. */
+const char *options_more_controllers(struct arena *a, const char *const *controllers, size_t n);
 /* What is said to whoever switches off all that a provider has; its name. */
 #define OPTIONS_NOTHING_TO_RUN                                                                     \
     "--controllers switches \"service-lb-controller\" off, and provider \"%s\" has nothing else "  \

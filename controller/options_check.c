@@ -140,7 +140,7 @@ int options_check_gates(struct arena *a, const char *text,
 struct controller_name {
     const char *name;
     const char *alias;
-    bool ours; /* done here: Google's second service controller is one with the first (§8.3) */
+    bool ours; /* done here; Google's second service controller serves two classes (§8.3) */
 };
 static const struct controller_name controller_names[] = {
     {"cloud-node-controller", "cloud-node", false},
@@ -152,7 +152,8 @@ static const struct controller_name controller_names[] = {
     {"gke-service-lb-controller", "gke-service", true},
     {"gke-tenant-controller-manager", "gke-tenant", false},
 };
-#define OUR_CONTROLLER "service-lb-controller"
+#define OUR_CONTROLLER    "service-lb-controller"
+#define SECOND_CONTROLLER "gke-service-lb-controller" /* off unless it is named */
 
 static const struct controller_name *controller_named(const char *name)
 {
@@ -201,10 +202,9 @@ bool options_controller_enabled(const char *name, const char *const *controllers
 }
 
 /* Aliases stand for the long names. */
-bool options_service_controller_in(const char *const *controllers, size_t n)
+static const char **long_names(struct arena *a, const char *const *controllers, size_t n)
 {
-    _cleanup_(arena_freep) struct arena *a = arena_new();
-    const char **items = ARENA_ARRAY(a, const char *, n);
+    const char **items = ARENA_ARRAY(a, const char *, n + 1);
 
     for (size_t i = 0; i < n; i++) {
         bool off = controllers[i][0] == '-';
@@ -212,13 +212,28 @@ bool options_service_controller_in(const char *const *controllers, size_t n)
         name = str_or(controller_long_name(name), name);
         items[i] = off ? arena_printf(a, "-%s", name) : name;
     }
-    return options_controller_enabled(OUR_CONTROLLER, items, n, NULL, 0);
+    return items;
+}
+
+bool options_service_controller_in(const char *const *controllers, size_t n)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    return options_controller_enabled(OUR_CONTROLLER, long_names(a, controllers, n), n, NULL, 0);
 }
 
 bool options_service_controller_on(const struct options *o)
 {
     return options_service_controller_in((const char *const *)o->controllers.items,
                                          o->controllers.n);
+}
+
+const char *options_more_controllers(struct arena *a, const char *const *controllers, size_t n)
+{
+    static const char *const off[] = {SECOND_CONTROLLER};
+    const char **items = long_names(a, controllers, n);
+    return options_controller_enabled(SECOND_CONTROLLER, items, n, off, ARRAY_LEN(off))
+               ? SECOND_CONTROLLER
+               : NULL;
 }
 
 const char *options_unknown_controller(const char *const *controllers, size_t n)

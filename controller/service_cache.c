@@ -13,7 +13,13 @@ struct known {
     struct service_known k; /* owns k.state */
     char *foreign_uid;
     char *let_go_uid;
+    char *marked_uid;
+    enum mark mark;      /* that was written to it */
     uint64_t unreadable; /* as last told, 0: it could be read */
+    uint64_t *findings;  /* n_findings of them; NULL: none */
+    size_t n_findings;
+    uint64_t nobody;
+    bool has_findings;
 };
 
 struct service_cache {
@@ -31,6 +37,8 @@ static void known_free(void *p)
     kube_object_unref(e->k.accepted);
     free(e->foreign_uid);
     free(e->let_go_uid);
+    free(e->findings);
+    free(e->marked_uid);
     free(e);
 }
 
@@ -109,6 +117,7 @@ void service_cache_set(struct service_cache *c, const char *key, struct kube_obj
         accepted = STEAL(e->k.accepted);
         e->k.stuck = false;
         e->k.refused = false;
+        e->k.half = false;
         e->k.behind = false;
         e->k.waits_ms = 0;
         e->k.wait_told = false;
@@ -116,6 +125,9 @@ void service_cache_set(struct service_cache *c, const char *key, struct kube_obj
         e->k.by_own = false;
         e->k.has_endpoints = false;
         e->k.drift = 0;
+        e->n_findings = 0;
+        e->nobody = 0;
+        e->has_findings = false;
     }
     e->unreadable = same && state->unreadable != NULL ? e->unreadable : 0;
     e->k.state = kube_object_ref(state);
@@ -134,15 +146,17 @@ void service_cache_set_behind(struct service_cache *c, const char *key, bool beh
     mutex_unlock(&c->lock);
 }
 
-void service_cache_end_ensure(struct service_cache *c, const char *key, bool good, bool refused,
-                              bool stuck)
+void service_cache_end_ensure(struct service_cache *c, const char *key,
+                              const struct ensure_end *end)
 {
     mutex_lock(&c->lock);
     struct known *e = map_get(c->entries, key);
     struct kube_object *old = NULL;
+    bool good = end->good;
     if (e != NULL) {
-        e->k.stuck = stuck;
-        e->k.refused = refused;
+        e->k.stuck = end->stuck;
+        e->k.half = !good && (e->k.half || end->touched);
+        e->k.refused = end->refused || (!good && !e->k.half);
     }
     if (e != NULL && good && e->k.state != NULL) {
         old = e->k.accepted;
@@ -173,6 +187,34 @@ void service_cache_end_wait(struct service_cache *c, const char *key, bool told)
     if (e != NULL) {
         e->k.waits_ms = told ? e->k.waits_ms : 0;
         e->k.wait_told = told;
+    }
+    mutex_unlock(&c->lock);
+}
+
+void service_cache_set_findings(struct service_cache *c, const char *key,
+                                const struct service_findings *now, bool part,
+                                struct service_findings *ret_was)
+{
+    *ret_was = (struct service_findings){0};
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL) {
+        for (size_t i = 0; i < e->n_findings; i++) {
+            ret_was->items[i] = e->findings[i];
+        }
+        ret_was->n = e->n_findings;
+        ret_was->nobody = e->nobody;
+        ret_was->known = e->has_findings;
+        if (!part) {
+            free(e->findings);
+            e->findings = now->n == 0 ? NULL : xcalloc(now->n, sizeof(e->findings[0]));
+            for (size_t i = 0; i < now->n; i++) {
+                e->findings[i] = now->items[i];
+            }
+            e->n_findings = now->n;
+        }
+        e->nobody = now->nobody;
+        e->has_findings = true;
     }
     mutex_unlock(&c->lock);
 }
@@ -290,6 +332,29 @@ void service_cache_clear_let_go(struct service_cache *c, const char *key)
     mutex_unlock(&c->lock);
 }
 
+void service_cache_note_marked(struct service_cache *c, const char *key, const char *uid,
+                               enum mark mark)
+{
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL) {
+        free(e->marked_uid);
+        e->marked_uid = uid == NULL ? NULL : xstrdup(uid);
+        e->mark = mark;
+    }
+    mutex_unlock(&c->lock);
+}
+
+enum mark service_cache_marked(struct service_cache *c, const char *key, const char *uid)
+{
+    mutex_lock(&c->lock);
+    const struct known *e = map_get(c->entries, key);
+    bool marked = e != NULL && e->marked_uid != NULL && str_eq(e->marked_uid, uid);
+    enum mark mark = marked ? e->mark : MARK_NONE;
+    mutex_unlock(&c->lock);
+    return mark;
+}
+
 void service_cache_drop(struct service_cache *c, const char *key)
 {
     mutex_lock(&c->lock);
@@ -303,6 +368,7 @@ void service_cache_drop_known(struct service_cache *c, const char *key)
     struct known *e = map_get(c->entries, key);
     if (e != NULL && (e->foreign_uid != NULL || e->let_go_uid != NULL)) {
         service_known_done(&e->k);
+        free(STEAL(e->marked_uid));
         e->k = (struct service_known){.cached = true, .foreign = e->foreign_uid != NULL};
     } else {
         (void)map_remove(c->entries, key); /* absent is fine */

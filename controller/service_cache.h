@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "common/base/attr.h"
+#include "common/lb/mark_rules.h"
 #include "controller/kube/object.h"
 #include "controller/node_sets.h"
 
@@ -30,8 +31,10 @@ struct service_known {
     bool foreign; /* its finalizer is another controller's: it carried that one's class */
     bool
         stuck; /* its last ensure was refused, nothing stands, and only a change helps: of it, or of its backends */
-    bool refused;     /* its last ensure was: what stands is what `accepted` asks for */
-    bool behind;      /* the last update of its backends failed */
+    bool half; /* since `accepted` something was carried out for it, and no ensure has ended well */
+    bool
+        refused; /* its last ensure was, or it failed before anything was carried out: what stands is what `accepted` asks for */
+    bool behind; /* the last update of its backends failed */
     int64_t waits_ms; /* since when the cloud is at work for it, by the clock; 0: it is not */
     bool wait_told;   /* its owner was told that this takes long */
     bool has_nodes;
@@ -63,9 +66,12 @@ bool service_cache_set_by_own(struct service_cache *c, const char *key, bool by_
 bool service_known_has_nodes(const struct service_known *k, const struct node_digests *nodes);
 void service_cache_set_endpoints(struct service_cache *c, const char *key, uint64_t fingerprint);
 /* How the ensure of an entry ended.  A good one accepted the object as it was set last.  After one that was refused, a change
- * of its backends may help (`stuck`), or goes to what stands. */
-void service_cache_end_ensure(struct service_cache *c, const char *key, bool good, bool refused,
-                              bool stuck);
+ * of its backends may help (`stuck`), or goes to what stands.  `touched`: something may have been carried out. */
+struct ensure_end {
+    bool good, refused, stuck, touched;
+};
+void service_cache_end_ensure(struct service_cache *c, const char *key,
+                              const struct ensure_end *end);
 /* Whether its backends are behind, see struct service_known. */
 void service_cache_set_behind(struct service_cache *c, const char *key, bool behind);
 /* The cloud is at work for it (TT_IN_PROGRESS).  Returns since when, by the clock: `now_ms` the first time; 0 (and keeps
@@ -75,6 +81,18 @@ int64_t service_cache_note_wait(struct service_cache *c, const char *key, int64_
 void service_cache_end_wait(struct service_cache *c, const char *key, bool told);
 /* What a look found; true when that is something else than before.  An entry that is not there keeps nothing. */
 bool service_cache_set_drift(struct service_cache *c, const char *key, uint64_t digest);
+/* Digests of what is known to be without effect (`n` at most SERVICE_FINDINGS_MAX), and of why nobody is served, 0 when somebody
+ * is.  With `part` only the latter is news: an update of backends does not look at all wishes.  Returns what was known before in ret_was; an entry that is not there keeps nothing and knew nothing. */
+#define SERVICE_FINDINGS_MAX 64
+struct service_findings {
+    uint64_t items[SERVICE_FINDINGS_MAX];
+    size_t n;
+    uint64_t nobody;
+    bool known; /* a sync of this process has noted them */
+};
+void service_cache_set_findings(struct service_cache *c, const char *key,
+                                const struct service_findings *now, bool part,
+                                struct service_findings *ret_was);
 /* Something of it cannot be read; `digest` of why, not 0.  True when that was not known of this entry. */
 bool service_cache_set_unreadable(struct service_cache *c, const char *key, uint64_t digest);
 /* `uid` carried another controller's class when it lost its type: the finalizer is that controller's. */
@@ -84,6 +102,11 @@ void service_cache_mark_foreign(struct service_cache *c, const char *key, const 
 void service_cache_note_let_go(struct service_cache *c, const char *key, const char *uid);
 bool service_cache_has_let_go(struct service_cache *c, const char *key, const char *uid);
 void service_cache_clear_let_go(struct service_cache *c, const char *key);
+/* `mark` was written to the object `uid`; NULL: a view shows it, nothing is to be remembered.  An entry that is not there
+ * keeps nothing.  Goes with the entry. */
+void service_cache_note_marked(struct service_cache *c, const char *key, const char *uid,
+                               enum mark mark);
+enum mark service_cache_marked(struct service_cache *c, const char *key, const char *uid);
 void service_cache_drop(struct service_cache *c, const char *key);
 /* The same, but the marks of mark_foreign() and note_let_go() stay: for an object that is still there. */
 void service_cache_drop_known(struct service_cache *c, const char *key);

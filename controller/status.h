@@ -28,6 +28,8 @@
 #include "controller/queue.h"
 #include "controller/sync_rules.h"
 
+struct ks_inside; /* common/services/tell/inside.h */
+
 #define STATUS_STATES 6 /* of enum board_state */
 
 struct status_service {
@@ -51,7 +53,15 @@ struct status_budget {
     double qps;         /* 0: no limit of ours */
     int burst;
 };
+/* How much is known of the endpoints of view.one. */
+enum status_endpoints {
+    STATUS_ENDPOINTS_UNREAD = 0, /* they were not looked at */
+    STATUS_ENDPOINTS_UNWATCHED,  /* this process watches none */
+    STATUS_ENDPOINTS_KNOWN,
+};
 struct status_view {
+    const char
+        *one; /* set before looking: the Service whose page it is, "namespace/name"; NULL: none */
     const char *version;
     const char *provider;
     const char *cluster;
@@ -68,17 +78,21 @@ struct status_view {
     const struct status_budget *budgets;
     size_t n_budgets;
     const struct kube_snapshot *all; /* every Service of the cluster, ours or not; NULL: not read */
+    enum status_endpoints endpoints;
+    const struct ks_inside *inside; /* what is behind `one`; NULL: not known, or no slice */
 };
 
 /* Where it is read from.  NULL members are left out. */
 struct status_sources {
     struct board *board;
     struct kube_store *services;
+    struct kube_store *nodes;       /* with slices */
+    struct kube_store *slices;      /* NULL: not watched */
     const struct sync_scope *scope; /* with services */
     struct queue *queue;
     struct clock *clock;
 };
-/* Fills services, counts, queue, batches and now_us; the caller fills the rest. */
+/* Fills services, counts, queue, batches and now_us, and what is behind ret->one; the caller fills the rest. */
 void status_look(const struct status_sources *from, struct arena *a, struct status_view *ret);
 
 /* Fills budgets from the metrics: the API server's, whose limit of ours is given, and each of the cloud's APIs. */

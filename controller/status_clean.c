@@ -11,6 +11,8 @@ static void clean_service(struct arena *a, struct status_service *s)
 {
     struct tt_condition *conditions = ARENA_ARRAY(a, struct tt_condition, s->n_conditions);
     _cleanup_(str_buf_done) struct str_buf plan = STR_BUF_INIT;
+    _cleanup_(str_buf_done) struct str_buf findings = STR_BUF_INIT;
+    _cleanup_(str_buf_done) struct str_buf left = STR_BUF_INIT;
 
     for (uint32_t i = 0; i < s->n_conditions; i++) {
         conditions[i] = s->conditions[i];
@@ -20,6 +22,7 @@ static void clean_service(struct arena *a, struct status_service *s)
         conditions[i].message = str_clean(a, conditions[i].message);
     }
     str_append_clean(&plan, s->row.plan, STR_BREAKS_KEPT);
+    str_append_clean(&left, str_nonnull(s->row.left), STR_BREAKS_KEPT);
     s->conditions = conditions;
     s->address = str_clean(a, s->address);
     s->row.key = str_clean(a, s->row.key);
@@ -27,6 +30,10 @@ static void clean_service(struct arena *a, struct status_service *s)
     s->row.verb = str_clean(a, s->row.verb);
     s->row.message = str_clean(a, s->row.message);
     s->row.plan = str_buf_to_arena(&plan, a);
+    str_append_clean(&findings, s->row.findings, STR_BREAKS_KEPT);
+    s->row.findings = str_buf_to_arena(&findings, a);
+    s->row.serves_nobody = str_clean(a, s->row.serves_nobody);
+    s->row.left = str_buf_to_arena(&left, a);
 }
 
 struct status_view status_clean(struct arena *a, const struct status_view *v)

@@ -5,9 +5,11 @@
 #include "controller/status.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/timefmt.h"
+#include "common/services/tell/inside.h"
 
 static void text(struct str_buf *b, const char *name, const char *value)
 {
@@ -68,6 +70,21 @@ static void failure(struct str_buf *b, const struct board_row *r)
     str_appendf(b, ", \"failures\": %u}", r->failures);
 }
 
+/* Each line of the text. */
+static void texts(struct str_buf *b, const char *member, const char *lines)
+{
+    str_appendf(b, "\"%s\": [", member);
+    for (const char *at = lines; *at != '\0';) {
+        size_t n = strcspn(at, "\n");
+        _cleanup_(str_buf_done) struct str_buf line = STR_BUF_INIT;
+        str_append_n(&line, at, n);
+        str_append(b, at > lines ? ", " : "");
+        str_append_json_visible(b, str_buf_text(&line));
+        at += n + (at[n] == '\n' ? 1 : 0);
+    }
+    str_append(b, "], ");
+}
+
 static void service(struct str_buf *b, const struct status_service *s)
 {
     const struct board_row *r = &s->row;
@@ -93,8 +110,29 @@ static void service(struct str_buf *b, const struct status_service *s)
                 r->change, r->delete_);
     text(b, "plan", r->plan);
     str_append(b, "}, ");
+    texts(b, "findings", r->findings);
+    text(b, "serves_nobody", r->serves_nobody);
+    str_append(b, ", ");
+    if (!str_is_empty(r->left)) {
+        texts(b, "left", r->left);
+    }
     conditions(b, s);
-    str_append_c(b, '}');
+}
+
+/* Behind the one Service that is asked about: null without a watch of endpoints, [] without an EndpointSlice. */
+static void inside(struct str_buf *b, const struct status_view *v)
+{
+    if (v->endpoints == STATUS_ENDPOINTS_UNREAD) {
+        return;
+    }
+    str_append(b, ", \"inside\": ");
+    if (v->endpoints == STATUS_ENDPOINTS_UNWATCHED || v->inside == NULL) {
+        str_append(b, v->endpoints == STATUS_ENDPOINTS_UNWATCHED ? "null" : "[]");
+        return;
+    }
+    struct json_object *list = ks_inside_json(v->inside);
+    json_print(b, list, JSON_PRETTY);
+    json_object_put(list);
 }
 
 static void leader(struct str_buf *b, const struct status_leader *l)
@@ -170,6 +208,10 @@ void status_json(struct str_buf *b, const struct status_view *v, const struct st
         }
         str_append(b, shown++ > 0 ? "," : "");
         service(b, &v->services[i]);
+        if (f->service != NULL) {
+            inside(b, v);
+        }
+        str_append_c(b, '}');
     }
     str_appendf(b, "%s],\n  \"not_shown\": %zu, \"notShown\": %zu\n}\n", shown > 0 ? "\n  " : "",
                 left, left);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/inside.h"
+
 /* Failed first. */
 static int rank(enum board_state state)
 {
@@ -54,6 +56,11 @@ static void unref_snapshot(void *arg)
     kube_snapshot_unref(arg);
 }
 
+static void unref_object(void *arg)
+{
+    kube_object_unref(arg);
+}
+
 static const char *key_of(struct arena *a, const struct tt_service *svc)
 {
     return arena_printf(a, "%s/%s", svc->ns, svc->name);
@@ -85,10 +92,15 @@ static void join(const struct status_sources *from, struct arena *a, const struc
             continue;
         }
         struct status_service *s = &v->services[v->n_services++];
-        s->row =
-            row != NULL
-                ? *row
-                : (struct board_row){.key = key, .kind = "", .verb = "", .message = "", .plan = ""};
+        s->row = row != NULL ? *row
+                             : (struct board_row){.key = key,
+                                                  .kind = "",
+                                                  .verb = "",
+                                                  .message = "",
+                                                  .plan = "",
+                                                  .findings = "",
+                                                  .left = "",
+                                                  .serves_nobody = ""};
         fill_from_service(a, svc, s);
         if (row != NULL) {
             seen[row - board->rows] = true;
@@ -106,6 +118,36 @@ static void join(const struct status_sources *from, struct arena *a, const struc
     }
 }
 
+/* All that is behind the Service: its own slices, and all nodes.  The stores keep no hints. */
+static void look_inside(const struct status_sources *from, struct arena *a, struct status_view *v)
+{
+    struct kube_object *o = kube_store_get(from->services, v->one);
+    v->endpoints = o == NULL ? STATUS_ENDPOINTS_UNREAD : STATUS_ENDPOINTS_UNWATCHED;
+    if (o == NULL) {
+        return;
+    }
+    arena_defer(a, unref_object, o);
+    if (from->slices == NULL || from->nodes == NULL || !kube_store_synced(from->slices)) {
+        return;
+    }
+    struct kube_snapshot *slices =
+        kube_store_slices_of(from->slices, o->service->ns, o->service->name);
+    struct kube_snapshot *nodes = kube_store_snapshot(from->nodes);
+    arena_defer(a, unref_snapshot, slices);
+    arena_defer(a, unref_snapshot, nodes);
+    const struct tt_node *const *all = (const struct tt_node *const *)nodes->views;
+    const struct tt_slice *const *own = (const struct tt_slice *const *)slices->views;
+    const struct ks_inside_input input = {.service = inside_service(a, o->service),
+                                          .slices = inside_slices(a, own, slices->n),
+                                          .nodes = inside_nodes(a, all, nodes->n),
+                                          .backends = inside_backends(a, all, nodes->n),
+                                          .n_slices = slices->n,
+                                          .n_nodes = nodes->n,
+                                          .n_backends = nodes->n};
+    v->endpoints = STATUS_ENDPOINTS_KNOWN;
+    v->inside = ks_inside_make(a, &input);
+}
+
 void status_look(const struct status_sources *from, struct arena *a, struct status_view *ret)
 {
     struct board_view board = {0};
@@ -114,6 +156,8 @@ void status_look(const struct status_sources *from, struct arena *a, struct stat
     ret->services = NULL;
     ret->n_services = 0;
     ret->all = NULL;
+    ret->endpoints = STATUS_ENDPOINTS_UNREAD;
+    ret->inside = NULL;
     memset(ret->by_state, 0, sizeof(ret->by_state));
     if (from->board != NULL) {
         board_look(from->board, a, &board);
@@ -127,6 +171,9 @@ void status_look(const struct status_sources *from, struct arena *a, struct stat
     }
     ret->batches = board.batches;
     ret->n_batches = board.n_batches;
+    if (from->services != NULL && ret->one != NULL) {
+        look_inside(from, a, ret);
+    }
     if (from->queue != NULL) {
         ret->queue = queue_counts(from->queue);
     }

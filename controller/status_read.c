@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/timefmt.h"
+#include "common/services/tell/inside.h"
 #include "controller/status.h"
 
 static int64_t moment(struct json_object *o, const char *name)
@@ -44,6 +45,19 @@ static unsigned count(struct json_object *o, const char *name)
 static const char *member(struct json_object *o, const char *name)
 {
     return str_nonnull(json_str(o, name));
+}
+
+/* A list of texts as lines. */
+static const char *lines(struct json_object *list, struct arena *a)
+{
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+
+    for (size_t i = 0; i < json_len(list); i++) {
+        const char *line = json_object_get_string(json_object_array_get_idx(list, i));
+        str_append(&b, str_nonnull(line));
+        str_append_c(&b, '\n');
+    }
+    return str_buf_to_arena(&b, a);
 }
 
 static void read_conditions(struct json_object *list, struct arena *a, struct status_service *s)
@@ -94,8 +108,23 @@ static void read_service(struct json_object *o, struct arena *a, struct status_s
         .change = count(pending, "change"),
         .delete_ = count(pending, "delete"),
         .plan = member(pending, "plan"),
+        .findings = lines(json_member(o, "findings"), a),
+        .serves_nobody = member(o, "serves_nobody"),
+        .left = lines(json_member(o, "left"), a),
     };
     read_conditions(json_member(o, "conditions"), a, s);
+}
+
+/* Of a Service that was asked about by itself. */
+static void read_inside(struct json_object *o, struct arena *a, struct status_view *v)
+{
+    struct json_object *list = NULL;
+
+    if (!json_object_object_get_ex(o, "inside", &list)) {
+        return;
+    }
+    v->endpoints = list == NULL ? STATUS_ENDPOINTS_UNWATCHED : STATUS_ENDPOINTS_KNOWN;
+    v->inside = ks_inside_read(a, list);
 }
 
 static void read_services(struct json_object *o, struct arena *a, struct status_view *v)
@@ -107,6 +136,9 @@ static void read_services(struct json_object *o, struct arena *a, struct status_
     for (size_t i = 0; i < v->n_services; i++) {
         read_service(json_object_array_get_idx(list, i), a, &v->services[i]);
         v->by_state[v->services[i].row.state]++;
+    }
+    if (v->n_services == 1) {
+        read_inside(json_object_array_get_idx(list, 0), a, v);
     }
 }
 

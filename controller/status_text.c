@@ -5,15 +5,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/services/tell/inside.h"
 #include "controller/status.h"
 
-#define COLUMNS 6
-#define BELOW   4 /* column of what stands below a line */
+#define COLUMNS      6
+#define BELOW        4  /* column of what stands below a line */
+#define INSIDE_NODES 20 /* nodes with pods of one Service */
 
 /* One line of the table. */
 struct line {
     const char *cells[COLUMNS];
-    const char *below; /* the failure's words; "" none */
+    const char *below;     /* the failure's words; "" none */
+    const char *attention; /* lines; "" none */
 };
 
 static const char *span_text(struct arena *a, int64_t us, const char *suffix)
@@ -58,6 +61,27 @@ static const char *pending_text(struct arena *a, const struct board_row *r)
     return arena_printf(a, "+%u ~%u -%u", r->create, r->change, r->delete_);
 }
 
+/* Returns findings of a sync that went well, a line each. */
+static const char *attention_of(struct arena *a, const struct board_row *r)
+{
+    const char *nobody =
+        *r->serves_nobody == '\0' ? "" : arena_printf(a, "serves nobody: %s\n", r->serves_nobody);
+    return arena_printf(a, "%s%s", nobody, r->findings);
+}
+
+static void print_attention(struct str_buf *b, struct arena *a, const char *lines, const char *lead)
+{
+    size_t n;
+    char **items = str_split(a, lines, '\n', &n);
+    for (size_t i = 0; i < n; i++) {
+        if (*items[i] != '\0') {
+            str_appendf(b, "%s! ", lead);
+            str_append_wrapped(b, items[i], strlen(lead) + 2, strlen(lead) + 2);
+            str_append_c(b, '\n');
+        }
+    }
+}
+
 static struct line line_of(struct arena *a, const struct status_service *s, int64_t now_us)
 {
     const struct board_row *r = &s->row;
@@ -67,6 +91,7 @@ static struct line line_of(struct arena *a, const struct status_service *s, int6
                   r->synced_us == 0 ? "never" : span_text(a, now_us - r->synced_us, " ago"),
                   pending_text(a, r), r->kind},
         .below = r->code == TT_OK ? "" : r->message,
+        .attention = attention_of(a, r),
     };
 }
 
@@ -109,7 +134,8 @@ static bool has_cells(const struct line *l, int from, int to)
     return false;
 }
 
-static void print_line(struct str_buf *b, const struct line *l, const size_t width[COLUMNS])
+static void print_line(struct str_buf *b, struct arena *a, const struct line *l,
+                       const size_t width[COLUMNS])
 {
     size_t wide =
         b->columns > 0 ? b->columns : SIZE_MAX; /* elsewhere a Service is a line, for grep */
@@ -128,6 +154,7 @@ static void print_line(struct str_buf *b, const struct line *l, const size_t wid
         str_append_wrapped(b, l->below, 4, 4);
         str_append_c(b, '\n');
     }
+    print_attention(b, a, l->attention, "    ");
 }
 
 static void table(struct str_buf *b, struct arena *a, const struct status_view *v,
@@ -137,8 +164,9 @@ static void table(struct str_buf *b, struct arena *a, const struct status_view *
     size_t width[COLUMNS] = {0};
     size_t n = 1;
 
-    lines[0] =
-        (struct line){{"SERVICE", "STATE", "ADDRESS", "LAST SYNC", "PENDING", "KIND"}, .below = ""};
+    lines[0] = (struct line){{"SERVICE", "STATE", "ADDRESS", "LAST SYNC", "PENDING", "KIND"},
+                             .below = "",
+                             .attention = ""};
     for (size_t i = 0; i < v->n_services; i++) {
         if (status_shows(f, &v->services[i])) {
             lines[n++] = line_of(a, &v->services[i], v->now_us);
@@ -151,7 +179,7 @@ static void table(struct str_buf *b, struct arena *a, const struct status_view *
         }
     }
     for (size_t i = 0; i < n && n > 1; i++) {
-        print_line(b, &lines[i], width);
+        print_line(b, a, &lines[i], width);
     }
 }
 
@@ -206,6 +234,26 @@ static void plan_lines(struct str_buf *b, struct arena *a, const char *plan)
     }
 }
 
+/* Prints pods and nodes behind the Service; their names come from others. */
+static void inside(struct str_buf *b, struct arena *a, const struct status_view *v,
+                   const struct board_row *r)
+{
+    _cleanup_(str_buf_done) struct str_buf text = {.columns = b->columns};
+
+    if (v->endpoints == STATUS_ENDPOINTS_UNREAD || r->state == BOARD_ELSEWHERE) {
+        return;
+    }
+    str_append(b, "\nInside the cluster:\n");
+    if (v->inside == NULL) {
+        str_append(b, v->endpoints == STATUS_ENDPOINTS_KNOWN
+                          ? "  the Service has no EndpointSlice\n"
+                          : "  the process watches no endpoints: its provider needs none\n");
+        return;
+    }
+    ks_inside_text(&text, a, v->inside, INSIDE_NODES);
+    str_append_clean(b, str_buf_text(&text), STR_BREAKS_KEPT);
+}
+
 static void one(struct str_buf *b, struct arena *a, const struct status_view *v,
                 const struct status_filter *f)
 {
@@ -223,6 +271,7 @@ static void one(struct str_buf *b, struct arena *a, const struct status_view *v,
                         r->failures == 1 ? "" : "s",
                         span_text(a, v->now_us - r->failing_us, " ago"));
         }
+        print_attention(b, a, attention_of(a, r), "  ");
         one_row(b, "address", str_or(s->address, "none"));
         one_row(b, "kind", str_or(r->kind, "not known yet"));
         const char *last =
@@ -238,8 +287,13 @@ static void one(struct str_buf *b, struct arena *a, const struct status_view *v,
                     arena_printf(a, "%s %s  %s  %s", str_nonnull(k->type), str_nonnull(k->status),
                                  str_nonnull(k->reason), str_nonnull(k->message)));
         }
+        inside(b, a, v, r);
         str_append(b, *r->plan == '\0' ? "\nNothing is pending.\n" : "\nPending plan:\n");
         plan_lines(b, a, r->plan);
+        if (!str_is_empty(r->left)) {
+            str_append(b, "\nLeft as it was taken over:\n");
+            plan_lines(b, a, r->left);
+        }
         return;
     }
     str_appendf(b, "Service %s not found, or not managed by trimtab.\n", str_clean(a, f->service));

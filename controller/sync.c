@@ -140,6 +140,7 @@ static void load(struct sync_batch *b, struct sync_item *item)
                            ? item->obj->resource_version
                            : "");
         item->view_lets_go = may_be_older(s, item);
+        sync_mark_load(item);
     } else if (item->known.state != NULL) {
         item->svc = item->known.state->service;
     }
@@ -385,6 +386,7 @@ static void batch_run(struct sync_batch *b)
             metrics_observe(b->s->metrics, METRIC_UPDATE_LATENCY, NULL, 0, took_s);
         }
         note_nodes(b, item);
+        sync_findings_tell(item);
         /* An item that failed on the way to the call has its error; one that needs no call has none. */
         if (item->joins || item->refused || item->err.code == ERR_OK) {
             sync_after(b, item);

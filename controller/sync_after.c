@@ -476,7 +476,11 @@ void sync_settle(struct sync_batch *b, struct sync_item *item)
          * waits for.  One that validate() refused does not wait for them. */
         bool refused = o.retry == RETRY_SLOW;
         bool stuck = refused && item->svc->n_ingress == 0 && !item->refused && !item->quarantined;
-        service_cache_end_ensure(s->cache, item->key, item->err.code == ERR_OK, refused, stuck);
+        const struct ensure_end end = {.good = item->err.code == ERR_OK,
+                                       .refused = refused,
+                                       .stuck = stuck,
+                                       .touched = sync_has_touched(b, item)};
+        service_cache_end_ensure(s->cache, item->key, &end);
     } else if (item->todo == SYNC_UPDATE) {
         service_cache_set_behind(s->cache, item->key, item->err.code != ERR_OK);
     }

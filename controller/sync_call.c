@@ -49,6 +49,11 @@ struct tt_item sync_item_in(const struct sync_item *item, const struct tt_servic
     if (state != NULL && str_eq(state->service->uid, svc->uid)) {
         in.previous = state->service;
     }
+    if (verb == TT_VERB_ENSURE) {
+        in.flags = sync_mark_flags(item, svc);
+    } else if (verb == TT_VERB_UPDATE && sync_is_unproven(item, svc)) {
+        in.flags = TT_ITEM_UNPROVEN;
+    }
     if (item->slices != NULL) {
         in.slices = (const struct tt_slice *const *)item->slices->views;
         in.n_slices = (uint32_t)item->slices->n;
@@ -152,6 +157,7 @@ static void call_provider(struct sync_batch *b, struct sync_item **items, uint32
         items[i]->result = items[i]->in.result;
         items[i]->result->let_go = items[i]->view_lets_go;
         items[i]->result->version = items[i]->version;
+        items[i]->result->mark_body = sync_mark_due(items[i], &items[i]->result->mark_alone);
         ins[i] = &items[i]->in;
     }
     const struct tt_batch batch = sync_batch_in(b, ins, n);
@@ -160,6 +166,9 @@ static void call_provider(struct sync_batch *b, struct sync_item **items, uint32
     for (uint32_t i = 0; i < n; i++) {
         (void)host_result_outcome(items[i]->result, rc, must_settle, &items[i]->err);
         items[i]->requests += host_call_requests(c);
+        if (items[i]->result->marked) {
+            sync_mark_note(items[i]);
+        }
     }
     host_call_end(c);
 }

@@ -2,6 +2,7 @@
 /* sync_events.c: the events of the service controller, in upstream's words (controller.md §1.17). */
 #include "common/base/log.h"
 #include "common/lb/node_rules.h"
+#include "controller/report_rules.h"
 #include "controller/sync_internal.h"
 
 #define COMPONENT "service-controller"
@@ -37,7 +38,8 @@ void sync_event_warning(const struct sync_item *item, const char *reason, const 
                         const char *text)
 {
     if (!has_told_failure(item)) {
-        emit(item, "Warning", reason, arena_printf(item->a, "%s: %s", prefix, text));
+        emit(item, "Warning", reason,
+             arena_printf(item->a, "%s: %s", prefix, report_stable(item->a, text)));
     }
 }
 
@@ -46,6 +48,15 @@ void sync_event_no_nodes(const struct sync_item *item)
     if (!is_silent(item)) {
         emit(item, "Warning", "UnAvailableLoadBalancer",
              "There are no available nodes for LoadBalancer");
+    }
+}
+
+void sync_event_finding(const struct sync_item *item, const char *reason, const char *message)
+{
+    if (item->svc != NULL && item->s->events != NULL) {
+        kube_events_emit(item->s->events, item->svc,
+                         str_or(item->s->desc->event_component, COMPONENT), "Warning", reason,
+                         message);
     }
 }
 
@@ -98,5 +109,6 @@ void sync_event_update_failed(const struct sync_batch *b, const struct sync_item
          arena_printf(item->a,
                       "Error updating load balancer with new hosts %s [node names limited, total "
                       "number of nodes: %zu], error: %s",
-                      nodes_loggable_text(item->a, hosts, n), n, item->err.message));
+                      nodes_loggable_text(item->a, hosts, n), n,
+                      report_stable(item->a, item->err.message)));
 }

@@ -3,8 +3,8 @@
  *
  * The parts: sync.c the order of things; sync_call.c calls into the provider; sync_report.c what a Service says of its load
  * balancer; sync_drift.c looks whether somebody else changed something; sync_left.c Services that went while nobody watched;
- * sync_unreadable.c Services and endpoints that cannot be read; sync_upkeep.c the nodes of those that are refused;
- * sync_kube.c patches; sync_after.c what an outcome means; sync_events.c the words of events; sync_board.c what /status
+ * sync_findings.c wishes without effect, and that nobody is served; sync_unreadable.c Services and endpoints that cannot be read; sync_upkeep.c the nodes of those that are refused;
+ * sync_kube.c patches; sync_mark.c the mark of what was made here; sync_after.c what an outcome means; sync_events.c the words of events; sync_board.c what /status
  * shows. */
 #ifndef TRIMTAB_CONTROLLER_SYNC_INTERNAL_H
 #define TRIMTAB_CONTROLLER_SYNC_INTERNAL_H
@@ -34,6 +34,7 @@ struct sync_item {
     bool quarantined; /* the provider is not called for it: err says why */
     bool refused;     /* validate() refused it: err says why, and no call is made */
     bool began;       /* the event that says "something happens" was sent */
+    bool unproven;    /* an update by a Service that no ensure has carried out (TT_ITEM_UNPROVEN) */
     struct tt_item in;
     struct tt_result *result; /* of the last call; NULL before */
     unsigned requests;        /* to the cloud, that its call (or its batch's) made */
@@ -42,6 +43,7 @@ struct sync_item {
     bool wrote;               /* something was written to the API server */
     bool let_go;              /* finalizers among it, that were taken off */
     bool held;                /* or put there */
+    enum mark marked;         /* this process wrote its mark, which `svc` may not show yet */
     /* outcome */
     struct err err;
     bool told;       /* the user knows already, or needs not know */
@@ -129,7 +131,11 @@ bool sync_left(const struct syncer *s, const struct queue_batch *batch);
 
 /* --- sync_upkeep.c ---------------------------------------------------------------------------------- */
 /* By which Service its backends are updated: as it was accepted last if its last ensure was refused, else as it is. */
+/* May its ensure have carried out something, or is it not known?  False: what stood before stands. */
+bool sync_has_touched(const struct sync_batch *b, const struct sync_item *item);
 const struct tt_service *sync_backends_service(const struct sync_item *item);
+/* Returns whether the last ensure of `svc`, by which backends are to be updated, failed. */
+bool sync_is_unproven(const struct sync_item *item, const struct tt_service *svc);
 /* Updates the backends of what stands and could not be ensured in this batch. */
 void sync_upkeep(struct sync_batch *b);
 /* Nodes and endpoints are those that were handed over before this sync. */
@@ -169,8 +175,26 @@ int sync_write_no_report(struct sync_item *item, struct err *err);
 /* The patch that makes the condition so; NULL: it is so. */
 const char *sync_condition_body(const struct sync_item *item, const struct tt_condition *wanted);
 
+/* --- sync_mark.c ------------------------------------------------------------------------------------ */
+/* Once `svc` is known: whether this process marked it already. */
+void sync_mark_load(struct sync_item *item);
+/* TT_ITEM_PUT_RIGHT, TT_ITEM_MADE: for an ensure by `svc`, the item's Service or an older state of it. */
+uint32_t sync_mark_flags(const struct sync_item *item, const struct tt_service *svc);
+/* The patch that writes the mark before the first mutation of this ensure; NULL: none is to come, or it is there.  One of a
+ * load balancer that is being made goes with a finalizer (or with the status), one of an edit also alone: *ret_alone. */
+const char *sync_mark_due(const struct sync_item *item, bool *ret_alone);
+/* The patch that writes it, NULL: that takes it off. */
+const char *sync_mark_body(struct arena *a, const char *text);
+/* The patch that goes with that of the status: the mark of what was made or edited names these addresses; NULL: it has none. */
+const char *sync_mark_follows(const struct sync_item *item, const struct tt_ingress *ingress,
+                              size_t n);
+/* The patch that takes it off, whoever it speaks of; NULL: there is none. */
+const char *sync_mark_gone(const struct sync_item *item);
+/* It was written. */
+void sync_mark_note(struct sync_item *item);
+
 /* --- sync_report.c ---------------------------------------------------------------------------------- */
-#define SYNC_REPORTS_MAX 2
+#define SYNC_REPORTS_MAX 3
 /* Patches that bring condition and annotations up to date; returns how many `ret` got.  `delay_ms`, after which it is
  * tried again, counts with SYNC_REPORT_FAILED. */
 enum sync_report {
@@ -182,6 +206,14 @@ size_t sync_report_bodies(const struct sync_item *item, enum sync_report what, i
                           const char **ret);
 /* Whether a failed Service says something else of its load balancer than its condition, as this sync sees it. */
 bool sync_report_is_news(const struct sync_item *item);
+
+/* --- sync_findings.c -------------------------------------------------------------------------------- */
+/* Sends the events of what this sync's plans found; once, before the outcome is told. */
+void sync_findings_tell(const struct sync_item *item);
+/* The patch of the condition LoadBalancerServesNobody; NULL: it is right, or nobody knows. */
+const char *sync_nobody_body(const struct sync_item *item);
+/* The same when there is no load balancer any more. */
+const char *sync_nobody_gone_body(const struct sync_item *item);
 
 /* --- sync_after.c ----------------------------------------------------------------------------------- */
 void sync_after(struct sync_batch *b, struct sync_item *item);
@@ -205,6 +237,8 @@ void sync_event_no_nodes(const struct sync_item *item);
 void sync_event_normal(const struct sync_item *item, const char *reason, const char *message);
 void sync_event_warning(const struct sync_item *item, const char *reason, const char *prefix,
                         const char *text);
+/* Of the provider's component, whoever the Service's other events come from. */
+void sync_event_finding(const struct sync_item *item, const char *reason, const char *message);
 void sync_event_update_failed(const struct sync_batch *b, const struct sync_item *item);
 
 #endif

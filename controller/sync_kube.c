@@ -60,13 +60,23 @@ int sync_add_finalizer(struct sync_item *item, struct err *err)
     const char *body =
         finalizer_patch_add(item->a, item->svc->finalizers, shown, wanted, ARRAY_LEN(wanted));
 
-    if (body == NULL) {
+    const char *bodies[2] = {body};
+    bool alone = false;
+    const char *mark = sync_mark_due(item, &alone);
+    size_t n = 1;
+    if (body ==
+        NULL) { /* whether an edit leads to work is not known yet, and a mark of one alone is a request */
         return ERR_OK;
     }
+    if (mark != NULL) {
+        bodies[n++] = mark;
+    }
     log_info(2, "Adding finalizer", LOG_S("service", item->key));
-    int rc = as_retryable(patch_once(item, body, err), err);
+    int rc = as_retryable(patch_once(item, patches_join(item->a, bodies, n), err), err);
     if (rc != ERR_OK) {
         err_prefix(err, "failed to add load balancer cleanup finalizer");
+    } else if (mark != NULL) {
+        sync_mark_note(item);
     }
     item->held = item->held || rc == ERR_OK;
     return rc;
@@ -116,7 +126,7 @@ int sync_write_status(struct sync_item *item, const struct tt_ingress *ingress, 
 {
     const char *body = status_body(item, ingress, n);
 
-    if (body == NULL) {
+    if (body == NULL || sync_owns(item, TT_OWN_STATUS)) {
         return ERR_OK;
     }
     log_info(2, "Patching status for service", LOG_S("service", item->key));
@@ -188,17 +198,23 @@ static const char *annotations_body(const struct sync_item *item, bool lets_go)
 
 /* ---- several writes as one ------------------------------------------------------------------------ */
 
-#define WRITES_MAX (HOST_CONDITIONS_MAX + 3 + SYNC_REPORTS_MAX)
+#define WRITES_MAX (HOST_CONDITIONS_MAX + 4 + SYNC_REPORTS_MAX)
 
 /* What is to be written to one Service, in order. */
 struct writes {
+    bool none; /* TT_OWN_STATUS: only finalizers are the controller's */
     const char *bodies[WRITES_MAX];
-    const char *what[WRITES_MAX]; /* "failed to …" */
+    const char *what[WRITES_MAX]; /* "failed to …"; NULL: nothing hangs on it */
     size_t n;
     bool stop; /* one that fails keeps the others from being tried */
 };
 
-static void add(struct writes *w, const char *body, const char *what)
+static struct writes writes_of(const struct sync_item *item)
+{
+    return (struct writes){.none = sync_owns(item, TT_OWN_STATUS)};
+}
+
+static void add_any(struct writes *w, const char *body, const char *what)
 {
     if (body != NULL) {
         w->bodies[w->n] = body;
@@ -206,11 +222,22 @@ static void add(struct writes *w, const char *body, const char *what)
     }
 }
 
+static void add(struct writes *w, const char *body, const char *what)
+{
+    add_any(w, w->none ? NULL : body, what);
+}
+
+/* A mark that somebody does not allow keeps nothing else from being written. */
+static void add_mark(struct writes *w, const char *body)
+{
+    add(w, body, NULL);
+}
+
 /* Even when it fails it may have been done. */
 static void add_let_go(struct writes *w, struct sync_item *item, const char *body, const char *what)
 {
     item->let_go = item->let_go || (body != NULL && !sync_object_is_gone(item));
-    add(w, body, what);
+    add_any(w, body, what);
 }
 
 static void add_conditions(struct writes *w, const struct sync_item *item)
@@ -233,6 +260,9 @@ static void add_report(struct writes *w, const struct sync_item *item, enum sync
     for (size_t i = 0; i < n; i++) {
         add(w, bodies[i], "failed to report on the load balancer");
     }
+    if (what == SYNC_REPORT_GONE && item->obj != NULL) {
+        add_mark(w, sync_mark_gone(item));
+    }
 }
 
 static void add_extras(struct writes *w, struct sync_item *item, bool failed)
@@ -249,6 +279,10 @@ static void add_extras(struct writes *w, struct sync_item *item, bool failed)
     add_let_go(w, item, finalizers, "failed to remove finalizers");
     add(w, failed ? NULL : annotations_body(item, finalizers != NULL),
         "failed to update annotations");
+    if (item->elsewhere &&
+        finalizers != NULL) { /* its load balancer went, and another program's is to come */
+        add_mark(w, sync_mark_gone(item));
+    }
 }
 
 static int write_each(struct sync_item *item, const struct writes *w, struct err *err)
@@ -260,6 +294,11 @@ static int write_each(struct sync_item *item, const struct writes *w, struct err
         if (as_retryable(patch_if_there(item, w->bodies[i], &one), &one) == ERR_OK) {
             continue;
         }
+        if (w->what[i] == NULL) {
+            log_warning("The mark of what trimtab makes was not written",
+                        LOG_S("service", item->key), LOG_S("err", one.message));
+            continue;
+        }
         err_prefix(&one, "%s", w->what[i]);
         item->unwritten = true;
         if (first == ERR_OK) {
@@ -267,6 +306,16 @@ static int write_each(struct sync_item *item, const struct writes *w, struct err
         }
     }
     return first;
+}
+
+static const char *last_what(const struct writes *w)
+{
+    for (size_t i = w->n; i > 0; i--) {
+        if (w->what[i - 1] != NULL) {
+            return w->what[i - 1];
+        }
+    }
+    return "failed to update annotations";
 }
 
 /* One request as a rule.  When the server does not like the whole, a part of it may be fine. */
@@ -281,7 +330,7 @@ static int write_all(struct sync_item *item, const struct writes *w, struct err 
         return write_each(item, w, err);
     }
     if (rc != ERR_OK) {
-        err_prefix(err, "%s", w->what[w->n - 1]);
+        err_prefix(err, "%s", last_what(w));
         item->unwritten = true;
     }
     return as_retryable(rc, err);
@@ -293,8 +342,9 @@ int sync_remove_finalizers(struct sync_item *item, struct err *err)
     size_t n = finalizers_to_drop(item, drop);
     const char *body =
         finalizer_patch_remove(item->a, item->svc->finalizers, item->svc->n_finalizers, drop, n);
-    struct writes w = {.stop = true};
+    struct writes w = writes_of(item);
 
+    w.stop = true;
     /* What else the provider takes back: once the finalizers are gone nobody would. */
     if (item->result != NULL && !item->result->broken && !sync_object_is_gone(item)) {
         add_conditions(&w, item);
@@ -312,7 +362,7 @@ int sync_remove_finalizers(struct sync_item *item, struct err *err)
 
 int sync_write_extras(struct sync_item *item, bool elsewhere, struct err *err)
 {
-    struct writes w = {0};
+    struct writes w = writes_of(item);
 
     add_extras(&w, item, false);
     if (!elsewhere) {
@@ -324,7 +374,7 @@ int sync_write_extras(struct sync_item *item, bool elsewhere, struct err *err)
 void sync_write_failed(struct sync_item *item, bool report, int64_t delay_ms)
 {
     struct err extras = ERR_INIT;
-    struct writes w = {0};
+    struct writes w = writes_of(item);
 
     if (item->extras_due) {
         add_extras(&w, item, true);
@@ -340,7 +390,7 @@ void sync_write_failed(struct sync_item *item, bool report, int64_t delay_ms)
 
 int sync_write_no_report(struct sync_item *item, struct err *err)
 {
-    struct writes w = {0};
+    struct writes w = writes_of(item);
 
     add_report(&w, item, SYNC_REPORT_GONE, 0);
     return write_all(item, &w, err);
@@ -349,13 +399,14 @@ int sync_write_no_report(struct sync_item *item, struct err *err)
 int sync_write_ensured(struct sync_item *item, struct err *err)
 {
     const struct tt_result *r = item->result;
-    struct writes w = {0};
+    struct writes w = writes_of(item);
 
     add_extras(&w, item, false);
     add_report(&w, item, SYNC_REPORT_DONE, 0);
     const char *body = status_body(item, r->ingress, r->n_ingress);
-    if (body != NULL) {
+    if (body != NULL && !w.none) {
         log_info(2, "Patching status for service", LOG_S("service", item->key));
+        add_mark(&w, sync_mark_follows(item, r->ingress, r->n_ingress));
     }
     add(&w, body, "failed to update load balancer status");
     return write_all(item, &w, err);
@@ -367,8 +418,9 @@ int sync_write_deleted(struct sync_item *item, struct err *err)
     size_t n = finalizers_to_drop(item, drop);
     const char *body =
         finalizer_patch_remove(item->a, item->svc->finalizers, item->svc->n_finalizers, drop, n);
-    struct writes w = {.stop = true};
+    struct writes w = writes_of(item);
 
+    w.stop = true;
     if (!sync_object_is_gone(item)) {
         add(&w, status_body(item, NULL, 0), "failed to update load balancer status");
         add_conditions(&w, item);

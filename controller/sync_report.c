@@ -53,11 +53,11 @@ static struct report_outcome outcome_of(const struct sync_item *item)
 
     return (struct report_outcome){
         .code = item->err.code,
-        .message =
-            !failed ? ""
-            : item->err.code == ERR_IN_PROGRESS
-                ? item->err.message
-                : arena_printf(item->a, "Error syncing load balancer: %s", item->err.message),
+        .message = !failed ? ""
+                   : item->err.code == ERR_IN_PROGRESS
+                       ? item->err.message
+                       : arena_printf(item->a, "Error syncing load balancer: %s",
+                                      report_stable(item->a, item->err.message)),
         .has_address = item->svc->n_ingress > 0,
         .generation = item->svc->generation,
     };
@@ -75,6 +75,7 @@ static size_t after_good(const struct sync_item *item, const char **ret)
         struct tt_condition c = report_condition(item->a, &o);
         n = push(ret, n, sync_condition_body(item, &c));
     }
+    n = push(ret, n, sync_nobody_body(item));
     if (!item->s->annotations) {
         return n;
     }
@@ -116,6 +117,7 @@ static size_t after_gone(const struct sync_item *item, const char **ret)
     const struct tt_condition c = {.type = REPORT_CONDITION};
     size_t n = push(ret, 0, sync_condition_body(item, &c));
 
+    n = push(ret, n, sync_nobody_gone_body(item));
     return push(ret, n, annotations_body(item, none, ARRAY_LEN(none)));
 }
 

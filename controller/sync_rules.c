@@ -18,7 +18,11 @@ struct sync_scope sync_scope_of(const struct tt_provider *desc)
                                .finalizers = desc->finalizers,
                                .n_finalizers = desc->n_finalizers,
                                .own_annotations = desc->own_annotations,
-                               .n_own_annotations = desc->n_own_annotations};
+                               .n_own_annotations = desc->n_own_annotations,
+                               .wishes = desc->wish_annotations,
+                               .n_wishes = desc->n_wish_annotations,
+                               .follows_ingress =
+                                   (desc->capabilities & TT_CAP_FOLLOWS_INGRESS) != 0};
 }
 
 bool scope_wants(const struct sync_scope *scope, const struct tt_service *s)
@@ -49,18 +53,48 @@ bool scope_needs_cleanup(const struct sync_scope *scope, const struct tt_service
     return scope_holds(scope, s) && (s->deleted_us != 0 || !str_eq(s->type, "LoadBalancer"));
 }
 
+static struct svc_scope ours_of(const struct sync_scope *scope)
+{
+    return (struct svc_scope){.classes = scope->classes,
+                              .n_classes = scope->n_classes,
+                              .own_annotations = scope->own_annotations,
+                              .n_own_annotations = scope->n_own_annotations,
+                              .follows_distribution = true,
+                              .skips_reports = true};
+}
+
+bool scope_is_edit(const struct sync_scope *scope, const struct tt_service *was,
+                   const struct tt_service *is)
+{
+    struct svc_scope wishes = ours_of(scope);
+    wishes.wishes = scope->wishes;
+    wishes.n_wishes = scope->n_wishes;
+    return svc_needs_update_in(&wishes, was, is, NULL);
+}
+
+static bool lost(const struct tt_service *was, const struct tt_service *is, const char *finalizer)
+{
+    return svc_has_finalizer(was, finalizer) && !svc_has_finalizer(is, finalizer);
+}
+
+bool scope_lost_finalizer(const struct sync_scope *scope, const struct tt_service *was,
+                          const struct tt_service *is)
+{
+    bool any = lost(was, is, LB_CLEANUP_FINALIZER);
+    for (size_t i = 0; i < scope->n_finalizers; i++) {
+        any = any || lost(was, is, scope->finalizers[i]);
+    }
+    return any && str_eq(was->uid, is->uid) && is->deleted_us == 0 && scope_wants(scope, is);
+}
+
 uint32_t scope_reasons(const struct sync_scope *scope, const struct tt_service *old_svc,
                        const struct tt_service *cur, bool started, const char **ret_what)
 {
-    const struct svc_scope ours = {.classes = scope->classes,
-                                   .n_classes = scope->n_classes,
-                                   .own_annotations = scope->own_annotations,
-                                   .n_own_annotations = scope->n_own_annotations,
-                                   .follows_distribution = true,
-                                   .skips_reports = true};
+    struct svc_scope ours = ours_of(scope);
     uint32_t reasons = 0;
     const char *what = NULL;
 
+    ours.follows_ingress = scope->follows_ingress;
     if (old_svc == NULL) {
         if (scope_wants(scope, cur)) {
             reasons |= started ? TT_REASON_SPEC : TT_REASON_RESYNC;

@@ -20,6 +20,9 @@ struct sync_scope {
     size_t n_finalizers;
     const char *const *own_annotations; /* that the provider writes itself */
     size_t n_own_annotations;
+    const char *const *wishes; /* annotations that ask for something; NULL: all others */
+    size_t n_wishes;
+    bool follows_ingress; /* TT_CAP_FOLLOWS_INGRESS */
 };
 /* What the descriptor says of it. */
 struct sync_scope sync_scope_of(const struct tt_provider *desc);
@@ -32,7 +35,14 @@ bool scope_is_foreign(const struct sync_scope *scope, const struct tt_service *s
 bool scope_holds(const struct sync_scope *scope, const struct tt_service *s);
 /* scope_holds(), and it is being deleted or is no LoadBalancer any more. */
 bool scope_needs_cleanup(const struct sync_scope *scope, const struct tt_service *s);
-/* The reasons for which a change of a Service is queued (§1.3); 0: not at all.  `old_svc` NULL: it is new.
+/* Does it ask for something else than it did?  Annotations that ask for nothing, and our own, do not count. */
+bool scope_is_edit(const struct sync_scope *scope, const struct tt_service *was,
+                   const struct tt_service *is);
+/* The same object lacks a finalizer that it carried, while it wants a load balancer. */
+bool scope_lost_finalizer(const struct sync_scope *scope, const struct tt_service *was,
+                          const struct tt_service *is);
+/* The reasons for which a change of a Service is queued (§1.3); 0: not at all.  `old_svc` NULL: it is new.  A change of the
+ * status' addresses is one with follows_ingress, but no edit.
  * `started` false: the first list is still coming in. */
 uint32_t scope_reasons(const struct sync_scope *scope, const struct tt_service *old_svc,
                        const struct tt_service *cur, bool started, const char **ret_what);

@@ -2,8 +2,8 @@
 /* sync_upkeep.c: nodes join and leave a load balancer that stands, whatever is wrong with its Service.
  *
  * A wish that cannot be carried out is one thing, the nodes behind what is there are another: an ensure that failed is followed
- * by an update of the backends: after a refusal by the Service as it was accepted last, else, and when this process never
- * saw one that was, by the Service as it is.  It is no second sync: the queue and the owner hear of the ensure's failure alone. */
+ * by an update of the backends: when nothing was carried out, by the Service as it was accepted last, else, and when this
+ * process never saw one that was, by what stands: the provider is told that the Service is unproven.  It is no second sync: the queue and the owner hear of the ensure's failure alone. */
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "controller/sync_internal.h"
@@ -22,16 +22,31 @@ static bool has_accepted(const struct sync_item *item)
     return o != NULL && str_eq(o->service->uid, item->svc->uid);
 }
 
-/* A refusal left what was accepted before.  What failed in another way may be half of the new one, perhaps of another kind,
- * and must not be led back. */
-static bool keeps_old(const struct sync_item *item)
+bool sync_has_touched(const struct sync_batch *b, const struct sync_item *item)
 {
-    return has_accepted(item) && (item->err.code == ERR_INVALID || item->todo == SYNC_UNREADABLE);
+    return hands_off(item) || !sync_reports_plans(b->s) || item->result == NULL ||
+           item->result->operations_done > 0;
+}
+
+/* A refusal left what was accepted before, as did whatever failed before anything was carried out: an address that cannot be
+ * had, a right or a quota that is missing.  Otherwise half of the new one may stand, perhaps of another kind, which must not be
+ * led back. */
+static bool keeps_old(const struct sync_batch *b, const struct sync_item *item)
+{
+    bool same = item->err.code == ERR_INVALID || item->todo == SYNC_UNREADABLE ||
+                (!item->known.half && !sync_has_touched(b, item));
+    return has_accepted(item) && same;
 }
 
 const struct tt_service *sync_backends_service(const struct sync_item *item)
 {
     return item->known.refused && has_accepted(item) ? item->known.accepted->service : item->svc;
+}
+
+bool sync_is_unproven(const struct sync_item *item, const struct tt_service *svc)
+{
+    bool accepted = has_accepted(item) && item->known.accepted->service == svc;
+    return !accepted && (item->unproven || item->known.refused || item->known.half);
 }
 
 static bool is_due(const struct sync_batch *b, const struct sync_item *item)
@@ -86,7 +101,8 @@ void sync_upkeep(struct sync_batch *b)
         ups[n].err = ERR_INIT;
         ups[n].result = NULL;
         ups[n].requests = 0;
-        ups[n].svc = keeps_old(of[n]) ? of[n]->known.accepted->service : of[n]->svc;
+        ups[n].svc = keeps_old(b, of[n]) ? of[n]->known.accepted->service : of[n]->svc;
+        ups[n].unproven = true;
         n++;
     }
     if (n == 0) {

@@ -110,6 +110,14 @@ static bool loses_condition(const struct watch *w, const struct kube_object *old
                            !str_eq(was->reason, is->reason) || !str_eq(was->message, is->message));
 }
 
+/* Somebody else took a finalizer off: it comes back, or the load balancer would stay when the Service goes. */
+static bool loses_finalizer(const struct syncer *s, const struct kube_object *old_obj,
+                            const struct kube_object *cur)
+{
+    return scope_lost_finalizer(&s->scope, old_obj->service, cur->service) &&
+           !service_cache_has_let_go(s->cache, cur->key, cur->uid);
+}
+
 static void service_changed(void *arg, struct kube_object *old_obj, struct kube_object *cur)
 {
     struct watch *w = arg;
@@ -128,7 +136,8 @@ static void service_changed(void *arg, struct kube_object *old_obj, struct kube_
     uint32_t reasons = scope_reasons(&s->scope, old_obj == NULL ? NULL : old_obj->service,
                                      cur->service, atomic_load(&w->started), &what);
     reasons |= reads_otherwise(w, old_obj, cur) ? TT_REASON_SPEC : 0;
-    if (reasons == 0 && loses_condition(w, old_obj, cur)) {
+    bool lost = old_obj != NULL && loses_finalizer(s, old_obj, cur);
+    if (reasons == 0 && (lost || loses_condition(w, old_obj, cur))) {
         /* Later, so that two programs that write in turns do so once a minute. */
         syncer_batch_key(s, cur->service, batch_key, sizeof(batch_key));
         queue_add_after(s->queue, cur->key, batch_key, TT_REASON_RESYNC, CONDITION_AGAIN_MS);

@@ -49,6 +49,10 @@ int err_prefix(struct err *err, const char *fmt, ...)
     va_start(ap, fmt);
     (void)vsnprintf(prefix, sizeof prefix, fmt, ap); /* too long is cut on purpose */
     va_end(ap);
+    size_t n = strlen(prefix);
+    if (strncmp(err->message, prefix, n) == 0 && err->message[n] == ':') {
+        return err->code; /* a layer below has said the same */
+    }
     (void)snprintf(text, sizeof text, "%s: %s", prefix, err->message);
     message_tidy(text);
     memcpy(err->message, text, ERR_MESSAGE_MAX);

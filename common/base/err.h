@@ -57,7 +57,8 @@ struct err {
  * characters that do not show become escapes ("\u202e", see str_append_clean()); a trailing stop is dropped.  `code` must not be ERR_OK. */
 int err_set(struct err *err, int code, const char *fmt, ...) _printf_(3, 4);
 int err_vset(struct err *err, int code, const char *fmt, va_list ap) _printf_(3, 0);
-/* Puts "prefix: " before the message: context is added once per layer on the way up.  Returns code. */
+/* Puts "prefix: " before the message: context is added once per layer on the way up.  A prefix that the
+ * message begins with is not said again.  Returns code. */
 int err_prefix(struct err *err, const char *fmt, ...) _printf_(2, 3);
 /* Copies *src over *dst (either may be NULL); returns src's code. */
 int err_copy(struct err *dst, const struct err *src);

@@ -42,6 +42,9 @@ int yaml_parse_lenient(struct arena *a, const char *text, size_t n, struct yaml_
  * the rest.  0 for texts that are not YAML, and documents that do not exist. */
 size_t yaml_find_line(const char *text, size_t n, size_t doc, const char *const *path,
                       size_t n_path);
+/* The lines of the first n items of the sequence under `key` of the document's root, in one pass; 0 for those that are not there. */
+void yaml_item_lines(const char *text, size_t n_text, size_t doc, const char *key, size_t *lines,
+                     size_t n);
 /* Exactly one document (none gives *ret = NULL and success). */
 int yaml_parse(struct arena *a, const char *text, size_t n, struct json_object **ret,
                struct err *err) _warn_unused_;

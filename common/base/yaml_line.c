@@ -131,27 +131,55 @@ static bool find_document(struct finder *f, size_t doc)
     return false;
 }
 
-size_t yaml_find_line(const char *text, size_t n, size_t doc, const char *const *path,
-                      size_t n_path)
+static void finder_open(struct finder *f, const char *text, size_t n)
 {
-    struct finder f = {.has_event = false};
-    size_t line = 0;
-    if (!yaml_parser_initialize(&f.parser)) {
+    *f = (struct finder){.has_event = false};
+    if (!yaml_parser_initialize(&f->parser)) {
         out_of_memory(0);
     }
     size_t mark = yaml_mark_len(text, n);
-    text += mark;
-    n -= mark;
-    yaml_parser_set_encoding(&f.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&f.parser, (const unsigned char *)text, n);
+    yaml_parser_set_encoding(&f->parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&f->parser, (const unsigned char *)text + mark, n - mark);
+}
+
+static void finder_close(struct finder *f)
+{
+    if (f->has_event) {
+        yaml_event_delete(&f->event);
+    }
+    yaml_parser_delete(&f->parser);
+}
+
+size_t yaml_find_line(const char *text, size_t n, size_t doc, const char *const *path,
+                      size_t n_path)
+{
+    struct finder f;
+    size_t line = 0;
+    finder_open(&f, text, n);
     if (find_document(&f, doc)) {
         line = f.event.start_mark.line + 1;
         for (size_t i = 0; i < n_path && enter(&f, path[i], &line); i++) {
         }
     }
-    if (f.has_event) {
-        yaml_event_delete(&f.event);
-    }
-    yaml_parser_delete(&f.parser);
+    finder_close(&f);
     return line;
+}
+
+void yaml_item_lines(const char *text, size_t n_text, size_t doc, const char *key, size_t *lines,
+                     size_t n)
+{
+    struct finder f;
+    size_t line = 0;
+    memset(lines, 0, n * sizeof(*lines));
+    finder_open(&f, text, n_text);
+    if (find_document(&f, doc) && f.event.type == YAML_MAPPING_START_EVENT &&
+        enter_mapping(&f, key, &line) && f.event.type == YAML_SEQUENCE_START_EVENT) {
+        for (size_t i = 0; i < n && advance(&f) && f.event.type != YAML_SEQUENCE_END_EVENT; i++) {
+            lines[i] = f.event.start_mark.line + 1;
+            if (!skip_node(&f)) {
+                break;
+            }
+        }
+    }
+    finder_close(&f);
 }

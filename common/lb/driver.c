@@ -7,6 +7,7 @@
 #include "common/lb/driver.h"
 #include "common/base/str.h"
 #include "common/lb/driver_internal.h"
+#include "common/lb/findings.h"
 #include "common/lb/service_rules.h"
 
 #include <string.h>
@@ -214,6 +215,7 @@ int32_t lb_driver_plan(const struct lb_driver_config *cfg, const struct tt_call 
             lb_plan_service(&d.plan, item->key)->err = &item->err;
         }
     }
+    lb_findings_put(&d.s, &d.plan);
     d.plan.reads = d.s.reads;
     struct err err = ERR_INIT;
     if (lb_plan_seal(&d.plan, &err) == ERR_OK) {

@@ -13,6 +13,7 @@
  *     When nobody knows for whose sake, half of the owners wait while the other half is tried.
  *   - While planning only, no stage is executed; later stages are planned with unknown outputs.
  *   - Finalizers are held before the first mutation for a Service.
+ *   - What an operation took away is put back (lb_op.undo) when its owner fails before the replacement is there.
  * A provider hands in a table of functions (struct lb_flow); each gets the sync and keeps its own state in it. */
 #ifndef TRIMTAB_LB_DRIVER_H
 #define TRIMTAB_LB_DRIVER_H
@@ -36,9 +37,17 @@ struct lb_item {
     struct err err;  /* not OK: it has left the batch, with this result */
     bool settled;    /* left without failure (IMPLEMENTED_ELSEWHERE counts as err) */
     bool began;      /* active when the turn of the stage began (the driver's) */
+    struct lb_kinds *
+        full; /* of which the cloud has refused something for a limit in this stage (the driver's) */
     unsigned
         group; /* not 0: waits while the driver finds out by halves who spoils a shared operation */
     void *data; /* the provider's, arena-owned */
+    /* of findings.h, in s->life */
+    struct tt_finding *findings;
+    size_t n_findings;
+    size_t kept_findings; /* those of earlier stages */
+    const char *serves_nobody;
+    const char *kept_nobody;
 };
 
 struct lb_sync {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* driver_internal.h: what driver.c (a sync from begin to end) and driver_stage.c (one stage of it) share.
+/* driver_internal.h: what driver.c (a sync from begin to end), driver_stage.c (one stage of it) and driver_undo.c (what a
+ * stage took away and did not replace) share.
  *
  * Private to common/lb.  A struct drive lives on the stack of one call; one thread. */
 #ifndef TRIMTAB_LB_DRIVER_INTERNAL_H
@@ -17,6 +18,12 @@ struct drive_failure {
     struct err err;
 };
 
+/* Something that was taken away, and whose replacement is not there yet (plan.h, struct lb_undo). */
+struct drive_debt {
+    struct str_set owners;
+    const struct lb_undo *undo;
+};
+
 struct drive {
     const struct lb_driver_config *cfg;
     struct lb_sync s;
@@ -30,6 +37,9 @@ struct drive {
     const struct tt_plan *view;
     struct drive_failure *failures; /* of the last execution, in the plan's order */
     size_t n_failures;
+    struct drive_debt *debts; /* of this sync, the oldest first */
+    size_t n_debts;
+    size_t cap_debts;
     bool apart;        /* the stage under way has taken what goes from what comes */
     unsigned n_groups; /* that wait; the last one is tried next */
 };
@@ -44,6 +54,15 @@ uint32_t drive_own(const struct drive *d, const struct lb_item *item);
 bool drive_group_release(struct drive *d);
 /* Observes, plans and executes one stage until it is done or nobody is left. */
 void drive_stage(struct drive *d, const struct lb_stage *stage);
+/* The host and the flow hear of one operation of d->view; failures are noted. */
+void drive_op_done(void *arg, const struct lb_op *op, int index, unsigned outcome,
+                   const struct err *err, int64_t took_ms);
+/* How this sync executes plans. */
+struct lb_exec_config drive_exec_config(struct drive *d);
+/* Books what the plan took away, and what it replaced, by the outcomes of its operations. */
+void drive_debts_book(struct drive *d, const unsigned *outcomes);
+/* Puts back what is owed to items that have failed; their errors say what came of it. */
+void drive_put_back(struct drive *d);
 /* Appends one stage to the plan of a sync that only plans. */
 void drive_stage_plan(struct drive *d, const struct lb_stage *stage);
 

@@ -3,9 +3,10 @@
  * do with what failed.
  *
  * The loop ends, because each turn but the last either looks afresh for the first time, counts a conflict
- * (DRIVER_TRIES at most), or takes at least one Service out of the batch.  Part of driver.h; one thread. */
+ * (DRIVER_TRIES at most), learns of a limit for the first time, or takes at least one Service out of the batch.  Part of driver.h; one thread. */
 #include "common/base/str.h"
 #include "common/lb/driver_internal.h"
+#include "common/lb/findings.h"
 #include "common/lb/service_rules.h"
 
 #include <string.h>
@@ -83,10 +84,13 @@ static int stage_write_down(struct drive *d, const struct lb_stage *stage, struc
     lb_plan_init(&d->plan, d->s.a);
     for (size_t i = 0; i < d->s.n_items; i++) {
         if (lb_item_is_active(&d->s.items[i])) {
-            (void)lb_plan_service(&d->plan, d->s.items[i].key);
+            const struct lb_kinds *full = d->s.items[i].full;
+            lb_plan_service(&d->plan, d->s.items[i].key)->full =
+                full == NULL ? NULL : arena_memdup(d->s.a, full, sizeof *full);
         }
     }
     int rc = stage->plan(&d->s, &d->plan, err);
+    lb_findings_put(&d->s, &d->plan);
     if (rc == ERR_OK) {
         rc = lb_plan_seal(&d->plan, err);
     }
@@ -180,8 +184,8 @@ static void tell_forbidden(struct drive *d, const struct lb_op *op)
     }
 }
 
-static void op_done(void *arg, const struct lb_op *op, int index, unsigned outcome,
-                    const struct err *err, int64_t took_ms)
+void drive_op_done(void *arg, const struct lb_op *op, int index, unsigned outcome,
+                   const struct err *err, int64_t took_ms)
 {
     struct drive *d = arg;
     const struct tt_host *host = d->s.host;
@@ -285,6 +289,25 @@ static void failure_settle(struct drive *d, const struct drive_failure *f)
     }
 }
 
+/* At a limit the Services whose planner has another order for it are planned once more, with what goes before what comes
+ * (lb_plan_makes_room()).  Returns whether the failure is settled by that: an owner of it is.  Once per Service, kind and stage. */
+static bool make_room(struct drive *d, const struct drive_failure *f)
+{
+    bool some = false;
+    const char *key;
+    STR_SET_EACH (key, &f->op->owners) {
+        struct lb_item *item = f->err.code == ERR_QUOTA ? item_of(d, key) : NULL;
+        const struct lb_plan_service *planned = lb_plan_service(&d->plan, key);
+        if (item != NULL && lb_item_is_active(item) &&
+            lb_kinds_have(planned->asks_room, f->op->kind) &&
+            !lb_kinds_have(planned->full, f->op->kind)) {
+            lb_kinds_add(d->s.life, &item->full, f->op->kind);
+            some = some || lb_kinds_have(item->full, f->op->kind);
+        }
+    }
+    return some;
+}
+
 static size_t count_active(const struct drive *d)
 {
     size_t n = 0;
@@ -309,6 +332,17 @@ static size_t failures_settle_kind(struct drive *d, bool stale)
 
 static enum turn failures_settle(struct drive *d)
 {
+    size_t left = 0;
+    for (size_t i = 0; i < d->n_failures; i++) {
+        if (!make_room(d, &d->failures[i])) {
+            d->failures[left++] = d->failures[i];
+        }
+    }
+    d->n_failures = left;
+    if (left == 0) {
+        d->s.fresh = true;
+        return TURN_AGAIN;
+    }
     size_t before = count_active(d);
     size_t settled = failures_settle_kind(d, false);
     if (settled < d->n_failures && drive_has_active(d) && try_again(d)) {
@@ -322,12 +356,10 @@ static enum turn failures_settle(struct drive *d)
     return drive_has_active(d) ? TURN_AGAIN : TURN_DONE;
 }
 
-static enum turn stage_execute(struct drive *d)
+struct lb_exec_config drive_exec_config(struct drive *d)
 {
-    struct lb_sync *s = &d->s;
-    d->failures = ARENA_ARRAY(s->a, struct drive_failure, d->plan.n_ops);
-    d->n_failures = 0;
-    struct lb_exec_config cfg = {
+    const struct lb_sync *s = &d->s;
+    return (struct lb_exec_config){
         .a = s->a,
         .forgets = d->cfg->flow->forgets,
         .http = s->http,
@@ -335,12 +367,20 @@ static enum turn stage_execute(struct drive *d)
         .rng = s->rng,
         .cancel = s->cancel,
         .provider = s->provider,
-        .on_done = op_done,
+        .on_done = drive_op_done,
         .arg = d,
     };
+}
+
+static enum turn stage_execute(struct drive *d)
+{
+    d->failures = ARENA_ARRAY(d->s.a, struct drive_failure, d->plan.n_ops);
+    d->n_failures = 0;
+    struct lb_exec_config cfg = drive_exec_config(d);
     struct lb_exec_result result;
     struct err err = ERR_INIT;
     int rc = lb_exec_run(&d->plan, &cfg, &result, &err);
+    drive_debts_book(d, result.outcomes);
     if (rc == ERR_OK) {
         return TURN_DONE;
     }
@@ -348,7 +388,9 @@ static enum turn stage_execute(struct drive *d)
         drive_fail_active(d, &err);
         return TURN_DONE;
     }
-    return failures_settle(d);
+    enum turn turn = failures_settle(d);
+    drive_put_back(d); /* at once: those of this batch who did not fail go on after it */
+    return turn;
 }
 
 /* ---- the loop ----------------------------------------------------------------------------------------- */
@@ -411,6 +453,7 @@ static enum turn stage_turn(struct drive *d, const struct lb_stage *stage)
     struct err err = ERR_INIT;
     forget_last_turn(d);
     note_active(d);
+    lb_findings_turn_begin(&d->s);
     if (cancel_fired(d->s.cancel)) {
         err_set(&err, ERR_CANCELLED, "stopped in stage %s", stage->name);
         drive_fail_active(d, &err);
@@ -447,6 +490,10 @@ void drive_stage(struct drive *d, const struct lb_stage *stage)
 {
     d->s.fresh = false;
     d->apart = false;
+    for (size_t i = 0; i < d->s.n_items; i++) {
+        d->s.items[i].full = NULL;
+    }
+    lb_findings_stage_begin(&d->s);
     if (!is_needed(d, stage)) {
         return;
     }
@@ -456,6 +503,7 @@ void drive_stage(struct drive *d, const struct lb_stage *stage)
             turn = stage_turn(d, stage);
         }
     } while (drive_group_release(d));
+    drive_put_back(d); /* what failed before anything was carried out again, after a conflict */
 }
 
 void drive_stage_plan(struct drive *d, const struct lb_stage *stage)

@@ -5,7 +5,8 @@
  * asked for the next request until it says that it is done, so waiting for a long-running cloud operation
  * and fanning out over a wave are the same loop in common/net; one that is to be sent after another one waits in it
  * (HTTP_WAIT).  After a wave each operation has one outcome
- * bit.  The first wave with a failure is the last ordinary one; from then on only operations run whose
+ * bit.  Operations that need no HTTP run before those of their wave that do, all of a type in one call if it wants that.
+ * The first wave with a failure is the last ordinary one; from then on only operations run whose
  * `finally` allows it.  Cancelling stops those, too: the next sync finds what is left and resumes.
  * One thread; blocks; may not log (the caller is told through on_done). */
 #include "common/lb/exec.h"
@@ -88,9 +89,15 @@ static int check_runnable(const struct lb_plan *plan, struct err *err)
     }
     for (size_t i = 0; i < plan->n_ops; i++) {
         const struct lb_op *op = &plan->ops[i];
-        if (op->verb != LB_KEEP && (op->type == NULL || op->type->step == NULL)) {
+        if (op->verb != LB_KEEP && !lb_op_type_is_whole(op->type)) {
             return err_set(err, ERR_BUG, "operation %zu (%s %s) cannot be carried out", i + 1,
                            op->kind, op->name);
+        }
+        /* An operation without HTTP has ended before anything beside it is sent: "after" would be another wave. */
+        if (op->verb != LB_KEEP && op->type->step == NULL && op->sent_after >= 0) {
+            return err_set(err, ERR_BUG,
+                           "operation %zu (%s %s) is not sent, and names one to be sent after",
+                           i + 1, op->kind, op->name);
         }
     }
     return ERR_OK;
@@ -197,6 +204,19 @@ static enum http_next slot_wait(struct lb_exec *x, struct slot *s, const struct 
     return turn;
 }
 
+static void slot_begin(struct lb_exec *x, struct slot *s)
+{
+    s->run.now_ms = clock_now_ms(x->cfg->clock);
+    s->run.wall_us = clock_wall_us(x->cfg->clock);
+    s->run.unit = rng_unit(x->cfg->rng);
+    if (!s->started) {
+        s->started = true;
+        s->started_ms = s->run.now_ms;
+        /* Before the request leaves: if we die while it is under way, the cloud may have done it. */
+        x->critical_open |= s->run.op->critical;
+    }
+}
+
 static enum http_next slot_step(struct http_job *job, const struct http_response *resp)
 {
     struct slot *s = CONTAINER_OF(job, struct slot, job);
@@ -207,15 +227,7 @@ static enum http_next slot_step(struct http_job *job, const struct http_response
             return turn;
         }
     }
-    s->run.now_ms = clock_now_ms(x->cfg->clock);
-    s->run.wall_us = clock_wall_us(x->cfg->clock);
-    s->run.unit = rng_unit(x->cfg->rng);
-    if (!s->started) {
-        s->started = true;
-        s->started_ms = s->run.now_ms;
-        /* Before the request leaves: if we die while it is under way, the cloud may have done it. */
-        x->critical_open |= s->run.op->critical;
-    }
+    slot_begin(x, s);
     enum http_next next = s->run.op->type->step(&s->run, resp);
     if (next != HTTP_DONE) {
         err_clear(&job->err); /* a failure that the step mends by asking again is none */
@@ -271,15 +283,55 @@ static void slot_settle(struct lb_exec *x, struct slot *s)
     arena_free(s->own);
 }
 
+/* All of one type that run at once, from the first of them on.  Cancelled, none of them begins. */
+static void type_run(struct lb_exec *x, struct slot *slots, size_t n, size_t first)
+{
+    const struct lb_op_type *type = slots[first].run.op->type;
+    struct lb_op_run **runs = ARENA_ARRAY(x->cfg->a, struct lb_op_run *, n);
+    size_t count = 0;
+    for (size_t i = first; i < n; i++) {
+        struct slot *s = &slots[i];
+        if (s->run.op->type != type) {
+            continue;
+        }
+        if (cancel_fired(x->cfg->cancel)) {
+            (void)err_set(&s->job.err, ERR_CANCELLED, "stopped");
+            s->ended = true;
+            continue;
+        }
+        slot_begin(x, s);
+        runs[count++] = &s->run;
+        if (type->run != NULL) {
+            type->run(&s->run);
+        }
+    }
+    if (type->run_many != NULL && count > 0) {
+        type->run_many(runs, count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct slot *s = CONTAINER_OF(runs[i], struct slot, run);
+        s->ended = true;
+        s->ended_ms = clock_now_ms(x->cfg->clock);
+    }
+}
+
 static void slots_run(struct lb_exec *x, struct slot *slots, size_t n)
 {
     struct http_job *jobs[PARALLEL_MAX];
-    for (size_t from = 0; from < n; from += PARALLEL_MAX) {
-        size_t count = n - from < PARALLEL_MAX ? n - from : PARALLEL_MAX;
-        for (size_t i = 0; i < count; i++) {
-            jobs[i] = &slots[from + i].job;
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (slots[i].run.op->type->step == NULL && !slots[i].ended) {
+            type_run(x, slots, n, i);
         }
-        http_run(x->cfg->http, jobs, count);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (slots[i].run.op->type->step != NULL) {
+            jobs[count++] = &slots[i].job;
+        }
+        if (count == PARALLEL_MAX || (i + 1 == n && count > 0)) {
+            http_run(x->cfg->http, jobs, count);
+            count = 0;
+        }
     }
     for (size_t i = 0; i < n; i++) { /* in the plan's order, so that logs of one plan are alike */
         slot_settle(x, &slots[i]);

@@ -77,6 +77,53 @@ void lb_explain_text_row(struct lb_explain *x, uint32_t section, const char *val
     lb_explain_add(x, &row);
 }
 
+#define WEIGHTS "Weights"
+
+void lb_explain_weighted(struct lb_explain *x)
+{
+    const struct tt_explain_row row = LB_EXPLAIN_ROW(
+        TT_EXPLAIN_NOTE, .subject = WEIGHTS,
+        .value = "nodes are weighed by the header X-Load-Balancing-Endpoint-Weight of their health "
+                 "check's answer: the number of ready pods on the node");
+    lb_explain_add(x, &row);
+}
+
+/* The text of the first note with this heading; NULL: there is none. */
+static const char *note_of(const struct tt_explain_row *rows, size_t n, const char *heading)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (rows[i].section == TT_EXPLAIN_NOTE && str_eq(rows[i].subject, heading)) {
+            return str_nonnull(rows[i].value);
+        }
+    }
+    return NULL;
+}
+
+bool lb_explain_is_weighted(const struct tt_explain_row *rows, size_t n)
+{
+    return note_of(rows, n, WEIGHTS) != NULL;
+}
+
+#define ALL_DOWN "All down"
+#define SENDS_TO_ALL                                                                               \
+    "while no node passes the health check, the load balancer sends to all of them (it fails "     \
+    "open)"
+#define SENDS_TO_NONE                                                                              \
+    "while no node passes the health check, the load balancer sends to none of them"
+
+void lb_explain_all_down(struct lb_explain *x, bool open)
+{
+    const struct tt_explain_row row = LB_EXPLAIN_ROW(TT_EXPLAIN_NOTE, .subject = ALL_DOWN,
+                                                     .value = open ? SENDS_TO_ALL : SENDS_TO_NONE);
+    lb_explain_add(x, &row);
+}
+
+int lb_explain_find_all_down(const struct tt_explain_row *rows, size_t n)
+{
+    const char *text = note_of(rows, n, ALL_DOWN);
+    return text == NULL ? 0 : str_eq(text, SENDS_TO_NONE) ? -1 : 1;
+}
+
 void lb_explain_send(const struct lb_explain *x, const struct tt_host *host,
                      struct tt_result *result, const char *key)
 {

@@ -47,6 +47,15 @@ void lb_explain_decision(struct lb_explain *x, const char *subject, const char *
 void lb_explain_nodes(struct lb_explain *x, size_t count, size_t of, const char *phrase);
 void lb_explain_left_out(struct lb_explain *x, const char *node, const char *reason);
 void lb_explain_text_row(struct lb_explain *x, uint32_t section, const char *value);
+/* Adds a note that the load balancer weighs nodes by the header X-Load-Balancing-Endpoint-Weight of their health check's
+ * answer; lb_explain_is_weighted() finds it in rows. */
+void lb_explain_weighted(struct lb_explain *x);
+bool lb_explain_is_weighted(const struct tt_explain_row *rows, size_t n);
+/* Adds a note on what the load balancer does when every node fails its health check: it sends to all of them (`open`), or to
+ * none.  For policy Local, where a Service without a ready pod makes them fail. */
+void lb_explain_all_down(struct lb_explain *x, bool open);
+/* Finds it in rows: returns 1 when it sends to all, -1 to none, 0 when no row says so. */
+int lb_explain_find_all_down(const struct tt_explain_row *rows, size_t n);
 
 /* Hands all rows to the host; one that is older than ABI 1.4 gets the text. */
 void lb_explain_send(const struct lb_explain *x, const struct tt_host *host,

@@ -8,6 +8,7 @@
 
 #include "common/base/str.h"
 #include "common/base/utf8.h"
+#include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
 #include "common/net/url_build.h"
 
@@ -117,6 +118,7 @@ static int check_field(struct arena *a, const struct name_fields *f, struct name
 int names_check(struct arena *a, const struct name_fields *f, const struct tt_service *s,
                 const struct tt_service *previous, struct err *err)
 {
+    bool made = mark_of(a, s) == MARK_MADE;
     for (size_t i = 0; i < f->n; i++) {
         const struct name_field *field = &f->fields[i];
         const char *value = svc_annotation(s, field->key);
@@ -125,7 +127,8 @@ int names_check(struct arena *a, const struct name_fields *f, const struct tt_se
         }
         struct name_seen seen = {.field = field,
                                  .where = arena_printf(a, "annotation %s", field->key),
-                                 .state = svc_annotation_state(s, previous, field->key)};
+                                 .state = made ? NAME_IS_NEW
+                                               : svc_annotation_state(s, previous, field->key)};
         int rc = check_field(a, f, &seen, value, err);
         if (rc != ERR_OK) {
             return rc;

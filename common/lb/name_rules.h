@@ -77,7 +77,8 @@ struct name_fields {
     bool (*counts)(void *arg, const struct name_field *field, const struct tt_service *s);
     void *arg;
 };
-/* Checks every field of the table that the Service has.  `previous`: the Service as it was synced before, or NULL.
+/* Checks every field of the table that the Service has.  `previous`: the Service as it was synced before, or NULL.  On a load
+ * balancer that trimtab made (mark_rules.h) no text stands that does not follow its rule: it is an edit, whenever it was made.
  * ERR_INVALID with the first fault, as name_check().  What is blank, or is no pair, names nothing. */
 int names_check(struct arena *a, const struct name_fields *f, const struct tt_service *s,
                 const struct tt_service *previous, struct err *err) _warn_unused_;

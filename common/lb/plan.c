@@ -80,8 +80,14 @@ struct lb_plan_service *lb_plan_service(struct lb_plan *p, const char *key)
     return s;
 }
 
+/* Adds a sentence once, also when several resources ask for it. */
 static void add_sentence(struct lb_plan *p, const char ***list, size_t *n, const char *text)
 {
+    for (size_t i = 0; i < *n; i++) {
+        if (str_eq((*list)[i], text)) {
+            return;
+        }
+    }
     const char **grown = array_grown(p->a, *list, *n, sizeof **list);
     *list = grown != NULL ? grown : *list;
     (*list)[(*n)++] = text;
@@ -103,6 +109,78 @@ void lb_plan_effect(struct lb_plan *p, const char *key, const char *fmt, ...)
     va_start(ap, fmt);
     add_sentence(p, &s->effects, &s->n_effects, arena_vprintf(p->a, fmt, ap));
     va_end(ap);
+}
+
+bool lb_kinds_have(const struct lb_kinds *k, const char *kind)
+{
+    for (size_t i = 0; k != NULL && i < k->n; i++) {
+        if (str_eq(k->items[i], kind)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void lb_kinds_add(struct arena *a, struct lb_kinds **k, const char *kind)
+{
+    if (*k == NULL) {
+        *k = ARENA_NEW(a, struct lb_kinds);
+    }
+    if ((*k)->n < LB_KINDS_MAX && !lb_kinds_have(*k, kind)) {
+        (*k)->items[(*k)->n++] = arena_strdup(a, kind);
+    }
+}
+
+static void tell_room(struct lb_plan *p, struct lb_plan_service *s)
+{
+    if (!s->makes_room) {
+        s->makes_room = true;
+        lb_plan_effect(p, s->key,
+                       "The cloud has no room for both: what goes makes room for what comes.");
+    }
+}
+
+bool lb_plan_makes_room(struct lb_plan *p, const char *key, const char *kind)
+{
+    struct lb_plan_service *s = lb_plan_service(p, key);
+    lb_kinds_add(p->a, &s->asks_room, kind);
+    bool full = lb_kinds_have(s->full, kind);
+    if (full) {
+        tell_room(p, s);
+    }
+    return full;
+}
+
+void lb_plan_room_like(struct lb_plan *to, struct lb_plan *from, const char *key)
+{
+    struct lb_plan_service *s = lb_plan_service(to, key);
+    const struct lb_plan_service *like = lb_plan_service(from, key);
+    s->full = like->full;
+    for (size_t i = 0; like->asks_room != NULL && i < like->asks_room->n; i++) {
+        lb_kinds_add(to->a, &s->asks_room, like->asks_room->items[i]);
+    }
+    if (like->makes_room) {
+        tell_room(to, s);
+    }
+}
+
+void lb_plan_left(struct lb_plan *p, const char *key, const char *fmt, ...)
+{
+    struct lb_plan_service *s = lb_plan_service(p, key);
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = arena_printf(
+        p->a,
+        "%s: it was so when the load balancer was taken over, and is put right by an edit or with "
+        "--repair-adopted",
+        arena_vprintf(p->a, fmt, ap));
+    va_end(ap);
+    for (size_t i = 0; i < s->n_left; i++) {
+        if (strcmp(s->left[i], text) == 0) {
+            return; /* several ports, one wish */
+        }
+    }
+    add_sentence(p, &s->left, &s->n_left, text);
 }
 
 int lb_plan_add(struct lb_plan *p, const char *key, const struct lb_op *op)
@@ -130,6 +208,19 @@ int lb_plan_add(struct lb_plan *p, const char *key, const struct lb_op *op)
     }
     p->sealed = false;
     return (int)p->n_ops++;
+}
+
+bool lb_op_type_is_whole(const struct lb_op_type *type)
+{
+    return type != NULL &&
+           (type->step != NULL) + (type->run != NULL) + (type->run_many != NULL) == 1;
+}
+
+bool lb_op_ends_undo(const struct lb_op *op, const struct lb_undo *u)
+{
+    bool makes = op->verb == LB_CREATE || op->verb == LB_CHANGE;
+    return makes && str_eq(op->kind, u->until_kind) && str_eq(op->name, u->until_name) &&
+           str_eq(str_nonnull(op->part), str_nonnull(u->until_part));
 }
 
 size_t lb_plan_changes(const struct lb_plan *p)
@@ -215,6 +306,44 @@ static int check_op(const struct lb_plan *p, size_t at, struct err *err)
     return rc;
 }
 
+static int check_undo_alone(const struct lb_undo *u, struct err *err)
+{
+    if (!lb_op_type_is_whole(u->type) || str_is_empty(u->kind) || str_is_empty(u->name) ||
+        (u->verb != LB_CREATE && u->verb != LB_CHANGE)) {
+        return err_set(err, ERR_BUG, "putting %s %s back cannot be carried out",
+                       str_nonnull(u->kind), str_nonnull(u->name));
+    }
+    return ERR_OK;
+}
+
+/* A replacement that never comes would leave the debt open when all went well. */
+static int check_undo(const struct lb_plan *p, const struct lb_undo *u, size_t from,
+                      struct err *err)
+{
+    for (const struct lb_undo *one = u; one != NULL; one = one->then) {
+        int rc = check_undo_alone(one, err);
+        if (rc != ERR_OK) {
+            return rc;
+        }
+    }
+    for (size_t i = from; i < p->n_ops; i++) {
+        if (lb_op_ends_undo(&p->ops[i], u)) {
+            return ERR_OK;
+        }
+    }
+    return err_set(err, ERR_BUG, "%s %s is put back until %s %s is there, which no operation makes",
+                   u->kind, u->name, str_nonnull(u->until_kind), str_nonnull(u->until_name));
+}
+
+static int check_undos(const struct lb_plan *p, struct err *err)
+{
+    int rc = ERR_OK;
+    for (size_t i = 0; rc == ERR_OK && i < p->n_ops; i++) {
+        rc = p->ops[i].undo != NULL ? check_undo(p, p->ops[i].undo, i + 1, err) : ERR_OK;
+    }
+    return rc;
+}
+
 int lb_plan_seal(struct lb_plan *p, struct err *err)
 {
     int wave = 0;
@@ -237,7 +366,8 @@ int lb_plan_seal(struct lb_plan *p, struct err *err)
                            op->kind, op->name);
         }
     }
+    int rc = check_undos(p, err);
     p->waves = wave;
-    p->sealed = true;
-    return ERR_OK;
+    p->sealed = rc == ERR_OK;
+    return rc;
 }

@@ -12,6 +12,7 @@
  *   finally    runs although the plan failed: ALWAYS, only when all went well (OK), or when all went well or
  *              the failure came before the critical operation (OK_OR_BEFORE_CRITICAL)
  *   refs       values that an earlier operation will produce; printed as "known after N"
+ *   undo       how what the operation took away is put back as it was, should its replacement be refused
  *
  * If a flow seems to need an `if` in the executor, the planner lacks an attribute.  A plan is never stored:
  * the cloud is the state.  Everything lives in the sync's arena and is const once the plan is sealed. */
@@ -72,13 +73,39 @@ struct lb_field {
     struct lb_value new_value; /* text NULL and op -1: taken away */
 };
 
-/* How one kind of operation is carried out: a job on the HTTP handle (net/http.h), asked for its next request
- * until it says HTTP_DONE.  The first call has resp NULL; the provider waits for long-running operations
- * by asking again.  It sets run->err on failure and run outputs on success. */
+/* How one kind of operation is carried out.  Exactly one of the three functions is set; each sets run->err on failure and run
+ * outputs on success. */
 struct lb_op_type {
     const char *name;  /* "insert", "patch": for logs */
     size_t state_size; /* zeroed bytes at run->state */
+    /* A job on the HTTP handle (net/http.h), asked for its next request until it says HTTP_DONE.  The first call has resp NULL;
+     * the provider waits for long-running operations by asking again. */
     enum http_next (*step)(struct lb_op_run *run, const struct http_response *resp);
+    /* Carries the operation out in this one call, without HTTP: for what answers at once, such as a kernel. */
+    void (*run)(struct lb_op_run *run);
+    /* The same for all operations of the type that are ready at the same moment (today: those of a wave), in the plan's order,
+     * so that they can be one transaction.  n is at least 1. */
+    void (*run_many)(struct lb_op_run *const *runs, size_t n);
+};
+/* Exactly one of them is set. */
+bool lb_op_type_is_whole(const struct lb_op_type *type);
+
+/* How something that an operation takes away, or changes, is put back as it was.  It is owed from the moment that the operation
+ * is done until a later one, which makes the replacement, is done, too.  If the sync of an owner ends in between, the driver
+ * carries it out.  What it points to stays as it is while the sync observes and plans again; a flow that forgets (driver.h)
+ * allocates it in the life of the sync. */
+struct lb_undo {
+    enum lb_verb verb;      /* LB_CREATE: it stood before; LB_CHANGE: it stood otherwise */
+    const char *kind;       /* the cloud's word for what is put back */
+    const char *name;       /* of it */
+    const char *until_kind; /* of the replacement: an operation of the plan that is not LB_DELETE */
+    const char *until_name; /* its name */
+    const char *until_part; /* its `part`, or NULL */
+    const struct lb_op_type *type;
+    const void *arg; /* the provider's */
+    unsigned calls;  /* requests expected */
+    const struct lb_undo
+        *then; /* what follows it when it is carried out (its until_… are not read), or NULL */
 };
 
 struct lb_op {
@@ -109,6 +136,9 @@ struct lb_op {
     unsigned only_if;             /* LB_DONE | … */
     const char *forbidden_event;  /* message of the event when FORBIDDEN is tolerated, or NULL */
     const char *forbidden_reason; /* its reason */
+    const struct lb_undo *undo;   /* or NULL */
+    const char *
+        part; /* what of the resource the operation makes, where several change it: "listeners"; or NULL */
     /* carrying it out */
     const struct lb_op_type *type; /* NULL for LB_KEEP */
     const void *arg;               /* the provider's, arena-owned */
@@ -116,6 +146,16 @@ struct lb_op {
     /* set by lb_plan_seal() */
     int wave; /* 1…; 0 for KEEP */
 };
+
+/* A few words of op->kind; what is beyond the last one is not kept. */
+#define LB_KINDS_MAX 8
+struct lb_kinds {
+    const char *items[LB_KINDS_MAX];
+    size_t n;
+};
+bool lb_kinds_have(const struct lb_kinds *k, const char *kind); /* NULL: none */
+/* Makes *k when it is NULL, in `a`, as the copy of the word.  What is there already, or one too many, changes nothing. */
+void lb_kinds_add(struct arena *a, struct lb_kinds **k, const char *kind);
 
 /* What the plan says about one key. */
 struct lb_plan_service {
@@ -126,8 +166,19 @@ struct lb_plan_service {
     size_t n_because;
     const char **effects;
     size_t n_effects;
+    const char **left;
+    size_t n_left;
     unsigned checked;
     const struct err *err; /* why it cannot be planned; NULL: it can */
+    /* set by the driver, of the item (findings.h) */
+    const struct tt_finding *findings;
+    size_t n_findings;
+    const char *serves_nobody;
+    /* Of limits; NULL: none.  Kinds of which the cloud has refused something of this Service's; those for which the planner
+     * would do otherwise then (lb_plan_makes_room()); and whether its owner is told that it does. */
+    const struct lb_kinds *full;
+    struct lb_kinds *asks_room;
+    bool makes_room;
 };
 
 struct lb_plan {
@@ -148,13 +199,26 @@ void lb_plan_init(struct lb_plan *p, struct arena *a);
 struct lb_plan_service *lb_plan_service(struct lb_plan *p, const char *key);
 void lb_plan_because(struct lb_plan *p, const char *key, const char *fmt, ...) _printf_(3, 4);
 void lb_plan_effect(struct lb_plan *p, const char *key, const char *fmt, ...) _printf_(3, 4);
+/* Asked where both something comes to a list of a limited length and something leaves it; `kind` is that of the operation that
+ * makes what comes.  Returns true if what leaves must go first: in this stage the cloud has refused such an operation for a
+ * limit (ERR_QUOTA).  The effect says so, once. */
+bool lb_plan_makes_room(struct lb_plan *p, const char *key, const char *kind);
+/* All that is known of limits, and was asked and told about them, holds for `key` in `to` as in `from`: a plan that is a part of
+ * another one. */
+void lb_plan_room_like(struct lb_plan *to, struct lb_plan *from, const char *key);
+/* A value that the Service names and that is left as it was taken over (lb_puts_right() says no): a sentence without the full
+ * stop.  What to do about it is added. */
+void lb_plan_left(struct lb_plan *p, const char *key, const char *fmt, ...) _printf_(3, 4);
 /* Appends a copy of *op (owners {key} when op->owners is empty) and returns its index.  Pointers into `ops` move;
  * keep indexes. */
 int lb_plan_add(struct lb_plan *p, const char *key, const struct lb_op *op);
+/* Is the operation the replacement until which that is owed? */
+bool lb_op_ends_undo(const struct lb_op *op, const struct lb_undo *u);
 /* An operation with the defaults: no only_if, no sent_after. */
 #define LB_OP(...) ((struct lb_op){.only_if_op = -1, .sent_after = -1, __VA_ARGS__})
 /* Checks the plan (refs and only_if point backwards, owners exist, a parallel operation does not depend on its own
- * wave, sent_after points backwards into it, why is set, at most one critical) and numbers the waves.  A broken plan is ERR_BUG. */
+ * wave, sent_after points backwards into it, why is set, the replacement that ends an undo comes later, at most one critical)
+ * and numbers the waves.  A broken plan is ERR_BUG. */
 int lb_plan_seal(struct lb_plan *p, struct err *err) _warn_unused_;
 /* Number of operations that change something. */
 size_t lb_plan_changes(const struct lb_plan *p);

@@ -29,6 +29,21 @@ static const struct tt_operation *clean_operation(struct arena *a, const struct 
     return op;
 }
 
+static const struct tt_finding *const *clean_findings(struct arena *a,
+                                                      const struct tt_plan_service *in)
+{
+    const struct tt_finding **out = ARENA_ARRAY(a, const struct tt_finding *, in->n_findings);
+    for (uint32_t i = 0; i < in->n_findings; i++) {
+        struct tt_finding *f = ARENA_NEW(a, struct tt_finding);
+        *f = (struct tt_finding){.size = sizeof *f,
+                                 .reason = str_clean(a, in->findings[i]->reason),
+                                 .field = str_clean(a, in->findings[i]->field),
+                                 .message = str_clean(a, in->findings[i]->message)};
+        out[i] = f;
+    }
+    return out;
+}
+
 static const struct tt_plan_service *clean_service(struct arena *a,
                                                    const struct tt_plan_service *in)
 {
@@ -40,6 +55,9 @@ static const struct tt_plan_service *clean_service(struct arena *a,
     s->message = str_clean(a, in->message);
     s->because = str_clean_all(a, in->because, in->n_because);
     s->effects = str_clean_all(a, in->effects, in->n_effects);
+    s->findings = clean_findings(a, in);
+    s->serves_nobody = str_clean(a, in->serves_nobody);
+    s->left = str_clean_all(a, in->left, in->n_left);
     return s;
 }
 

@@ -129,6 +129,11 @@ static bool is_quiet(const struct tt_plan *plan, const struct tt_plan_service *s
     return (s->code == TT_OK || s->code == TT_IMPLEMENTED_ELSEWHERE) && !has_changes(plan, s);
 }
 
+static bool is_up_to_date(const struct tt_plan *plan, const struct tt_plan_service *s)
+{
+    return s->code == TT_OK && s->n_left == 0 && !has_changes(plan, s);
+}
+
 static bool is_shown(const struct printer *p, const struct tt_operation *op,
                      const struct tt_plan_service *s)
 {
@@ -343,6 +348,31 @@ static void print_operation(struct printer *p, const struct tt_operation *op,
 }
 
 /* ---- one Service ------------------------------------------------------------------------------------------ */
+static void print_attention(struct printer *p, const char *text)
+{
+    str_appendf(p->b, "  %s!%s ", color_on(p, "!"), color_off(p));
+    str_append_wrapped(p->b, text, 4, 4);
+    str_append_c(p->b, '\n');
+}
+
+/* Prints findings, which refuse nothing; also in a quiet plan. */
+static void print_findings(struct printer *p, const struct tt_plan_service *s)
+{
+    if (!str_is_empty(s->serves_nobody)) {
+        _cleanup_(str_buf_done) struct str_buf line = STR_BUF_INIT;
+        str_appendf(&line, "serves nobody: %s", s->serves_nobody);
+        print_attention(p, str_buf_text(&line));
+    }
+    for (uint32_t i = 0; i < s->n_findings; i++) {
+        print_attention(p, s->findings[i]->message);
+    }
+}
+
+static bool has_findings(const struct tt_plan_service *s)
+{
+    return s->n_findings > 0 || !str_is_empty(s->serves_nobody);
+}
+
 static void print_because(struct printer *p, const struct tt_plan_service *s)
 {
     for (uint32_t i = 0; i < s->n_because; i++) {
@@ -357,6 +387,16 @@ static void print_sentences(struct printer *p, const struct tt_plan_service *s)
     for (uint32_t i = 0; i < s->n_effects; i++) {
         str_append(p->b, "  ");
         str_append_wrapped(p->b, s->effects[i], 2, 2);
+        str_append_c(p->b, '\n');
+    }
+}
+
+/* "! sentence", for each value that is left as it was taken over. */
+static void print_left(struct printer *p, const struct tt_plan_service *s)
+{
+    for (uint32_t i = 0; i < s->n_left; i++) {
+        str_appendf(p->b, "  %s!%s ", color_on(p, "!"), color_off(p));
+        str_append_wrapped(p->b, s->left[i], 4, 4);
         str_append_c(p->b, '\n');
     }
 }
@@ -448,6 +488,10 @@ static void print_quiet(struct printer *p, const struct tt_plan_service *s)
         at = at == FULL ? 4 : at + 2;
         str_append(p->b, at == 4 ? "\n    left alone: " : "  left alone: ");
         str_append_wrapped(p->b, str_or(s->message, "another controller's"), at + 12, 4);
+    } else if (s->n_left > 0) {
+        str_appendf(&said, "nothing to do, %u value%s left as %s.", s->n_left,
+                    s->n_left == 1 ? "" : "s", s->n_left == 1 ? "it is" : "they are");
+        (void)head_cell(p, at, str_buf_text(&said));
     } else if (s->checked > 0) {
         str_appendf(&said, "up to date (%u resource%s checked).", s->checked,
                     s->checked == 1 ? "" : "s");
@@ -461,6 +505,8 @@ static void print_quiet(struct printer *p, const struct tt_plan_service *s)
         (void)head_cell(p, at, str_buf_text(&said));
     }
     str_append_c(p->b, '\n');
+    print_findings(p, s);
+    print_left(p, s);
     if (p->how->verbose) {
         print_because(p, s);
         print_operations(p, s);
@@ -479,10 +525,10 @@ static void print_service(struct printer *p, const struct tt_plan_service *s)
     str_append_c(p->b, '\n');
     print_because(p, s);
     if (s->code != TT_OK) {
-        str_appendf(p->b, "  %s!%s ", color_on(p, "!"), color_off(p));
-        str_append_wrapped(p->b, str_or(s->message, "cannot be planned"), 4, 4);
-        str_append_c(p->b, '\n');
+        print_attention(p, str_or(s->message, "cannot be planned"));
     }
+    print_findings(p, s);
+    print_left(p, s);
     print_operations(p, s);
     if (p->plan->n_services > 1) { /* one Service's effects end the last line */
         print_sentences(p, s);
@@ -496,14 +542,15 @@ static void print_quiet_ones(struct printer *p)
     uint32_t n = 0;
     uint64_t checked = 0;
     for (uint32_t i = 0; i < p->plan->n_services; i++) {
-        bool quiet = is_quiet(p->plan, p->plan->services[i]) && p->plan->services[i]->code == TT_OK;
+        const struct tt_plan_service *s = p->plan->services[i];
+        bool quiet = is_up_to_date(p->plan, s) && !has_findings(s);
         n += quiet;
-        checked += quiet ? p->plan->services[i]->checked : 0;
+        checked += quiet ? s->checked : 0;
     }
     bool in_short = n > QUIET_SHOWN && !p->how->verbose;
     for (uint32_t i = 0; i < p->plan->n_services; i++) {
         const struct tt_plan_service *s = p->plan->services[i];
-        if (is_quiet(p->plan, s) && (!in_short || s->code != TT_OK)) {
+        if (is_quiet(p->plan, s) && (!in_short || !is_up_to_date(p->plan, s) || has_findings(s))) {
             print_quiet(p, s);
         }
     }

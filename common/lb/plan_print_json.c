@@ -83,6 +83,19 @@ static struct json_object *operations_json(const struct tt_plan *plan, const cha
     return list;
 }
 
+static struct json_object *findings_json(const struct tt_plan_service *s)
+{
+    struct json_object *list = json_object_new_array();
+    for (uint32_t i = 0; i < s->n_findings; i++) {
+        struct json_object *f = json_object_new_object();
+        add_text(f, "reason", s->findings[i]->reason);
+        add_text(f, "field", s->findings[i]->field);
+        add_text(f, "message", s->findings[i]->message);
+        json_object_array_add(list, f);
+    }
+    return list;
+}
+
 static struct json_object *service_json(const struct tt_plan *plan, const struct tt_plan_service *s)
 {
     struct json_object *o = json_object_new_object();
@@ -94,7 +107,12 @@ static struct json_object *service_json(const struct tt_plan *plan, const struct
     json_add(o, "operations", s->code == TT_OK || elsewhere ? operations_json(plan, s->key) : NULL);
     json_add_str(o, "kind", s->kind);
     json_add(o, "effects", json_strs(s->effects, s->n_effects));
+    if (s->n_left > 0) {
+        json_add(o, "left", json_strs(s->left, s->n_left));
+    }
     json_add_int(o, "checked", s->checked);
+    json_add(o, "findings", findings_json(s));
+    add_text(o, "serves_nobody", s->serves_nobody);
     if (elsewhere) {
         add_text(o, "left_alone", s->message);
     } else if (s->code != TT_OK) {

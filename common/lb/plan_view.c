@@ -32,6 +32,17 @@ static const struct tt_field *fields_view(struct arena *a, const struct lb_op *o
     return out;
 }
 
+#define PUT_BACK "put back if the replacement is refused"
+
+/* Adds that the operation may be undone: a plan announces all that may happen. */
+static const char *note_text(struct arena *a, const struct lb_op *op)
+{
+    if (op->undo == NULL) {
+        return op->note;
+    }
+    return str_is_empty(op->note) ? PUT_BACK : arena_printf(a, "%s; " PUT_BACK, op->note);
+}
+
 static const struct tt_operation *operation_view(struct arena *a, const struct lb_op *op, size_t i)
 {
     struct tt_operation *out = ARENA_NEW(a, struct tt_operation);
@@ -48,7 +59,7 @@ static const struct tt_operation *operation_view(struct arena *a, const struct l
         .name = op->name,
         .why = op->why,
         .summary = op->summary,
-        .note = op->note,
+        .note = note_text(a, op),
         .owners = op->owners.items,
         .fields = fields_view(a, op),
         .n_owners = (uint32_t)op->owners.n,
@@ -56,6 +67,16 @@ static const struct tt_operation *operation_view(struct arena *a, const struct l
         .calls = op->calls,
         .sent_after = (uint32_t)(op->sent_after + 1),
     };
+    return out;
+}
+
+static const struct tt_finding *const *findings_view(struct arena *a,
+                                                     const struct lb_plan_service *s)
+{
+    const struct tt_finding **out = ARENA_ARRAY(a, const struct tt_finding *, s->n_findings);
+    for (size_t i = 0; i < s->n_findings; i++) {
+        out[i] = &s->findings[i];
+    }
     return out;
 }
 
@@ -74,6 +95,11 @@ static const struct tt_plan_service *service_view(struct arena *a, const struct 
         .checked = s->checked,
         .code = s->err != NULL ? s->err->code : ERR_OK,
         .message = s->err != NULL ? s->err->message : NULL,
+        .findings = findings_view(a, s),
+        .n_findings = (uint32_t)s->n_findings,
+        .serves_nobody = s->serves_nobody,
+        .left = s->left,
+        .n_left = (uint32_t)s->n_left,
     };
     return out;
 }

@@ -92,14 +92,17 @@ static bool ports_eq(const struct tt_service *a, const struct tt_service *b)
     return true;
 }
 
-static bool is_own_annotation(const struct svc_scope *scope, const char *key)
+bool svc_is_report(const char *key)
 {
-    if (scope->skips_reports &&
-        (strcmp(key, LB_LAST_PLAN_ANNOTATION) == 0 || strcmp(key, LB_LAST_ERROR_ANNOTATION) == 0)) {
-        return true;
-    }
-    for (size_t i = 0; i < scope->n_own_annotations; i++) {
-        const char *own = scope->own_annotations[i];
+    return str_eq(key, LB_LAST_PLAN_ANNOTATION) || str_eq(key, LB_LAST_ERROR_ANNOTATION) ||
+           str_eq(key, LB_MARK_ANNOTATION);
+}
+
+/* A pattern that ends in '*' stands for all keys that begin with it. */
+static bool is_among(const char *const *patterns, size_t n_patterns, const char *key)
+{
+    for (size_t i = 0; i < n_patterns; i++) {
+        const char *own = patterns[i];
         size_t n = strlen(own);
         bool begins = n > 0 && own[n - 1] == '*';
         if (begins ? strncmp(key, own, n - 1) == 0 : strcmp(key, own) == 0) {
@@ -109,11 +112,18 @@ static bool is_own_annotation(const struct svc_scope *scope, const char *key)
     return false;
 }
 
-/* The next one from *i on that is not our own; NULL at the end. */
+static bool counts_not(const struct svc_scope *scope, const char *key)
+{
+    return (scope->skips_reports && svc_is_report(key)) ||
+           is_among(scope->own_annotations, scope->n_own_annotations, key) ||
+           (scope->wishes != NULL && !is_among(scope->wishes, scope->n_wishes, key));
+}
+
+/* The next one from *i on that counts; NULL at the end. */
 static const struct tt_kv *next_annotation(const struct svc_scope *scope,
                                            const struct tt_service *s, uint32_t *i)
 {
-    while (*i < s->n_annotations && is_own_annotation(scope, s->annotations[*i].key)) {
+    while (*i < s->n_annotations && counts_not(scope, s->annotations[*i].key)) {
         (*i)++;
     }
     return *i < s->n_annotations ? &s->annotations[(*i)++] : NULL;
@@ -176,6 +186,16 @@ static const char *first_difference(const struct svc_scope *scope, const struct 
     return o->n_ip_families != c->n_ip_families ? "spec.ipFamilies" : NULL; /* only the length */
 }
 
+static bool ingress_eq(const struct tt_service *o, const struct tt_service *c)
+{
+    bool same = o->n_ingress == c->n_ingress;
+    for (uint32_t i = 0; same && i < o->n_ingress; i++) {
+        same = text_eq(o->ingress[i].ip, c->ingress[i].ip) &&
+               text_eq(o->ingress[i].hostname, c->ingress[i].hostname);
+    }
+    return same;
+}
+
 bool svc_needs_update(const struct tt_service *old_svc, const struct tt_service *cur,
                       const char *const *classes, size_t n_classes, const char **ret_what)
 {
@@ -199,6 +219,9 @@ bool svc_needs_update_in(const struct svc_scope *scope, const struct tt_service 
         if (what == NULL && scope->follows_distribution &&
             !text_eq(old_svc->traffic_distribution, cur->traffic_distribution)) {
             what = "spec.trafficDistribution";
+        }
+        if (what == NULL && scope->follows_ingress && !ingress_eq(old_svc, cur)) {
+            what = "status.loadBalancer";
         }
     }
     if (ret_what != NULL) {

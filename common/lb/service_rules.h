@@ -21,8 +21,10 @@
 /* What a controller of ours says of a Service on itself (controller/report_rules.h). */
 #define LB_LAST_PLAN_ANNOTATION  "trimtab.io/last-plan"
 #define LB_LAST_ERROR_ANNOTATION "trimtab.io/last-error"
-#define LB_EXCLUDE_LABEL         "node.kubernetes.io/exclude-from-external-load-balancers"
-#define LB_AUTOSCALER_TAINT      "ToBeDeletedByClusterAutoscaler"
+/* That a controller of ours has made its load balancer or carried out an edit of it (mark_rules.h). */
+#define LB_MARK_ANNOTATION  "trimtab.io/carried-out"
+#define LB_EXCLUDE_LABEL    "node.kubernetes.io/exclude-from-external-load-balancers"
+#define LB_AUTOSCALER_TAINT "ToBeDeletedByClusterAutoscaler"
 
 /* type LoadBalancer and no class: §1.4. */
 bool svc_wants_lb(const struct tt_service *s);
@@ -45,11 +47,18 @@ struct svc_scope {
     const char *const *own_annotations;
     size_t n_own_annotations;
     bool follows_distribution;
+    /* Addresses and host names in status.loadBalancer.ingress count, too. */
+    bool follows_ingress;
     bool
-        skips_reports; /* the controller's own LB_LAST_…_ANNOTATION count as own annotations, too */
+        skips_reports; /* annotations of the controller's own (svc_is_report) count as own ones, too */
+    /* Of the others these alone count, written in the same way; NULL: all. */
+    const char *const *wishes;
+    size_t n_wishes;
 };
 bool svc_needs_update_in(const struct svc_scope *scope, const struct tt_service *old_svc,
                          const struct tt_service *cur, const char **ret_what);
+/* Is `key` one of the three annotations above, which the controller itself writes? */
+bool svc_is_report(const char *key);
 const char *svc_annotation(const struct tt_service *s, const char *key); /* NULL when absent */
 char *svc_key(struct arena *a, const struct tt_service *s);              /* "namespace/name" */
 /* "a" + UID without '-', first 32 bytes: §2.3. */

@@ -12,6 +12,7 @@
 
 #define ALL_CLOUD (CMD_PLAN | CMD_EXPLAIN | CMD_CHECK_CONFIG | CMD_ORPHANS)
 #define LOADS     (CMD_PLAN | CMD_EXPLAIN | CMD_ORPHANS) /* cluster and cloud */
+#define INSIDE    (CMD_TRACE | CMD_RENDER)               /* the cluster; of trace the cloud, too */
 /* Services are named. */
 #define ABOUT     (CMD_PLAN | CMD_EXPLAIN | CMD_STATUS | CMD_ORPHANS)
 #define OFFSET(m) offsetof(struct cmd_args, m)
@@ -21,22 +22,22 @@
 
 const struct cmd_flag cmd_flags[] = {
     {"cloud-provider", "NAME", "the provider: a built-in one, or NAME.so in --provider-plugin-dir",
-     ALL_CLOUD | CMD_RBAC, OFFSET(cloud_provider), 0, false},
-    {"cloud-config", "FILE", "the provider's configuration file", ALL_CLOUD, OFFSET(cloud_config),
-     0, false},
+     ALL_CLOUD | CMD_TRACE | CMD_RBAC, OFFSET(cloud_provider), 0, false},
+    {"cloud-config", "FILE", "the provider's configuration file", ALL_CLOUD | CMD_TRACE,
+     OFFSET(cloud_config), 0, false},
     {"cloud-config-secret-name", "NAME",
-     "a Secret of the cluster that holds the configuration, or a part", LOADS | CMD_RBAC,
-     OFFSET(secret_name), 0, false},
+     "a Secret of the cluster that holds the configuration, or a part",
+     LOADS | CMD_TRACE | CMD_RBAC, OFFSET(secret_name), 0, false},
     {"cloud-config-secret-namespace", "NAME", "its namespace (default kube-system)",
-     LOADS | CMD_RBAC, OFFSET(secret_ns), 0, false},
-    {"cloud-config-key", "KEY", "its key (default cloud-config)", LOADS, OFFSET(secret_key), 0,
-     false},
+     LOADS | CMD_TRACE | CMD_RBAC, OFFSET(secret_ns), 0, false},
+    {"cloud-config-key", "KEY", "its key (default cloud-config)", LOADS | CMD_TRACE,
+     OFFSET(secret_key), 0, false},
     {"cluster-name", "NAME", "the cluster's name, as the controller gets it (default kubernetes)",
-     ALL_CLOUD, OFFSET(cluster_name), 0, false},
-    {"provider-plugin-dir", "DIR", "where NAME.so is looked for", ALL_CLOUD | CMD_RBAC,
+     ALL_CLOUD | CMD_TRACE, OFFSET(cluster_name), 0, false},
+    {"provider-plugin-dir", "DIR", "where NAME.so is looked for", ALL_CLOUD | CMD_TRACE | CMD_RBAC,
      OFFSET(plugin_dir), 0, false},
     {"allow-writable-plugins", NULL, "load NAME.so although others may write it or its folder",
-     ALL_CLOUD | CMD_RBAC, OFFSET(allow_writable_plugins), 0, false},
+     ALL_CLOUD | CMD_TRACE | CMD_RBAC, OFFSET(allow_writable_plugins), 0, false},
     {"leader-elect", "BOOL", "as with the controller's flag of that name", CMD_RBAC,
      OFFSET(leader_elect), 0, false},
     {"leader-elect-resource-name", "NAME", "as with the controller's flag of that name", CMD_RBAC,
@@ -49,22 +50,22 @@ const struct cmd_flag cmd_flags[] = {
      "as with the controller's flag of that name: two sets of roles", CMD_RBAC, OFFSET(use_account),
      0, false},
     {"kubeconfig", "FILE", "the cluster; else KUBECONFIG, ~/.kube/config, or the pod's own",
-     LOADS | CMD_STATUS, OFFSET(kubeconfig), 0, false},
+     LOADS | CMD_STATUS | INSIDE, OFFSET(kubeconfig), 0, false},
     {"context", "NAME", "a context of the kubeconfig other than the current one",
-     LOADS | CMD_STATUS, OFFSET(context), 0, false},
-    {"master", "URL", "the API server, in place of the kubeconfig's", LOADS, OFFSET(master), 0,
-     false},
+     LOADS | CMD_STATUS | INSIDE, OFFSET(context), 0, false},
+    {"master", "URL", "the API server, in place of the kubeconfig's", LOADS | INSIDE,
+     OFFSET(master), 0, false},
     {"nodes", "FILE", "nodes from a file in place of a cluster", CMD_PLAN | CMD_EXPLAIN,
      OFFSET(nodes_file), 0, false},
-    {"state", "WORLD", "the cloud as a saved state, in place of the live one", LOADS,
+    {"state", "WORLD", "the cloud as a saved state, in place of the live one", LOADS | INSIDE,
      OFFSET(state_file), 0, false},
     {"filename", "FILE",
-     "the Services of a manifest, of a folder's *.yaml, *.yml, *.json, or of stdin (-); may be "
-     "given "
-     "several times",
-     ABOUT, OFFSET(files), 'f', true},
-    {"namespace", "NAME", "the namespace of names without one, and of all that is shown", ABOUT,
-     OFFSET(ns), 'n', false},
+     "the Services of a manifest (trace, render: all objects), of a folder's *.yaml, *.yml, "
+     "*.json, "
+     "or of stdin (-); may be given several times",
+     ABOUT | INSIDE, OFFSET(files), 'f', true},
+    {"namespace", "NAME", "the namespace of names without one, and of all that is shown",
+     ABOUT | INSIDE, OFFSET(ns), 'n', false},
     {"all-namespaces", NULL, "all Services, which is so without names, too", ABOUT,
      OFFSET(all_namespaces), 'A', false},
     {"validate", "MODE",
@@ -77,14 +78,42 @@ const struct cmd_flag cmd_flags[] = {
      "storing it; needs the rights to create and patch Services",
      CMD_PLAN | CMD_EXPLAIN, OFFSET(server_dry_run), 0, false},
     {"output", "FORMAT", "json: one document for programs",
-     ALL_CLOUD | CMD_VERSION | CMD_STATUS | CMD_RBAC, OFFSET(output), 'o', false},
-    {"controllers", "LIST", "as with the controller's flag of that name", ALL_CLOUD,
+     ALL_CLOUD | CMD_VERSION | CMD_STATUS | CMD_RBAC | CMD_TRACE, OFFSET(output), 'o', false},
+    {"controllers", "LIST", "as with the controller's flag of that name", ALL_CLOUD | CMD_TRACE,
      OFFSET(controllers), 0, false},
     {"repair-adopted", NULL, "as with the controller's flag of that name", LOADS,
      OFFSET(repair_adopted), 0, false},
-    {"verbose", NULL, "also what stays as it is", CMD_PLAN, OFFSET(verbose), 'v', false},
+    {"verbose", NULL, "also what stays as it is; trace, explain: all pods and nodes; trace: rules",
+     CMD_PLAN | CMD_TRACE | CMD_EXPLAIN, OFFSET(verbose), 'v', false},
     {"no-color", NULL, "no colour (so does NO_COLOR in the environment)", CMD_PLAN | CMD_ORPHANS,
      OFFSET(no_color), 0, false},
+    {"from", "CLIENT",
+     "the client: an address, node/NAME, pod/NAMESPACE/NAME; else a client outside the cluster",
+     CMD_TRACE, OFFSET(from), 0, false},
+    {"to", "ADDRESS:PORT",
+     "the destination: an address of a Service or node, a load balancer's host name, a node's "
+     "name, or NAME.NAMESPACE of a Service for its cluster IP",
+     CMD_TRACE, OFFSET(to), 0, false},
+    {"protocol", "NAME", "TCP (default), UDP or SCTP", CMD_TRACE, OFFSET(protocol), 0, false},
+    {"node", "NAME", "the node that gets the packet, or whose rules are printed", INSIDE,
+     OFFSET(node), 0, false},
+    {"all-nodes", NULL, "each node may get the packet: the share of each pod over all of them",
+     CMD_TRACE, OFFSET(all_nodes), 0, false},
+    {"mode", "MODE",
+     "kube-proxy's mode: iptables, ipvs or nftables (default: as the ConfigMap "
+     "kube-system/kube-proxy says, else iptables)",
+     INSIDE, OFFSET(mode), 0, false},
+    {"family", "FAMILY", "IPv4 (default) or IPv6", CMD_RENDER, OFFSET(family), 0, false},
+    {"form", "FORM",
+     "of iptables: saved (default), as iptables-save prints it; restore, as iptables-restore reads "
+     "it; load, the same with the jumps from the kernel's own chains, which kube-proxy makes "
+     "apart: all that an empty node or namespace needs",
+     CMD_RENDER, OFFSET(form), 0, false},
+    {"diff", "FILE",
+     "say in words how what a node has differs: iptables-save; ipvsadm -S -n and ipset save; nft "
+     "-j "
+     "list table ip kube-proxy",
+     CMD_RENDER, OFFSET(diff), 0, false},
     {"strict", NULL, "exit 2 when there are findings", CMD_CHECK_CONFIG, OFFSET(strict), 0, false},
     {"server", "URL", "the HTTPS port of a running trimtab (default https://127.0.0.1:10258)",
      CMD_STATUS, OFFSET(server), 0, false},
@@ -94,15 +123,16 @@ const struct cmd_flag cmd_flags[] = {
     {"timeout", "DURATION",
      "how long it may take in all, as in 90s (default 2m; orphans 15m, the answer to its question "
      "not counted)",
-     LOADS | CMD_STATUS, OFFSET(timeout), 0, false},
+     LOADS | CMD_STATUS | INSIDE, OFFSET(timeout), 0, false},
     {"v", "LEVEL",
      "log lines on stderr: 0 none, from 1 on as with the controller's flag (default 0)",
-     ALL_CLOUD | CMD_STATUS, OFFSET(log_level), 0, false},
+     ALL_CLOUD | CMD_STATUS | INSIDE, OFFSET(log_level), 0, false},
     {"delete", NULL, "take them away, after a question", CMD_ORPHANS, OFFSET(delete), 0, false},
     {"yes", NULL, "do not ask", CMD_ORPHANS, OFFSET(yes), 'y', false},
     {"force", NULL, "though a controller is running", CMD_ORPHANS, OFFSET(force), 0, false},
-    {"help", NULL, "this text", ALL_CLOUD | CMD_VERSION | CMD_COMPLETION | CMD_STATUS | CMD_RBAC,
-     OFFSET(help), 'h', false},
+    {"help", NULL, "this text",
+     ALL_CLOUD | CMD_VERSION | CMD_COMPLETION | CMD_STATUS | CMD_RBAC | INSIDE, OFFSET(help), 'h',
+     false},
 };
 const size_t cmd_flags_n = ARRAY_LEN(cmd_flags);
 

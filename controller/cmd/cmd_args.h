@@ -24,6 +24,8 @@
 #define CMD_STATUS       0x20u
 #define CMD_ORPHANS      0x40u
 #define CMD_RBAC         0x80u
+#define CMD_TRACE        0x100u
+#define CMD_RENDER       0x200u
 
 struct cmd_list {
     const char **items;
@@ -63,6 +65,15 @@ struct cmd_args {
     bool verbose;
     bool no_color;
     bool strict;
+    const char *from; /* trace: --from, --to, --protocol, --all-nodes */
+    const char *to;
+    const char *protocol;
+    bool all_nodes;
+    const char *node; /* trace and render: --node, --mode */
+    const char *mode;
+    const char *family; /* render: --family, --form, --diff */
+    const char *form;
+    const char *diff;
     bool delete; /* orphans --delete, --yes, --force */
     bool yes;
     bool force;

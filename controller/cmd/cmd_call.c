@@ -2,6 +2,7 @@
 /* cmd_call.c: calls into the provider; see the header. */
 #include "controller/cmd/cmd_call.h"
 
+#include "common/lb/mark_rules.h"
 #include "controller/sync_internal.h"
 
 uint32_t cmd_verb(const struct cmd_session *s, const struct tt_service *svc)
@@ -11,6 +12,23 @@ uint32_t cmd_verb(const struct cmd_session *s, const struct tt_service *svc)
     return ensures ? TT_VERB_ENSURE : TT_VERB_DELETE;
 }
 
+static uint32_t flags_of(const struct cmd_session *s, const char *key)
+{
+    const struct sync_scope scope = cmd_session_scope(s);
+    const struct tt_service *svc = cmd_session_service(s, key);
+    const struct tt_service *previous = cmd_session_previous(s, key);
+    enum mark mark = mark_of(s->a, previous == NULL ? svc : previous);
+    bool edits = previous != NULL && scope_is_edit(&scope, previous, svc);
+    return (mark == MARK_MADE ? TT_ITEM_MADE : 0) |
+           (mark != MARK_NONE || edits ? TT_ITEM_PUT_RIGHT : 0);
+}
+
+bool cmd_is_taken_over(const struct cmd_session *s, const char *key)
+{
+    const struct tt_service *svc = cmd_session_service(s, key);
+    return cmd_verb(s, svc) == TT_VERB_ENSURE && svc->n_ingress > 0 && flags_of(s, key) == 0;
+}
+
 /* The item as a sync would hand it over: an edit of a Service that the controller serves is one here, too. */
 static struct tt_item item_of(const struct cmd_session *s, const char *key)
 {
@@ -18,11 +36,13 @@ static struct tt_item item_of(const struct cmd_session *s, const char *key)
     const struct tt_service *svc = cmd_session_service(s, key);
     const struct tt_service *previous = cmd_session_previous(s, key);
     uint32_t reasons = previous == NULL ? 0 : scope_reasons(&scope, previous, svc, true, NULL);
+    uint32_t verb = cmd_verb(s, svc);
     return (struct tt_item){.size = sizeof(struct tt_item),
-                            .verb = cmd_verb(s, svc),
+                            .verb = verb,
                             .reasons = reasons == 0 ? TT_REASON_RESYNC : reasons,
                             .service = svc,
-                            .previous = previous};
+                            .previous = previous,
+                            .flags = verb == TT_VERB_ENSURE ? flags_of(s, key) : 0};
 }
 
 int cmd_validate(struct cmd_session *s, const char *key, struct err *err)

@@ -36,6 +36,8 @@ int cmd_validate(struct cmd_session *s, const char *key, struct err *err) _warn_
 bool cmd_validates(const struct cmd_session *s);
 /* Asks validate() about a Service that is to be planned, if the provider has it; ERR_OK for one that goes away. */
 int cmd_may_plan(struct cmd_session *s, const char *key, struct err *err) _warn_unused_;
+/* Was its load balancer only taken over, as far as the Service says?  Values that it names may be left then. */
+bool cmd_is_taken_over(const struct cmd_session *s, const char *key);
 /* TT_VERB_… that a sync of this Service would use. */
 uint32_t cmd_verb(const struct cmd_session *s, const struct tt_service *svc);
 

@@ -30,7 +30,8 @@ static unsigned command_bit(const char *name)
     } bits[] = {
         {"plan", CMD_PLAN},       {"explain", CMD_EXPLAIN}, {"check-config", CMD_CHECK_CONFIG},
         {"status", CMD_STATUS},   {"version", CMD_VERSION}, {"completion", CMD_COMPLETION},
-        {"orphans", CMD_ORPHANS}, {"rbac", CMD_RBAC}};
+        {"orphans", CMD_ORPHANS}, {"rbac", CMD_RBAC},       {"trace", CMD_TRACE},
+        {"render", CMD_RENDER}};
     for (size_t i = 0; i < ARRAY_LEN(bits); i++) {
         if (str_eq(bits[i].name, name)) {
             return bits[i].bit;
@@ -89,6 +90,11 @@ static void print_bash(struct str_buf *b)
     str_append(b, "    case $flag in\n    '') ;;\n    --cloud-provider) words=\"");
     append_providers(b);
     str_append(b, "\" ;;\n    -o | --output) words=json ;;\n"
+                  "    --mode) words=\"iptables ipvs nftables\" ;;\n"
+                  "    --protocol) words=\"TCP UDP SCTP\" ;;\n"
+                  "    --family) words=\"IPv4 IPv6\" ;;\n"
+                  "    --form) words=\"saved restore\" ;;\n"
+                  "    --from | --to | --node) return ;;\n"
                   "    --validate) words=\"strict warn ignore\" ;;\n"
                   "    -n | --namespace) return ;;\n"
                   "    *) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n    esac\n"

@@ -2,18 +2,22 @@
 /* cmd_explain.c: `trimtab explain`: which load balancer a Service gets, by which rule, and which nodes take part.
  *
  * The provider's part is its own text; the nodes are the controller's rule, and are only spoken of where there is a load
- * balancer for them.  Changes nothing. */
+ * balancer for them; what is behind the nodes is the library's (common/services/tell/inside.h).  Changes nothing. */
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/lb/explain.h"
 #include "common/lb/node_rules.h"
 #include "controller/cmd/cmd_call.h"
+#include "controller/cmd/cmd_explain.h"
 #include "controller/cmd/commands.h"
 #include "controller/term.h"
 
 static const char usage[] =
-    "Says which load balancer a Service gets, by which rule, and which nodes take part.\n"
+    "Says which load balancer a Service gets, by which rule, which nodes take part, and which "
+    "pods\n"
+    "are behind them.\n"
     "\n"
     "Usage:\n"
     "  trimtab explain [NAMESPACE/|svc/]NAME… [-n NAMESPACE] [-f FILE…] --cloud-provider=NAME\n"
@@ -32,9 +36,10 @@ struct answer {
     const struct tt_explain_row
         *rows; /* what the text is made of; none: the provider wrote it itself */
     size_t n_rows;
-    struct err err; /* why it could not be explained, or why it is refused */
-    bool served;    /* it has or gets a load balancer of ours: nodes matter */
-    bool bad;       /* it could not be explained */
+    const struct ks_inside *inside; /* NULL: not known */
+    struct err err;                 /* why it could not be explained, or why it is refused */
+    bool served;                    /* it has or gets a load balancer of ours: nodes matter */
+    bool bad;                       /* it could not be explained */
 };
 
 /* The text is made here, of the rows: as wide as `columns` says (0: not for a terminal). */
@@ -51,6 +56,49 @@ static void take_rows(struct cmd_session *s, struct answer *r, const struct cmd_
         str_append_clean(&b, said->text, STR_BREAKS_KEPT);
         r->text = str_buf_to_arena(&b, s->a);
     }
+}
+
+/* The sentences of the plans made since the `from`th about values that are left as they were taken over. */
+static size_t left_in_plans(const struct cmd_session *s, const char *key, size_t from,
+                            struct tt_explain_row *ret)
+{
+    size_t n = 0;
+    for (size_t i = from; i < s->n_plans; i++) {
+        for (uint32_t k = 0; k < s->plans[i]->n_services; k++) {
+            const struct tt_plan_service *svc = s->plans[i]->services[k];
+            for (uint32_t l = 0; str_eq(svc->key, key) && l < svc->n_left; l++) {
+                if (ret != NULL) {
+                    ret[n] = (struct tt_explain_row){.size = sizeof(*ret),
+                                                     .section = TT_EXPLAIN_WARNING,
+                                                     .value = svc->left[l],
+                                                     .count = -1,
+                                                     .of = -1,
+                                                     .port = -1,
+                                                     .every_ms = -1};
+                }
+                n++;
+            }
+        }
+    }
+    return n;
+}
+
+/* Adds the wishes that a load balancer taken over does not follow; only its plan names them.  Without a plan the
+ * explanation goes without them. */
+static void add_left(struct cmd_session *s, const char *key, struct cmd_said *said)
+{
+    struct err err = ERR_INIT;
+    size_t from = s->n_plans;
+    if (s->plugin->desc.plan == NULL || said->n_rows == 0 || !cmd_is_taken_over(s, key) ||
+        cmd_call(s, key, s->plugin->desc.plan, NULL, &err) != ERR_OK) {
+        return;
+    }
+    size_t n = left_in_plans(s, key, from, NULL);
+    struct tt_explain_row *rows = ARENA_ARRAY(s->a, struct tt_explain_row, said->n_rows + n);
+    memcpy(rows, said->rows, said->n_rows * sizeof(*rows));
+    (void)left_in_plans(s, key, from, &rows[said->n_rows]);
+    said->rows = rows;
+    said->n_rows += n;
 }
 
 /* Answers without the provider; false for a Service that wants a load balancer. */
@@ -75,6 +123,73 @@ static bool explain_unwanted(struct cmd_session *s, struct answer *r, size_t col
     return true;
 }
 
+static bool is_said(const struct cmd_said *said, const char *text)
+{
+    for (size_t i = 0; i < said->n_rows; i++) {
+        if (said->rows[i].section == TT_EXPLAIN_WARNING && str_eq(said->rows[i].value, text)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Appends what the Service's plan says beside operations: wishes without effect, and that nobody is served.  Where no plan can be
+ * made, what the provider itself explained is all there is. */
+static void add_findings(struct cmd_session *s, const char *key, struct cmd_said *said)
+{
+    struct err err = ERR_INIT;
+    struct lb_explain x;
+    size_t before = s->n_plans;
+    if (s->plugin->desc.plan == NULL || said->n_rows == 0) {
+        return;
+    }
+    lb_explain_init(&x, s->a);
+    for (size_t i = 0; i < said->n_rows; i++) {
+        lb_explain_add(&x, &said->rows[i]);
+    }
+    if (cmd_call(s, key, s->plugin->desc.plan, NULL, &err) != ERR_OK) {
+        err_clear(&err); /* a refusal is the answer's; what was found beside it is in the plan */
+    }
+    for (size_t i = before; i < s->n_plans; i++) {
+        for (uint32_t k = 0; k < s->plans[i]->n_services; k++) {
+            const struct tt_plan_service *svc = s->plans[i]->services[k];
+            bool other = !str_eq(svc->key, key);
+            for (uint32_t f = 0; !other && f < svc->n_findings; f++) {
+                if (!is_said(said, svc->findings[f]->message)) {
+                    lb_explain_text_row(&x, TT_EXPLAIN_WARNING, svc->findings[f]->message);
+                }
+            }
+            if (!other && svc->serves_nobody != NULL) {
+                lb_explain_text_row(&x, TT_EXPLAIN_WARNING,
+                                    arena_printf(s->a, "serves nobody: %s", svc->serves_nobody));
+            }
+        }
+    }
+    said->rows = x.rows;
+    said->n_rows = x.n;
+}
+
+/* Nodes that are printed without -v. */
+#define ROWS 20
+
+/* Adds what is inside the cluster to an explanation that is made of rows, for a Service that is served. */
+static void add_inside(struct cmd_session *s, const struct cmd_inside *in, struct answer *r,
+                       size_t columns)
+{
+    _cleanup_(str_buf_done) struct str_buf b = {.columns = columns};
+    _cleanup_(str_buf_done) struct str_buf clean = {.columns = columns};
+    if (!r->served || r->n_rows == 0) {
+        return;
+    }
+    r->inside = cmd_explain_inside(in, r->key, r->rows, r->n_rows);
+    if (r->inside != NULL) {
+        ks_inside_text(&b, s->a, r->inside, s->args.verbose ? 0 : ROWS);
+        str_append(&clean, r->text);
+        str_append_clean(&clean, str_buf_text(&b), STR_BREAKS_KEPT);
+        r->text = str_buf_to_arena(&clean, s->a);
+    }
+}
+
 static struct answer explain_one(struct cmd_session *s, const char *key, size_t columns)
 {
     struct answer r = {.key = key};
@@ -88,6 +203,10 @@ static struct answer explain_one(struct cmd_session *s, const char *key, size_t 
     }
     cmd_wait_for(s->wait, arena_printf(s->a, "explaining %s", key));
     int code = cmd_call(s, key, s->plugin->desc.explain, &said, &r.err);
+    if (code == ERR_OK) {
+        add_findings(s, key, &said);
+        add_left(s, key, &said);
+    }
     cmd_wait_end(s->wait);
     take_rows(s, &r, &said, columns);
     r.bad = code != ERR_OK && code != ERR_IMPLEMENTED_ELSEWHERE;
@@ -157,6 +276,7 @@ static void explain_json(struct cmd_session *s, struct json_object *out, const s
     }
     json_add(o, "nodes", nodes);
     add_members(s, o, r);
+    json_add(o, "inside", r->inside == NULL ? NULL : ks_inside_json(r->inside));
     json_object_array_add(out, o);
 }
 
@@ -166,8 +286,11 @@ static int explain_all(struct cmd_session *s)
     bool json = str_eq(s->args.output, "json");
     bool bad = false;
     size_t columns = json ? 0 : term_of(STDOUT_FILENO, false).columns;
+    struct cmd_inside in;
+    cmd_inside_load_behind(&in, s);
     for (size_t i = 0; i < s->n_wanted; i++) {
-        const struct answer r = explain_one(s, s->wanted[i], columns);
+        struct answer r = explain_one(s, s->wanted[i], columns);
+        add_inside(s, &in, &r, columns);
         bad |= r.bad;
         if (json) {
             explain_json(s, out, &r);
@@ -183,6 +306,7 @@ static int explain_all(struct cmd_session *s)
         puts(json_text(s->a, out, JSON_PRETTY));
     }
     json_object_put(out);
+    cmd_inside_done(&in);
     return bad;
 }
 

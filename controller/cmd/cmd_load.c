@@ -30,7 +30,8 @@ int cmd_load_decode(struct cmd_session *s, enum kube_kind kind, struct json_obje
                     struct kube_object **ret, struct err *err)
 {
     struct json_object *meta = json_member(o, "metadata");
-    if (meta != NULL && json_member(meta, "resourceVersion") == NULL) {
+    if (json_object_is_type(meta, json_type_object) &&
+        json_member(meta, "resourceVersion") == NULL) {
         json_add_str(meta, "resourceVersion", "0");
     }
     int code = kube_object_decode(kind, o, ret, err);
@@ -59,6 +60,12 @@ void cmd_load_service(struct cmd_session *s, const struct tt_service *svc)
     s->services =
         cmd_grow(s->a, s->services, s->n_services, &s->cap_services, sizeof(*s->services));
     s->services[s->n_services++] = svc;
+}
+
+void cmd_load_node(struct cmd_session *s, const struct tt_node *node)
+{
+    s->nodes = cmd_grow(s->a, s->nodes, s->n_nodes, &s->cap_nodes, sizeof(*s->nodes));
+    s->nodes[s->n_nodes++] = node;
 }
 
 void cmd_load_want(struct cmd_session *s, const char *key)
@@ -103,14 +110,15 @@ static void sort_services(struct cmd_session *s)
 
 /* ---- the cluster ------------------------------------------------------------------------------------ */
 
-static bool names_no_cluster(const struct cmd_args *a)
+bool cmd_load_names_no_cluster(const struct cmd_args *a)
 {
     return str_is_empty(a->kubeconfig) && str_is_empty(a->master) && str_is_empty(a->context);
 }
 
 static bool wants_cluster(const struct cmd_args *a)
 {
-    return !names_no_cluster(a) || (str_is_empty(a->nodes_file) && str_is_empty(a->state_file));
+    return !cmd_load_names_no_cluster(a) ||
+           (str_is_empty(a->nodes_file) && str_is_empty(a->state_file));
 }
 
 /* As a warning on stderr; of Services it is remembered. */
@@ -258,7 +266,7 @@ int cmd_session_load_slices(struct cmd_session *s, struct err *err)
     return read_lists(s, &s->slices, 1, err);
 }
 
-static int open_cluster(struct cmd_session *s, struct err *err)
+int cmd_load_connect(struct cmd_session *s, struct err *err)
 {
     int code = kube_config_load(&(struct kube_config_args){.kubeconfig = s->args.kubeconfig,
                                                            .master = s->args.master,
@@ -266,7 +274,7 @@ static int open_cluster(struct cmd_session *s, struct err *err)
                                                            .use_environment = true,
                                                            .clock = clock_real()},
                                 &s->config, err);
-    if (code != ERR_OK && names_no_cluster(&s->args)) {
+    if (code != ERR_OK && cmd_load_names_no_cluster(&s->args)) {
         struct err why = *err;
         return err_set(err, code,
                        "%.700s; name a cluster with --kubeconfig=FILE, or do without one: "
@@ -282,12 +290,18 @@ static int open_cluster(struct cmd_session *s, struct err *err)
                                                            .cancel = cmd_wait_cancel(s->wait),
                                                            .observe = client_metrics_log,
                                                            .clock = clock_real()});
-    return read_cluster(s, err);
+    return ERR_OK;
+}
+
+static int open_cluster(struct cmd_session *s, struct err *err)
+{
+    int code = cmd_load_connect(s, err);
+    return code == ERR_OK ? read_cluster(s, err) : code;
 }
 
 /* ---- files ------------------------------------------------------------------------------------------- */
 
-static int read_state(struct cmd_session *s, struct err *err)
+int cmd_load_state(struct cmd_session *s, struct err *err)
 {
     char *text;
     size_t n;
@@ -449,7 +463,7 @@ static int read_files(struct cmd_session *s, struct err *err)
 {
     int code = ERR_OK;
     if (!str_is_empty(s->args.state_file)) {
-        code = read_state(s, err);
+        code = cmd_load_state(s, err);
     }
     if (code == ERR_OK && !str_is_empty(s->args.nodes_file)) {
         code = read_nodes(s, s->args.nodes_file, err);
@@ -473,6 +487,14 @@ static int read_sources(struct cmd_session *s, struct err *err)
     return code == ERR_OK ? cmd_load_manifests(s, err) : code;
 }
 
+void cmd_load_sort(struct cmd_session *s)
+{
+    sort_services(s);
+    if (s->n_nodes > 0) {
+        qsort(s->nodes, s->n_nodes, sizeof(*s->nodes), cmp_node);
+    }
+}
+
 int cmd_session_load(struct cmd_session *s, struct err *err)
 {
     int code = cmd_targets_read_planned(s->a, &s->args, &s->targets, err);
@@ -482,9 +504,6 @@ int cmd_session_load(struct cmd_session *s, struct err *err)
     if (code != ERR_OK) {
         return code;
     }
-    sort_services(s);
-    if (s->n_nodes > 0) {
-        qsort(s->nodes, s->n_nodes, sizeof(*s->nodes), cmp_node);
-    }
+    cmd_load_sort(s);
     return choose(s, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_load.h: what cmd_load.c and cmd_load_manifests.c share.  Private to them. */
+/* cmd_load.h: reading objects: what cmd_load.c, cmd_load_manifests.c and cmd_inside*.c share.  Private to them. */
 #ifndef TRIMTAB_CONTROLLER_CMD_CMD_LOAD_H
 #define TRIMTAB_CONTROLLER_CMD_CMD_LOAD_H
 
@@ -11,8 +11,19 @@ int cmd_load_decode(struct cmd_session *s, enum kube_kind kind, struct json_obje
                     struct kube_object **ret, struct err *err) _warn_unused_;
 /* Adds a Service to those that exist; one that is added later wins over an earlier one of the same name. */
 void cmd_load_service(struct cmd_session *s, const struct tt_service *svc);
+/* Adds a Node. */
+void cmd_load_node(struct cmd_session *s, const struct tt_node *node);
 /* The command is about the Service "namespace/name". */
 void cmd_load_want(struct cmd_session *s, const char *key);
+
+/* No flag names a cluster. */
+bool cmd_load_names_no_cluster(const struct cmd_args *a);
+/* Reads --state into s->world.  Blocks. */
+int cmd_load_state(struct cmd_session *s, struct err *err) _warn_unused_;
+/* Makes s->config and s->client as the flags and the environment say; asks the server nothing yet. */
+int cmd_load_connect(struct cmd_session *s, struct err *err) _warn_unused_;
+/* Sorts s->services (of the same key the one that was added last stays) and s->nodes. */
+void cmd_load_sort(struct cmd_session *s);
 
 /* --- cmd_load_manifests.c --------------------------------------------------------------------------- */
 /* The namespace of the kubeconfig's context; NULL: there is no cluster. */

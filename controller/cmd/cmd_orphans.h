@@ -49,6 +49,9 @@ int orphans_list(struct orphans *o, struct err *err) _warn_unused_;
 /* --- cmd_orphans_named.c ---------------------------------------------------------------------------- */
 /* Keeps the name of a resource that the provider listed. */
 void orphans_note_name(struct orphans *o, const struct tt_owned *owned);
+/* "; did you mean demo?" where neither the cluster nor the cloud has anything of a Service of the namespace o->ns, "" when none is
+ * near; NULL: something is of it. */
+const char *orphans_unknown_ns(const struct orphans *o);
 /* ERR_NOT_FOUND with the nearest names, or ERR_IN_USE with the Service, for the last bad name of the command line; those
  * before it are printed to stderr. */
 int orphans_check_names(const struct orphans *o, struct err *err) _warn_unused_;

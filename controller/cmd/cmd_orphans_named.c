@@ -84,6 +84,30 @@ static int check_word(const struct orphans *o, size_t i, struct err *err)
                                                     : check_name(o, word, err);
 }
 
+static const char *ns_of(struct arena *a, const char *key)
+{
+    return arena_strndup(a, key, strcspn(key, "/"));
+}
+
+const char *orphans_unknown_ns(const struct orphans *o)
+{
+    const char **names = ARENA_ARRAY(o->s.a, const char *, o->s.n_services + o->n_owned + 1);
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < o->s.n_services; i++) {
+        names[n++] = o->s.services[i]->ns;
+    }
+    for (size_t i = 0; i < o->n_owned; i++) {
+        names[n++] = ns_of(o->s.a, o->owned[i].owner);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(names[i], o->ns)) {
+            return NULL;
+        }
+    }
+    return str_near_hint(o->s.a, o->ns, names, n);
+}
+
 int orphans_check_names(const struct orphans *o, struct err *err)
 {
     int code = ERR_OK;

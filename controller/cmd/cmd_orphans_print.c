@@ -221,7 +221,14 @@ void orphans_print_text(const struct orphans *unclean, int64_t now_us)
         return;
     }
     if (o->n == 0 && o->ns != NULL) {
-        printf("No orphans of Services of the namespace %s.\n", str_clean(o->s.a, o->ns));
+        const char *unknown = orphans_unknown_ns(o);
+        if (unknown != NULL) {
+            printf("There is no Service of the namespace %s in the cluster, and nothing of one in "
+                   "the cloud%s\n",
+                   str_clean(o->s.a, o->ns), *unknown == '\0' ? "." : str_clean(o->s.a, unknown));
+        } else {
+            printf("No orphans of Services of the namespace %s.\n", str_clean(o->s.a, o->ns));
+        }
         return;
     }
     if (o->n == 0) {

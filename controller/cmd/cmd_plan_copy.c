@@ -69,6 +69,21 @@ static void copy_because(struct arena *a, struct tt_plan_service *s, const struc
     s->n_because = n;
 }
 
+static const struct tt_finding *const *copy_findings(struct arena *a,
+                                                     const struct tt_plan_service *s)
+{
+    const struct tt_finding **out = ARENA_ARRAY(a, const struct tt_finding *, s->n_findings);
+    for (uint32_t i = 0; i < s->n_findings; i++) {
+        struct tt_finding *f = ARENA_NEW(a, struct tt_finding);
+        copy_struct(f, sizeof *f, s->findings[i], s->findings[i]->size);
+        f->reason = arena_strdup(a, f->reason);
+        f->field = arena_strdup(a, f->field);
+        f->message = arena_strdup(a, f->message);
+        out[i] = f;
+    }
+    return out;
+}
+
 static struct tt_plan_service *copy_service(struct arena *a, const struct tt_plan_service *in)
 {
     struct tt_plan_service *s = ARENA_NEW(a, struct tt_plan_service);
@@ -78,6 +93,9 @@ static struct tt_plan_service *copy_service(struct arena *a, const struct tt_pla
     s->address = arena_strdup(a, s->address);
     s->message = arena_strdup(a, s->message);
     s->effects = copy_texts(a, s->effects, s->n_effects);
+    s->findings = copy_findings(a, s);
+    s->serves_nobody = arena_strdup(a, s->serves_nobody);
+    s->left = copy_texts(a, s->left, s->n_left);
     return s;
 }
 

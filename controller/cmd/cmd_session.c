@@ -113,7 +113,8 @@ int cmd_session_begin(struct cmd_session *s, unsigned command, const char *usage
         code = cmd_args_parse(s->a, command, argc, argv,
                               s->plugin == NULL ? NULL : s->plugin->desc.options,
                               s->plugin == NULL ? 0 : s->plugin->desc.n_options, &s->args, err);
-        if (code == ERR_OK && s->plugin == NULL) {
+        bool may_lack = (command & (CMD_TRACE | CMD_RENDER)) != 0;
+        if (code == ERR_OK && s->plugin == NULL && !may_lack) {
             code = err_set(err, ERR_INVALID, "--cloud-provider is missing; built in: %s",
                            plugin_builtin_names(s->a, builtins, n));
         }
@@ -200,8 +201,8 @@ static int read_secret(struct cmd_session *s, struct err *err)
     return config_texts_fill(&t, &s->plugin->desc, o, err);
 }
 
-/* Whether a plan is to be made without the service controller's part. */
-static int read_controllers(struct cmd_session *s, uint32_t *ret_off, struct err *err)
+/* Whether a plan is to be made without the service controller's part, and with which others. */
+static int read_controllers(struct cmd_session *s, struct tt_open_args *o, struct err *err)
 {
     size_t n = 0;
     char **items = str_split(s->a, str_or(s->args.controllers, "*"), ',', &n);
@@ -215,7 +216,8 @@ static int read_controllers(struct cmd_session *s, uint32_t *ret_off, struct err
     if (off && (s->plugin->desc.capabilities & TT_CAP_MORE_PARTS) == 0) {
         return err_set(err, ERR_INVALID, OPTIONS_NOTHING_TO_RUN, s->plugin->desc.name);
     }
-    *ret_off = off;
+    o->service_controller_off = off;
+    o->more_controllers = options_more_controllers(s->a, (const char *const *)items, n);
     return ERR_OK;
 }
 
@@ -233,7 +235,7 @@ int cmd_session_open_args(struct cmd_session *s, struct err *err)
         .planning = !s->writes,
         .version = TRIMTAB_VERSION,
     };
-    if (read_controllers(s, &o->service_controller_off, err) != ERR_OK) {
+    if (read_controllers(s, o, err) != ERR_OK) {
         return err->code;
     }
     if (s->args.cloud_config != NULL) {

@@ -50,6 +50,7 @@ struct cmd_session {
     uint32_t n_replaced;
     const struct tt_node **nodes;
     uint32_t n_nodes;
+    size_t cap_nodes; /* of cmd_load_node() */
     struct kube_store
         *slices;         /* of a live cluster, where they concern what is asked about; else NULL */
     const char **wanted; /* keys that the command is about; sorted, each once */

@@ -9,6 +9,8 @@ int cmd_check_config(int argc, char **argv);
 int cmd_orphans(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_rbac(int argc, char **argv);
+int cmd_trace(int argc, char **argv);
+int cmd_render(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 int cmd_completion(int argc, char **argv);
 

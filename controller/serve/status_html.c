@@ -4,7 +4,7 @@
  * A table that becomes a list of cards where the screen is narrow.  A line ends between the parts of a name or an address,
  * never within one.  States are words with a sign, never colour alone.  All that comes from outside (names, messages of
  * clouds) is escaped by character(). */
-#include "controller/status.h"
+#include "controller/serve/status_html.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,6 +34,7 @@ static const char style[] =
     "padding:.5rem .7rem;border-left:3px solid #888}"
     "dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:.4rem 0}"
     "dd{margin:0;min-width:0}"
+    "svg{max-width:100%;height:auto;display:block;margin:.6rem 0}"
     "@media(max-width:40rem){dl{display:block}dt{opacity:.75}dd{margin-bottom:.4rem}"
     ".ip wbr{display:inline}}";
 static const char cards[] =
@@ -108,6 +109,16 @@ static void name_text(struct str_buf *b, const char *s, size_t n)
 static void name(struct str_buf *b, const char *s)
 {
     name_text(b, s, strlen(s));
+}
+
+void status_html_text(struct str_buf *b, const char *s)
+{
+    text(b, s);
+}
+
+void status_html_name(struct str_buf *b, const char *s)
+{
+    name(b, s);
 }
 
 /* One address of `n` bytes.  IPv4 stays in one piece; IPv6 does where the screen is wide; the names of AWS are long. */
@@ -236,6 +247,27 @@ static void link_to(struct str_buf *b, const char *key)
     str_append(b, "</a>");
 }
 
+/* Appends findings of a sync that went well, each between `before` and `behind`. */
+static void attention(struct str_buf *b, const struct board_row *r, const char *before,
+                      const char *behind)
+{
+    if (*r->serves_nobody != '\0') {
+        str_append(b, before);
+        text(b, "serves nobody: ");
+        text(b, r->serves_nobody);
+        str_append(b, behind);
+    }
+    for (const char *at = r->findings; *at != '\0';) {
+        size_t n = strcspn(at, "\n");
+        _cleanup_(str_buf_done) struct str_buf line = STR_BUF_INIT;
+        str_append_n(&line, at, n);
+        str_append(b, before);
+        text(b, str_buf_text(&line));
+        str_append(b, behind);
+        at += n + (at[n] == '\n' ? 1 : 0);
+    }
+}
+
 static void row(struct str_buf *b, const struct status_service *s, int64_t now_us)
 {
     const struct board_row *r = &s->row;
@@ -259,6 +291,7 @@ static void row(struct str_buf *b, const struct status_service *s, int64_t now_u
         text(b, r->message);
         str_append(b, "</td></tr>\n");
     }
+    attention(b, r, "<tr class=\"why\"><td colspan=\"7\">! ", "</td></tr>\n");
     str_append(b, "</tbody>\n");
 }
 
@@ -308,6 +341,7 @@ static void facts(struct str_buf *b, const struct status_service *s, int64_t now
     if (r->code != TT_OK) {
         fact(b, "Why", r->message);
     }
+    attention(b, r, "<dt>Attention</dt><dd>! ", "</dd>\n");
     str_append(b, "<dt>Address</dt><dd class=\"address\">");
     addresses(b, str_or(s->address, "none"));
     str_append(b, "</dd>\n");
@@ -351,12 +385,18 @@ static void one_service(struct str_buf *b, const struct status_view *v,
             continue;
         }
         facts(b, s, v->now_us);
+        status_html_inside(b, v, s);
         str_append(b, "<h2>Pending plan</h2>\n");
         if (*s->row.plan == '\0') {
             str_append(b, "<p>Nothing is pending.</p>\n");
         } else {
             str_append(b, "<pre>");
             text(b, s->row.plan);
+            str_append(b, "</pre>\n");
+        }
+        if (!str_is_empty(s->row.left)) {
+            str_append(b, "<h2>Left as it was taken over</h2>\n<pre>");
+            text(b, s->row.left);
             str_append(b, "</pre>\n");
         }
         return;

@@ -44,6 +44,7 @@ void status_page_answer(void *page, const struct page_request *req, struct page_
 
     struct err err = ERR_INIT;
 
+    view.one = filter.service;
     p->look(p->arg, req->a, &view);
     ret->nosniff = true;
     for (size_t i = 0; i < ARRAY_LEN(guards); i++) {

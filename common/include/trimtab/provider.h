@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 #define TRIMTAB_ABI_MAJOR 1u
-#define TRIMTAB_ABI_MINOR 5u
+#define TRIMTAB_ABI_MINOR 7u
 
 #define TT_TEXT_MAX 1023u /* bytes of a message, an event text or a name that the host accepts */
 #define TT_LIST_MAX 10000u
@@ -71,6 +71,16 @@ struct tt_call {
 #define TT_VERB_UPDATE 2u /* only the backends: nodes or endpoints changed */
 #define TT_VERB_DELETE 3u
 
+/* In tt_item.flags, with TT_VERB_ENSURE, since 1.6.  What the Service names is put right wherever it differs: trimtab has made
+ * this load balancer, has carried out an edit of the Service, or is about to do one of these.  Without it the load balancer was
+ * only taken over, and a named value that the former controller would leave is left, too (tt_plan_service.left says so). */
+#define TT_ITEM_PUT_RIGHT 0x1u
+/* Beside it, since 1.6: trimtab has made this load balancer, in this process or an earlier one. */
+#define TT_ITEM_MADE 0x2u
+/* With TT_VERB_UPDATE, since 1.6: no ensure of this Service, as it is handed over, has ended well: it was refused, or half of it
+ * was carried out.  Nodes and endpoints follow by what stands in the cloud; nothing that only the Service asks for is done. */
+#define TT_ITEM_UNPROVEN 0x4u
+
 /* One Service in a call. */
 struct tt_item {
     size_t size;
@@ -82,6 +92,8 @@ struct tt_item {
     uint32_t n_slices;
     uint32_t has_slices; /* 0: unknown; 1: known, perhaps none (no slice is not an empty slice) */
     struct tt_result *result; /* where its outcome goes */
+    uint32_t flags;           /* TT_ITEM_…; since 1.6 (0 before) */
+    uint32_t reserved_;
 };
 
 /* What all items of a call share. */
@@ -137,6 +149,14 @@ struct tt_operation {
      * 0: none */
     uint32_t sent_after;
 };
+/* Since 1.6.  A wish of a Service that has no effect, or not the one that its owner seems to expect; it stops nothing.  Its owner
+ * gets a Warning event when the Service is made or edited so; plan, explain and the status page name it as long as it is so. */
+struct tt_finding {
+    size_t size;
+    const char *reason;  /* of the event: "AnnotationIgnored" */
+    const char *field;   /* the annotation's key, or "spec.…"; NULL: none by itself */
+    const char *message; /* one line; the same as long as nothing changes */
+};
 /* What a plan says about one Service. */
 struct tt_plan_service {
     size_t size;
@@ -150,6 +170,16 @@ struct tt_plan_service {
     uint32_t checked;    /* resources that were compared */
     int32_t code;        /* TT_OK, or why it cannot be planned */
     const char *message; /* with code */
+    /* since 1.6 */
+    const struct tt_finding *const *findings;
+    /* Sentences about values that the Service names and that are left as they were taken over; a Service with one is never
+     * called up to date. */
+    const char *const *left;
+    uint32_t n_findings;
+    uint32_t n_left;
+    /* Why the load balancer, once the plan is carried out, serves nobody: "no node takes part: …".  NULL: it serves, or that is not
+     * known.  Of several plans of one call the last one counts. */
+    const char *serves_nobody;
 };
 struct tt_plan {
     size_t size;
@@ -311,7 +341,7 @@ struct tt_host {
                           void *arg);
 
     /* Makes sure that the Service carries the controller's cleanup finalizer (where the controller owns it)
-     * and those named here, in one patch; no request when all are there.  Blocks.  A provider with
+     * and those named here, and the mark of what trimtab makes or edits (docs/adr/0029), in one patch; no request when all are there.  Blocks.  A provider with
      * TT_CAP_HOLDS_FINALIZERS calls it before its first mutation for a Service; for others the controller
      * sets its finalizer before ensure. */
     int32_t (*hold_finalizers)(struct tt_host_ctx *ctx, const struct tt_call *call,
@@ -396,6 +426,9 @@ struct tt_host {
 #define TT_OWN_EVENTS 0x2u
 /* Its backends hang on what node_digest() says of nodes: it is synced when that changes. */
 #define TT_OWN_NODES 0x4u
+/* Status, annotations, conditions and marks of the Service are another process' to write: the controller leaves them alone,
+ * whatever this call sets and however it ends (since 1.7). */
+#define TT_OWN_STATUS 0x8u
 
 /* ---- the descriptor -------------------------------------------------------------------------------------- */
 #define TT_OPTION_STRING   1u
@@ -447,6 +480,9 @@ struct tt_lease {
 /* Its ensure and its plan refuse what validate() refuses, and say so themselves: validate() is asked by explain alone
  * (since 1.5). */
 #define TT_CAP_CHECKS_ITSELF 0x40u
+/* A change of status.loadBalancer.ingress by somebody else is a reason to sync, with TT_REASON_SPEC: it programs what the status
+ * says, or writes it again when it was wiped (since 1.7). */
+#define TT_CAP_FOLLOWS_INGRESS 0x80u
 
 /* What open() and check_config() get. */
 struct tt_open_args {
@@ -477,6 +513,9 @@ struct tt_open_args {
     /* since 1.2 (0 before): 1 when --controllers switches the service controller off.  The provider, which has
      * TT_CAP_MORE_PARTS, then serves only what belongs to its other parts, and says TT_IMPLEMENTED_ELSEWHERE to the rest. */
     uint32_t service_controller_off;
+    /* since 1.5 (NULL before): long names, comma separated, of controllers that are off by default and that --controllers
+     * names: "gke-service-lb-controller".  NULL or "": none. */
+    const char *more_controllers;
 };
 
 /* An operation on one Service.  Blocks; honours call->deadline_ms and call->cancelled(). */
@@ -577,6 +616,11 @@ struct tt_provider {
      * --provider-call-deadline wins.  A call that goes on after it keeps its Services and its thread until it returns; for
      * the others another thread is started, so that more than max_parallel calls may be open then. */
     int64_t call_deadline_ms;
+    /* Since 1.6.  Annotations by which a Service asks for something, written as own_annotations are: a change of others is no
+     * edit that TT_ITEM_PUT_RIGHT speaks of.  NULL: all but its own are. */
+    const char *const *wish_annotations;
+    uint32_t n_wish_annotations;
+    uint32_t reserved_more_;
 };
 
 /* The one exported symbol.  Called once, from the main thread; the descriptor is static. */
