@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "common/lb/service_rules.h"
 
 #define BOTH     (AWS_ON_CLASSIC | AWS_ON_NLB)
 #define REFUSED  "the Service is refused"
@@ -162,16 +163,6 @@ static bool is_elsewhere(const char *name)
     return false;
 }
 
-static const char *nearest(const char *name)
-{
-    const char *names[ARRAY_LEN(aws_annotation_table)];
-    size_t n = 0;
-    for (const struct aws_annotation *row = aws_annotation_table; row->name != NULL; row++) {
-        names[n++] = row->name;
-    }
-    return str_nearest(name, names, n);
-}
-
 /* NULL: it has its effect. */
 static const char *why_not(struct arena *a, const char *name, enum aws_kind kind)
 {
@@ -186,9 +177,82 @@ static const char *why_not(struct arena *a, const char *name, enum aws_kind kind
     if (is_elsewhere(name)) {
         return "is known to aws-load-balancer-controller only and has no effect here";
     }
-    const char *meant = nearest(name);
-    return meant == NULL ? "is unknown and has no effect"
-                         : arena_printf(a, "is unknown and has no effect; is %s meant?", meant);
+    return NULL;
+}
+
+/* ---- slips ----------------------------------------------------------------------------------------- */
+
+/* Of controllers for other clouds, which a manifest may carry beside ours: the Service page of Kubernetes' documentation ("internal
+ * load balancer") and the pages of these controllers. */
+static const char *const other_clouds[] = {
+    "service.beta.kubernetes.io/alibaba-cloud-*",
+    "service.beta.kubernetes.io/alicloud-*",
+    "service.beta.kubernetes.io/azure-*",
+    "service.beta.kubernetes.io/brightbox-*",
+    "service.beta.kubernetes.io/cce-*",
+    "service.beta.kubernetes.io/cpx-*",
+    "service.beta.kubernetes.io/do-*",
+    "service.beta.kubernetes.io/exoscale-*",
+    "service.beta.kubernetes.io/gcp-*",
+    "service.beta.kubernetes.io/hcloud-*",
+    "service.beta.kubernetes.io/ibm-*",
+    "service.beta.kubernetes.io/linode-*",
+    "service.beta.kubernetes.io/oci-*",
+    "service.beta.kubernetes.io/openstack-*",
+    "service.beta.kubernetes.io/ovh-*",
+    "service.beta.kubernetes.io/scw-*",
+    "service.beta.kubernetes.io/upcloud-*",
+    "service.beta.kubernetes.io/vultr-*",
+};
+/* Of aws-load-balancer-controller on a Service, whatever follows: its page "Service annotations". */
+static const char *elsewhere_key(struct arena *a, const struct aws_elsewhere *row)
+{
+    const char *dot = strchr(row->name, '.');
+    return dot == NULL
+               ? arena_printf(a, AWS_ANNOTATION "%s", row->name)
+               : arena_printf(a, AWS_ANNOTATION "%.*s*", (int)(dot - row->name) + 1, row->name);
+}
+
+const struct lb_annotation_keys *aws_annotation_keys(struct arena *a)
+{
+    static const char *const prefixes[] = {AWS_ANNOTATION, "service.beta.kubernetes.io/", NULL};
+    struct lb_annotation_keys *keys = ARENA_NEW(a, struct lb_annotation_keys);
+    const char **known = ARENA_ARRAY(a, const char *, ARRAY_LEN(aws_annotation_table) + 2);
+    const char **others =
+        ARENA_ARRAY(a, const char *, ARRAY_LEN(aws_elsewhere_table) + ARRAY_LEN(other_clouds) + 1);
+    size_t n = 0;
+    for (const struct aws_annotation *row = aws_annotation_table; row->name != NULL; row++) {
+        known[n++] = arena_printf(a, AWS_ANNOTATION "%s", row->name);
+    }
+    known[n] = LB_SOURCE_RANGES_ANNOTATION;
+    n = 0;
+    for (const struct aws_elsewhere *row = aws_elsewhere_table; row->name != NULL; row++) {
+        others[n++] = elsewhere_key(a, row);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(other_clouds); i++) {
+        others[n++] = other_clouds[i];
+    }
+    *keys = (struct lb_annotation_keys){.prefixes = prefixes, .known = known, .others = others};
+    return keys;
+}
+
+static bool is_ours(const char *key)
+{
+    const char *name = str_has_prefix(key, AWS_ANNOTATION) ? key + strlen(AWS_ANNOTATION) : NULL;
+    return name != NULL && (known(name) != NULL || is_elsewhere(name));
+}
+
+static const char *finding_of(struct arena *a, const char *key, enum aws_kind kind)
+{
+    if (is_ours(key)) {
+        const char *why = why_not(a, key + strlen(AWS_ANNOTATION), kind);
+        return why == NULL ? NULL : arena_printf(a, "annotation %s %s", key, why);
+    }
+    if (!str_has_prefix(key, "service.beta.kubernetes.io/")) {
+        return NULL; /* most of them: the lists of keys are not made for these */
+    }
+    const char *meant = lb_annotation_meant(a, aws_annotation_keys(a), key);
+    return meant == NULL ? NULL : lb_annotation_meant_text(a, key, meant);
 }
 
 size_t aws_annotation_findings(struct arena *a, const struct tt_service *s, enum aws_kind kind,
@@ -197,15 +261,10 @@ size_t aws_annotation_findings(struct arena *a, const struct tt_service *s, enum
     size_t n = 0;
     for (uint32_t i = 0; i < s->n_annotations && n < most; i++) {
         const char *key = s->annotations[i].key;
-        if (!str_has_prefix(key, AWS_ANNOTATION)) {
-            continue;
-        }
-        const char *why = why_not(a, key + strlen(AWS_ANNOTATION), kind);
-        if (why != NULL) {
+        const char *message = finding_of(a, key, kind);
+        if (message != NULL) {
             ret[n++] = (struct aws_finding){
-                .reason = "AnnotationIgnored",
-                .message = arena_printf(a, "annotation %s %s", key, why),
-            };
+                .reason = "AnnotationIgnored", .message = message, .field = key};
         }
     }
     return n;

@@ -6,6 +6,7 @@
 #ifndef TRIMTAB_AWS_ANNOTATIONS_H
 #define TRIMTAB_AWS_ANNOTATIONS_H
 
+#include "common/lb/findings.h"
 #include "providers/aws/aws_service.h"
 
 /* On which kinds an annotation has an effect. */
@@ -48,7 +49,9 @@ int aws_annotation_bool(const struct tt_service *s, const char *name, bool *ret,
 int aws_annotation_refuse(const struct tt_service *s, const char *name, const char *want,
                           struct err *err);
 
-/* Annotations of the Service that have no effect: unknown names, those of another controller or another kind.  At most
+/* The keys of both tables, and those of programs for other clouds. */
+const struct lb_annotation_keys *aws_annotation_keys(struct arena *a);
+/* Annotations of the Service that have no effect: slips of known names, those of another controller or another kind.  At most
  * `most`; the number is returned. */
 size_t aws_annotation_findings(struct arena *a, const struct tt_service *s, enum aws_kind kind,
                                struct aws_finding *ret, size_t most);

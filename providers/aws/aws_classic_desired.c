@@ -34,8 +34,7 @@ static const struct aws_group_want *own_group(struct arena *a, const struct aws_
 {
     struct aws_group_want *g = ARENA_NEW(a, struct aws_group_want);
     g->name = s->classic_group;
-    g->description =
-        arena_printf(a, "Security group for Kubernetes ELB %s (%s)", s->lb_name, s->key);
+    g->description = arena_printf(a, AWS_CLASSIC_GROUP_TEXT " %s (%s)", s->lb_name, s->key);
     g->tags = aws_group_tags(a, naming, s);
     g->rules = aws_managed_rules(a, s);
     return g;

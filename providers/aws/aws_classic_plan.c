@@ -15,6 +15,7 @@
 
 #include <string.h>
 
+#define KIND                "classic load balancer"
 #define GROUPS_PER_BALANCER 5     /* AWS' quota */
 #define SPARE_PORT          65535 /* and those below it */
 
@@ -31,7 +32,7 @@ bool aws_texts_have(const struct aws_texts *t, const char *text)
 int aws_classic_draft(struct aws_classic_run *r, enum aws_phase phase, const char *action,
                       const char *why)
 {
-    int d = aws_draft(r->p, phase, LB_CHANGE, "classic load balancer", r->want->name, why);
+    int d = aws_draft(r->p, phase, LB_CHANGE, KIND, r->want->name, why);
     aws_draft_action(r->p, d, AWS_ELB, action);
     aws_draft_text(r->p, d, "LoadBalancerName", r->want->name);
     r->changes++;
@@ -162,6 +163,9 @@ static const struct aws_classic_listener *listeners_try(struct aws_classic_run *
         tried[n] = *l;
         tried[n++].port = port--;
     }
+    if (n > 0 && lb_plan_makes_room(p->plan, p->service->key, KIND)) {
+        n = 0; /* there is room for no further listener; those that go are put back if need be */
+    }
     *ret_n = n;
     if (n > 0) {
         int d = aws_classic_draft(r, AWS_PHASE_TRY, "CreateLoadBalancerListeners",
@@ -191,8 +195,8 @@ static int listeners_remove(struct aws_classic_run *r, bool again,
                             const struct aws_classic_listener *tried, size_t n_tried)
 {
     struct aws_planning *p = r->p;
-    bool first =
-        again || (r->listeners.n_create > 0 && r->listeners.n_remove > 0 && aws_plan_makes_room(p));
+    bool first = again || (r->listeners.n_create > 0 && r->listeners.n_remove > 0 &&
+                           lb_plan_makes_room(p->plan, p->service->key, KIND));
     int d = -1;
     size_t n = 0;
     for (size_t i = 0; i < r->listeners.n_remove; i++) {
@@ -217,6 +221,48 @@ static int listeners_remove(struct aws_classic_run *r, bool again,
     return d;
 }
 
+static void listener_policies_undo(struct aws_classic_run *r, const struct aws_classic_listener *l,
+                                   int cleared, int made)
+{
+    struct aws_planning *p = r->p;
+    if (l->policies.n > 0) {
+        int d = aws_draft(p, r->set, LB_CHANGE, "listener policies",
+                          arena_printf(p->a, "%s:%d", r->want->name, (int)l->port), NULL);
+        aws_draft_action(p, d, AWS_ELB, "SetLoadBalancerPoliciesOfListener");
+        aws_draft_text(p, d, "LoadBalancerName", r->want->name);
+        aws_draft_int(p, d, "LoadBalancerPort", l->port);
+        aws_draft_list(p, d, "PolicyNames.member.%zu", &l->policies);
+        aws_draft_undoes(p, d, cleared, made);
+    }
+}
+
+/* The listeners that are made anew, as they are, with the policies that a deleted one loses. */
+static void listeners_undo(struct aws_classic_run *r, int cleared, int made)
+{
+    struct aws_planning *p = r->p;
+    struct aws_classic_listener *former =
+        ARENA_ARRAY(p->a, struct aws_classic_listener, r->seen->n_listeners);
+    size_t n = 0;
+    for (size_t i = 0; i < r->seen->n_listeners; i++) {
+        int32_t port = r->seen->listeners[i].port;
+        if (is_removed(&r->listeners, port) && is_made_again(&r->listeners, port)) {
+            former[n++] = r->seen->listeners[i];
+        }
+    }
+    if (n == 0) {
+        return;
+    }
+    int d = aws_draft(p, AWS_PHASE_FILL, LB_CREATE, n == 1 ? "listener" : "listeners",
+                      r->want->name, NULL);
+    aws_draft_action(p, d, AWS_ELB, "CreateLoadBalancerListeners");
+    aws_draft_text(p, d, "LoadBalancerName", r->want->name);
+    draft_listeners(p, d, former, n);
+    aws_draft_undoes(p, d, cleared, made);
+    for (size_t i = 0; i < n; i++) {
+        listener_policies_undo(r, &former[i], cleared, made);
+    }
+}
+
 static void plan_listeners(struct aws_classic_run *r)
 {
     struct aws_planning *p = r->p;
@@ -227,11 +273,13 @@ static void plan_listeners(struct aws_classic_run *r)
         const char *why = arena_printf(p->a, "Service %s has this port", p->service->key);
         int d = aws_classic_draft(r, r->fill, "CreateLoadBalancerListeners", why);
         draft_listeners(p, d, r->listeners.create, r->listeners.n_create);
+        aws_draft_op(p, d)->part = "listeners";
         if (cleared >= 0) {
             struct lb_op *op = aws_draft_op(p, d);
             op->finally = LB_FINALLY_ALWAYS;
             op->only_if_op = cleared;
             op->only_if = LB_DONE | LB_TOLERATED;
+            listeners_undo(r, cleared, d);
             lb_plan_effect(p->plan, p->service->key,
                            "Ports whose listeners are made anew are interrupted for a moment.");
         }
@@ -398,8 +446,7 @@ static void balancer_make(struct aws_classic_run *r, struct lb_value own)
     const char *why =
         p->anew ? "the one of the other scheme is gone by then"
                 : arena_printf(p->a, "Service %s has no load balancer yet", p->service->key);
-    int d = aws_draft(p, waits ? AWS_PHASE_BALANCE : AWS_PHASE_MAKE, LB_CREATE,
-                      "classic load balancer", w->name, why);
+    int d = aws_draft(p, waits ? AWS_PHASE_BALANCE : AWS_PHASE_MAKE, LB_CREATE, KIND, w->name, why);
     aws_draft_action(p, d, AWS_ELB, "CreateLoadBalancer");
     aws_draft_text(p, d, "LoadBalancerName", w->name);
     draft_listeners(p, d, w->listeners, w->n_listeners);
@@ -447,7 +494,7 @@ int aws_plan_classic(struct aws_planning *p, const struct aws_classic_want *want
     aws_classic_plan_settings(&r);
     aws_classic_plan_instances(&r);
     if (r.seen != NULL && r.changes == 0) {
-        (void)aws_draft(p, AWS_PHASE_MAKE, LB_KEEP, "classic load balancer", want->name, NULL);
+        (void)aws_draft(p, AWS_PHASE_MAKE, LB_KEEP, KIND, want->name, NULL);
     }
     return ERR_OK;
 }

@@ -184,7 +184,7 @@ static void plan_tags(struct aws_classic_run *r)
         const struct aws_tag *t = &add->items[i];
         bool lacks = seen->has_classic_tags
                          ? !str_eq(aws_tag(&seen->classic_tags, t->key), t->value)
-                         : p->repairs;
+                         : p->edited;
         if (lacks && !is_ours(r->want, t)) {
             items[missing.n++] = *t;
         }

@@ -36,6 +36,7 @@ struct aws_options {
     bool nlb_subnets;     /* NLBSubnets: an NLB that is there follows the choice of subnets */
     bool mixed_protocols; /* MixedProtocols: TCP and UDP ports in one Service, on an NLB */
     bool replaces_scheme; /* ReplaceOnSchemeChange: another balancer when `internal` changes */
+    bool lenient_scheme;  /* LenientScheme: a Service that asks for `scheme: internal` is public */
     /* What annotations may name; none given: any, as upstream. */
     struct gcfg_list allowed_groups;  /* AllowedSecurityGroups */
     struct gcfg_list allowed_buckets; /* AllowedBuckets */

@@ -40,6 +40,7 @@ const struct gcfg_key aws_config_keys[] = {
     OPTION("NLBSubnets", nlb_subnets, GCFG_BOOL),
     OPTION("MixedProtocols", mixed_protocols, GCFG_BOOL),
     OPTION("ReplaceOnSchemeChange", replaces_scheme, GCFG_BOOL),
+    OPTION("LenientScheme", lenient_scheme, GCFG_BOOL),
     OPTION("AllowedSecurityGroups", allowed_groups, GCFG_STRS),
     OPTION("AllowedBuckets", allowed_buckets, GCFG_STRS),
     {0},

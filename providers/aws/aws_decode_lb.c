@@ -106,6 +106,10 @@ bool aws_decode_nlb(struct aws_decode *d, const struct aws_node *n, void *ret)
     b->vpc = aws_decode_shared(d, n, "VpcId");
     b->subnets = aws_decode_texts(d, n, "AvailabilityZones", "SubnetId", false);
     b->groups = aws_decode_texts(d, n, "SecurityGroups", NULL, false);
+    b->allocations = aws_decode_texts(d, n, "AvailabilityZones",
+                                      "LoadBalancerAddresses/member/AllocationId", true);
+    b->addresses = aws_decode_texts(d, n, "AvailabilityZones",
+                                    "LoadBalancerAddresses/member/PrivateIPv4Address", true);
     return *b->arn != '\0';
 }
 

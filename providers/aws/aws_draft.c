@@ -30,7 +30,8 @@ struct aws_draft {
     size_t n_params, cap_params;
     struct aws_output *outputs;
     size_t n_outputs, cap_outputs;
-    int at; /* index in the plan, once it is there */
+    int at;            /* index in the plan, once it is there */
+    int undoes, until; /* drafts, of one that undoes another; else -1 */
 };
 struct aws_drafts {
     struct aws_draft *items;
@@ -78,6 +79,8 @@ int aws_draft(struct aws_planning *p, enum aws_phase phase, enum lb_verb verb, c
     struct aws_draft *d = &all->items[all->n];
     *d = (struct aws_draft){
         .phase = phase,
+        .undoes = -1,
+        .until = -1,
         .op = LB_OP(.verb = verb, .kind = kind, .name = name, .why = why),
     };
     lb_diff_init(&d->diff, p->a);
@@ -166,6 +169,12 @@ void aws_draft_field_value(struct aws_planning *p, int draft, const char *path,
 struct lb_op *aws_draft_op(struct aws_planning *p, int draft)
 {
     return &draft_of(p, draft)->op;
+}
+
+void aws_draft_undoes(struct aws_planning *p, int draft, int of, int until)
+{
+    draft_of(p, draft)->undoes = of;
+    draft_of(p, draft)->until = until;
 }
 
 void aws_draft_isolate(struct aws_planning *p, int draft, enum aws_isolate isolate)
@@ -274,6 +283,38 @@ static const struct aws_write *write_of(const struct aws_planning *p, const stru
     return w;
 }
 
+/* What undoes the draft, all in their order; NULL: nothing does. */
+static const struct lb_undo *undo_of(const struct aws_planning *p, int of)
+{
+    struct lb_undo *last = NULL;
+    struct lb_undo *first = NULL;
+    for (size_t i = 0; i < p->drafts->n; i++) {
+        const struct aws_draft *d = &p->drafts->items[i];
+        if (d->undoes != of) {
+            continue;
+        }
+        const struct lb_op *until = &p->drafts->items[d->until].op;
+        struct lb_undo *u = ARENA_NEW(p->a, struct lb_undo);
+        *u = (struct lb_undo){
+            .verb = d->op.verb,
+            .kind = d->op.kind,
+            .name = d->op.name,
+            .until_kind = until->kind,
+            .until_name = until->name,
+            .until_part = until->part,
+            .type = &aws_write_type,
+            .arg = write_of(p, d),
+            .calls = 1,
+        };
+        first = first != NULL ? first : u;
+        if (last != NULL) {
+            last->then = u;
+        }
+        last = u;
+    }
+    return first;
+}
+
 static void add(struct aws_planning *p, struct aws_draft *d, bool parallel)
 {
     struct lb_op *op = &d->op;
@@ -282,6 +323,7 @@ static void add(struct aws_planning *p, struct aws_draft *d, bool parallel)
     for (size_t i = 0; i < op->n_fields; i++) {
         op->fields[i].new_value = resolved(p, d, op->fields[i].new_value);
     }
+    op->undo = undo_of(p, (int)(d - p->drafts->items));
     op->only_if_op = index_of(p, op->only_if_op);
     op->sent_after = index_of(p, op->sent_after);
     if (op->verb == LB_KEEP) {
@@ -306,7 +348,7 @@ void aws_draft_finish(struct aws_planning *p)
         size_t in_wave = 0;
         for (size_t i = 0; i < all->n; i++) {
             struct aws_draft *d = &all->items[i];
-            if ((int)d->phase == phase) {
+            if ((int)d->phase == phase && d->undoes < 0) {
                 bool full = in_wave >= PARALLEL_MAX && d->op.sent_after < 0;
                 in_wave = full ? 0 : in_wave;
                 add(p, d, in_wave > 0);

@@ -74,6 +74,8 @@ static const struct {
     {NULL, "InternalServerError", ERR_TRANSIENT},
     {NULL, "ServiceUnavailable*", ERR_TRANSIENT},
     {NULL, "Unavailable", ERR_TRANSIENT},
+    /* too many listeners: of the codes that the action documents there is no other for it */
+    {"CreateLoadBalancerListeners", "InvalidConfigurationRequest", ERR_QUOTA},
     {NULL, "TargetGroupAssociationLimit", ERR_QUOTA},
     {NULL, "InsufficientFreeAddressesInSubnet", ERR_QUOTA},
     {NULL, "TooMany*", ERR_QUOTA},

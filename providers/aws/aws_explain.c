@@ -118,6 +118,9 @@ static void explain_nodes(struct lb_explain *b, struct aws_session *x, const str
             lb_explain_left_out(b, nodes[i]->name, left_out);
         }
     }
+    if (it->service->local) {
+        lb_explain_all_down(b, it->service->kind == AWS_NLB);
+    }
 }
 
 /* ---- what can be said without looking at anything else -------------------------------------------------------------- */

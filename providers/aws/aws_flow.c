@@ -5,10 +5,14 @@
  * done and needs no second look (docs/adr/0023).  Here a sync begins, is planned by aws_service_plan.c, and ends with what
  * Kubernetes is told. */
 #include "common/base/str.h"
+#include "common/lb/findings.h"
+#include "common/lb/mark_rules.h"
+#include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
 #include "providers/aws/aws_annotations.h"
 #include "providers/aws/aws_memory.h"
 #include "providers/aws/aws_name_rules.h"
+#include "providers/aws/aws_sides.h"
 #include "providers/aws/aws_sync.h"
 
 #define LOOK_MS           60000 /* instances that could not become targets, tags without the right; doubles */
@@ -19,16 +23,23 @@
 
 /* ---- the beginning -------------------------------------------------------------------------------------------- */
 
-/* Once for each edit: a re-sync of what is as it was says nothing.  What a deletion finds, when it is done. */
-static void tell_findings(const struct aws_sync *y, const struct aws_item *it,
+/* Of a Service that is wanted: the plan carries them, and the controller tells them (common/lb/findings.h). */
+static void note_findings(const struct aws_sync *y, const struct aws_item *it,
                           const struct aws_finding *findings, size_t n)
 {
+    for (size_t i = 0; it->want && i < n; i++) {
+        lb_finding(y->s, it->item, findings[i].reason, findings[i].field, "%s",
+                   findings[i].message);
+    }
+}
+
+/* What a deletion finds, when it is done: no plan speaks of the Service any more. */
+static void tell_findings(const struct aws_sync *y, const struct aws_item *it)
+{
     const struct tt_host *host = y->p->host;
-    const struct tt_item *in = it->item->in;
-    bool told = !it->want || (in->verb == TT_VERB_ENSURE && (in->reasons & TT_REASON_SPEC) != 0);
-    for (size_t i = 0; !y->s->planning && told && i < n; i++) {
-        host->event(host->ctx, it->service->in, TT_EVENT_WARNING, findings[i].reason,
-                    findings[i].message);
+    for (size_t i = 0; !it->want && i < it->n_findings; i++) {
+        host->event(host->ctx, it->service->in, TT_EVENT_WARNING, it->findings[i].reason,
+                    it->findings[i].message);
     }
 }
 
@@ -59,8 +70,8 @@ static void item_begin(struct aws_sync *y, struct aws_item *it, struct lb_item *
         (void)err_copy(&item->err, &it->service->err);
         return;
     }
-    if (it->want && !refused) {
-        tell_findings(y, it, it->service->findings, it->service->n_findings);
+    if (it->want) {
+        note_findings(y, it, it->service->findings, it->service->n_findings);
     }
 }
 
@@ -85,12 +96,55 @@ static int facts(struct lb_sync *s, struct err *err)
 
 /* ---- planning ---------------------------------------------------------------------------------------------------- */
 
-/* An edit that means nothing here is none: whoever notes something on a Service does not ask for repairs. */
-static bool is_edited(const struct aws_sync *y, const struct aws_item *it)
+/* The load balancer has a security group of its own, whose rules are the source ranges. */
+static bool rules_are_ours(const struct aws_sync *y, const struct aws_item *it)
 {
-    const struct tt_item *in = it->item->in;
-    return (in->reasons & TT_REASON_SPEC) != 0 && in->previous != NULL &&
-           aws_service_is_edited(y->s->a, in->previous, in->service);
+    const struct aws_naming *n = &y->p->naming;
+    const struct aws_nlb *nlb = it->seen.nlb;
+    bool named = it->service->groups.n > 0;
+    if (it->service->kind == AWS_CLASSIC) {
+        return !named && str_is_empty(n->shared_group);
+    }
+    return !named && str_eq(n->nlb_group_mode, "Managed") && (nlb == NULL || nlb->groups.n > 0);
+}
+
+/* Why the load balancer that the Service asks for would serve nobody; NULL: nothing says so. */
+static const char *nobody_by_wish(const struct aws_sync *y, const struct aws_item *it,
+                                  const struct aws_planning *p)
+{
+    const struct aws_service *service = it->service;
+    if (service->n_ports == 0) {
+        return "no port has a node port, so there is no listener";
+    }
+    if (rules_are_ours(y, it) && service->ranges.n == 0 && service->ranges6.n > 0) {
+        return "the source ranges let nobody in: none is of the family of its addresses";
+    }
+    if (aws_named_groups_let_nobody_in(p)) {
+        return "the security groups that the Service names, and its source ranges, let no client "
+               "in to its ports";
+    }
+    return NULL;
+}
+
+/* Why nobody is served once the plan is carried out; NULL: somebody is, or only AWS' health checks know. */
+static const char *nobody(const struct aws_sync *y, const struct aws_item *it,
+                          const struct aws_planning *p)
+{
+    const struct aws_service *service = it->service;
+    const struct tt_batch *batch = y->s->batch;
+    const char *by_wish = p->unproven ? NULL : nobody_by_wish(y, it, p);
+    if (by_wish != NULL || p->n_targets > 0) {
+        return by_wish;
+    }
+    const char **reasons = ARENA_ARRAY(y->s->a, const char *, batch->n_nodes + 1);
+    for (uint32_t i = 0; i < batch->n_nodes; i++) {
+        const char *why = node_left_out_because(y->s->a, batch->nodes[i]);
+        bool fits = aws_node_has_labels(batch->nodes[i], &service->node_labels);
+        reasons[i] = why != NULL ? why
+                     : !fits     ? "they lack the labels of aws-load-balancer-target-node-labels"
+                                 : "they have no instance that runs";
+    }
+    return lb_nobody_nodes(y->s->a, reasons, batch->n_nodes);
 }
 
 static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
@@ -102,7 +156,7 @@ static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
             continue;
         }
         unsigned known = aws_memory_get(y->p->memory, it->service->in->uid);
-        bool edited = is_edited(y, it);
+        bool rights = y->p->repair_adopted || lb_puts_right(it->item->in);
         struct aws_planning p = {
             .a = s->a,
             .plan = plan,
@@ -111,11 +165,16 @@ static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
             .seen = &it->seen,
             .around = &it->around,
             .about_nodes = aws_item_is_about_nodes(it),
+            .unproven = lb_is_unproven(it->item->in),
             .certificates_anew = (known & AWS_KNOWS_NO_CERT) != 0,
-            .full = (known & AWS_KNOWS_FULL) != 0,
-            .repairs = y->p->repair_adopted || edited,
+            .repairs = rights,
+            .edited = rights && it->item->in->previous != NULL &&
+                      (it->item->in->reasons & TT_REASON_SPEC) != 0,
             .critical = -1,
         };
+        if (it->want && !y->p->repair_adopted && !lb_was_made(it->item->in)) {
+            p.service = aws_sides_settle(s->a, it->service, &it->seen, it->item->in->previous);
+        }
         struct err refused = ERR_INIT;
         if (aws_plan_service(&p, it->want, &refused) != ERR_OK) {
             (void)err_copy(&it->item->err, &refused);
@@ -126,6 +185,10 @@ static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
         }
         it->findings = p.findings;
         it->n_findings = p.n_findings;
+        note_findings(y, it, p.findings, p.n_findings);
+        if (it->want && it->service->kind != AWS_ELSEWHERE && it->item->err.code == ERR_OK) {
+            lb_serves_nobody(s, it->item, nobody(y, it, &p));
+        }
     }
     (void)err;
     return ERR_OK;
@@ -205,7 +268,7 @@ static void status(struct lb_sync *s, struct lb_item *item)
     struct aws_sync *y = aws_sync_of(s);
     const struct aws_item *it = &y->items[item - s->items];
     const struct tt_host *host = s->host;
-    tell_findings(y, it, it->findings, it->n_findings);
+    tell_findings(y, it);
     if (!it->want && it->item->in->verb != TT_VERB_DELETE) {
         tell_handed_over(y, it);
         return;
@@ -215,7 +278,7 @@ static void status(struct lb_sync *s, struct lb_item *item)
         return;
     }
     tell_refused(y, it);
-    aws_memory_set(y->p->memory, it->service->in->uid, AWS_KNOWS_FAILED | AWS_KNOWS_FULL, 0);
+    aws_memory_set(y->p->memory, it->service->in->uid, AWS_KNOWS_FAILED, 0);
     int64_t again = look_again_ms(y, it);
     int64_t settled_ms = it->wrote_ms + AWS_SETTLES_MS;
     if (again == 0 && it->wrote_ms > 0 && settled_ms > y->scope->started_ms) {
@@ -241,9 +304,13 @@ static void failed(struct lb_sync *s, const struct lb_item *item)
     if (it->want) {
         aws_memory_set(y->p->memory, it->service->in->uid, AWS_KNOWS_FAILED, AWS_KNOWS_FAILED);
     }
-    if (item->err.code == ERR_IN_USE && !is_patient(y, it)) {
-        /* the queue's own back-off */
-        ((struct lb_item *)(uintptr_t)item)->err.retry_after_ms = 0;
+    struct err *err = &((struct lb_item *)(uintptr_t)item)->err;
+    if (err->code == ERR_IN_USE && err->retry_after_ms == AWS_GROUP_POLL_MS) {
+        if (is_patient(y, it)) {
+            err->code = ERR_IN_PROGRESS; /* AWS is at work: no failure, and no Warning */
+        } else {
+            err->retry_after_ms = 0; /* the queue's own back-off */
+        }
     }
 }
 

@@ -10,9 +10,12 @@
 
 #include "common/base/ip.h"
 #include "common/base/str.h"
+#include "common/lb/service_rules.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define KIND "security group"
 
 /* ---- finding --------------------------------------------------------------------------------------------- */
 
@@ -82,7 +85,7 @@ bool aws_group_lets_others_in(const struct aws_planning *p, const char *id)
 int aws_group_draft(struct aws_planning *p, enum aws_phase phase, bool authorize, const char *name,
                     const char *why)
 {
-    int d = aws_draft(p, phase, LB_CHANGE, "security group", name, why);
+    int d = aws_draft(p, phase, LB_CHANGE, KIND, name, why);
     aws_draft_action(p, d, AWS_EC2,
                      authorize ? "AuthorizeSecurityGroupIngress" : "RevokeSecurityGroupIngress");
     if (!authorize) {
@@ -138,8 +141,8 @@ static bool interrupts(const struct aws_rule_diff *diff)
     return false;
 }
 
-/* Shut out first?  Only if AWS has no room for all, and if what is wanted fits then: what it would refuse all the same must
- * not cost what is there.  The quota may be a raised one, at most so much that what is there fits. */
+/* Shut out first?  Only if AWS has no room for all (or says so: its quota can be another one), and if what is wanted fits
+ * then: what it would refuse all the same must not cost what is there.  The quota is such that what is there fits. */
 static bool revoke_first(struct aws_planning *p, const struct aws_group_change *c)
 {
     size_t now = c->group->rules.n;
@@ -147,7 +150,9 @@ static bool revoke_first(struct aws_planning *p, const struct aws_group_change *
     bool both = c->diff.authorize.n > 0 && c->diff.revoke.n > 0;
     bool fits = now + c->diff.authorize.n <= most + c->diff.revoke.n;
     bool tight = now + c->diff.authorize.n > AWS_RULES_PER_GROUP;
-    if (!both || !fits || !tight) {
+    bool fewer = c->diff.authorize.n <= c->diff.revoke.n;
+    bool full = both && fewer && lb_plan_makes_room(p->plan, p->service->key, KIND);
+    if (!both || !fits || !(tight || full)) {
         return false;
     }
     if (interrupts(&c->diff)) {
@@ -224,7 +229,7 @@ static struct lb_value group_make(struct aws_planning *p, const struct aws_group
 {
     const char *why =
         arena_printf(p->a, "Service %s has no security group of its own yet", p->service->key);
-    int d = aws_draft(p, AWS_PHASE_MAKE, LB_CREATE, "security group", want->name, why);
+    int d = aws_draft(p, AWS_PHASE_MAKE, LB_CREATE, KIND, want->name, why);
     aws_draft_action(p, d, AWS_EC2, "CreateSecurityGroup");
     aws_draft_text(p, d, "GroupName", want->name);
     aws_draft_text(p, d, "GroupDescription", want->description);
@@ -253,7 +258,7 @@ static int tags_mend(struct aws_planning *p, const struct aws_group *g, struct e
     if (missing.n == 0) {
         return ERR_OK;
     }
-    int d = aws_draft(p, AWS_PHASE_MAKE, LB_CHANGE, "security group", aws_group_text(p->a, g),
+    int d = aws_draft(p, AWS_PHASE_MAKE, LB_CHANGE, KIND, aws_group_text(p->a, g),
                       "tags that make it the cluster's are missing");
     aws_draft_action(p, d, AWS_EC2, "CreateTags");
     aws_draft_text(p, d, "ResourceId.1", g->id);
@@ -263,6 +268,12 @@ static int tags_mend(struct aws_planning *p, const struct aws_group *g, struct e
                         aws_tag(&g->tags, missing.items[i].key), missing.items[i].value);
     }
     return ERR_OK;
+}
+
+/* Does the Service say itself who may come in?  Then others are against its wish. */
+static bool names_ranges(const struct tt_service *s)
+{
+    return s->n_source_ranges > 0 || svc_annotation(s, LB_SOURCE_RANGES_ANNOTATION) != NULL;
 }
 
 /* Upstream does not see IPv6 ranges and prefix lists beside ranges that are wanted (4.15).  What was let in that way under its
@@ -284,6 +295,10 @@ static struct aws_rules unless_overlooked(struct aws_planning *p, const struct a
         }
         if (p->repairs || !overlooked) {
             items[n++] = *r;
+        } else if (names_ranges(p->service->in)) {
+            lb_plan_left(p->plan, p->service->key,
+                         "The load balancer's security group lets %s in, which is not asked for",
+                         r->source);
         }
     }
     return (struct aws_rules){.items = items, .n = n};
@@ -311,8 +326,7 @@ int aws_plan_own_group(struct aws_planning *p, const struct aws_group_want *want
     };
     c.diff.revoke = unless_overlooked(p, &c.diff.revoke, &want->rules);
     if (!aws_group_change_draft(p, &c)) {
-        (void)aws_draft(p, AWS_PHASE_MAKE, LB_KEEP, "security group", aws_group_text(p->a, g),
-                        NULL);
+        (void)aws_draft(p, AWS_PHASE_MAKE, LB_KEEP, KIND, aws_group_text(p->a, g), NULL);
     }
     *ret = LB_VALUE(g->id);
     return ERR_OK;
@@ -387,9 +401,7 @@ static bool is_left(const struct aws_planning *p, const struct aws_group *g, con
                     bool deleting)
 {
     const struct aws_service *s = p->service;
-    bool ours = (str_eq(g->name, s->classic_group) || str_eq(g->name, s->nlb_group)) &&
-                str_eq(g->vpc, p->naming->vpc) && aws_tags_are_owned(p->naming, &g->tags);
-    if (!ours) { /* hundreds of other Services' */
+    if (!aws_group_is_own(p->naming, s, g)) { /* hundreds of other Services' */
         return false;
     }
     bool named = str_eq(g->id, p->naming->shared_group) || aws_group_is_shared(p, g->id) ||
@@ -472,8 +484,7 @@ void aws_left_groups_draft(struct aws_planning *p, const struct str_set *left, b
     const char *id;
     STR_SET_EACH (id, left) {
         const struct aws_group *g = aws_group_find(p->around, id);
-        int d = aws_draft(p, AWS_PHASE_FORGET, LB_DELETE, "security group", aws_group_text(p->a, g),
-                          why);
+        int d = aws_draft(p, AWS_PHASE_FORGET, LB_DELETE, KIND, aws_group_text(p->a, g), why);
         aws_draft_action(p, d, AWS_EC2, "DeleteSecurityGroup");
         aws_draft_text(p, d, "GroupId", id);
         aws_draft_op(p, d)->tolerate = LB_TOLERATE_ABSENT;

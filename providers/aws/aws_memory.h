@@ -14,9 +14,8 @@
 
 #define AWS_KNOWS_NO_CLASSIC 0x1u /* both APIs were looked in, and there was no classic balancer */
 #define AWS_KNOWS_NO_NLB     0x2u
-#define AWS_KNOWS_FAILED     0x4u  /* the last sync: lists may be older than what it did */
-#define AWS_KNOWS_NO_CERT    0x8u  /* SetLoadBalancerListenerSSLCertificate is forbidden */
-#define AWS_KNOWS_FULL       0x10u /* the last sync met a quota */
+#define AWS_KNOWS_FAILED     0x4u /* the last sync: lists may be older than what it did */
+#define AWS_KNOWS_NO_CERT    0x8u /* SetLoadBalancerListenerSSLCertificate is forbidden */
 
 struct aws_memory;
 struct aws_memory *aws_memory_new(void);

@@ -159,6 +159,9 @@ struct aws_nlb {
     const char *vpc;
     struct aws_texts subnets; /* of its zones */
     struct aws_texts groups;
+    /* of its zones, sorted; only those that were given at creation */
+    struct aws_texts allocations;
+    struct aws_texts addresses;
 };
 struct aws_listener {
     const char *arn;

@@ -106,7 +106,7 @@ static int choose_groups(struct arena *a, const struct aws_naming *naming,
     } else if (want->managed_groups) {
         struct aws_group_want *g = ARENA_NEW(a, struct aws_group_want);
         g->name = s->nlb_group;
-        g->description = "[k8s] Managed SecurityGroup for LoadBalancer";
+        g->description = AWS_NLB_GROUP_TEXT;
         g->tags = aws_group_tags(a, naming, s);
         g->rules = aws_managed_rules(a, s);
         want->own = g;

@@ -7,7 +7,7 @@
  *
  * Targets come before others go (Register in FILL, Deregister in DROP), so that replacing nodes never empties a group.
  * Upstream does it the other way round because a group may be at its quota; so do we (Deregister in MAKE) when old and
- * new ones together are more than TARGETS_QUOTA, and when an instance changes its port: an emulator that knows targets by
+ * new ones together are more than TARGETS_QUOTA or AWS says that it is full, and when an instance changes its port: an emulator that knows targets by
  * their instance alone (10.4 row 15) would take the new one away with the old one.
  * Pure.  Source: docs/spec/aws.md 5.6, 5.7, 5.10; 13 row 8. */
 #include "providers/aws/aws_nlb_internal_plan.h"
@@ -126,17 +126,13 @@ static void tell_left(struct aws_planning *p, const struct aws_target_health_che
     bool unhealthy = has->unhealthy != w->unhealthy &&
                      svc_annotation(in, AWS_ANNOTATION "healthcheck-unhealthy-threshold") != NULL;
     bool timeout = w->timeout > 0 && has->timeout != w->timeout;
-    if (p->repairs || p->about_nodes || p->told_left || (!unhealthy && !timeout)) {
+    if (p->repairs || p->about_nodes || (!unhealthy && !timeout)) {
         return;
     }
-    p->told_left = true;
-    lb_plan_effect(
-        p->plan, p->service->key,
-        "The health check has %s %d, and %d is asked for: it was so when the load balancer "
-        "was taken over, and is put right by an edit or with --repair-adopted.",
-        unhealthy ? "unhealthy threshold" : "timeout",
-        (int)(unhealthy ? has->unhealthy : has->timeout),
-        (int)(unhealthy ? w->unhealthy : w->timeout));
+    lb_plan_left(p->plan, p->service->key, "The health check has %s %d, and %d is asked for",
+                 unhealthy ? "unhealthy threshold" : "timeout",
+                 (int)(unhealthy ? has->unhealthy : has->timeout),
+                 (int)(unhealthy ? w->unhealthy : w->timeout));
 }
 
 static bool plan_health(struct aws_planning *p, const struct aws_nlb_want *want,
@@ -329,7 +325,8 @@ bool aws_nlb_plan_targets(struct aws_planning *p, struct aws_texts instances,
                               .why = g == NULL ? "a new target group has none"
                                                : "the nodes take part and are not registered");
     bool both = diff.deregister.n > 0 && diff.register_.n > 0;
-    bool first = deregister_first(&diff, actual) || (both && aws_plan_makes_room(p));
+    bool first = deregister_first(&diff, actual) ||
+                 (both && lb_plan_makes_room(p->plan, p->service->key, "targets"));
     enum aws_phase phase = first ? AWS_PHASE_MAKE : AWS_PHASE_DROP;
     plan_targets_calls(p, go, phase, slot->arn, &diff.deregister);
     plan_targets_calls(p, come, phase == AWS_PHASE_DROP ? comes : AWS_PHASE_FILL, slot->arn,

@@ -37,6 +37,9 @@ struct aws_nlb_slots aws_nlb_slots_make(const struct aws_planning *p,
 /* Is the group that of a slot? */
 bool aws_nlb_slots_use(const struct aws_nlb_slots *slots, const struct aws_observed_group *group);
 
+/* Does a port need a new target group, and has AWS said that there is no room for one?  What goes makes room then. */
+bool aws_nlb_groups_make_room(struct aws_planning *p, const struct aws_nlb_slots *slots);
+
 /* Target groups with their health checks, targets and attributes.  (aws_nlb_groups_plan.c) */
 void aws_nlb_plan_groups(struct aws_planning *p, const struct aws_nlb_want *want,
                          struct aws_nlb_slots *slots);

@@ -31,8 +31,8 @@ static const char *group_text(const struct aws_planning *p, const char *arn)
 
 /* ---- one that is not there --------------------------------------------------------------------------------- */
 
-static void plan_create(struct aws_planning *p, const struct aws_nlb_want *want,
-                        const struct aws_nlb_slot *slot, struct lb_value balancer)
+static int plan_create(struct aws_planning *p, const struct aws_nlb_want *want,
+                       const struct aws_nlb_slot *slot, struct lb_value balancer)
 {
     const struct aws_nlb_port *port = slot->port;
     const char *why = arena_printf(p->a, "port %d has no listener yet", (int)port->port);
@@ -60,15 +60,37 @@ static void plan_create(struct aws_planning *p, const struct aws_nlb_want *want,
     }
     aws_draft_tags(p, d, "Tags.member", &want->tags);
     aws_draft_output(p, d, "arn", "Listeners/member/ListenerArn");
+    return d;
 }
 
-static void plan_delete(struct aws_planning *p, enum aws_phase phase, const struct aws_listener *l,
-                        const char *why)
+static int plan_delete(struct aws_planning *p, enum aws_phase phase, const struct aws_listener *l,
+                       const char *why)
 {
     int d = aws_draft(p, phase, LB_DELETE, KIND, listener_name(p->a, l->protocol, l->port), why);
     aws_draft_action(p, d, AWS_ELBV2, "DeleteListener");
     aws_draft_text(p, d, "ListenerArn", l->arn);
     aws_draft_op(p, d)->tolerate = LB_TOLERATE_ABSENT;
+    return d;
+}
+
+/* The listener as it is, which goes in `gone` for the one that `made` makes.  Its target group stays until then. */
+static void plan_undo(struct aws_planning *p, const struct aws_nlb_want *want,
+                      const struct aws_listener *l, int gone, int made)
+{
+    int d = aws_draft(p, AWS_PHASE_FILL, LB_CREATE, KIND, listener_name(p->a, l->protocol, l->port),
+                      NULL);
+    aws_draft_action(p, d, AWS_ELBV2, "CreateListener");
+    aws_draft_text(p, d, "LoadBalancerArn", l->balancer);
+    aws_draft_int(p, d, "Port", l->port);
+    aws_draft_text(p, d, "Protocol", l->protocol);
+    aws_draft_text(p, d, "DefaultActions.member.1.Type", "forward");
+    aws_draft_text(p, d, "DefaultActions.member.1.TargetGroupArn", l->target_group);
+    if (str_eq(l->protocol, "TLS")) {
+        aws_draft_text(p, d, "Certificates.member.1.CertificateArn", l->certificate);
+        aws_draft_text(p, d, "SslPolicy", str_is_empty(l->ssl_policy) ? NULL : l->ssl_policy);
+    }
+    aws_draft_tags(p, d, "Tags.member", &want->tags);
+    aws_draft_undoes(p, d, gone, made);
 }
 
 /* ---- one that is there --------------------------------------------------------------------------------------- */
@@ -158,21 +180,29 @@ void aws_nlb_plan_listeners(struct aws_planning *p, const struct aws_nlb_want *w
             plan_change(p, slot);
             continue;
         }
+        int gone = -1;
         if (slot->listener != NULL) {
             int port = (int)slot->port->port;
-            plan_delete(p, AWS_PHASE_BALANCE, slot->listener,
-                        arena_printf(p->a, "port %d is %s now, and a port has one listener", port,
-                                     slot->port->protocol));
+            gone = plan_delete(p, AWS_PHASE_BALANCE, slot->listener,
+                               arena_printf(p->a, "port %d is %s now, and a port has one listener",
+                                            port, slot->port->protocol));
             lb_plan_effect(p->plan, p->service->key,
                            "Port %d answers nobody until its new listener is there.", port);
         }
         comes = true;
-        plan_create(p, want, slot, balancer);
+        int made = plan_create(p, want, slot, balancer);
+        if (gone >= 0 && !str_is_empty(slot->listener->target_group)) {
+            plan_undo(p, want, slot->listener, gone, made);
+        }
     }
-    bool first = comes && slots->n_unwanted > 0 && aws_plan_makes_room(p);
+    bool first = false;
+    if (slots->n_unwanted > 0) {
+        first = comes && lb_plan_makes_room(p->plan, p->service->key, KIND);
+        first = aws_nlb_groups_make_room(p, slots) || first;
+    }
     for (size_t i = 0; i < slots->n_unwanted; i++) {
         const struct aws_listener *l = slots->unwanted[i];
-        plan_delete(p, first ? AWS_PHASE_CLEAR : AWS_PHASE_DROP, l,
-                    arena_printf(p->a, "the Service has no port %d any more", (int)l->port));
+        (void)plan_delete(p, first ? AWS_PHASE_CLEAR : AWS_PHASE_DROP, l,
+                          arena_printf(p->a, "the Service has no port %d any more", (int)l->port));
     }
 }

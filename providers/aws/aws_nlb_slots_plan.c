@@ -5,6 +5,8 @@
 
 #include "common/base/str.h"
 
+#define KIND "target group"
+
 /* ---- listeners ----------------------------------------------------------------------------------------- */
 
 static bool is_taken(const struct aws_nlb_slots *slots, const struct aws_listener *l)
@@ -151,6 +153,16 @@ struct aws_nlb_slots aws_nlb_slots_make(const struct aws_planning *p,
     return slots;
 }
 
+bool aws_nlb_groups_make_room(struct aws_planning *p, const struct aws_nlb_slots *slots)
+{
+    for (size_t i = 0; i < slots->n; i++) {
+        if (slots->items[i].group == NULL) {
+            return lb_plan_makes_room(p->plan, p->service->key, KIND);
+        }
+    }
+    return false;
+}
+
 /* ---- groups that serve no port ----------------------------------------------------------------------------- */
 
 static bool is_stale(const struct aws_nlb_slots *slots, const struct aws_observed_group *g)
@@ -161,6 +173,18 @@ static bool is_stale(const struct aws_nlb_slots *slots, const struct aws_observe
         }
     }
     return false;
+}
+
+/* No listener that stays, or changes in place, leads to it. */
+static bool is_free(const struct aws_nlb_slots *slots, const struct aws_observed_group *g)
+{
+    for (size_t i = 0; i < slots->n; i++) {
+        const struct aws_listener *l = slots->items[i].listener;
+        if (l != NULL && str_eq(l->target_group, g->group->arn)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* What people made by hand and hung behind a listener of ours stays theirs. */
@@ -181,9 +205,11 @@ int aws_plan_left_target_groups(struct aws_planning *p, const struct aws_nlb_wan
             !is_ours(p, g)) {
             continue;
         }
-        int d = aws_draft(p, AWS_PHASE_LEAVE, LB_DELETE, "target group", g->group->name,
-                          g->left ? "an interrupted change left it, and no port needs it"
-                                  : "no listener needs it any more");
+        bool first = is_free(&slots, g) && aws_nlb_groups_make_room(p, &slots);
+        int d =
+            aws_draft(p, first ? AWS_PHASE_EMPTY : AWS_PHASE_LEAVE, LB_DELETE, KIND, g->group->name,
+                      g->left ? "an interrupted change left it, and no port needs it"
+                              : "no listener needs it any more");
         aws_draft_action(p, d, AWS_ELBV2, "DeleteTargetGroup");
         aws_draft_text(p, d, "TargetGroupArn", g->group->arn);
         aws_draft_op(p, d)->tolerate = LB_TOLERATE_ABSENT;

@@ -62,16 +62,23 @@ static int32_t health_port(const struct aws_nlb_node_want *w)
     return str_to_i64(w->health_port, &n) && n > 0 && n <= INT32_MAX ? (int32_t)n : 0;
 }
 
+static bool lets_everybody_in(const struct aws_nlb_node_want *w)
+{
+    return w->client_cidrs.n == 1 && str_eq(w->client_cidrs.items[0], "0.0.0.0/0");
+}
+
 /* Everybody may reach what is probed of this port anyway.  `port`: health_port(). */
 static bool is_open(const struct aws_nlb_node_want *w, const struct aws_nlb_port *of, int32_t port)
 {
-    return w->client_cidrs.n == 1 && str_eq(w->client_cidrs.items[0], "0.0.0.0/0") &&
-           clients_of(w, of).tcp && (port == 0 || of->node_port == port);
+    return lets_everybody_in(w) && clients_of(w, of).tcp && (port == 0 || of->node_port == port);
 }
 
 /* Then no rule for probes is needed at all: upstream compares the sets of ports. */
 static bool all_are_open(const struct aws_nlb_node_want *w, int32_t port)
 {
+    if (w->n_ports == 0 && !lets_everybody_in(w)) {
+        return false;
+    }
     for (size_t i = 0; i < w->n_ports; i++) {
         if (!is_open(w, &w->ports[i], port)) {
             return false;
@@ -97,6 +104,9 @@ static void add_clients(struct list *l, const struct aws_nlb_node_want *w,
 /* One rule per port and range; where a client's range is a subnet's, the client's rule serves both. */
 static struct aws_rules wanted_rules(struct arena *a, const struct aws_nlb_node_want *w)
 {
+    if (w->stand != NULL) {
+        return *w->stand;
+    }
     const char *client = arena_printf(a, AWS_RULE_CLIENT "%s", w->lb_name);
     const char *health = arena_printf(a, AWS_RULE_HEALTH "%s", w->lb_name);
     int32_t port = health_port(w);

@@ -257,6 +257,22 @@ static void nlb_group(struct aws_planning *p, const struct aws_nlb_node_want *w,
     }
 }
 
+static int plan_nlb_groups(struct aws_planning *p, const struct aws_nlb_node_want *w,
+                           const struct aws_texts *instances, struct err *err)
+{
+    struct str_set wanted = {0};
+    int rc = wanted_groups(p, instances, &wanted, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    struct str_set all = groups_to_look_at(p, &wanted);
+    const char *id;
+    STR_SET_EACH (id, &all) {
+        nlb_group(p, w, id, str_set_has(&wanted, id));
+    }
+    return ERR_OK;
+}
+
 int aws_plan_nlb_node_groups(struct aws_planning *p, const struct aws_nlb_want *want,
                              struct err *err)
 {
@@ -272,18 +288,40 @@ int aws_plan_nlb_node_groups(struct aws_planning *p, const struct aws_nlb_want *
         .health_port = want->health.port,
         .as_upstream = !p->repairs,
     };
-    struct str_set wanted = {0};
     int rc = subnet_cidrs(p, want, &w.subnet_cidrs, err);
-    if (rc == ERR_OK) {
-        rc = wanted_groups(p, &want->instances, &wanted, err);
+    return rc == ERR_OK ? plan_nlb_groups(p, &w, &want->instances, err) : rc;
+}
+
+/* The traffic rules of that NLB in all groups that were read, each once. */
+static struct aws_rules rules_that_stand(const struct aws_planning *p, const char *lb_name)
+{
+    const char *client = arena_printf(p->a, AWS_RULE_CLIENT "%s", lb_name);
+    const char *health = arena_printf(p->a, AWS_RULE_HEALTH "%s", lb_name);
+    size_t most = 0;
+    for (size_t i = 0; i < p->around->n_groups; i++) {
+        most += p->around->groups[i]->rules.n;
     }
-    if (rc != ERR_OK) {
-        return rc;
+    struct aws_rule *items = ARENA_ARRAY(p->a, struct aws_rule, most);
+    size_t n = 0;
+    for (size_t i = 0; i < p->around->n_groups; i++) {
+        const struct aws_rules *rules = &p->around->groups[i]->rules;
+        for (size_t k = 0; k < rules->n; k++) {
+            const char *of = rules->items[k].description;
+            if (str_eq(of, client) || str_eq(of, health)) {
+                items[n++] = rules->items[k];
+            }
+        }
     }
-    struct str_set all = groups_to_look_at(p, &wanted);
-    const char *id;
-    STR_SET_EACH (id, &all) {
-        nlb_group(p, &w, id, str_set_has(&wanted, id));
+    return aws_rules_sorted(p->a, items, n);
+}
+
+int aws_plan_nlb_rules_that_stand(struct aws_planning *p, const char *lb_name,
+                                  struct aws_texts instances, struct err *err)
+{
+    if (p->naming->no_node_rules) {
+        return ERR_OK;
     }
-    return ERR_OK;
+    struct aws_rules stand = rules_that_stand(p, lb_name);
+    const struct aws_nlb_node_want w = {.lb_name = lb_name, .stand = &stand, .as_upstream = true};
+    return plan_nlb_groups(p, &w, &instances, err);
 }

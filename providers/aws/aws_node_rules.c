@@ -77,7 +77,7 @@ static const char *last_piece(struct arena *a, const char *path)
 int aws_instance_id(struct arena *a, const char *provider_id, const char **ret, struct err *err)
 {
     const char *text = str_nonnull(provider_id);
-    const char *id = text;
+    const char *id = last_piece(a, text);
     if (text[0] == '\0') {
         return err_set(err, ERR_INVALID, "it has no spec.providerID yet");
     }
@@ -86,6 +86,8 @@ int aws_instance_id(struct arena *a, const char *provider_id, const char **ret, 
         const char *path = strchr(host, '/');
         bool good = path != NULL && is_host(a, host, (size_t)(path - host));
         id = good ? last_piece(a, path) : NULL;
+    } else if (id != NULL && id != text && !str_has_prefix(text, id)) {
+        id = NULL; /* a bare id is one piece, whatever follows it */
     }
     if (id == NULL || strpbrk(text, "%?#") != NULL || !(is_instance_id(id) || is_fargate_id(id))) {
         return err_set(err, ERR_INVALID,
@@ -108,7 +110,7 @@ static const char *label(const struct tt_node *node, const char *key)
 }
 
 /* An empty wanted value asks for the key alone. */
-static bool has_labels(const struct tt_node *node, const struct aws_tags *labels)
+bool aws_node_has_labels(const struct tt_node *node, const struct aws_tags *labels)
 {
     for (size_t i = 0; i < labels->n; i++) {
         const char *is = label(node, labels->items[i].key);
@@ -129,7 +131,7 @@ struct aws_texts aws_node_instances(struct arena *a, const struct tt_node *const
     size_t n_left_out = 0;
     for (size_t i = 0; i < n; i++) {
         struct err err = ERR_INIT;
-        if (!has_labels(nodes[i], labels)) {
+        if (!aws_node_has_labels(nodes[i], labels)) {
             continue;
         }
         if (aws_instance_id(a, nodes[i]->provider_id, &ids[n_ids], &err) == ERR_OK) {
@@ -150,7 +152,7 @@ const char *aws_node_left_out(struct arena *a, const struct tt_node *node,
 {
     const char *id;
     struct err err = ERR_INIT;
-    bool wanted = has_labels(node, labels);
+    bool wanted = aws_node_has_labels(node, labels);
     return wanted && aws_instance_id(a, node->provider_id, &id, &err) != ERR_OK
                ? arena_strdup(a, err.message)
                : NULL;

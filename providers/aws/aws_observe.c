@@ -83,7 +83,7 @@ static int check_shown(const struct aws_sync *y, const struct aws_item *it, stru
     if (it->want || it->seen.nlb != NULL || it->seen.classic != NULL || (!made && !changed)) {
         return ERR_OK;
     }
-    (void)err_set(err, ERR_TRANSIENT,
+    (void)err_set(err, ERR_IN_PROGRESS,
                   "what was made for load balancer %s a moment ago is not shown by AWS yet",
                   it->service->lb_name);
     err->retry_after_ms = AWS_SHOWN_POLL_MS;
@@ -195,7 +195,7 @@ static int wait_for_groups(struct aws_sync *y, const struct aws_item *it, struct
     if (arn == NULL) {
         return ERR_OK;
     }
-    (void)err_set(err, ERR_TRANSIENT,
+    (void)err_set(err, ERR_IN_PROGRESS,
                   "target group %s was made a moment ago and is not shown by AWS yet", arn);
     err->retry_after_ms = AWS_SHOWN_POLL_MS;
     return err->code;

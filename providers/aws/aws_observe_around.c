@@ -4,6 +4,7 @@
  * Subnets, route tables and zones change seldom: they are kept for ten minutes.  Security groups and other Services stand in
  * aws_observe_groups.c. */
 #include "common/base/str.h"
+#include "common/lb/mark_rules.h"
 #include "common/lb/node_rules.h"
 #include "providers/aws/aws_sync.h"
 
@@ -90,33 +91,40 @@ static void join_left_out(struct aws_sync *y, struct aws_item *it, const struct 
     it->nodes_left_out = (struct aws_texts){.items = all, .n = n + more->n};
 }
 
-static bool is_target(const struct aws_observed *seen, const char *id)
+/* The sorted ids of all that are targets now. */
+static struct str_set seen_targets(struct arena *a, const struct aws_observed *seen)
 {
+    size_t most = seen->classic != NULL ? seen->classic->instances.n : 0;
+    for (size_t i = 0; i < seen->n_groups; i++) {
+        most += seen->groups[i].targets.n;
+    }
+    const char **items = ARENA_ARRAY(a, const char *, most + 1);
+    size_t n = 0;
     for (size_t i = 0; seen->classic != NULL && i < seen->classic->instances.n; i++) {
-        if (str_eq(seen->classic->instances.items[i], id)) {
-            return true;
-        }
+        items[n++] = seen->classic->instances.items[i];
     }
     for (size_t i = 0; i < seen->n_groups; i++) {
         for (size_t k = 0; k < seen->groups[i].targets.n; k++) {
-            if (str_eq(seen->groups[i].targets.items[k].id, id)) {
-                return true;
-            }
+            items[n++] = seen->groups[i].targets.items[k].id;
         }
     }
-    return false;
+    return str_set_make(a, items, n);
 }
 
-/* target-node-labels that no node has takes nobody out: nodes that are targets stay as long as they take part at all. */
-static struct aws_texts targets_of_now(struct aws_sync *y, const struct aws_item *it,
-                                       const struct tt_node *const *nodes, size_t n)
+/* The ids that are chosen, and those of nodes that are targets and take part at all: labels of target-node-labels that no node
+ * has, or that were never carried out, take no node out. */
+static struct aws_texts with_targets_of_now(struct aws_sync *y, const struct aws_item *it,
+                                            const struct tt_node *const *nodes, size_t n,
+                                            struct aws_texts chosen)
 {
     const struct aws_tags any = {0};
     struct aws_texts all = aws_node_instances(y->s->a, nodes, n, &any, NULL);
+    struct str_set targets = seen_targets(y->s->a, &it->seen);
+    struct str_set fit = str_set_make(y->s->a, chosen.items, chosen.n);
     const char **kept = ARENA_ARRAY(y->s->a, const char *, all.n);
     size_t n_kept = 0;
     for (size_t i = 0; i < all.n; i++) {
-        if (is_target(&it->seen, all.items[i])) {
+        if (str_set_has(&fit, all.items[i]) || str_set_has(&targets, all.items[i])) {
             kept[n_kept++] = all.items[i];
         }
     }
@@ -136,8 +144,8 @@ static int observe_instances(struct aws_sync *y, struct aws_item *it, struct err
     need.ids =
         aws_node_instances(y->s->a, nodes, n_nodes, &it->service->node_labels, &it->nodes_left_out);
     it->around.no_node_fits = n_nodes > 0 && need.ids.n == 0 && it->nodes_left_out.n == 0;
-    if (it->around.no_node_fits) {
-        need.ids = targets_of_now(y, it, nodes, n_nodes);
+    if (it->around.no_node_fits || lb_is_unproven(it->item->in)) {
+        need.ids = with_targets_of_now(y, it, nodes, n_nodes, need.ids);
     }
     int rc = aws_cloud_instances(y->p->cloud, y->s->http, y->s->cancel, y->s->a, &need,
                                  &y->s->reads, err);

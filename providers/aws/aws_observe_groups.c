@@ -114,11 +114,26 @@ static int read_named(struct aws_sync *y, struct aws_item *it, const struct aws_
     *ret = aws_sync_read(y, AWS_DOC_GROUPS, ids, groups_not_older(y), err);
     bool listed = made == NULL || str_set_has(&it->around.tagged, made);
     if (*ret != NULL && !listed && !doc_has_group(*ret, made)) {
-        (void)err_set(err, ERR_TRANSIENT,
+        (void)err_set(err, ERR_IN_PROGRESS,
                       "security group %s was made a moment ago and is not shown by EC2 yet", made);
         err->retry_after_ms = AWS_SHOWN_POLL_MS;
         return err->code;
     }
+    return *ret != NULL ? ERR_OK : err->code;
+}
+
+/* A Service that goes may have left a group, and somebody may have taken its tags off: once its balancers have gone, its
+ * names alone find it. */
+static int read_left(struct aws_sync *y, struct aws_item *it, const struct aws_doc **ret,
+                     struct err *err)
+{
+    const char *names[] = {it->service->classic_group, it->service->nlb_group};
+    struct str_set set = str_set_make(y->s->a, names, ARRAY_LEN(names));
+    if (it->seen.classic != NULL || it->seen.nlb != NULL || aws_has_own_group(y, it)) {
+        return ERR_OK;
+    }
+    *ret = aws_sync_read(y, AWS_DOC_GROUPS_NAMED, str_set_text(y->s->a, &set, ","),
+                         groups_not_older(y), err);
     return *ret != NULL ? ERR_OK : err->code;
 }
 
@@ -130,6 +145,89 @@ static int read_own(struct aws_sync *y, struct aws_item *it, const struct aws_do
         it->service->kind == AWS_NLB ? it->service->nlb_group : it->service->classic_group;
     *ret = aws_sync_read(y, AWS_DOC_GROUPS_NAMED, names, groups_not_older(y), err);
     return *ret != NULL ? ERR_OK : err->code;
+}
+
+/* The groups of the balancer that the Service has of its kind; NULL: it has none. */
+static const struct aws_texts *groups_of_balancer(const struct aws_item *it)
+{
+    const struct aws_observed *seen = &it->seen;
+    if (it->service->kind == AWS_NLB) {
+        return seen->nlb != NULL ? &seen->nlb->groups : NULL;
+    }
+    bool classic = it->service->kind == AWS_CLASSIC && seen->classic != NULL;
+    return classic ? &seen->classic->groups : NULL;
+}
+
+/* Groups that a Service names and the list lacks: sorted ids. */
+static struct str_set named_by_service(const struct aws_sync *y, const struct aws_item *it)
+{
+    const struct aws_service *s = it->service;
+    const char **ids = ARENA_ARRAY(y->s->a, const char *, s->groups.n + s->extra_groups.n);
+    size_t n = 0;
+    for (size_t i = 0; i < s->groups.n; i++) {
+        ids[n++] = s->groups.items[i];
+    }
+    for (size_t i = 0; i < s->extra_groups.n; i++) {
+        ids[n++] = s->extra_groups.items[i];
+    }
+    struct str_set wanted = str_set_make(y->s->a, ids, n);
+    return str_set_minus(y->s->a, &wanted, &it->around.tagged);
+}
+
+/* Of these groups those that were made for the Service: the list lacks them because they have lost their tags. */
+static const struct aws_doc *own_ones(const struct aws_sync *y, const struct aws_item *it,
+                                      const struct aws_doc *doc)
+{
+    const struct aws_group *items = doc->items;
+    struct aws_group *own = ARENA_ARRAY(y->s->a, struct aws_group, doc->n);
+    struct aws_doc *ret = ARENA_NEW(y->s->a, struct aws_doc);
+    ret->items = own;
+    for (size_t i = 0; i < doc->n; i++) {
+        if (aws_is_own_group(y, it, &items[i])) {
+            own[ret->n++] = items[i];
+        }
+    }
+    return ret->n > 0 ? ret : NULL;
+}
+
+/* Reads them and those of the balancer, so that it is known whom they let in.  One that is not there is found before anything
+ * is opened for it or taken away; what the balancer has already, or a new one will have, needs no such look, and nodes
+ * follow whatever is named. */
+static int observe_named(struct aws_sync *y, struct aws_item *it, const struct aws_doc **ret,
+                         struct err *err)
+{
+    struct str_set named = named_by_service(y, it);
+    const struct aws_texts *has = groups_of_balancer(it);
+    struct str_set there = {0};
+    if (has != NULL) {
+        there = str_set_make(y->s->a, has->items, has->n);
+    }
+    struct str_set unlisted = str_set_minus(y->s->a, &there, &it->around.tagged);
+    struct str_set all = str_set_union(y->s->a, &named, &unlisted);
+    if (all.n == 0) {
+        return ERR_OK;
+    }
+    bool checked = has != NULL && !aws_item_is_about_nodes(it);
+    struct str_set anew = str_set_minus(y->s->a, &named, &there);
+    struct err unread = ERR_INIT;
+    const struct aws_doc *doc = aws_sync_read(y, AWS_DOC_GROUPS, str_set_text(y->s->a, &all, ","),
+                                              groups_not_older(y), &unread);
+    if (doc == NULL) {
+        return checked && anew.n > 0 ? err_copy(err, &unread) : ERR_OK;
+    }
+    it->around.named = doc->items;
+    it->around.n_named = doc->n;
+    *ret = own_ones(y, it, doc);
+    const char *id;
+    STR_SET_EACH (id, &anew) {
+        if (checked && !doc_has_group(doc, id)) {
+            return err_set(err, ERR_TRANSIENT,
+                           "security group %s, which the Service names, does not exist; its load "
+                           "balancer keeps the groups that it has",
+                           id);
+        }
+    }
+    return ERR_OK;
 }
 
 /* Groups of instances that are not in the list: ids, sorted, comma separated; NULL: none. */
@@ -159,9 +257,7 @@ static const char *untagged_ids(struct arena *a, const struct aws_item *it,
 bool aws_is_own_group(const struct aws_sync *y, const struct aws_item *it,
                       const struct aws_group *g)
 {
-    return (str_eq(g->name, it->service->classic_group) ||
-            str_eq(g->name, it->service->nlb_group)) &&
-           aws_tags_are_owned(&y->p->naming, &g->tags);
+    return aws_group_is_own(&y->p->naming, it->service, g);
 }
 
 bool aws_has_own_group(const struct aws_sync *y, const struct aws_item *it)
@@ -234,13 +330,19 @@ int aws_observe_groups(struct aws_sync *y, struct aws_item *it, struct err *err)
     take_groups(y, it, docs, n);
     if (!it->want) {
         rc = read_named(y, it, &docs[n], err);
-    } else if (y->s->attempt > 0) {
-        rc = read_own(y, it, &docs[n], err);
+        rc = rc == ERR_OK && docs[n] == NULL ? read_left(y, it, &docs[n], err) : rc;
+    } else {
+        rc = observe_named(y, it, &docs[n], err);
+        if (rc == ERR_OK && docs[n] == NULL && y->s->attempt > 0) {
+            rc = read_own(y, it, &docs[n], err);
+        }
+    }
+    if (rc != ERR_OK) {
+        return rc;
     }
     n += docs[n] != NULL;
-    const char *untagged = y->p->naming.no_node_rules || rc != ERR_OK
-                               ? NULL
-                               : untagged_ids(y->s->a, it, &it->around.tagged);
+    const char *untagged =
+        y->p->naming.no_node_rules ? NULL : untagged_ids(y->s->a, it, &it->around.tagged);
     if (untagged != NULL) {
         docs[n] = aws_sync_read(y, AWS_DOC_GROUPS, untagged, groups_not_older(y), err);
         rc = docs[n] != NULL ? ERR_OK : err->code;

@@ -338,12 +338,19 @@ static void keep_shared_checks(struct others *o)
 
 /* ---- all of it ---------------------------------------------------------------------------------------------------- */
 
+/* A plan of what goes, or of an edit, must know what others need as the sync will; one of a Service that may be as it should be
+ * reads lists alone. */
+static bool plans_a_change(const struct aws_sync *y, const struct aws_item *it)
+{
+    return y->s->planning && (!it->want || it->item->in->reasons != TT_REASON_RESYNC);
+}
+
 /* Asked only where something is taken away: others must not lose it. */
 int aws_observe_others(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
     bool looks = (!it->want || it->seen.nlb != NULL || it->seen.classic != NULL ||
                   aws_has_own_group(y, it)) &&
-                 !aws_sync_asks_lists(y, it);
+                 (plans_a_change(y, it) || !aws_sync_asks_lists(y, it));
     if (!looks) {
         return ERR_OK;
     }

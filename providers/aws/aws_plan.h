@@ -7,6 +7,7 @@
  *
  *     TRY      what AWS would refuse is found out, before anything is taken down for it
  *     CLEAR    what stands in the way: a classic listener that changes, a balancer of the other scheme
+ *     EMPTY    target groups of listeners that went in CLEAR, where AWS has no room for others beside them
  *     MAKE     security groups, target groups, rules that let traffic reach nodes; and the balancer when it needs none of them
  *     BALANCE  the balancer when it needs a group made in MAKE; an NLB's listener goes whose port changes between TCP and UDP
  *     FILL     listeners, targets, attributes, rules of the balancer's own group
@@ -60,6 +61,9 @@ struct aws_surroundings {
         *groups; /* tagged ones, and those of targets that are not; by id */
     size_t n_groups;
     struct str_set tagged; /* ids of the cluster's among them */
+    const struct aws_group
+        *named; /* that the Service names, and that bear no tag; as far as read */
+    size_t n_named;
     const struct aws_group *const
         *referring; /* deleting: groups without tag that name one of ours as source; by id */
     size_t n_referring;
@@ -81,6 +85,7 @@ struct aws_surroundings {
 enum aws_phase {
     AWS_PHASE_TRY = 0,
     AWS_PHASE_CLEAR,
+    AWS_PHASE_EMPTY,
     AWS_PHASE_MAKE,
     AWS_PHASE_BALANCE,
     AWS_PHASE_FILL,
@@ -125,26 +130,23 @@ struct aws_planning {
     const struct aws_service *service;
     const struct aws_observed *seen;
     const struct aws_surroundings *around;
-    /* Differences that upstream would have left, on what it may have made, are mended (design 2): the Service was edited,
-     * or --repair-adopted is on. */
+    /* Differences that upstream would have left are mended: lb_puts_right(), or --repair-adopted is on. */
     bool repairs;
+    bool edited;      /* and this sync is one of an edit: for what cannot be compared */
     bool anew;        /* the balancer of the other scheme goes in this plan; `seen` has none then */
     bool about_nodes; /* only nodes changed: what does not hang on them was not read */
-    bool certificates_anew; /* a classic listener's certificate cannot be changed: no right to */
-    bool told_full;
-    bool told_left;
-    bool full; /* AWS refused this plan for a quota: what goes makes room for what comes */
+    bool unproven;    /* lb_is_unproven(): and the Service does not say what stands */
+    bool certificates_anew;    /* a classic listener's certificate cannot be changed: no right to */
     struct aws_drafts *drafts; /* aws_draft_begin()'s */
     int critical;              /* draft that gets op->critical, or -1 */
     /* What the Service's owner should know and no operation says: Warning events beside those of service->findings. */
     struct aws_finding *findings;
     size_t n_findings, cap_findings;
+    size_t n_targets; /* that the load balancer has once the plan is carried out */
 };
 /* (aws_service_plan.c) */
 void aws_plan_finding(struct aws_planning *p, const char *reason, const char *fmt, ...)
     _printf_(3, 4);
-/* Does what goes make room for what comes, because AWS has refused the one beside the other?  Says so in the plan. */
-bool aws_plan_makes_room(struct aws_planning *p);
 void aws_draft_begin(struct aws_planning *p);
 /* A new operation: verb, AWS' word for the kind ("target group"), name, and why, which ends in a "because …" clause.  The
  * result is its handle until aws_draft_finish(). */
@@ -176,6 +178,9 @@ void aws_draft_field_value(struct aws_planning *p, int draft, const char *path,
  * only_if_op and sent_after are handles. */
 struct lb_op *aws_draft_op(struct aws_planning *p, int draft);
 void aws_draft_isolate(struct aws_planning *p, int draft, enum aws_isolate isolate);
+/* The draft is no operation of the plan: it puts back what draft `of` takes away, unless the operation of draft `until` is done
+ * (plan.h, lb_undo).  A second one of the same `of` follows the first. */
+void aws_draft_undoes(struct aws_planning *p, int draft, int of, int until);
 /* Adds all drafts to the plan. */
 void aws_draft_finish(struct aws_planning *p);
 
@@ -196,6 +201,9 @@ int aws_plan_classic(struct aws_planning *p, const struct aws_classic_want *want
 /* Rules in the groups of nodes. (aws_node_groups_plan.c) */
 int aws_plan_nlb_node_groups(struct aws_planning *p, const struct aws_nlb_want *want,
                              struct err *err);
+/* Groups of nodes get the rules of the NLB `lb_name` that stand in any of them, whatever its Service says now. */
+int aws_plan_nlb_rules_that_stand(struct aws_planning *p, const char *lb_name,
+                                  struct aws_texts instances, struct err *err);
 int aws_plan_classic_node_groups(struct aws_planning *p, const struct aws_classic_want *want,
                                  struct lb_value own, struct err *err);
 /* Groups of ours (by name and owner tag) that the Service no longer uses: references, then the group.
@@ -211,6 +219,9 @@ void aws_plan_balancer_goes(struct aws_planning *p, enum aws_phase phase, enum a
 int aws_plan_delete(struct aws_planning *p, struct err *err);
 /* Nodes alone, of the balancer that is there.  (aws_upkeep_plan.c) */
 int aws_plan_upkeep(struct aws_planning *p, struct aws_texts instances, struct err *err);
+/* Do the security groups that the Service names, and that its load balancer has or gets, and the rules of nodes let nobody in to
+ * any of its ports?  False also where the rules are ours, or were not read.  (aws_nobody_rules.c) */
+bool aws_named_groups_let_nobody_in(const struct aws_planning *p);
 /* All of the above for one Service: what the flow calls. `want` false: delete. (aws_service_plan.c) */
 int aws_plan_service(struct aws_planning *p, bool want, struct err *err);
 

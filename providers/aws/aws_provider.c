@@ -8,6 +8,7 @@
 #include "common/base/str.h"
 #include "common/lb/call_watch.h"
 #include "common/lb/request_count.h"
+#include "common/lb/service_rules.h"
 #include "providers/aws/aws_config_check.h"
 #include "providers/aws/aws_memory.h"
 #include "providers/aws/aws_metrics.h"
@@ -117,6 +118,8 @@ static const char *const event_reasons[] = {
     "UnknownType",
 };
 
+static const char *const wish_annotations[] = {AWS_ANNOTATION "*", LB_SOURCE_RANGES_ANNOTATION};
+
 const struct tt_provider tt_aws_provider = {
     .abi_major = TRIMTAB_ABI_MAJOR,
     .abi_minor = TRIMTAB_ABI_MINOR,
@@ -127,6 +130,8 @@ const struct tt_provider tt_aws_provider = {
     .event_reasons = event_reasons,
     .n_event_reasons = ARRAY_LEN(event_reasons),
     .event_component = "aws-cloud-provider",
+    .wish_annotations = wish_annotations,
+    .n_wish_annotations = ARRAY_LEN(wish_annotations),
     .metrics = aws_metrics,
     .n_metrics = AWS_METRICS,
     .open = open_provider,

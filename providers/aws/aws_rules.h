@@ -15,6 +15,9 @@
 #define AWS_LEGACY_CLUSTER_TAG "KubernetesCluster"
 #define AWS_SERVICE_TAG        "kubernetes.io/service-name"
 #define AWS_PROXY_POLICY       "k8s-proxyprotocol-enabled"
+/* Descriptions of security groups that are made: followed by " LB (NS/NAME)", and the whole. */
+#define AWS_CLASSIC_GROUP_TEXT "Security group for Kubernetes ELB"
+#define AWS_NLB_GROUP_TEXT     "[k8s] Managed SecurityGroup for LoadBalancer"
 struct aws_group_name_input {
     const char *cluster_id, *namespace_, *name;
     int32_t port, node_port;
@@ -37,6 +40,10 @@ bool aws_tags_are_cluster(const struct aws_naming *n,
                           const struct aws_tags *tags); /* hasClusterTag */
 bool aws_tags_are_owned(const struct aws_naming *n,
                         const struct aws_tags *tags); /* hasClusterTagOwned */
+/* Was the security group made for the Service?  It bears its name, and is owned by the cluster; or somebody took off the tags of
+ * clusters, and it has the description that it was made with, which nobody can change. */
+bool aws_group_is_own(const struct aws_naming *n, const struct aws_service *s,
+                      const struct aws_group *g);
 bool aws_tags_are_foreign(const struct aws_naming *n,
                           const struct aws_tags *tags); /* another cluster's, not ours */
 /* Tags to add to a group that was found by name (4.10): none, some, or ERR_INVALID "belongs to another cluster". */
@@ -70,6 +77,8 @@ int aws_instance_id(struct arena *a, const char *provider_id, const char **ret, 
  * without a good id are told in *ret_left_out (may be NULL), one sentence each. */
 struct aws_texts aws_node_instances(struct arena *a, const struct tt_node *const *nodes, size_t n,
                                     const struct aws_tags *labels, struct aws_texts *ret_left_out);
+/* Has it all labels of target-node-labels? */
+bool aws_node_has_labels(const struct tt_node *node, const struct aws_tags *labels);
 /* Why a node that has all labels is no target: its provider id is none; NULL: it is one, or lacks a label. */
 const char *aws_node_left_out(struct arena *a, const struct tt_node *node,
                               const struct aws_tags *labels);
@@ -157,6 +166,8 @@ struct aws_nlb_node_want {
     bool mixed; /* MixedProtocols: each port by its own protocol; else one UDP port makes all UDP */
     const char *health_port; /* "traffic-port" or a number */
     struct str_set left;     /* descriptions of rules of balancers that are no Service's any more */
+    /* Not NULL: exactly these traffic rules are wanted, whatever ports and ranges say. */
+    const struct aws_rules *stand;
     /* Where upstream would change no traffic rule, on what it may have made, none is: not rules for probes that have become
      * superfluous, or rules of balancers that are gone (13 rows 1, 24).  ICMP rules are made right all the same. */
     bool as_upstream;

@@ -115,6 +115,34 @@ static int check_rules(const struct aws_service *out, struct err *err)
                    ranges, ports);
 }
 
+#define LENIENT "LenientScheme in [Trimtab] of the cloud-config"
+
+/* Whoever asks for a private load balancer by an annotation that does not count here gets no public one (docs/adr/0028). */
+static int check_scheme(struct arena *a, const struct aws_naming *naming,
+                        const struct aws_service *out, struct err *err)
+{
+    const char *scheme = aws_annotation_filled(out->in, "scheme");
+    bool says = aws_annotation_filled(out->in, "internal") != NULL;
+    if (naming->options.lenient_scheme || says || lb_service_stands(out->in)) {
+        return ERR_OK;
+    }
+    if (scheme != NULL && lb_text_means_private(a, scheme)) {
+        return err_set(err, ERR_INVALID,
+                       "annotation " AWS_ANNOTATION "scheme: \"%s\" is known to "
+                       "aws-load-balancer-controller only and the Service would be public; "
+                       "annotation " AWS_ANNOTATION
+                       "internal: \"true\" was probably meant (" LENIENT " makes it public)",
+                       lb_finding_value(a, scheme));
+    }
+    /* Read for many Services that are not synced now: without an annotation there is nothing to look for. */
+    const struct tt_kv *slip =
+        out->in->n_annotations == 0
+            ? NULL
+            : lb_private_slip(a, aws_annotation_keys(a), out->in, AWS_ANNOTATION "internal");
+    return slip == NULL ? ERR_OK
+                        : lb_private_slip_refuse(slip, AWS_ANNOTATION "internal", LENIENT, err);
+}
+
 static int check_tail(const struct aws_service *out, struct err *err)
 {
     const char *proxy = aws_annotation_filled(out->in, "proxy-protocol");
@@ -154,6 +182,7 @@ static int check(struct arena *a, const struct aws_naming *naming, struct aws_se
                        str_nonnull(aws_annotation(out->in, "type")));
     }
     rc = aws_service_check_annotations(a, out->in, err);
+    rc = rc == ERR_OK ? check_scheme(a, naming, out, err) : rc;
     if (rc == ERR_OK) {
         rc = check_spec(out->in, err);
     }
@@ -181,10 +210,12 @@ struct finder {
     size_t n;
 };
 
-static void add_finding(struct finder *f, const char *reason, const char *message)
+static void add_finding(struct finder *f, const char *reason, const char *field,
+                        const char *message)
 {
     if (f->n < FINDINGS_MAX) {
-        f->items[f->n++] = (struct aws_finding){.reason = reason, .message = message};
+        f->items[f->n++] =
+            (struct aws_finding){.reason = reason, .field = field, .message = message};
     }
 }
 
@@ -201,6 +232,14 @@ static bool is_odd_type(const struct tt_service *s)
     return aws_service_kind(s) == AWS_CLASSIC;
 }
 
+/* Any text but false means internal; one that says neither is told. */
+static bool is_odd_internal(const struct tt_service *s)
+{
+    const char *text = aws_annotation_filled(s, "internal");
+    return text != NULL && !str_eq(text, "true") && !str_eq(text, "false") &&
+           !str_eq(text, "0.0.0.0/0"); /* the value of upstream's first documents */
+}
+
 static bool has_port_without_node_port(const struct tt_service *s)
 {
     for (uint32_t i = 0; i < s->n_ports; i++) {
@@ -215,26 +254,33 @@ static void find_of_kind(struct finder *f, const struct aws_naming *naming,
                          const struct aws_service *s)
 {
     if (is_odd_type(s->in)) {
-        add_finding(f, "UnknownType",
+        add_finding(f, "UnknownType", AWS_ANNOTATION "type",
                     arena_printf(f->a,
                                  "annotation " AWS_ANNOTATION
                                  "type: \"%s\" means a classic load balancer, as anything but nlb",
                                  aws_annotation(s->in, "type")));
     }
+    if (is_odd_internal(s->in)) {
+        add_finding(f, "AnnotationIgnored", AWS_ANNOTATION "internal",
+                    arena_printf(f->a,
+                                 "annotation " AWS_ANNOTATION
+                                 "internal: \"%s\" is not understood and counts as true",
+                                 lb_finding_value(f->a, aws_annotation(s->in, "internal"))));
+    }
     if (s->kind == AWS_CLASSIC && s->ranges6.n > 0) {
-        add_finding(f, "SourceRangeIgnored",
+        add_finding(f, "SourceRangeIgnored", "spec.loadBalancerSourceRanges",
                     arena_printf(f->a,
                                  "source range %s: a classic load balancer has IPv4 only; IPv6 "
                                  "ranges are left out",
                                  s->ranges6.items[0]));
     }
     if (s->kind == AWS_NLB && s->groups.n > 0 && !str_eq(naming->nlb_group_mode, "Managed")) {
-        add_finding(f, "AnnotationIgnored",
+        add_finding(f, "AnnotationIgnored", AWS_ANNOTATION "security-groups",
                     "annotation " AWS_ANNOTATION "security-groups has no effect on an NLB unless "
                     "NLBSecurityGroupMode of the cloud-config is Managed");
     }
     if (has_port_without_node_port(s->in)) {
-        add_finding(f, "PortIgnored",
+        add_finding(f, "PortIgnored", "spec.ports",
                     "ports without node port cannot be reached through a load balancer; set "
                     "spec.allocateLoadBalancerNodePorts");
     }
@@ -267,32 +313,6 @@ const struct aws_service *aws_service_read(struct arena *a, const struct aws_nam
     (void)check(a, naming, out, &out->err); /* kept in the Service: whoever builds it tells */
     find(a, naming, out);
     return out;
-}
-
-/* ---- edits --------------------------------------------------------------------------------------- */
-
-static struct tt_service with_our_annotations(struct arena *a, const struct tt_service *s)
-{
-    struct tt_service out = *s;
-    struct tt_kv *kept = ARENA_ARRAY(a, struct tt_kv, s->n_annotations + 1);
-    out.annotations = kept;
-    out.n_annotations = 0;
-    out.has_annotations = 1;
-    for (uint32_t i = 0; i < s->n_annotations; i++) {
-        const char *key = s->annotations[i].key;
-        if (str_has_prefix(key, AWS_ANNOTATION) || str_eq(key, LB_SOURCE_RANGES_ANNOTATION)) {
-            kept[out.n_annotations++] = s->annotations[i];
-        }
-    }
-    return out;
-}
-
-bool aws_service_is_edited(struct arena *a, const struct tt_service *was,
-                           const struct tt_service *is)
-{
-    const struct tt_service before = with_our_annotations(a, was);
-    const struct tt_service now = with_our_annotations(a, is);
-    return svc_needs_update(&before, &now, NULL, 0, NULL);
 }
 
 /* ---- hand-over ------------------------------------------------------------------------------------ */

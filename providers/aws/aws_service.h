@@ -43,6 +43,7 @@ struct aws_naming {
 struct aws_finding {
     const char *reason;  /* CamelCase */
     const char *message; /* a sentence */
+    const char *field;   /* the annotation's whole key, or "spec.…"; NULL: none by itself */
 };
 
 /* One port that has a node port. */
@@ -52,6 +53,8 @@ struct aws_service_port {
     int32_t node_port;
     const char *protocol; /* "TCP", "UDP"; "TCP_UDP" where both meet (MixedProtocols) */
     bool tls; /* certificate and port selected, by the rule of the Service's kind (4.4, 5.1) */
+    bool
+        tls_upstream; /* the same as upstream splits ssl-ports; differs from `tls` with blanks and empty items alone */
 };
 
 struct aws_service {
@@ -99,9 +102,6 @@ enum aws_claim {
     AWS_CLAIM_GOES, /* the status names another one, or the owner has annotated handed-over */
 };
 enum aws_claim aws_service_claim(const struct aws_service *s);
-/* Does the Service ask for something else than it did?  Annotations that are nobody's here do not count. */
-bool aws_service_is_edited(struct arena *a, const struct tt_service *was,
-                           const struct tt_service *is);
 /* "NLB" / "classic load balancer": in messages. */
 const char *aws_kind_text(enum aws_kind kind);
 

@@ -5,6 +5,7 @@
  * Service asks for another kind than it has is seen by what is there, not by the looks of a host name (docs/spec/aws.md 4.2
  * item 1, FIX).  Where balancers of both kinds are there, the wanted one is served and the other left alone until the
  * Service goes.  Neither does its scheme change, but with ReplaceOnSchemeChange of [Trimtab] another balancer is made. */
+#include "providers/aws/aws_annotations.h"
 #include "providers/aws/aws_groups_plan.h"
 
 #include "common/base/str.h"
@@ -31,16 +32,6 @@ void aws_plan_finding(struct aws_planning *p, const char *reason, const char *fm
         .message = arena_vprintf(p->a, fmt, ap),
     };
     va_end(ap);
-}
-
-bool aws_plan_makes_room(struct aws_planning *p)
-{
-    if (p->full && !p->told_full) {
-        p->told_full = true;
-        lb_plan_effect(p->plan, p->service->key,
-                       "AWS has no room for both: what goes makes room for what comes.");
-    }
-    return p->full;
 }
 
 /* ---- what people are told ----------------------------------------------------------------------------------- */
@@ -330,6 +321,38 @@ static const char *stays_because(const struct aws_planning *p)
                              : "the annotations name another number of addresses than of subnets";
 }
 
+static bool same_texts(struct arena *a, struct aws_texts x, struct aws_texts y)
+{
+    struct str_set sx = str_set_make(a, x.items, x.n);
+    struct str_set sy = str_set_make(a, y.items, y.n);
+    return str_set_eq(&sx, &sy);
+}
+
+/* AWS takes addresses at creation only: what is asked for later comes with the next load balancer. */
+static void tell_addresses(struct aws_planning *p)
+{
+    const struct aws_service *s = p->service;
+    const struct aws_nlb *nlb = p->seen->nlb;
+    const struct {
+        const char *name;
+        bool asked;
+        struct aws_texts want, is;
+    } rows[] = {{"eip-allocations", s->has_allocations, s->allocations, nlb->allocations},
+                {"private-ipv4-addresses", s->has_addresses, s->addresses, nlb->addresses}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        bool filled = aws_annotation_filled(s->in, rows[i].name) != NULL;
+        if (rows[i].asked && filled && !same_texts(p->a, rows[i].want, rows[i].is)) {
+            aws_plan_finding(
+                p, "AnnotationIgnored",
+                "annotation " AWS_ANNOTATION
+                "%s has no effect on an NLB that is there: it keeps the addresses that "
+                "it was made with. To get others, delete the Service and create it "
+                "anew",
+                rows[i].name);
+        }
+    }
+}
+
 static int plan_nlb(struct aws_planning *p, struct err *err)
 {
     struct aws_texts subnets = {0};
@@ -341,6 +364,7 @@ static int plan_nlb(struct aws_planning *p, struct err *err)
     if (p->seen->nlb != NULL && !moves) { /* addresses were given at creation: nobody counts them */
         s.has_allocations = false;
         s.has_addresses = false;
+        tell_addresses(p);
     }
     if (rc == ERR_OK) {
         rc = aws_nlb_desired(p->a, p->naming, &s, subnets, instance_ids(p), &want, err);
@@ -419,6 +443,7 @@ static int plan_anew(struct aws_planning *p, struct err *err)
 static int plan_wanted(struct aws_planning *p, struct err *err)
 {
     const struct aws_service *s = p->service;
+    p->n_targets = instance_ids(p).n;
     if (p->about_nodes && (p->seen->nlb != NULL || p->seen->classic != NULL)) {
         describe(p);
         describe_claim(p);

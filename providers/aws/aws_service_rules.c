@@ -174,6 +174,26 @@ static struct selection read_selection(struct arena *a, const char *ssl_ports)
                               .names = str_set_make(a, names, n_names)};
 }
 
+/* Upstream's: nothing is trimmed, and an empty token is the name of every unnamed port. */
+static bool is_selected_upstream(struct arena *a, const char *ssl_ports, int32_t port,
+                                 const char *name)
+{
+    size_t n;
+    if (str_is_empty(ssl_ports) || str_eq(ssl_ports, "*")) {
+        return true;
+    }
+    char **tokens = str_split(a, ssl_ports, ',', &n);
+    for (size_t i = 0; i < n; i++) {
+        int64_t number;
+        bool is_number =
+            str_eq(tokens[i], str_trim_unicode(a, tokens[i])) && aws_number(tokens[i], &number);
+        if (is_number ? number == port : str_eq(tokens[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool is_selected(struct arena *a, const struct selection *s, int32_t port, const char *name)
 {
     return s->all || str_set_has(&s->names, name) ||
@@ -195,13 +215,15 @@ const struct aws_service_port *aws_service_ports(struct arena *a, const struct t
         /* A classic load balancer compares the port's name in lower case, an NLB as it is: upstream's. */
         const char *name = str_nonnull(p->name);
         const char *compared = kind == AWS_NLB ? name : str_lower(a, name);
+        bool tls = certificate && !str_eq(p->protocol, "UDP");
         ports[n++] = (struct aws_service_port){
             .name = name,
             .port = p->port,
             .node_port = p->node_port,
             .protocol = str_nonnull(p->protocol),
-            .tls = certificate && !str_eq(p->protocol, "UDP") &&
-                   is_selected(a, &selected, p->port, compared),
+            .tls = tls && is_selected(a, &selected, p->port, compared),
+            .tls_upstream =
+                tls && is_selected_upstream(a, aws_annotation(s, "ssl-ports"), p->port, compared),
         };
     }
     *ret_n = n;

@@ -160,6 +160,31 @@ bool aws_tags_are_owned(const struct aws_naming *n, const struct aws_tags *tags)
            (!str_is_empty(n->cluster_id) && str_eq(new_value(n, tags), "owned"));
 }
 
+/* No tag says which cluster it belongs to: not even that it belongs to none. */
+static bool tell_no_cluster(const struct aws_tags *tags)
+{
+    for (size_t i = 0; i < tags->n; i++) {
+        if (str_has_prefix(tags->items[i].key, AWS_CLUSTER_TAG_PREFIX) ||
+            str_eq(tags->items[i].key, AWS_LEGACY_CLUSTER_TAG)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool aws_group_is_own(const struct aws_naming *n, const struct aws_service *s,
+                      const struct aws_group *g)
+{
+    bool classic = str_eq(g->name, s->classic_group);
+    bool nlb = str_eq(g->name, s->nlb_group);
+    if ((!classic && !nlb) || !str_eq(g->vpc, n->vpc)) {
+        return false;
+    }
+    bool described = classic ? str_has_prefix(g->description, AWS_CLASSIC_GROUP_TEXT " ")
+                             : str_eq(g->description, AWS_NLB_GROUP_TEXT);
+    return aws_tags_are_owned(n, &g->tags) || (described && tell_no_cluster(&g->tags));
+}
+
 bool aws_tags_are_foreign(const struct aws_naming *n, const struct aws_tags *tags)
 {
     bool has_key = false;

@@ -41,7 +41,7 @@ static const struct aws_listener *listener_of(const struct aws_planning *p, cons
     return NULL;
 }
 
-/* Rules for nodes by the Service's ports and ranges, as far as it can be understood. */
+/* Rules for nodes by the ports and ranges of a Service that was carried out, as far as it can be understood. */
 static int nlb_rules(struct aws_planning *p, struct aws_texts instances, struct err *err)
 {
     struct aws_nlb_want want;
@@ -73,7 +73,8 @@ static int nlb_upkeep(struct aws_planning *p, struct aws_texts instances, struct
             (void)aws_draft(p, AWS_PHASE_MAKE, LB_KEEP, "target group", g->group->name, NULL);
         }
     }
-    return nlb_rules(p, instances, err);
+    return p->unproven ? aws_plan_nlb_rules_that_stand(p, p->seen->nlb->name, instances, err)
+                       : nlb_rules(p, instances, err);
 }
 
 /* ---- either -------------------------------------------------------------------------------------------------- */

@@ -281,8 +281,7 @@ static void remember(struct lb_op_run *run, const struct write_run *w)
 static bool is_news(struct lb_op_run *run, const struct aws_write *write)
 {
     struct aws_scope *x = run->provider;
-    unsigned bit = run->err->code == ERR_QUOTA ? AWS_KNOWS_FULL
-                   : run->err->code == ERR_FORBIDDEN &&
+    unsigned bit = run->err->code == ERR_FORBIDDEN &&
                            str_eq(write->action, "SetLoadBalancerListenerSSLCertificate")
                        ? AWS_KNOWS_NO_CERT
                        : 0;

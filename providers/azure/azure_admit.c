@@ -70,7 +70,7 @@ static bool arrives_elsewhere(const struct azure_item *it, struct json_object *l
 
 bool azure_admit_needed(struct azure_sync *y, const struct azure_item *it)
 {
-    if (!azure_item_takes_part(it) || !it->want || it->service->disable_nsg_rule) {
+    if (!azure_item_is_carried_out(it) || !it->want || it->service->disable_nsg_rule) {
         return false;
     }
     bool needed = false;

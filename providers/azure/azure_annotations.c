@@ -191,6 +191,7 @@ static void add_hint(struct arena *a, const struct tt_service *s, enum azure_val
     if (want != NULL) {
         ret[(*n)++] = (struct azure_finding){
             .reason = "InvalidAnnotation",
+            .field = arena_printf(a, AZURE_ANNOTATION_PREFIX "%s", name),
             .message = arena_printf(a, "annotation " AZURE_ANNOTATION_PREFIX "%s: \"%s\": want %s",
                                     name, value, want),
         };

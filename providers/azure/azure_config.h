@@ -130,6 +130,8 @@ struct azure_config {
     /* what annotations may name besides the configured ones; without `has` everything, as upstream */
     struct name_list allowed_groups;        /* allowedResourceGroups */
     struct name_list allowed_subscriptions; /* allowedSubscriptions */
+    bool
+        lenient_internal; /* lenientInternal: slips of azure-load-balancer-internal make it public */
     /* tags (6.12) */
     const char *tags;
     const struct azure_kv *tags_map;

@@ -90,6 +90,7 @@ const struct azure_key azure_config_keys[] = {
     /* what annotations of Services may name; trimtab's own */
     KEY("allowedResourceGroups", NAMES, c.allowed_groups),
     KEY("allowedSubscriptions", NAMES, c.allowed_subscriptions),
+    KEY("lenientInternal", SWITCH, c.lenient_internal),
     /* tags */
     KEY("tags", TEXT, c.tags),
     KEY("tagsMap", MAP, tags_map),

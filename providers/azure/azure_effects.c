@@ -7,6 +7,10 @@
 #include "providers/azure/azure_names.h"
 #include "providers/azure/azure_pip_find.h"
 
+/* A public IP hangs on one frontend at a time. */
+static const char interrupted[] =
+    "Traffic is interrupted until the other load balancer is written.";
+
 /* ---- before ------------------------------------------------------------------------------------------------ */
 
 static const char *owner_of(struct azure_sync *y, const struct azure_item *it,
@@ -51,14 +55,27 @@ static void describe_going(struct azure_sync *y, struct lb_plan *plan, const str
     s->address = ips.n > 0 ? ips.items[0] : NULL;
 }
 
+void azure_effects_moves(struct azure_sync *y, struct lb_plan *plan, const struct azure_item *it)
+{
+    if (!y->s->planning && told(y, it).n > 0) {
+        lb_plan_effect(plan, it->item->key, "%s", interrupted);
+    }
+}
+
 void azure_effects_begin(struct azure_sync *y, struct lb_plan *plan)
 {
-    for (size_t i = 0; y->s->planning && i < y->s->n_items; i++) {
+    for (size_t i = 0; i < y->s->n_items; i++) {
         struct azure_item *it = &y->items[i];
         if (!azure_item_takes_part(it)) {
             continue;
         }
         const char *old = owner_of(y, it, &y->old);
+        if (!y->s->planning) {
+            if (old != NULL && it->want) {
+                azure_effects_moves(y, plan, it);
+            }
+            continue;
+        }
         it->was_on = old != NULL ? old : owner_of(y, it, &y->lbs);
         it->was_old = old != NULL;
         if (!it->want) {
@@ -177,8 +194,7 @@ static void say_kept(struct azure_sync *y, struct lb_plan *plan, const struct az
         lb_plan_effect(plan, key, "The address changes: %s is given up.", gone);
     }
     if (moves(it)) {
-        lb_plan_effect(plan, key,
-                       "Traffic is interrupted until the other load balancer is written.");
+        lb_plan_effect(plan, key, "%s", interrupted);
     }
 }
 
@@ -196,7 +212,10 @@ void azure_effects_end(struct azure_sync *y, struct lb_plan *plan, const struct 
         }
         if (it->want && is_made_anew(it, left)) {
             lb_plan_effect(plan, it->item->key,
-                           "Traffic is interrupted until the new public IP is made.");
+                           "Traffic is interrupted: Azure changes no IP tags, so the public IP is "
+                           "deleted, and the sync that follows makes it anew, with another "
+                           "address, and writes the load balancer again. If Azure refuses the "
+                           "tags then, nothing serves until they are taken back.");
         }
     }
 }

@@ -153,21 +153,34 @@ int azure_error_of_operation(struct json_object *error, const char *status, stru
 
 /* ---- balancers that cannot go -------------------------------------------------------------------------- */
 
-const char *azure_error_clinging_set(struct arena *a, const struct err *err, const char *group)
+/* The ID in the message that has this type of resource in it; NULL: none has. */
+static const char *id_in(struct arena *a, const char *message, const char *type)
 {
-    const char *set = strcasestr(err->message, "/virtualMachineScaleSets/");
-    if (strcasestr(err->message, "LoadBalancerInUseByVirtualMachineScaleSet") == NULL ||
-        set == NULL) {
+    const char *id = strcasestr(message, type);
+    if (id == NULL) {
         return NULL;
     }
-    const char *id = set;
-    while (id > err->message && strcspn(id - 1, " \t\"'(,;") > 0) {
+    while (id > message && strcspn(id - 1, " \t\"'(,;") > 0) {
         id--;
     }
     size_t n = strcspn(id, " \t\"'),;");
     while (n > 0 && id[n - 1] == '.') {
         n--; /* the stop of the sentence; no name ends with one */
     }
-    const char *ret = arena_strndup(a, id, n);
-    return azure_eq(azure_id_group(a, ret), group) ? ret : NULL;
+    return arena_strndup(a, id, n);
+}
+
+const char *azure_error_clinging_set(struct arena *a, const struct err *err, const char *group)
+{
+    if (strcasestr(err->message, "LoadBalancerInUseByVirtualMachineScaleSet") == NULL) {
+        return NULL;
+    }
+    const char *id = id_in(a, err->message, "/virtualMachineScaleSets/");
+    return id != NULL && azure_eq(azure_id_group(a, id), group) ? id : NULL;
+}
+
+const char *azure_error_clinging_link(struct arena *a, const struct err *err)
+{
+    const char *id = id_in(a, err->message, "/privateLinkServices/");
+    return id != NULL && azure_id_group(a, id) != NULL ? id : NULL;
 }

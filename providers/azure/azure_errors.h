@@ -24,5 +24,7 @@ int azure_error_of_operation(struct json_object *error, const char *status, stru
 /* A balancer cannot go, because the model of a scale set still names its pools: the ID of that set; NULL: it is another
  * error, or the set is of another resource group, which is none of our business (6.11). */
 const char *azure_error_clinging_set(struct arena *a, const struct err *err, const char *group);
+/* A frontend cannot go, because a private link service stands on it: the ID of that one; NULL: the message names none. */
+const char *azure_error_clinging_link(struct arena *a, const struct err *err);
 
 #endif

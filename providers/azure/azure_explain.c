@@ -4,13 +4,14 @@
  * For people (docs/ux.md): the answer first, then the facts that led to it in the order in which they are asked. */
 #include "common/base/str.h"
 #include "common/lb/explain.h"
-#include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
 #include "providers/azure/azure_access_rules.h"
 #include "providers/azure/azure_doc.h"
+#include "providers/azure/azure_explain_nodes.h"
+#include "providers/azure/azure_findings.h"
 #include "providers/azure/azure_lb_desired.h"
+#include "providers/azure/azure_members.h"
 #include "providers/azure/azure_name_rules.h"
-#include "providers/azure/azure_node_rules.h"
 #include "providers/azure/azure_session.h"
 #include "providers/azure/azure_sides.h"
 #include "providers/azure/azure_targets.h"
@@ -66,45 +67,6 @@ static void because_of_balancer(struct lb_explain *b, struct azure_session *x,
     }
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------- */
-
-/* Why a node is in no pool, or NULL. */
-static const char *node_left_out(struct arena *a, const struct azure_provider *p,
-                                 const struct tt_node *n)
-{
-    const struct azure_config *c = &p->config;
-    const char *why = node_left_out_because(a, n);
-    if (why != NULL) {
-        return why;
-    }
-    if (c->exclude_masters && azure_node_is_control_plane(n)) {
-        return "runs the control plane (excludeMasterFromStandardLB)";
-    }
-    if (!azure_node_is_managed(n)) {
-        return "label kubernetes.azure.com/managed: false";
-    }
-    return azure_node_is_excluded(n, c->resource_group, false)
-               ? "is of another resource group, or excluded by a label"
-               : NULL;
-}
-
-static void explain_nodes(struct lb_explain *b, struct azure_session *x)
-{
-    const struct tt_batch *batch = x->s.batch;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < batch->n_nodes; i++) {
-        n += node_left_out(x->s.a, x->s.provider, batch->nodes[i]) == NULL;
-    }
-    lb_explain_nodes(b, n, batch->n_nodes,
-                     arena_printf(x->s.a, "%u of %u take part", n, batch->n_nodes));
-    for (uint32_t i = 0; i < batch->n_nodes; i++) {
-        const char *why = node_left_out(x->s.a, x->s.provider, batch->nodes[i]);
-        if (why != NULL) {
-            lb_explain_left_out(b, batch->nodes[i]->name, why);
-        }
-    }
-}
-
 /* ---- both -------------------------------------------------------------------------------------------------- */
 
 /* What a sync would refuse it for. */
@@ -112,23 +74,29 @@ static int check(struct arena *a, const struct azure_naming *naming, const struc
                  struct err *err)
 {
     int rc = azure_names_check(a, naming->config, s->in, NULL, err);
+    rc = rc == ERR_OK ? azure_internal_check(a, s->in, naming->config->lenient_internal, err) : rc;
     rc = rc == ERR_OK ? azure_service_check(s, err) : rc;
     rc = rc == ERR_OK ? azure_access_check(azure_access_read(a, s), err) : rc;
     return rc == ERR_OK ? azure_lb_check(naming, s, err) : rc;
 }
 
-/* By the same choice as a sync; Basic balancers, of which there is one per VM set, only where the Service is on one or on
- * the primary set's: the sets of the nodes are not read here. */
-static const char *expected_lb(struct azure_session *x, struct azure_item *it, struct err *err)
+/* Basic balancers, of which there is one per VM set: where the Service is, or the primary set's. */
+static void expect_basic(struct azure_session *x)
 {
     const struct azure_provider *p = x->s.provider;
-    const struct azure_config *c = &p->config;
-    if (!c->standard_sku) {
+    for (size_t i = 0; !p->config.standard_sku && i < x->s.n_items; i++) {
+        struct azure_item *it = &x->y.items[i];
         struct json_object *own = azure_session_lb(x, it->service, it->service->internal);
-        return own != NULL ? azure_doc_name(own)
-                           : azure_lb_name(x->s.a, &p->naming, azure_config_primary_vm_set(c),
-                                           it->service->internal);
+        it->target =
+            own != NULL ? azure_doc_name(own)
+                        : azure_lb_name(x->s.a, &p->naming, azure_config_primary_vm_set(&p->config),
+                                        it->service->internal);
     }
+}
+
+/* By the same choice as a sync. */
+static const char *expected_lb(const struct azure_item *it, struct err *err)
+{
     (void)err_copy(err, &it->item->err);
     return it->item->err.code == ERR_OK ? it->target : NULL;
 }
@@ -138,14 +106,29 @@ static bool is_refusal(int code)
     return code == ERR_INVALID || code == ERR_NOT_FOUND || code == ERR_IN_USE || code == ERR_QUOTA;
 }
 
-static int explain_one(struct azure_session *x, struct azure_item *it, struct err *err)
+/* Who is in the pools, or could be.  Without the right to read machines the rules alone are told. */
+struct who {
+    bool known;
+    struct azure_members members;
+    struct err err;
+};
+
+static void look_at_members(struct azure_session *x, struct who *who)
+{
+    *who = (struct who){.err = ERR_INIT};
+    who->known = azure_observe_members(&x->s, &who->err) == ERR_OK &&
+                 azure_members_gather(&x->y, &who->members, &who->err) == ERR_OK;
+}
+
+static int explain_one(struct azure_session *x, struct azure_item *it, const struct who *who,
+                       struct err *err)
 {
     const struct azure_provider *p = x->s.provider;
     const struct azure_service *s = it->service;
     struct err refused = ERR_INIT;
     const char *name = NULL;
     if (check(x->s.a, &p->naming, s, &refused) == ERR_OK) {
-        name = expected_lb(x, it, &refused);
+        name = expected_lb(it, &refused);
     }
     if (refused.code != ERR_OK && !is_refusal(refused.code)) {
         return err_copy(err, &refused);
@@ -163,7 +146,12 @@ static int explain_one(struct azure_session *x, struct azure_item *it, struct er
     because_of_service(&b, s, &p->config);
     if (name != NULL) {
         because_of_balancer(&b, x, it, name);
-        explain_nodes(&b, x);
+        azure_explain_nodes(&b, &x->y, who->known ? &who->members : NULL, it);
+        if (!who->known) {
+            lb_explain_text_row(
+                &b, TT_EXPLAIN_WARNING,
+                arena_printf(x->s.a, "members of the pools are not known: %s", who->err.message));
+        }
     }
     lb_explain_send(&b, p->host, it->item->in->result, s->key);
     return ERR_OK;
@@ -174,6 +162,7 @@ int32_t azure_explain(void *provider, const struct tt_call *call, const struct t
     struct azure_provider *p = provider;
     struct azure_session x;
     struct err looked = ERR_INIT;
+    struct who who;
     int32_t first = TT_OK;
     azure_session_begin(&x, p, call, batch, true);
     int rc = azure_session_look(&x, &looked);
@@ -182,9 +171,13 @@ int32_t azure_explain(void *provider, const struct tt_call *call, const struct t
         azure_sides_settle(&x.y);
         azure_targets_select(&x.y);
     }
+    if (rc == ERR_OK) {
+        expect_basic(&x);
+        look_at_members(&x, &who);
+    }
     for (uint32_t i = 0; i < batch->n_items; i++) {
         struct err err = looked;
-        if (rc != ERR_OK || explain_one(&x, &x.y.items[i], &err) != ERR_OK) {
+        if (rc != ERR_OK || explain_one(&x, &x.y.items[i], &who, &err) != ERR_OK) {
             p->host->result_fail(batch->items[i]->result, err.code, err.message,
                                  err.retry_after_ms);
             first = first == TT_OK ? err.code : first;

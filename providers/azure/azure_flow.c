@@ -7,6 +7,7 @@
  * the stages; this file begins and ends a sync. */
 #include "providers/azure/azure_access_rules.h"
 #include "providers/azure/azure_doc.h"
+#include "providers/azure/azure_findings.h"
 #include "providers/azure/azure_frontend_rules.h"
 #include "providers/azure/azure_lb_desired.h"
 #include "providers/azure/azure_members.h"
@@ -15,10 +16,13 @@
 #include "providers/azure/azure_sync.h"
 
 #include "common/base/str.h"
+#include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define LOOK_MS 60000 /* until a machine that was not found is looked for again */
 
 struct azure_sync *azure_sync_of(struct lb_sync *s)
 {
@@ -28,6 +32,16 @@ struct azure_sync *azure_sync_of(struct lb_sync *s)
 bool azure_item_takes_part(const struct azure_item *it)
 {
     return it->service != NULL && !it->left && lb_item_is_active(it->item);
+}
+
+bool azure_item_is_unproven(const struct azure_item *it)
+{
+    return it->want && lb_is_unproven(it->item->in);
+}
+
+bool azure_item_is_carried_out(const struct azure_item *it)
+{
+    return azure_item_takes_part(it) && !azure_item_is_unproven(it);
 }
 
 static int compare_items(const void *x, const void *y)
@@ -71,13 +85,20 @@ struct json_object *azure_sync_lb(const struct azure_sync *y, const char *name)
 
 /* ---- the beginning ------------------------------------------------------------------------------------- */
 
+/* What stops nothing is in the plan, and told by the controller; what stops an ENSURE is told here, beside its failure. */
 static void tell(struct azure_sync *y, const struct azure_item *it,
                  const struct azure_finding *findings, size_t n)
 {
     const struct tt_host *host = y->p->host;
-    for (size_t i = 0; !y->s->planning && i < n; i++) {
-        host->event(host->ctx, it->service->in, TT_EVENT_WARNING, findings[i].reason,
-                    findings[i].message);
+    bool ensure = it->item->in->verb == TT_VERB_ENSURE;
+    for (size_t i = 0; i < n; i++) {
+        if (!findings[i].fatal) {
+            lb_finding(y->s, it->item, findings[i].reason, findings[i].field, "%s",
+                       findings[i].message);
+        } else if (ensure && !y->s->planning) {
+            host->event(host->ctx, it->service->in, TT_EVENT_WARNING, findings[i].reason,
+                        findings[i].message);
+        }
     }
 }
 
@@ -94,15 +115,23 @@ static void item_begin(struct azure_sync *y, struct azure_item *it, struct lb_it
         return;
     }
     const struct azure_access *access = azure_access_read(a, it->service);
-    if (item->in->verb == TT_VERB_ENSURE) { /* an UPDATE was told already */
-        tell(y, it, it->service->findings, it->service->n_findings);
-        tell(y, it, access->findings, access->n_findings);
+    tell(y, it, it->service->findings, it->service->n_findings);
+    tell(y, it, access->findings, access->n_findings);
+    lb_findings_unknown(y->s, item, azure_annotation_keys(a));
+    if (azure_item_is_unproven(it)) {
+        return; /* nothing of what it says is carried out, so nothing of it is in the way */
     }
     /* Nodes follow whatever it says: what reads a name takes an impossible one for absent. */
     bool named = item->in->verb != TT_VERB_ENSURE ||
                  azure_names_check(a, &y->p->config, item->in->service, item->in->previous,
                                    &item->err) == ERR_OK;
-    if (!named || azure_service_check(it->service, &item->err) != ERR_OK ||
+    named = named && (item->in->verb != TT_VERB_ENSURE ||
+                      azure_internal_check(a, item->in->service, y->p->config.lenient_internal,
+                                           &item->err) == ERR_OK);
+    if (!named ||
+        azure_service_check_edit(it->service, item->in->previous,
+                                 y->p->repair_adopted || lb_was_made(item->in),
+                                 &item->err) != ERR_OK ||
         azure_access_check(access, &item->err) != ERR_OK ||
         azure_lb_check(&y->p->naming, it->service, &item->err) != ERR_OK) {
         return; /* its error is its result */
@@ -252,15 +281,51 @@ static void status(struct lb_sync *s, struct lb_item *item)
         ingress[n++].ip = access->additional.items[i];
     }
     s->host->result_ingress(item->in->result, ingress, (uint32_t)n);
+    if (it->looks_again && TT_HAS(s->host, result_again)) {
+        int64_t jitter_ms = (int64_t)(rng_unit(s->rng) * (double)LOOK_MS / 5);
+        s->host->result_again(item->in->result, LOOK_MS + jitter_ms);
+    }
 }
 
 /* Who is told to stop, or is served by somebody else, has not failed. */
+void azure_name_owner(struct azure_sync *y, struct lb_item *item)
+{
+    const struct err was = item->err;
+    for (size_t i = 0; y != NULL && i < y->n_services; i++) {
+        const struct azure_service *other = y->services[i];
+        bool named = !str_is_empty(other->base) && !str_eq(other->key, item->key) &&
+                     strstr(was.message, other->base) != NULL;
+        if (named && strstr(was.message, other->key) == NULL) {
+            (void)err_set(&item->err, was.code, "%s (%s is of Service %s)", was.message,
+                          other->base, other->key);
+            item->err.http_status = was.http_status;
+            item->err.retry_after_ms = was.retry_after_ms;
+            memcpy(item->err.reason, was.reason, sizeof was.reason);
+            return;
+        }
+    }
+}
+
 static void failed(struct lb_sync *s, const struct lb_item *item)
 {
     int code = item->err.code;
+    azure_name_owner(azure_sync_of(s), &s->items[item - s->items]);
     if (!s->planning && code != ERR_CANCELLED && code != ERR_IMPLEMENTED_ELSEWHERE) {
         azure_metrics_failed(azure_sync_of(s)->p, item->in);
     }
+}
+
+static int plan_members(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+{
+    struct azure_sync *y = azure_sync_of(s);
+    int rc = azure_plan_members(s, plan, err);
+    for (size_t i = 0; rc == ERR_OK && i < s->n_items; i++) {
+        const struct azure_item *it = &y->items[i];
+        if (azure_item_takes_part(it) && it->want) {
+            lb_serves_nobody(s, it->item, azure_nobody(y, it));
+        }
+    }
+    return rc;
 }
 
 static const struct lb_stage stages[] = {
@@ -272,7 +337,7 @@ static const struct lb_stage stages[] = {
     {"leave", NULL, azure_observe_leave, azure_plan_leave},
     {"balancers", NULL, azure_observe_balancers, azure_plan_balancers},
     {"convert", NULL, azure_observe_convert, azure_plan_convert},
-    {"members", NULL, azure_observe_members, azure_plan_members},
+    {"members", NULL, azure_observe_members, plan_members},
     {"security", NULL, azure_observe_security, azure_plan_security},
     {"links", NULL, azure_observe_links, azure_plan_links},
     {"tidy", NULL, azure_observe_tidy, azure_plan_tidy},

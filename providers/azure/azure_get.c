@@ -107,7 +107,7 @@ static bool has_pip(struct azure_session *x, const struct azure_service *s)
     for (size_t i = 0; i < x->y.pips.n; i++) {
         struct json_object *pip = x->y.pips.items[i];
         struct azure_pip_ownership o = azure_pip_owner(x->s.a, &p->naming, s, pip);
-        if (o.owns && !o.user_assigned) {
+        if ((o.owns && !o.user_assigned) || azure_pip_is_stripped(x->s.a, &p->naming, s, pip)) {
             return true;
         }
     }

@@ -2,6 +2,8 @@
 /* azure_lb_edits.c: the balancers that a stage edits (azure_lb_edits.h). */
 #include "providers/azure/azure_lb_edits.h"
 #include "providers/azure/azure_doc.h"
+#include "providers/azure/azure_effects.h"
+#include "providers/azure/azure_findings.h"
 #include "providers/azure/azure_lb_diff.h"
 #include "providers/azure/azure_local_rules.h"
 #include "providers/azure/azure_members.h"
@@ -77,6 +79,7 @@ static bool apply(struct azure_lb_edits *b, struct azure_item *it, const struct 
     struct azure_lb_result r;
     if (azure_lb_apply(passing, &ask, doc, &r, &it->item->err) != ERR_OK) {
         (void)err_prefix(&it->item->err, "load balancer %s", e->name);
+        azure_name_owner(y, it->item);
         return false;
     }
     tell_kept(b, it, &r);
@@ -340,6 +343,7 @@ bool azure_lb_edits_break(struct azure_lb_edits *b)
         const struct azure_lb_move *m = &b->moves[i];
         if (b->items[m->from].level >= b->n && b->items[m->to].level >= b->n &&
             lb_item_is_active(m->item->item)) {
+            azure_effects_moves(b->y, b->plan, m->item);
             azure_lb_edits_leave(&only, m->item, m->item->service, m->item->target);
         }
     }
@@ -445,7 +449,13 @@ int azure_lb_edits_emit(struct azure_lb_edits *b, struct err *err)
 {
     int rc = ERR_OK;
     size_t most = 0;
+    if (b->n > 0) {
+        azure_links_let_go(b->y, b->plan);
+    }
     (void)set_levels(b);
+    for (size_t i = 0; i < b->n_moves; i++) {
+        azure_effects_moves(b->y, b->plan, b->moves[i].item);
+    }
     for (size_t i = 0; i < b->n; i++) {
         most = b->items[i].level > most ? b->items[i].level : most;
     }

@@ -26,7 +26,7 @@ static void need_sets(struct azure_sync *y)
             y, AZURE_VMSSS,
             azure_arm_collection(y->s->a, &y->p->arm, AZURE_VMSSS, y->p->config.resource_group));
     }
-    for (const struct clinging_set *set = y->clinging; set != NULL; set = set->next) {
+    for (const struct azure_clinging *set = y->clinging; set != NULL; set = set->next) {
         azure_need_one(y, AZURE_VMSSS, set->id);
     }
 }
@@ -249,6 +249,18 @@ static bool is_first_of_lb(const struct pools *pools, size_t i)
     return true;
 }
 
+/* A member leaves before it joins in the new way. */
+static void say_interrupted(const struct pools *pools, struct lb_plan *plan)
+{
+    for (size_t i = 0; i < pools->n; i++) {
+        for (size_t k = 0; k < pools->items[i].owners.n; k++) {
+            lb_plan_effect(plan, pools->items[i].owners.keys[k],
+                           "Traffic is interrupted until the pools have their members again: "
+                           "network interfaces and addresses cannot be in one pool.");
+        }
+    }
+}
+
 static void plan_to_addresses(struct azure_members_planning *p, const struct pools *pools,
                               struct lb_plan *plan)
 {
@@ -258,6 +270,7 @@ static void plan_to_addresses(struct azure_members_planning *p, const struct poo
     azure_members_leave_all(p->y->s->a, &p->m.in, why, &p->m.diff);
     azure_members_plan_forget(p, why);
     if (!by_azure) {
+        say_interrupted(pools, plan);
         azure_members_plan_machines(p);
     }
     azure_member_writes_emit(p->y, &p->writes, plan);
@@ -271,6 +284,7 @@ static void plan_to_addresses(struct azure_members_planning *p, const struct poo
 static void plan_to_interfaces(struct azure_members_planning *p, const struct pools *pools,
                                struct lb_plan *plan)
 {
+    say_interrupted(pools, plan);
     for (size_t i = 0; i < pools->n; i++) {
         const struct azure_pool *pool = &pools->items[i];
         const struct azure_member_write w = {

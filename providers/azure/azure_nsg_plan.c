@@ -426,6 +426,39 @@ static void close_nodes(struct batch *b)
     close_at(b, at, &nodes, &shared);
 }
 
+/* ---- nodes that join what stands ------------------------------------------------------------------ */
+
+static bool has_some(const struct str_set *set, const struct str_set *of)
+{
+    const char *text;
+    STR_SET_EACH (text, of) {
+        if (str_set_has(set, text)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A rule that lets clients in to one of these ports on some node lets them in on all nodes behind it. */
+static void admit_nodes(struct batch *b, const struct azure_nsg_standing *s,
+                        const struct str_set *nodes)
+{
+    struct str_set behind = set_of_texts(b->a, &s->node_ips);
+    for (size_t i = 0; i < b->g.n; i++) {
+        struct azure_nsg_rule *r = b->g.rules[i];
+        bool lets_in =
+            azure_nsg_is_managed(r) && azure_eq(r->now.access, "Allow") &&
+            has_some(&r->now.ports, &s->ports) &&
+            (has_some(&r->now.destinations, nodes) || has_some(&r->now.destinations, &behind));
+        struct str_set all = str_set_union(b->a, &r->now.destinations, &behind);
+        if (lets_in && all.n > r->now.destinations.n) {
+            struct str_set one = str_set_make(b->a, &s->key, 1);
+            r->now.destinations = all;
+            r->owners = str_set_union(b->a, &r->owners, &one);
+        }
+    }
+}
+
 /* ---- the result ------------------------------------------------------------------------------------ */
 
 static const char *why_of(const struct azure_nsg_rule *r, enum lb_verb verb)
@@ -453,7 +486,8 @@ static bool describe(const struct batch *b, const struct azure_nsg_rule *r,
     struct lb_diff d;
     lb_diff_init(&d, b->a);
     azure_nsg_fields(&d, r);
-    const char *key = b->in->changes[0].access->service->key;
+    const char *key =
+        b->in->n_changes > 0 ? b->in->changes[0].access->service->key : b->in->standing[0].key;
     *ret = (struct azure_nsg_rule_change){
         .verb = made ? LB_CREATE : (empty ? LB_DELETE : LB_CHANGE),
         .name = r->name,
@@ -526,10 +560,10 @@ int azure_nsg_plan(struct arena *a, const struct azure_nsg_input *in, struct azu
     struct batch b = {.a = a, .in = in};
     *ret = (struct azure_nsg_result){.rules = in->rules};
     int rc = azure_nsg_read(a, in->rules, &b.g, err);
-    if (rc != ERR_OK || in->n_changes == 0) {
+    if (rc != ERR_OK || in->n_changes + in->n_standing == 0) {
         return rc;
     }
-    b.errs = ARENA_ARRAY(a, struct err, in->n_changes);
+    b.errs = ARENA_ARRAY(a, struct err, in->n_changes + 1);
     read_members(&b);
     bool any = false;
     for (size_t i = 0; i < in->n_changes; i++) {
@@ -539,6 +573,11 @@ int azure_nsg_plan(struct arena *a, const struct azure_nsg_input *in, struct azu
         }
     }
     close_nodes(&b);
+    struct str_set nodes = set_of_texts(a, &in->node_ips);
+    for (size_t i = 0; i < in->n_standing; i++) {
+        admit_nodes(&b, &in->standing[i], &nodes);
+        any = true;
+    }
     ret->errs = b.errs;
     if (!any || !azure_nsg_changed(&b.g)) {
         return ERR_OK; /* nothing could be applied: an empty rule that was there may stay */

@@ -43,12 +43,21 @@ struct azure_nsg_change {
     /* Before its balancer changes: what it will need is let in, nothing is taken away. */
     bool adds_only;
 };
+/* Traffic that stands and arrives at nodes, of a Service whose wishes are not carried out. */
+struct azure_nsg_standing {
+    const char *key;
+    struct str_set ports; /* on the nodes, decimal texts */
+    struct azure_texts
+        node_ips; /* nodes behind it: where its rules let clients in, they do so on all of these */
+};
 struct azure_nsg_input {
     struct json_object *rules; /* properties.securityRules, borrowed */
     const struct azure_nsg_member *members;
     size_t n_members;
     const struct azure_nsg_change *changes;
     size_t n_changes;
+    const struct azure_nsg_standing *standing;
+    size_t n_standing;
     struct azure_texts node_ips; /* InternalIPs of all managed nodes */
     bool
         closes_nodes; /* an edit sends traffic past the nodes' rules: what nobody needs there goes */

@@ -160,6 +160,13 @@ static bool asks_for(struct azure_sync *y, const struct azure_item *it, const st
             azure_id_eq(subnet_scope(y, s), x->scope));
 }
 
+/* A Service that goes and names a group that its controller may not read: it has nothing there, or a frontend would say so. */
+static bool is_passed_over(const struct azure_item *it, const struct azure_seen *x)
+{
+    return !it->want && x->kind == AZURE_PIPS && !x->one && !x->stays &&
+           x->err.code == ERR_FORBIDDEN;
+}
+
 /* A resource group or subnet that only annotations name: who names one that cannot be read fails alone. */
 static bool concerns_some(struct azure_sync *y, const struct azure_seen *x)
 {
@@ -167,9 +174,12 @@ static bool concerns_some(struct azure_sync *y, const struct azure_seen *x)
     bool everybodys = x->kind == AZURE_PIPS && !x->one &&
                       azure_id_eq(pip_scope(y, y->p->config.resource_group), x->scope);
     for (size_t i = 0; !everybodys && i < y->s->n_items; i++) {
-        if (asks_for(y, &y->items[i], x)) {
+        if (!asks_for(y, &y->items[i], x)) {
+            continue;
+        }
+        some = true;
+        if (!is_passed_over(&y->items[i], x)) {
             (void)err_copy(&y->items[i].item->err, &x->err);
-            some = true;
         }
     }
     return some;
@@ -347,6 +357,37 @@ struct json_object *azure_seen_subnet(struct azure_sync *y, const struct azure_s
     return json_len(list) > 0 ? json_object_array_get_idx(list, 0) : NULL;
 }
 
+/* True: it is not known yet, or could not be read and counts now. */
+static bool need_group_in_use(struct azure_sync *y, const char *scope)
+{
+    struct azure_seen *seen = find(y, AZURE_PIPS, scope);
+    bool known = seen != NULL && seen->array != NULL;
+    azure_need(y, AZURE_PIPS, scope);
+    find(y, AZURE_PIPS, scope)->stays = true;
+    return !known;
+}
+
+/* Groups of public IPs that frontends of the batch's Services have: an annotation may name another one by now. */
+static bool need_groups_in_use(struct azure_sync *y)
+{
+    bool some = false;
+    for (size_t i = 0; i < y->lbs.n * y->s->n_items; i++) {
+        const struct azure_item *it = &y->items[i / y->lbs.n];
+        struct json_object *lb = y->lbs.items[i % y->lbs.n];
+        if (!azure_item_takes_part(it) || azure_lb_is_internal(azure_doc_name(lb))) {
+            continue;
+        }
+        const struct azure_service *s = it->service->internal ? it->flip : it->service;
+        struct azure_elements mine = azure_sync_frontends(y, s, lb);
+        for (size_t k = 0; k < mine.n; k++) {
+            const char *id = azure_ref(mine.items[k], "publicIPAddress");
+            const char *group = id != NULL ? azure_id_group(y->s->a, id) : NULL;
+            some = (group != NULL && need_group_in_use(y, pip_scope(y, group))) || some;
+        }
+    }
+    return some;
+}
+
 static void need_lbs_and_pips(struct azure_sync *y)
 {
     struct arena *a = y->s->a;
@@ -358,6 +399,12 @@ static void need_lbs_and_pips(struct azure_sync *y)
         if (azure_item_takes_part(&y->items[i])) {
             azure_need(y, AZURE_PIPS, pip_scope(y, y->items[i].service->pip_group));
         }
+    }
+    for (size_t i = 0; i < y->n_seen; i++) {
+        y->seen[i].needed = y->seen[i].needed || y->seen[i].stays;
+    }
+    for (const struct azure_clinging *link = y->clinging_links; link != NULL; link = link->next) {
+        azure_need_one(y, AZURE_PLSS, link->id);
     }
 }
 
@@ -397,6 +444,7 @@ int azure_observe_withdraw(struct lb_sync *s, struct err *err)
         need_nsg(y);
     }
     int rc = azure_see(y, err);
+    rc = rc == ERR_OK && need_groups_in_use(y) ? azure_see(y, err) : rc;
     return rc == ERR_OK && some_take_part(y, false) ? see_doubtful(y, err) : rc;
 }
 
@@ -467,13 +515,21 @@ static int see_doubtful(struct azure_sync *y, struct err *err)
     return more ? azure_see(y, err) : ERR_OK;
 }
 
-/* Only what is there can be updated: a Service without a frontend waits for its ENSURE (4.3). */
+/* Only what is there can be updated: a Service without a frontend waits for its ENSURE (4.3).  What an edit of the side that was
+ * never carried out has left is on the other side. */
 static void leave_out_updates(struct azure_sync *y)
 {
     for (size_t i = 0; i < y->s->n_items; i++) {
         struct azure_item *it = &y->items[i];
         if (azure_item_takes_part(it) && it->item->in->verb == TT_VERB_UPDATE) {
-            it->left = !azure_sides_stands(y, it->service);
+            bool stands = azure_sides_stands(y, it->service);
+            if (!stands && azure_item_is_unproven(it) && azure_sides_stands(y, it->flip)) {
+                const struct azure_service *wish = it->service;
+                it->service = it->flip;
+                it->flip = wish;
+                stands = true;
+            }
+            it->left = !stands;
         }
     }
 }
@@ -484,6 +540,7 @@ int azure_observe_clean(struct lb_sync *s, struct err *err)
     azure_need_nothing(y);
     need_lbs_and_pips(y);
     int rc = azure_see(y, err);
+    rc = rc == ERR_OK && need_groups_in_use(y) ? azure_see(y, err) : rc;
     if (rc == ERR_OK) {
         azure_sides_settle(y);
         leave_out_updates(y);

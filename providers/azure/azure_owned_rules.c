@@ -67,7 +67,8 @@ static void push(struct azure_owned_list *l, struct azure_owned item)
 
 /* ---- documents ----------------------------------------------------------------------------------------- */
 
-/* One that we made: by its generated name, the cluster's tag, and a Service's. */
+/* One that we made: by its generated name, the cluster's tag, and a Service's.  One without tags is told by its name alone; it
+ * may be that of a cluster of the same name. */
 void azure_owned_pip(struct azure_owned_list *l, struct json_object *pip)
 {
     struct json_object *tags = json_member(pip, "tags");
@@ -80,14 +81,14 @@ void azure_owned_pip(struct azure_owned_list *l, struct json_object *pip)
     if (n > 0) {
         map_set(l->pips, str_lower(l->a, azure_doc_id(pip)), arena_strdup(l->a, keys[0]));
     }
-    if (base == NULL || n == 0 || (*cluster != '\0' && !azure_eq(cluster, l->naming->cluster))) {
+    if (base == NULL || (*cluster != '\0' && !azure_eq(cluster, l->naming->cluster))) {
         return;
     }
     struct azure_owned item = {.kind = AZURE_OWNED_PIP,
                                .name = arena_strdup(l->a, name),
                                .id = arena_strdup(l->a, azure_doc_id(pip)),
                                .unit = base,
-                               .key = arena_strdup(l->a, keys[0]),
+                               .key = n > 0 ? arena_strdup(l->a, keys[0]) : NULL,
                                .used = map_has(l->bases, base),
                                .unsure = *cluster == '\0'};
     for (size_t i = 0; i < n; i++) {

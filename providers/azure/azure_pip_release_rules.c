@@ -11,6 +11,7 @@ struct ask {
     const struct azure_naming *n;
     const struct azure_service *s;
     bool want;
+    bool by_marks;
     const char *desired; /* or NULL */
     size_t n_references; /* left on the public IP */
     bool user_assigned;
@@ -66,7 +67,13 @@ static int look_at(struct arena *a, struct ask *x, struct json_object *pip,
 {
     struct azure_pip_ownership o = azure_pip_owner(a, x->n, x->s, pip);
     *ret_some = false;
-    if (!o.owns) {
+    if (x->by_marks && !x->want && azure_pip_is_stripped(a, x->n, x->s, pip)) {
+        *ret = (struct azure_pip_release){.pip = pip, .why = "its Service is gone"};
+        *ret_some = true;
+        return ERR_OK;
+    }
+    bool selects = x->by_marks && !o.user_assigned && !azure_pip_names(&o, x->s->key);
+    if (!o.owns || selects) {
         return ERR_OK;
     }
     struct json_object *doc = azure_copy(a, pip);
@@ -97,11 +104,15 @@ int azure_pip_releases(struct arena *a, const struct azure_pip_ask *ask,
 {
     const struct azure_pips *pips = ask->pips;
     const char *desired = ask->desired;
-    struct ask x = {
-        .n = ask->naming, .s = ask->service, .want = ask->want, .desired = ask->desired};
+    struct ask x = {.n = ask->naming,
+                    .s = ask->service,
+                    .want = ask->want,
+                    .by_marks = ask->by_marks,
+                    .desired = ask->desired};
     size_t n_owned = 0;
     for (size_t i = 0; i < pips->n; i++) {
-        n_owned += azure_pip_owner(a, ask->naming, ask->service, pips->items[i]).owns;
+        n_owned += azure_pip_owner(a, ask->naming, ask->service, pips->items[i]).owns ||
+                   azure_pip_is_stripped(a, ask->naming, ask->service, pips->items[i]);
     }
     struct azure_pip_release *items = ARENA_ARRAY(a, struct azure_pip_release, n_owned + 1);
     struct azure_pip_releases out = {.items = items};

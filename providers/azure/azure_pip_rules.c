@@ -55,6 +55,28 @@ struct azure_pip_ownership azure_pip_owner(struct arena *a, const struct azure_n
     return o;
 }
 
+bool azure_pip_names(const struct azure_pip_ownership *o, const char *key)
+{
+    for (size_t i = 0; i < o->n_services; i++) {
+        if (azure_eq(o->services[i], key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool azure_pip_is_stripped(struct arena *a, const struct azure_naming *n,
+                           const struct azure_service *s, struct json_object *pip)
+{
+    struct json_object *tags = json_member(pip, "tags");
+    const char *cluster = azure_pip_tag_cluster(tags);
+    enum azure_family f = family_of(pip);
+    bool names_it = s->pip_name[f] != NULL && azure_eq(s->pip_name[f], azure_doc_name(pip));
+    return pip != NULL && azure_pip_tag_services(tags)[0] == '\0' &&
+           (cluster[0] == '\0' || azure_eq(cluster, n->cluster)) && !names_it &&
+           azure_eq(azure_doc_name(pip), azure_pip_name(a, n, s->in, f));
+}
+
 int azure_pip_determine(struct arena *a, const struct azure_naming *n,
                         const struct azure_service *s, enum azure_family f,
                         const struct azure_pips *pips, const char **ret_name, bool *ret_must_exist,

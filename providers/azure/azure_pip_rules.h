@@ -25,6 +25,12 @@ struct azure_pip_ownership {
                                   * nor its address or name speaks of the Service */
     size_t n_services;
 };
+/* Does its service tag name the Service?  One that the Service only selects belongs to those that the tag names. */
+bool azure_pip_names(const struct azure_pip_ownership *o, const char *key);
+/* It bears the name that is generated for the Service and says of nobody that he owns it: somebody took its tags off.  One that
+ * an annotation of the Service names is the user's. */
+bool azure_pip_is_stripped(struct arena *a, const struct azure_naming *n,
+                           const struct azure_service *s, struct json_object *pip);
 struct azure_pip_ownership azure_pip_owner(struct arena *a, const struct azure_naming *n,
                                            const struct azure_service *s, struct json_object *pip);
 
@@ -54,6 +60,9 @@ struct azure_pip_ask {
     const char *const *zones; /* of the region, for new ones */
     size_t n_zones;
     bool want; /* releasing: the Service stays */
+    /* releasing: by what stands on the public IP.  One that the Service only selects belongs to those that its tag names, one
+     * without tags to the Service whose generated name it has.  false: as upstream, by what the Service selects */
+    bool by_marks;
     const char *
         desired; /* releasing: name by azure_pip_determine() of an external Service that stays, else NULL */
 };

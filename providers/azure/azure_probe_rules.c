@@ -105,7 +105,7 @@ int azure_probe_node(struct arena *a, struct azure_probe_ask *ask, struct err *e
         ask->node = azure_probe_shared(a, c);
         return ERR_OK;
     }
-    if (!s->local || (s->pls_create && s->pls_proxy_protocol)) {
+    if (!s->local || (s->pls_create && s->pls_proxy_protocol && !s->pls_unprobed)) {
         return ERR_OK;
     }
     int32_t port = s->in->health_check_node_port;

@@ -9,6 +9,7 @@
 #include "common/base/str.h"
 #include "common/lb/call_watch.h"
 #include "common/lb/exposed.h"
+#include "common/lb/findings.h"
 #include "common/lb/request_count.h"
 #include "providers/azure/azure_local_rules.h"
 #include "providers/azure/azure_metrics.h"
@@ -198,6 +199,7 @@ static int64_t endpoints_delay_ms(void *provider, const struct tt_service *servi
 /* ---- the descriptor ------------------------------------------------------------------------------ */
 
 static const char *const event_reasons[] = {
+    LB_FINDING_IGNORED,
     "ConflictConfiguration",
     "CreateOrUpdateInterface",
     "CreateOrUpdatePublicIPAddress",
@@ -219,6 +221,9 @@ static const struct tt_kube_kind kube_kinds[] = {
     {.api_version = "v1", .resource = "namespaces", .verbs = "get"},
 };
 
+/* service.beta.kubernetes.io/azure-…, port_…, load-balancer-source-ranges */
+static const char *const wish_annotations[] = {AZURE_ANNOTATION_PREFIX "*"};
+
 const struct tt_provider tt_azure_provider = {
     .abi_major = TRIMTAB_ABI_MAJOR,
     .abi_minor = TRIMTAB_ABI_MINOR,
@@ -230,6 +235,8 @@ const struct tt_provider tt_azure_provider = {
     .max_parallel = 1,
     .debounce_idle_ms = 300, /* kubectl deletes five Services a second: they are to be one batch */
     .debounce_max_ms = 4000, /* about what one write of a balancer takes */
+    .wish_annotations = wish_annotations,
+    .n_wish_annotations = ARRAY_LEN(wish_annotations),
     .event_reasons = event_reasons,
     .n_event_reasons = ARRAY_LEN(event_reasons),
     .event_component = "azure-cloud-provider",

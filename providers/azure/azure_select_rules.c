@@ -115,6 +115,11 @@ static bool is_managed(const struct azure_naming *n, const char *base,
     return false;
 }
 
+bool azure_lb_is_managed(struct arena *a, const struct azure_naming *n, const char *name)
+{
+    return !n->config->standard_sku || is_managed(n, azure_lb_base(a, name), NULL);
+}
+
 struct azure_lbs azure_lbs_managed(struct arena *a, const struct azure_naming *n,
                                    const struct azure_lbs *lbs,
                                    const struct azure_vm_sets *agent_pools)

@@ -51,6 +51,7 @@ bool azure_lb_should_change(struct arena *a, const struct azure_naming *n,
 bool azure_lb_is_preconfigured(const struct azure_config *c, bool internal);
 /* The balancers that are ours, in their order (5.7).  `agent_pools` counts for Basic only; there NULL stands for
  * "nodes are not known": all are returned. */
+bool azure_lb_is_managed(struct arena *a, const struct azure_naming *n, const char *name);
 struct azure_lbs azure_lbs_managed(struct arena *a, const struct azure_naming *n,
                                    const struct azure_lbs *lbs,
                                    const struct azure_vm_sets *agent_pools);

@@ -29,11 +29,19 @@ struct reader {
     struct azure_finding findings[FINDINGS_MAX];
 };
 
-static void add_finding(struct reader *r, bool fatal, const char *reason, const char *message)
+static void add_finding(struct reader *r, bool fatal, const char *reason, const char *field,
+                        const char *message)
 {
     if (r->out->n_findings < FINDINGS_MAX) {
-        r->findings[r->out->n_findings++] =
-            (struct azure_finding){.reason = reason, .message = message, .fatal = fatal};
+        r->findings[r->out->n_findings++] = (struct azure_finding){
+            .reason = reason, .field = field, .message = message, .fatal = fatal};
+    }
+}
+
+static void mark_if_new(struct reader *r, bool if_new)
+{
+    if (r->out->n_findings > 0) {
+        r->findings[r->out->n_findings - 1].if_new = if_new;
     }
 }
 
@@ -41,6 +49,7 @@ static void bad_annotation(struct reader *r, bool fatal, const char *name, const
 {
     const char *value = str_nonnull(azure_annotation(r->in, name));
     add_finding(r, fatal, REASON_ANNOTATION,
+                arena_printf(r->arena, "%s%s", AZURE_ANNOTATION_PREFIX, name),
                 arena_printf(r->arena, "annotation %s%s: \"%s\": want %s", AZURE_ANNOTATION_PREFIX,
                              name, value, allowed));
 }
@@ -121,8 +130,10 @@ static void read_spec_ip(struct reader *r)
     }
     if (!ip_parse(text, &ip)) {
         add_finding(
-            r, true, "InvalidLoadBalancerIP",
+            r, true, "InvalidLoadBalancerIP", "spec.loadBalancerIP",
             arena_printf(r->arena, "spec.loadBalancerIP: \"%s\": want an IP address", text));
+        /* Upstream takes it for an IPv6 address, so it says nothing to a Service of IPv4. */
+        mark_if_new(r, !out->has_family[AZURE_IPV6]);
         return;
     }
     if (out->lb_ip[family_of(&ip)] == NULL) {
@@ -349,6 +360,26 @@ int azure_service_check(const struct azure_service *s, struct err *err)
     return ERR_OK;
 }
 
+/* spec.loadBalancerIP is the one field of findings that count for what is new alone. */
+static bool is_as_before(const struct azure_service *s, const struct tt_service *previous)
+{
+    return s->in->n_ingress > 0 &&
+           (previous == NULL || str_eq(str_nonnull(previous->lb_ip), str_nonnull(s->in->lb_ip)));
+}
+
+int azure_service_check_edit(const struct azure_service *s, const struct tt_service *previous,
+                             bool strict, struct err *err)
+{
+    bool tolerates = !strict && is_as_before(s, previous);
+    for (size_t i = 0; i < s->n_findings; i++) {
+        const struct azure_finding *f = &s->findings[i];
+        if (f->fatal && !(f->if_new && tolerates)) {
+            return err_set(err, ERR_INVALID, "%s", f->message);
+        }
+    }
+    return ERR_OK;
+}
+
 int azure_pls_name(struct arena *a, const struct azure_service *s, const char *existing,
                    const char *frontend, const char **ret, struct err *err)
 {
@@ -396,6 +427,13 @@ static const struct tt_service *with_annotation(struct arena *a, const struct tt
     copy->n_annotations = n;
     copy->has_annotations = 1;
     return copy;
+}
+
+const struct azure_service *azure_service_with(struct arena *a, const struct azure_naming *n,
+                                               const struct azure_service *s, const char *name,
+                                               const char *value)
+{
+    return azure_service_read(a, n, with_annotation(a, s->in, name, value));
 }
 
 const struct azure_service *azure_service_flip(struct arena *a, const struct azure_naming *n,

@@ -61,6 +61,9 @@ struct azure_finding {
     const char *reason;  /* of the event: "InvalidAnnotation", "InvalidSourceRanges" … */
     const char *message; /* names annotation, value and what is allowed */
     bool fatal;          /* an ENSURE is refused: ERR_INVALID with this message */
+    const char *field;   /* the annotation's whole key, or "spec.…"; NULL: none by itself */
+    bool
+        if_new; /* fatal on a new Service or an edit alone: upstream passes over it, and serves what stands */
 };
 
 /* Values that lose their effect, by the table: at most `most` findings, none of them fatal. */
@@ -96,6 +99,8 @@ struct azure_service {
     bool has_configurations;
     /* private link service (10.6) */
     bool pls_create;
+    bool
+        pls_unprobed; /* probes stand as upstream leaves them, to whom the annotation says no (azure_sides.h) */
     bool pls_proxy_protocol;
     const char *pls_group; /* effective */
     const char *pls_name;  /* NULL = default */
@@ -122,6 +127,14 @@ const struct azure_service *azure_service_read(struct arena *a, const struct azu
                                                const struct tt_service *s);
 /* ERR_INVALID with the first fatal finding, else ERR_OK. */
 int azure_service_check(const struct azure_service *s, struct err *err) _warn_unused_;
+/* The same for a Service of a sync: what stands and was not edited is not refused for what upstream passes over.  `previous`
+ * NULL: this process has not synced it before.  `strict`: it is refused all the same: trimtab made what stands, or --repair-adopted is on. */
+int azure_service_check_edit(const struct azure_service *s, const struct tt_service *previous,
+                             bool strict, struct err *err) _warn_unused_;
+/* A copy with one annotation (without the prefix) set, or taken away where `value` is NULL. */
+const struct azure_service *azure_service_with(struct arena *a, const struct azure_naming *n,
+                                               const struct azure_service *s, const char *name,
+                                               const char *value);
 /* The name of its private link service: the annotation, the existing one's (NULL = none), or one made from the
  * frontend's.  ERR_INVALID: the existing one has another name, and names cannot change. */
 int azure_pls_name(struct arena *a, const struct azure_service *s, const char *existing,

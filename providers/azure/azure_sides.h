@@ -12,6 +12,8 @@
 
 /* Balancers and public IPs are known.  Services of the batch and of the cluster are read again where need be. */
 void azure_sides_settle(struct azure_sync *y);
+/* The same for blank lists of ranges, once the security group is known: whom upstream keeps out stays out. */
+void azure_sides_settle_ranges(struct azure_sync *y);
 /* Has it a frontend of its own side? */
 bool azure_sides_stands(struct azure_sync *y, const struct azure_service *s);
 

@@ -11,6 +11,7 @@
 #include "providers/azure/azure_members.h"
 #include "providers/azure/azure_observe.h"
 #include "providers/azure/azure_pip_index.h"
+#include "providers/azure/azure_taken_rules.h"
 
 /* One public IP that several Services may change. */
 struct edit {
@@ -54,8 +55,10 @@ static struct azure_pips pips_of(struct arena *a, const struct edits *e,
                                  const struct azure_service *s, enum azure_family f)
 {
     struct azure_pips all = pips_now(e);
-    struct azure_pips mine =
-        azure_pips_about(a, &all, s->key, s->lb_ip, s->pip_name, AZURE_FAMILIES);
+    const char *const ips[] = {s->lb_ip[AZURE_IPV4], s->lb_ip[AZURE_IPV6], NULL};
+    const char *const names[] = {s->pip_name[AZURE_IPV4], s->pip_name[AZURE_IPV6],
+                                 azure_pip_name(a, &e->y->p->naming, s->in, f)};
+    struct azure_pips mine = azure_pips_about(a, &all, s->key, ips, names, ARRAY_LEN(names));
     return azure_pips_of_family(a, &mine, f);
 }
 
@@ -163,7 +166,9 @@ static void item_ensure(struct edits *e, struct azure_item *it, enum azure_famil
         .n_zones = y->n_zones,
         .want = true,
     };
-    if (azure_pip_ensure(y->s->a, &ask, want, &it->item->err) != ERR_OK) {
+    if (azure_pip_ensure(y->s->a, &ask, want, &it->item->err) != ERR_OK ||
+        azure_taken_check_pip(y->s->a, &y->p->naming, want->was, want->name, &it->item->err) !=
+            ERR_OK) {
         return;
     }
     if (want->changed) {
@@ -183,7 +188,7 @@ int azure_plan_addresses(struct lb_sync *s, struct lb_plan *plan, struct err *er
     for (size_t i = 0; i < s->n_items; i++) {
         struct azure_item *it = &y->items[i];
         for (int f = 0; f < AZURE_FAMILIES; f++) {
-            if (azure_item_takes_part(it) && it->want && !it->service->internal &&
+            if (azure_item_is_carried_out(it) && it->want && !it->service->internal &&
                 it->service->has_family[f]) {
                 item_ensure(&e, it, (enum azure_family)f, plan);
             }
@@ -202,16 +207,6 @@ static const char *desired(const struct azure_item *it, enum azure_family f)
     return external ? it->pips[f].name : NULL;
 }
 
-static bool names(const struct azure_pip_ownership *o, const char *key)
-{
-    for (size_t i = 0; i < o->n_services; i++) {
-        if (azure_eq(o->services[i], key)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A Service that stays, but uses a shared public IP no more, takes its name away: else nobody would be the last one. */
 static void item_unbind(struct edits *e, struct azure_item *it, enum azure_family f)
 {
@@ -223,7 +218,7 @@ static void item_unbind(struct edits *e, struct azure_item *it, enum azure_famil
     for (size_t i = 0; it->want && i < now.n; i++) {
         struct json_object *pip = now.items[i];
         struct azure_pip_ownership o = azure_pip_owner(a, &e->y->p->naming, it->service, pip);
-        if (!o.owns || o.n_services < 2 || !names(&o, it->item->key) ||
+        if (!o.owns || o.n_services < 2 || !azure_pip_names(&o, it->item->key) ||
             (used != NULL && str_eq(azure_doc_name(pip), used))) {
             continue;
         }
@@ -251,6 +246,7 @@ static void item_release(struct edits *e, struct azure_lb_edits *lbs, struct azu
         .family = f,
         .pips = &now,
         .want = it->want,
+        .by_marks = true,
         .desired = desired(it, f),
     };
     if (azure_pip_releases(y->s->a, &ask, &out, &it->item->err) != ERR_OK) {
@@ -277,7 +273,7 @@ int azure_plan_release(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     struct azure_item **items =
         azure_items_in_order(y, &n); /* who goes first makes others the last */
     for (size_t i = 0; i < n; i++) {
-        for (int f = 0; f < AZURE_FAMILIES; f++) {
+        for (int f = 0; f < AZURE_FAMILIES && !azure_item_is_unproven(items[i]); f++) {
             item_unbind(&e, items[i], (enum azure_family)f);
             item_release(&e, &lbs, items[i], (enum azure_family)f);
         }
@@ -301,7 +297,7 @@ static bool is_released(struct azure_sync *y, struct json_object *frontend)
     struct json_object *pip = id != NULL ? azure_pip_by_id(&y->pips, id) : NULL;
     for (size_t i = 0; pip != NULL && i < y->s->n_items; i++) {
         const struct azure_item *it = &y->items[i];
-        if (azure_item_takes_part(it) && (!it->want || it->service->internal) &&
+        if (azure_item_is_carried_out(it) && (!it->want || it->service->internal) &&
             azure_pip_owner(y->s->a, &y->p->naming, it->service, pip).owns) {
             return true;
         }

@@ -59,7 +59,7 @@ static void join_all(struct azure_lb_edits *b)
         if (!items[i]->want) {
             azure_lb_edits_leave(b, items[i], items[i]->service, NULL);
             azure_lb_edits_mend(b, items[i], items[i]->service->internal);
-        } else if (items[i]->target != NULL) {
+        } else if (items[i]->target != NULL && !azure_item_is_unproven(items[i])) {
             (void)azure_lb_edits_join(b, items[i]);
         }
     }
@@ -114,7 +114,7 @@ static void mend_left(struct azure_lb_edits *b)
     struct azure_sync *y = b->y;
     for (size_t i = 0; !has_one_pair(&y->p->config) && i < y->s->n_items; i++) {
         struct azure_item *it = &y->items[i];
-        if (azure_item_takes_part(it) && it->want && it->target != NULL) {
+        if (azure_item_is_carried_out(it) && it->want && it->target != NULL) {
             azure_lb_edits_mend(b, it, it->service->internal);
             azure_lb_edits_mend(b, it, !it->service->internal);
         }
@@ -174,6 +174,9 @@ int azure_plan_tidy(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     azure_lb_edits_begin(&b, y, plan);
     struct azure_item **items = azure_items_in_order(y, &n);
     for (size_t i = 0; i < n; i++) {
+        if (azure_item_is_unproven(items[i])) {
+            continue;
+        }
         azure_lb_edits_leave(&b, items[i], other_side(y, items[i]), NULL);
         if (items[i]->want && is_moving(y, items[i])) {
             azure_lb_edits_mend(&b, items[i], !items[i]->service->internal);
@@ -189,7 +192,7 @@ static bool is_leaving(struct azure_sync *y, const struct azure_item *it, struct
                        struct json_object *frontend)
 {
     const char *name = azure_doc_name(lb);
-    if (!azure_item_takes_part(it) ||
+    if (!azure_item_is_carried_out(it) ||
         (it->want && it->target != NULL && azure_eq(it->target, name))) {
         return false;
     }
@@ -235,7 +238,7 @@ static bool need_targets(struct azure_sync *y)
     bool some = false;
     for (size_t i = 0; !y->p->offline && i < y->s->n_items; i++) {
         const struct azure_item *it = &y->items[i];
-        if (azure_item_takes_part(it) && it->want && it->target != NULL &&
+        if (azure_item_is_carried_out(it) && it->want && it->target != NULL &&
             azure_sync_lb(y, it->target) == NULL) {
             azure_need_one(y, AZURE_LBS,
                            azure_arm_id(y->s->a, &y->p->arm, AZURE_LBS,

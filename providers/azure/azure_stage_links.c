@@ -10,9 +10,11 @@
 #include "providers/azure/azure_observe.h"
 #include "providers/azure/azure_pls_rules.h"
 #include "providers/azure/azure_tags_rules.h"
+#include "providers/azure/azure_taken_rules.h"
 
 #include "common/base/map.h"
 #include "common/base/str.h"
+#include "common/lb/mark_rules.h"
 
 /* ---- what must be known ------------------------------------------------------------------------------------ */
 
@@ -21,11 +23,31 @@ static const char *links_scope(struct azure_sync *y, const struct azure_service 
     return azure_arm_collection(y->s->a, &y->p->arm, AZURE_PLSS, s->pls_group);
 }
 
-/* The create annotation was there when this process looked last: upstream leaves the link then, we take it away. */
+/* Where the Service's link may lie: in the group that is asked for, in the one before an edit, and, when a frontend goes, in
+ * the cluster's. */
+static void need_links(struct azure_sync *y, const struct azure_item *it, bool goes)
+{
+    const struct azure_naming *naming = &y->p->naming;
+    const struct tt_service *before = it->item->in->previous;
+    azure_need(y, AZURE_PLSS, links_scope(y, it->service));
+    if (before != NULL) {
+        azure_need(y, AZURE_PLSS, links_scope(y, azure_service_read(y->s->a, naming, before)));
+    }
+    if (goes) {
+        azure_need(
+            y, AZURE_PLSS,
+            azure_arm_collection(y->s->a, &y->p->arm, AZURE_PLSS, y->p->config.pls_resource_group));
+    }
+}
+
+/* The create annotation was there when this process looked last: upstream leaves the link then, we take it away.  A new
+ * process cannot know, and looks once at what trimtab has made: what upstream left of others may be in use. */
 static bool asked_before(const struct azure_item *it)
 {
     const struct tt_service *before = it->item->in->previous;
-    return before != NULL && azure_annotation(before, "azure-pls-create") != NULL;
+    return before != NULL ? azure_annotation(before, "azure-pls-create") != NULL
+                          : lb_was_made(it->item->in) &&
+                                (it->service->internal || it->service->disable_floating_ip);
 }
 
 /* It is on a balancer of its kind that is not the one where it has to be. */
@@ -88,7 +110,7 @@ static void need_list(struct visit *v, struct json_object *lb, struct json_objec
 {
     (void)lb;
     (void)frontend;
-    azure_need(v->y, AZURE_PLSS, links_scope(v->y, v->item->service));
+    need_links(v->y, v->item, true);
 }
 
 int azure_observe_unlink(struct lb_sync *s, struct err *err)
@@ -100,7 +122,7 @@ int azure_observe_unlink(struct lb_sync *s, struct err *err)
     int rc = azure_see(y, err);
     for (size_t i = 0; rc == ERR_OK && i < s->n_items; i++) {
         struct visit v = {.y = y, .item = &y->items[i], .each = need_list};
-        if (azure_item_takes_part(v.item)) {
+        if (azure_item_is_carried_out(v.item)) {
             visit_leaving(&v);
             more = more || v.found;
         }
@@ -110,7 +132,7 @@ int azure_observe_unlink(struct lb_sync *s, struct err *err)
 
 static bool has_link(const struct azure_item *it)
 {
-    return azure_item_takes_part(it) && it->want && it->target != NULL &&
+    return azure_item_is_carried_out(it) && it->want && it->target != NULL &&
            (it->service->pls_create || asked_before(it));
 }
 
@@ -124,7 +146,7 @@ int azure_observe_links(struct lb_sync *s, struct err *err)
             continue;
         }
         azure_need_balancers(y);
-        azure_need(y, AZURE_PLSS, links_scope(y, it->service));
+        need_links(y, it, false);
         if (it->service->pls_create) {
             const char *subnet = azure_pls_subnet(&y->p->config, it->service);
             azure_need(y, AZURE_SUBNETS, azure_subnet_id(s->a, &y->p->naming, subnet));
@@ -154,11 +176,15 @@ static void doom(struct azure_sync *y, struct doomed_list *list, struct json_obj
     azure_owners_add(y->s->a, &d->owners, it->item->key);
 }
 
-static struct json_object *link_on(struct azure_sync *y, const struct azure_item *it,
-                                   struct json_object *frontend)
+/* A frontend has one link, in whatever group. */
+static struct json_object *link_on(struct azure_sync *y, struct json_object *frontend)
 {
-    return azure_pls_on(azure_seen_list(y, AZURE_PLSS, links_scope(y, it->service)),
-                        azure_doc_id(frontend));
+    struct json_object *pls = NULL;
+    for (size_t i = 0; i < y->n_seen && pls == NULL; i++) {
+        bool links = y->seen[i].kind == AZURE_PLSS;
+        pls = links ? azure_pls_on(y->seen[i].array, azure_doc_id(frontend)) : NULL;
+    }
+    return pls;
 }
 
 /* Rules of Services that go in this batch do not keep a frontend. */
@@ -184,7 +210,7 @@ static void doom_leaving(struct visit *v, struct json_object *lb, struct json_ob
 {
     struct azure_sync *y = v->y;
     const struct azure_service *s = v->item->service;
-    struct json_object *pls = link_on(y, v->item, frontend);
+    struct json_object *pls = link_on(y, frontend);
     if (pls == NULL || !azure_pls_is_ours(pls, y->p->naming.cluster, s->key)) {
         return;
     }
@@ -240,7 +266,7 @@ static struct doomed_list leaving_links(struct azure_sync *y, struct lb_plan *pl
     struct doomed_list list = list_new(y, plan);
     for (size_t i = 0; i < y->s->n_items; i++) {
         struct visit v = {.y = y, .item = &y->items[i], .each = doom_leaving, .arg = &list};
-        if (azure_item_takes_part(v.item)) {
+        if (azure_item_is_carried_out(v.item)) {
             visit_leaving(&v);
         }
     }
@@ -260,6 +286,33 @@ int azure_plan_unlink(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     }
     emit_doomed(y, &list);
     return ERR_OK;
+}
+
+/* The Service of the batch whose link it is, or NULL. */
+static const struct azure_item *owner_of(struct azure_sync *y, struct json_object *pls)
+{
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        const struct azure_item *it = &y->items[i];
+        if (azure_item_takes_part(it) &&
+            azure_pls_is_ours(pls, y->p->naming.cluster, it->service->key)) {
+            return it;
+        }
+    }
+    return NULL;
+}
+
+void azure_links_let_go(struct azure_sync *y, struct lb_plan *plan)
+{
+    struct doomed_list list = list_new(y, plan);
+    for (const struct azure_clinging *c = y->clinging_links; c != NULL; c = c->next) {
+        struct json_object *seen = azure_seen_list(y, AZURE_PLSS, c->id);
+        struct json_object *pls = json_len(seen) > 0 ? json_object_array_get_idx(seen, 0) : NULL;
+        const struct azure_item *it = pls != NULL ? owner_of(y, pls) : NULL;
+        if (it != NULL) {
+            doom(y, &list, pls, it, "its frontend goes");
+        }
+    }
+    emit_doomed(y, &list);
 }
 
 /* ---- making ------------------------------------------------------------------------------------------------ */
@@ -322,12 +375,12 @@ static int check_name_is_free(const struct linking *l, const struct azure_item *
     const char *name = azure_doc_name(doc);
     struct json_object *o;
     AZURE_EACH (o, azure_seen_list(y, AZURE_PLSS, links_scope(y, it->service))) {
-        if (azure_eq(azure_doc_name(o), name) &&
-            !azure_pls_is_ours(o, y->p->naming.cluster, it->service->key)) {
-            return err_set(err, ERR_EXISTS,
-                           "private link service %s is there already, on another frontend; it "
-                           "belongs to %s",
-                           name, str_or(azure_tag(o, AZURE_PLS_TAG_OWNER), "(nobody)"));
+        int rc =
+            !azure_eq(azure_doc_name(o), name)
+                ? ERR_OK
+                : azure_taken_check_link(y->s->a, &y->p->naming, o, name, it->service->key, err);
+        if (rc != ERR_OK) {
+            return rc;
         }
     }
     for (size_t i = 0; i < l->n; i++) {
@@ -347,7 +400,7 @@ static int link_frontend(struct linking *l, struct azure_item *it, struct json_o
     struct arena *a = y->s->a;
     const char *id = azure_doc_id(frontend);
     struct json_object *planned = map_get(l->made, str_lower(a, id));
-    struct json_object *was = link_on(y, it, frontend);
+    struct json_object *was = link_on(y, frontend);
     struct json_object *doc = NULL;
     const char *subnet_id;
     const struct azure_pls_ask ask = {
@@ -361,8 +414,9 @@ static int link_frontend(struct linking *l, struct azure_item *it, struct json_o
     if (rc != ERR_OK || doc == NULL) {
         return rc;
     }
-    const char *link_id =
-        azure_arm_id(a, &y->p->arm, AZURE_PLSS, it->service->pls_group, azure_doc_name(doc));
+    const char *link_id = was != NULL ? azure_doc_id(was)
+                                      : azure_arm_id(a, &y->p->arm, AZURE_PLSS,
+                                                     it->service->pls_group, azure_doc_name(doc));
     if (ask.existing == NULL) {
         rc = check_name_is_free(l, it, doc, link_id, err);
         if (rc != ERR_OK) {
@@ -402,7 +456,7 @@ static void plan_item(struct linking *l, struct azure_item *it)
         if (rc == ERR_OK && wanted) {
             rc = link_frontend(l, it, o, &it->item->err);
         } else if (rc == ERR_OK && !it->service->pls_create) {
-            struct json_object *pls = link_on(y, it, o);
+            struct json_object *pls = link_on(y, o);
             if (pls != NULL && azure_pls_is_ours(pls, y->p->naming.cluster, it->service->key)) {
                 doom(y, &l->doomed, pls, it, "its annotation was taken away");
             }

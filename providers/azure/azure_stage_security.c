@@ -16,6 +16,7 @@
 #include "providers/azure/azure_nsg_desired.h"
 #include "providers/azure/azure_nsg_plan.h"
 #include "providers/azure/azure_observe.h"
+#include "providers/azure/azure_sides.h"
 #include "providers/azure/azure_tags_rules.h"
 
 #include "common/base/map.h"
@@ -121,7 +122,9 @@ static bool is_cared_for(const struct batch *b, struct json_object *rule)
         }
     }
     for (size_t i = 0; i < y->s->n_items; i++) {
-        if (y->items[i].service != NULL && azure_has_prefix(name, y->items[i].service->base)) {
+        const struct azure_item *it = &y->items[i];
+        if (it->service != NULL && !azure_item_is_unproven(it) &&
+            azure_has_prefix(name, it->service->base)) {
             return true;
         }
     }
@@ -315,6 +318,20 @@ static struct azure_texts backends(struct batch *b, const struct azure_item *it)
     return all.n > 0 || it->want ? all : b->in.node_ips;
 }
 
+/* The group takes the new rules only in the write that takes the old ones away, after the balancer has changed. */
+static bool waits_for_room(struct batch *b, const struct azure_item *it)
+{
+    const char *key = it->item->key;
+    bool waits = lb_plan_makes_room(b->plan, key, azure_arm_word(AZURE_NSGS));
+    if (waits) {
+        lb_plan_effect(b->plan, key,
+                       "Traffic is interrupted for a moment: security group %s has no room for old "
+                       "and new rules together.",
+                       azure_doc_name(b->y->nsg));
+    }
+    return waits;
+}
+
 /* Before its balancer changes: where its traffic will go. */
 static void gather_admitted(struct batch *b, struct azure_item *it)
 {
@@ -323,6 +340,9 @@ static void gather_admitted(struct batch *b, struct azure_item *it)
     it->redirected = true;
     if (!y->s->planning) {
         map_set(y->p->redirected, it->item->key, NULL);
+    }
+    if (waits_for_room(b, it)) {
+        return;
     }
     struct azure_texts ips = azure_admit_addresses(y, it, &unknown);
     if (unknown) {
@@ -347,7 +367,7 @@ static void gather_changes(struct batch *b)
     b->items = ARENA_ARRAY(y->s->a, struct azure_item *, y->s->n_items + 1);
     for (size_t i = 0; i < y->s->n_items; i++) {
         struct azure_item *it = &y->items[i];
-        if (!azure_item_takes_part(it) || it->want != want) {
+        if (!azure_item_is_carried_out(it) || it->want != want) {
             continue;
         }
         if (b->phase == ADMIT && azure_admit_needed(y, it)) {
@@ -369,6 +389,45 @@ static void gather_changes(struct batch *b)
         };
     }
     b->in.changes = b->changes;
+}
+
+/* Ports on the nodes at which traffic of the Service arrives now, whatever it says. */
+static struct str_set ports_that_stand(struct azure_sync *y, const struct azure_item *it,
+                                       struct json_object *lb)
+{
+    struct azure_elements rules =
+        azure_lb_named(y->s->a, azure_sync_index(y, lb), lb, AZURE_LB_RULES, it->service);
+    const char **ports = ARENA_ARRAY(y->s->a, const char *, rules.n + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < rules.n; i++) {
+        int64_t port = azure_prop_int(rules.items[i], "backendPort", 0);
+        if (port > 0 && !azure_prop_bool(rules.items[i], "enableFloatingIP", false) &&
+            azure_has_prefix(azure_doc_name(rules.items[i]), it->service->base)) {
+            ports[n++] = arena_printf(y->s->a, "%lld", (long long)port);
+        }
+    }
+    return str_set_make(y->s->a, ports, n);
+}
+
+/* Services whose wishes are not carried out: their nodes follow all the same. */
+static void gather_nodes_that_join(struct batch *b)
+{
+    struct azure_sync *y = b->y;
+    struct azure_nsg_standing *all =
+        ARENA_ARRAY(y->s->a, struct azure_nsg_standing, y->s->n_items + 1);
+    for (size_t i = 0; b->phase == SETTLE && i < y->s->n_items; i++) {
+        const struct azure_item *it = &y->items[i];
+        struct json_object *lb =
+            azure_item_takes_part(it) && azure_item_is_unproven(it) && it->target != NULL
+                ? azure_sync_lb(y, it->target)
+                : NULL;
+        struct str_set ports = lb != NULL ? ports_that_stand(y, it, lb) : (struct str_set){0};
+        if (ports.n > 0) {
+            all[b->in.n_standing++] = (struct azure_nsg_standing){
+                .key = it->item->key, .ports = ports, .node_ips = azure_members_ips(y, lb)};
+        }
+    }
+    b->in.standing = all;
 }
 
 /* The owner of the address decides who comes in there; who wanted it, too, is told. */
@@ -447,10 +506,20 @@ static void find_owners(struct batch *b, const struct azure_nsg_result *r)
             }
         }
     }
+    for (size_t i = 0; i < b->in.n_standing; i++) {
+        for (size_t k = 0; k < r->n_diff; k++) {
+            if (str_set_has(&r->diff[k].owners, b->in.standing[i].key)) {
+                azure_owners_add(a, &b->owners, b->in.standing[i].key);
+            }
+        }
+    }
     for (size_t i = 0; i < b->unknown.n; i++) {
         azure_owners_add(a, &b->owners, b->unknown.keys[i]);
     }
     bool nobodys = b->owners.n == 0;
+    for (size_t i = 0; nobodys && i < b->in.n_standing; i++) {
+        azure_owners_add(a, &b->owners, b->in.standing[i].key);
+    }
     for (size_t i = 0; nobodys && i < b->in.n_changes; i++) {
         azure_owners_add(a, &b->owners, b->items[i]->item->key);
     }
@@ -524,14 +593,14 @@ static void refuse_all(struct azure_sync *y)
 {
     for (size_t i = 0; i < y->s->n_items; i++) {
         struct azure_item *it = &y->items[i];
-        if (azure_item_takes_part(it) && it->want) {
+        if (azure_item_is_carried_out(it) && it->want) {
             (void)err_set(&it->item->err, ERR_NOT_FOUND, "nsg \"%s\" not found",
                           y->p->config.security_group_name);
         }
     }
 }
 
-/* Traffic that cannot be let in before (the group is full) is let in after, or refused then. */
+/* Traffic that cannot be let in before (by Azure's limits, which trimtab knows) is let in after, or refused then. */
 static void take_errors(struct batch *b, const struct azure_nsg_result *r)
 {
     for (size_t i = 0; b->phase != ADMIT && i < b->in.n_changes; i++) {
@@ -550,9 +619,11 @@ static int plan_group(struct lb_sync *s, struct lb_plan *plan, enum phase phase,
         }
         return ERR_OK;
     }
+    azure_sides_settle_ranges(b.y);
     gather_nodes(&b);
     gather_changes(&b);
-    if (b.in.n_changes + b.unknown.n == 0) {
+    gather_nodes_that_join(&b);
+    if (b.in.n_changes + b.in.n_standing + b.unknown.n == 0) {
         return ERR_OK;
     }
     gather_members(&b, phase == SETTLE);

@@ -35,6 +35,7 @@ struct azure_item {
     const struct azure_service *flip;
     bool want;
     bool redirected;    /* its traffic goes elsewhere by this sync (azure_admit.h) */
+    bool looks_again;   /* a machine that a node names was not found when it was to join */
     bool left;          /* an UPDATE of a Service that has no load balancer: nothing is done */
     const char *target; /* name of its balancer, once it is selected; NULL without `want` */
     const char *was_on; /* planning: the balancer that it is on before; NULL: none */
@@ -48,8 +49,10 @@ struct azure_seen {
     const char *scope;
     struct json_object *array; /* NULL: not there */
     bool read;
-    bool needed;    /* by the stage under way */
-    bool one;       /* the scope is one resource, the list has none or one */
+    bool needed; /* by the stage under way */
+    bool one;    /* the scope is one resource, the list has none or one */
+    bool
+        stays; /* it is needed until the end of the sync: a frontend named it that is not there any more */
     struct err err; /* why it could not be read just now */
 };
 
@@ -86,10 +89,12 @@ struct azure_sync {
     struct azure_namespace *namespaces;
     size_t n_namespaces;
     /* IDs of scale sets of which Azure said that they hold a balancer that has to go */
-    struct clinging_set {
+    struct azure_clinging {
         const char *id;
-        struct clinging_set *next;
+        struct azure_clinging *next;
     } *clinging;
+    /* IDs of private link services that stand on frontends that have to go, as Azure said; no list that was read has them */
+    struct azure_clinging *clinging_links;
 };
 /* The sync of a stage function. */
 struct azure_sync *azure_sync_of(struct lb_sync *s);
@@ -105,8 +110,15 @@ struct azure_lb_index *azure_sync_index(struct azure_sync *y, struct json_object
 /* Frontends of the balancer that can be the Service's, in the order of the document: azure_sync_owner() says which are. */
 struct azure_elements azure_sync_frontends(struct azure_sync *y, const struct azure_service *s,
                                            struct json_object *lb);
+/* Deletes those of y->clinging_links that are Services' of the batch; before the balancer is written. */
+void azure_links_let_go(struct azure_sync *y, struct lb_plan *plan);
 /* Items to be planned now: ours, active, not left. */
 bool azure_item_takes_part(const struct azure_item *it);
+/* The backends of a Service are kept up that was never carried out as it is (lb_is_unproven()): nodes follow by what stands, and
+ * nothing that the Service says is written. */
+bool azure_item_is_unproven(const struct azure_item *it);
+/* One that takes part, and whose wishes are carried out. */
+bool azure_item_is_carried_out(const struct azure_item *it);
 /* All of them: those that go first, then by age; so whoever comes later finds the ports taken. */
 struct azure_item **azure_items_in_order(struct azure_sync *y, size_t *ret_n);
 /* Addresses of the Service's frontends, in the order of the document; `flip`: on the balancers of the other kind.  A

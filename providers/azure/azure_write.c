@@ -28,8 +28,10 @@ static struct azure_write *write_of(const struct lb_op *op)
 void azure_write_failed(const struct azure_write *w, struct err *err)
 {
     _cleanup_(arena_freep) struct arena *a = arena_new();
-    if (w->spec.kind == AZURE_LBS && w->spec.verb == AZURE_DELETE &&
-        azure_error_clinging_set(a, err, w->arm->config->resource_group) != NULL) {
+    bool is_lb = w->spec.kind == AZURE_LBS;
+    bool clings = is_lb && w->spec.verb == AZURE_DELETE &&
+                  azure_error_clinging_set(a, err, w->arm->config->resource_group) != NULL;
+    if (clings || (is_lb && azure_error_clinging_link(a, err) != NULL)) {
         err->code = ERR_CONFLICT;
     }
 }
@@ -117,6 +119,18 @@ static void come_again(struct azure_sync *y, const struct lb_op *op)
     }
 }
 
+/* Azure knows nothing of a machine that a node names: it has gone, and its node will go; or Azure has not come to know of it
+ * yet.  Nothing else would bring the Services up again then. */
+static void look_again(struct azure_sync *y, const struct lb_op *op)
+{
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        struct azure_item *it = &y->items[i];
+        if (it->want && str_set_has(&op->owners, it->item->key)) {
+            it->looks_again = true;
+        }
+    }
+}
+
 /* A pool that follows its endpoints: as upstream's updater, the first of its Services hears of it (4.5). */
 static void announce(const struct azure_sync *y, const struct lb_op *op, bool done,
                      const struct err *err)
@@ -160,17 +174,29 @@ static void pool_written(struct azure_sync *y, const struct azure_write *w)
     }
 }
 
+static void remember(struct azure_sync *y, struct azure_clinging **list, const char *id)
+{
+    struct azure_clinging *one = ARENA_NEW(y->s->life, struct azure_clinging);
+    *one = (struct azure_clinging){.id = id, .next = *list};
+    *list = one;
+}
+
 static void remember_clinging(struct azure_sync *y, const struct azure_write *w,
                               const struct err *err)
 {
-    bool refused = w->spec.kind == AZURE_LBS && w->spec.verb == AZURE_DELETE;
-    const char *id =
-        refused ? azure_error_clinging_set(y->s->life, err, y->p->config.resource_group) : NULL;
-    if (id != NULL) {
-        struct clinging_set *set = ARENA_NEW(y->s->life, struct clinging_set);
-        *set = (struct clinging_set){.id = id, .next = y->clinging};
-        y->clinging = set;
+    if (w->spec.kind != AZURE_LBS) {
+        return;
+    }
+    bool deleted = w->spec.verb == AZURE_DELETE;
+    const char *set =
+        deleted ? azure_error_clinging_set(y->s->life, err, y->p->config.resource_group) : NULL;
+    const char *link = azure_error_clinging_link(y->s->life, err);
+    if (set != NULL) {
+        remember(y, &y->clinging, set);
         forget(y, AZURE_VMSSS);
+    }
+    if (link != NULL) {
+        remember(y, &y->clinging_links, link);
     }
 }
 
@@ -186,6 +212,10 @@ void azure_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, co
     }
     if (gone) {
         come_again(y, op);
+    }
+    bool machine = azure_arm_is_compute(w->spec.kind) || w->spec.kind == AZURE_NICS;
+    if (outcome == LB_TOLERATED && w->spec.verb == AZURE_PUT && machine) {
+        look_again(y, op);
     }
     if (w->announced && outcome != LB_TOLERATED) {
         announce(y, op, outcome == LB_DONE, err);

@@ -64,7 +64,7 @@ struct gce_bs_input {
     const char *key; /* "namespace/name" */
     uint32_t verb;
     enum gce_kind kind;
-    bool adopts; /* this process has not synced it before: what it finds may be another program's */
+    bool adopts;         /* lb_puts_right() says no: what is found may be another program's */
     struct str_set tags; /* of the firewalls; empty: tags_err says why */
     bool tags_known;     /* they were looked for; else firewalls' tags are not compared */
     struct err tags_err;

@@ -178,14 +178,15 @@ static const char *why_write(const struct gce_bservice *want, const char *becaus
     return l->unlink ? "the zones of the nodes changed" : "a zone has nodes now, or was not linked";
 }
 
-static void emit_write(struct bs_emit *e, const struct gce_bservice *is,
-                       const struct gce_bservice *want, const struct links *l, const char *because)
+/* Returns the handle of the operation; -1: it is kept. */
+static int emit_write(struct bs_emit *e, const struct gce_bservice *is,
+                      const struct gce_bservice *want, const struct links *l, const char *because)
 {
     struct lb_diff diff;
     struct backends b = backends_of(e->a, is, l);
     if (want == NULL && !b.changed) {
         bs_keep(e, BS_BACKEND, GCE_BACKENDS, is->name);
-        return;
+        return -1;
     }
     lb_diff_init(&diff, e->a);
     if (want != NULL) {
@@ -202,7 +203,7 @@ static void emit_write(struct bs_emit *e, const struct gce_bservice *is,
     }
     struct lb_op op = LB_OP(.verb = LB_CHANGE, .name = is->name, .why = why_write(want, because, l),
                             .fields = diff.fields, .n_fields = diff.n);
-    (void)bs_emit(
+    return bs_emit(
         e, BS_BACKEND, op,
         (struct gce_op){.c = GCE_BACKENDS, .verb = GCE_UPDATE, .body = bs_own(e->a, body)});
 }
@@ -212,7 +213,7 @@ void bs_write_backends(struct bs_emit *e, const struct gce_bservice *is,
 {
     const struct links l = {
         .groups = groups, .mode = mode, .unlink = unlink, .repair = e->f->repair_adopted};
-    emit_write(e, is, NULL, &l, NULL);
+    (void)emit_write(e, is, NULL, &l, NULL);
 }
 
 static void emit_insert(struct bs_ensure *n, const struct links *l)
@@ -277,20 +278,37 @@ void bs_decide_backend(struct bs_ensure *n)
     n->left_shared = n->has_names && !d->check_shared && checks_with(n, n->names.shared_check);
 }
 
-/* The one that a shared or unshared name was before; whoever else uses it keeps it (gce-cloud-provider.md §5.3). */
+/* Behind the rule; or, where there is no room for two, between the rule that goes and the one that comes. */
+static void drop_backend(struct bs_ensure *n, const char *name, const char *why)
+{
+    const struct bs_rule *r = &n->sides[0].rules[0];
+    bool free = r->is == NULL || r->remake;
+    bool first = n->service == NULL && free &&
+                 lb_plan_makes_room(n->e.p, n->e.in->key, gce_collection_word(GCE_BACKENDS));
+    int at = bs_delete(&n->e, first ? BS_UNBACK : BS_DROP, GCE_BACKENDS, name, why);
+    bs_op(&n->e, at)->tolerate |= LB_TOLERATE_IN_USE;
+    bs_op(&n->e, at)->shared = true;
+}
+
+/* The one that a shared or unshared name was before (whoever else uses it keeps it, gce-cloud-provider.md §5.3), and the
+ * Service's own one that an interrupted run left when its rule referred to a shared one already. */
 static void drop_former(struct bs_ensure *n)
 {
     const struct gce_rule *was = n->sides[0].rules[0].is;
-    if (!n->d->legacy || was == NULL || str_is_empty(was->backend_service)) {
+    if (!n->d->legacy || !n->has_names) {
         return;
     }
-    const char *name = gce_link_last(was->backend_service);
-    bool ours = n->has_names && gce_bs_names_backend(n->e.a, n->e.f, &n->names, name);
+    const char *name = was == NULL ? "" : gce_link_last(was->backend_service);
+    bool ours = !str_is_empty(name) && gce_bs_names_backend(n->e.a, n->e.f, &n->names, name);
     if (ours && !str_eq(name, n->d->service.name)) {
-        int at =
-            bs_delete(&n->e, BS_DROP, GCE_BACKENDS, name, "the rule refers to another one now");
-        bs_op(&n->e, at)->tolerate |= LB_TOLERATE_IN_USE;
-        bs_op(&n->e, at)->shared = true;
+        drop_backend(n, name, "the rule refers to another one now");
+    }
+    for (size_t i = 0; n->names.backends[i] != NULL; i++) {
+        const char *left = n->names.backends[i];
+        if (!str_eq(left, n->d->service.name) && gce_slots_bservice(n->e.seen, left) != NULL &&
+            !bs_deletes(&n->e, GCE_BACKENDS, left)) {
+            drop_backend(n, left, "an interrupted run left it, and no rule refers to it");
+        }
     }
 }
 
@@ -310,7 +328,10 @@ void bs_plan_backend(struct bs_ensure *n)
         emit_insert(n, &l);
     } else {
         bool same = is_equal(n, &because);
-        emit_write(&n->e, n->service, same ? NULL : &d->service, &l, because);
+        int at = emit_write(&n->e, n->service, same ? NULL : &d->service, &l, because);
+        if (at >= 0) {
+            bs_op(&n->e, at)->undo = bs_undo_backend(n);
+        }
     }
     drop_former(n);
 }

@@ -11,13 +11,11 @@
 #define TRIMTAB_GCE_BS_DESIRED_PARTS_H
 
 #include "providers/gce/gce_bs.h"
+#include "providers/gce/gce_firewall_diff.h"
 
-#define GCE_NODE_CHECK_PORT  10256 /* kube-proxy's health server on every node */
-#define GCE_NODE_CHECK_PATH  "/healthz"
-#define GCE_RULE_PORTS_MAX   5 /* discrete ports on a forwarding rule */
-#define GCE_PRIORITY_DEFAULT 1000
-#define GCE_PRIORITY_ABOVE_DENY                                                                    \
-    999 /* allow rules, where a deny rule of 1000 may stand beside them */
+#define GCE_NODE_CHECK_PORT 10256 /* kube-proxy's health server on every node */
+#define GCE_NODE_CHECK_PATH "/healthz"
+#define GCE_RULE_PORTS_MAX  5 /* discrete ports on a forwarding rule */
 
 /* Everything about one Service of ingress-gce's kinds that the parts are made from. */
 struct gce_l4_wish {

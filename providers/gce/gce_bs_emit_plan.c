@@ -151,7 +151,7 @@ void bs_adopt(struct bs_emit *e, const struct lb_plan *from, struct bs_adoption 
     }
     for (size_t i = 0; i < from->n_ops; i++) {
         struct bs_pending one = {.op = from->ops[i]};
-        one.phase = phase_of(e, from, &one.op, by, &where);
+        one.phase = (int)i < where.n_first ? where.deletes : phase_of(e, from, &one.op, by, &where);
         move_references(&one.op, by);
         if (one.op.verb == LB_KEEP) {
             lb_plan_service(e->p, e->in->key)->checked++;

@@ -72,6 +72,7 @@ struct bs_adoption {
     enum bs_phase creates;
     enum bs_phase
         changes; /* of what is made in the same plan; other changes go with what is made */
+    int n_first; /* so many of the first operations go with the deletes, whatever their verb */
 };
 void bs_adopt(struct bs_emit *e, const struct lb_plan *from, struct bs_adoption where);
 /* Is a delete of it noted already? */

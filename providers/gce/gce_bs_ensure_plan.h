@@ -5,6 +5,7 @@
  *     gce_bs_backend_plan.c   the backend service and what it refers to
  *     gce_bs_check_plan.c     the health check, its firewalls, and those of the other policy
  *     gce_bs_firewall_plan.c  traffic and deny firewalls
+ *     gce_bs_undo_plan.c      what of it is put back when the new rules are refused
  * Deciding comes before emitting: the backend service must know whether rules go, firewalls must know the address.
  * Private to these files.  Pure. */
 #ifndef TRIMTAB_GCE_BS_ENSURE_PLAN_H
@@ -81,6 +82,15 @@ int bs_plan_traffic(struct bs_ensure *n, struct bs_side *s, struct err *err) _wa
 int bs_plan_deny(struct bs_ensure *n, struct bs_side *s, struct err *err) _warn_unused_;
 void bs_plan_deny_off(struct bs_ensure *n, const struct bs_side *s);
 void bs_plan_old_traffic(struct bs_ensure *n);
+
+/* gce_bs_undo_plan.c: how the operation is undone that takes away the rule, lets in other ports, changes the backend service's
+ * protocol; NULL: it is not.  Valid once bs_decide_side() has decided. */
+const struct lb_undo *bs_undo_rule(struct bs_ensure *n, const struct bs_side *s,
+                                   const struct gce_rule *r);
+const struct lb_undo *bs_undo_traffic(struct bs_ensure *n, const struct bs_side *s,
+                                      const struct gce_firewall *is,
+                                      const struct gce_firewall *want);
+const struct lb_undo *bs_undo_backend(struct bs_ensure *n);
 
 /* One firewall that is wanted. */
 struct bs_firewall {

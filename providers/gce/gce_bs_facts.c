@@ -6,6 +6,7 @@
  * read or written.  The only requests are the two ids', for a subnetwork that nobody configured, once per process, and
  * for the network that a Service names (gce_network.h). */
 #include "common/base/str.h"
+#include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
 #include "common/net/url_build.h"
 #include "providers/gce/gce_flow.h"
@@ -82,7 +83,7 @@ static void find_groups(struct lb_sync *s, struct gce_bs_item *b)
     const struct gce_groups_ask ask = {.filter = &filter,
                                        .nodes = s->batch->nodes,
                                        .n = s->batch->n_nodes,
-                                       .legacy = !p->options.switches.legacy_off,
+                                       .legacy = gce_legacy_is_on(&p->options.switches, NULL),
                                        .max = b->facts.max_group_size};
     b->groups = *gce_node_cache_groups(p->node_cache, s->life, &ask);
     b->group_name = legacy ? (str_is_empty(b->facts.cluster_id)
@@ -105,7 +106,7 @@ int gce_bs_flow_facts(struct lb_sync *s, struct lb_item *item, struct gce_bs_ite
         .key = item->key,
         .verb = verb,
         .kind = kind,
-        .adopts = item->in->previous == NULL,
+        .adopts = !lb_puts_right(item->in),
         .outcome = &b->outcome,
         .call = s->call,
     };

@@ -101,9 +101,9 @@ static const char *why_change(const struct bs_ensure *n, const struct bs_firewal
         return late || want->destinations.n > 0 ? "the address of the load balancer changes"
                                                 : "addresses are not pinned any more";
     }
-    if (is->priority != want->priority) {
-        return want->priority < is->priority ? "allow rules come before the deny rule"
-                                             : "the deny firewall is switched off";
+    const char *priority = gce_firewall_priority_why(is->priority, want->priority);
+    if (priority != NULL) {
+        return priority;
     }
     if (!str_set_eq(&now, &then)) {
         return "the source ranges changed";
@@ -261,10 +261,9 @@ static void drop_traffic(struct bs_ensure *n, const struct bs_side *s)
         return; /* switched off means: not looked after */
     }
     if (s->d->wanted && n->e.in->adopts && !n->e.f->repair_adopted && opens_to_all(n->e.a, is)) {
-        lb_plan_effect(n->e.p, n->e.in->key,
-                       "Firewall %s lets everybody in, although no source range of its family is "
-                       "given: it was found so, and --repair-adopted closes it.",
-                       name);
+        lb_plan_left(
+            n->e.p, n->e.in->key,
+            "Firewall %s lets everybody in, although no source range of its family is given", name);
         return;
     }
     if (s->d->wanted) {
@@ -316,7 +315,13 @@ int bs_plan_traffic(struct bs_ensure *n, struct bs_side *s, struct err *err)
     /* While the old rule stands its clients may come in: the firewall follows the rule to another address. */
     w.phase = pinned_elsewhere ? BS_ALLOW : BS_PREPARE;
     s->ranges_changed = is != NULL && narrows(n, is, &want);
-    return bs_firewall_ensure(n, &w, &s->allow, err);
+    int rc = bs_firewall_ensure(n, &w, &s->allow, err);
+    bool early = w.phase == BS_PREPARE && !(w.has_ip && w.ip.text == NULL);
+    if (rc == ERR_OK && s->allow >= 0 && is != NULL && early &&
+        bs_op(&n->e, s->allow)->verb == LB_CHANGE) {
+        bs_op(&n->e, s->allow)->undo = bs_undo_traffic(n, s, is, &want);
+    }
+    return rc;
 }
 
 /* The firewall that very old versions made under the name of the rule (gce-cloud-provider.md §5.8): once the new one is

@@ -28,6 +28,15 @@ static bool asks_for_subnetwork(const struct gce_bs_item *b)
            (b->in.kind != GCE_KIND_ILB_GROUPS || !str_is_empty(b->facts.subnetwork));
 }
 
+/* Nothing serves yet, and spec.loadBalancerIP names an address: the cloud would say only with the forwarding rule, which is made
+ * last, that it cannot be had. */
+static bool asks_for_number(const struct gce_bs_item *b)
+{
+    const struct tt_service *svc = b->in.service;
+    return b->in.verb == TT_VERB_ENSURE && svc->n_ingress == 0 && !str_is_empty(svc->lb_ip) &&
+           b->d.v4.wanted;
+}
+
 void gce_bs_named_slots(struct lb_sync *s, struct gce_bs_item *b)
 {
     struct gce_strs names = gce_l4_address_names(s->a, b->in.service);
@@ -35,7 +44,8 @@ void gce_bs_named_slots(struct lb_sync *s, struct gce_bs_item *b)
         gce_slots_add(&b->slots, true, GCE_ADDRESSES, NULL, names.items[i]);
     }
     const char *subnet = subnetwork_link(b);
-    if (*subnet != '\0' && (asks_for_subnetwork(b) || b->d.v6.wanted)) {
+    bool needed = asks_for_subnetwork(b) || b->d.v6.wanted || (b->d.internal && asks_for_number(b));
+    if (*subnet != '\0' && needed) {
         gce_slots_add(&b->slots, true, GCE_SUBNETWORKS, NULL, gce_link_last(subnet));
     }
 }
@@ -101,6 +111,29 @@ static int check_rules(struct lb_sync *s, const struct gce_bs_item *b, const cha
                         : gce_ip_check_rules(s->a, ret, b->in.key, b->d.internal, rules, n, err);
 }
 
+/* Can the address be had, which no rule has? */
+static int check_free(const struct gce_bs_item *b, const struct gce_ip_uses *uses, struct err *err)
+{
+    const struct gce_slot *slot = subnetwork_slot(b);
+    const struct gce_subnetwork *subnet = slot != NULL ? slot->as : NULL;
+    struct ip_addr ip;
+    struct ip_net range;
+    if (uses->reserved || !ip_parse(uses->ip, &ip)) {
+        return ERR_OK;
+    }
+    if (!b->d.internal) {
+        return err_set(err, ERR_NOT_FOUND, "IP configuration error: \"%s\" is not reserved",
+                       uses->ip);
+    }
+    bool outside =
+        subnet != NULL && ip_net_parse(subnet->range, &range) && !ip_net_contains(&range, &ip);
+    return outside ? err_set(err, ERR_INVALID,
+                             "IP configuration error: \"%s\" is outside the range %s of "
+                             "subnetwork %s",
+                             uses->ip, subnet->range, subnet->name)
+                   : ERR_OK;
+}
+
 int gce_bs_named_check_ip(struct lb_sync *s, const struct gce_bs_item *b, struct err *err)
 {
     const struct gce_provider *p = s->provider;
@@ -110,39 +143,26 @@ int gce_bs_named_check_ip(struct lb_sync *s, const struct gce_bs_item *b, struct
         return ERR_OK; /* nothing is written on what is only remembered */
     }
     gce_bs_plan_asked(s->a, &b->facts, &b->in, &b->d, &b->slots, &asked);
-    bool doubtful = asked.replaces || gce_ip_is_anothers(s, b->in.service, asked.ip);
-    return *asked.ip == '\0' || !doubtful
-               ? ERR_OK
-               : check_rules(s, b, asked.ip, asked.rules, asked.n, &uses, err);
+    bool first = asks_for_number(b) && !b->in.user_v4.reserved;
+    bool doubtful = asked.replaces || first || gce_ip_is_anothers(s, b->in.service, asked.ip);
+    if (*asked.ip == '\0' || !doubtful) {
+        return ERR_OK;
+    }
+    int rc = check_rules(s, b, asked.ip, asked.rules, asked.n, &uses, err);
+    return rc == ERR_OK && first && uses.n_rules == 0 ? check_free(b, &uses, err) : rc;
 }
 
 /* A Service of another kind now will have none of its rules when the new ones are made. */
 static int check_ip_ahead(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {
     const struct gce_bs_user_address *user = &b->in.user_v4;
-    const struct gce_slot *slot = subnetwork_slot(b);
-    const struct gce_subnetwork *subnet = slot != NULL ? slot->as : NULL;
     struct gce_ip_uses uses;
     struct ip_addr ip;
-    struct ip_net range;
     if (!b->d.v4.wanted || !ip_parse(user->ip, &ip)) {
         return ERR_OK;
     }
     int rc = check_rules(s, b, user->ip, b->d.v4.rules, b->d.v4.n_rules, &uses, err);
-    if (rc != ERR_OK || uses.reserved) {
-        return rc;
-    }
-    if (!b->d.internal) {
-        return err_set(err, ERR_NOT_FOUND, "IP configuration error: \"%s\" is not reserved",
-                       user->ip);
-    }
-    bool outside =
-        subnet != NULL && ip_net_parse(subnet->range, &range) && !ip_net_contains(&range, &ip);
-    return outside ? err_set(err, ERR_INVALID,
-                             "IP configuration error: \"%s\" is outside the range %s of "
-                             "subnetwork %s",
-                             user->ip, subnet->range, subnet->name)
-                   : ERR_OK;
+    return rc == ERR_OK ? check_free(b, &uses, err) : rc;
 }
 
 /* ---- ahead ---------------------------------------------------------------------------------------------- */
@@ -172,7 +192,7 @@ int gce_bs_named_check_ahead(struct lb_sync *s, struct lb_item *item, struct gce
         rc = look_ahead(s, b, err);
     }
     rc = rc == ERR_OK ? gce_bs_named_check(b, err) : rc;
-    if (rc == ERR_OK && flips) {
+    if (rc == ERR_OK && (flips || asks_for_number(b))) {
         gce_bs_named_take(s, item, b);
         rc = check_ip_ahead(s, b, err);
     }

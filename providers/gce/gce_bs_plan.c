@@ -23,11 +23,15 @@ static int plan_negs(struct bs_emit *e, const struct gce_neg_plan *negs, struct 
     struct gce_neg_plan copy =
         *negs; /* where its operations are is told in the copy only: they move */
     lb_plan_init(&own, e->a);
+    lb_plan_room_like(&own, e->p, e->in->key);
     int rc = gce_neg_plan_make(&own, e->in->key, &copy, e->in->call, err);
     if (rc == ERR_OK) {
         bs_adopt(e, &own,
-                 (struct bs_adoption){
-                     .deletes = BS_FIRST, .creates = BS_PREPARE, .changes = BS_BACKEND});
+                 (struct bs_adoption){.deletes = BS_FIRST,
+                                      .creates = BS_PREPARE,
+                                      .changes = BS_BACKEND,
+                                      .n_first = copy.makes_room});
+        lb_plan_room_like(e->p, &own, e->in->key);
     }
     return rc;
 }

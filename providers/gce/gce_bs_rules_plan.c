@@ -433,12 +433,14 @@ void bs_plan_release(struct bs_ensure *n, struct bs_side *s)
 
 /* ---- rules: away, changed, made -------------------------------------------------------------------------- */
 
-static void plan_away(struct bs_ensure *n, const struct gce_rule *r, bool keeps, const char *why,
-                      const char *note)
+static void plan_away(struct bs_ensure *n, const struct bs_side *s, const struct gce_rule *r,
+                      const char *why, const char *note)
 {
+    bool keeps = s->d->wanted && *s->choice.ask != '\0';
     int at = bs_delete(&n->e, BS_UNRULE, GCE_RULES, r->name, why);
     struct lb_op *op = bs_op(&n->e, at);
     op->note = note;
+    op->undo = bs_undo_rule(n, s, r);
     op->critical = keeps && !n->critical_taken;
     n->critical_taken = n->critical_taken || op->critical;
 }
@@ -518,13 +520,11 @@ static void plan_patch(struct bs_ensure *n, const struct bs_rule *r)
 void bs_plan_rules(struct bs_ensure *n, struct bs_side *s)
 {
     for (size_t i = 0; i < s->n_stale; i++) {
-        bool keeps = s->d->wanted && *s->choice.ask != '\0';
-        plan_away(n, s->stale[i], keeps, why_stale(n, s, s->stale[i]), NULL);
+        plan_away(n, s, s->stale[i], why_stale(n, s, s->stale[i]), NULL);
     }
     for (size_t i = 0; s->d->wanted && i < s->d->n_rules; i++) {
         if (s->rules[i].remake) {
-            plan_away(n, s->rules[i].is, *s->choice.ask != '\0', s->rules[i].because,
-                      "made again below");
+            plan_away(n, s, s->rules[i].is, s->rules[i].because, "made again below");
         }
     }
     if (!s->d->wanted) {

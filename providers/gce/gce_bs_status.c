@@ -41,7 +41,8 @@ void gce_bs_flow_annotate(struct lb_sync *s, struct lb_item *item, const char *k
  * annotation that names it (docs/deviations.md). */
 static bool is_left_alone(const struct gce_bs_item *b, const struct tt_kv *annotation)
 {
-    return b->d.warn_family_dropped && !b->facts.repair_adopted && annotation->value == NULL &&
+    return b->d.warn_family_dropped && b->in.adopts && !b->facts.repair_adopted &&
+           annotation->value == NULL &&
            str_has_prefix(annotation->key, GCE_ANN_STATUS_PREFIX "firewall-rule");
 }
 
@@ -101,22 +102,6 @@ static void tell_log(struct lb_sync *s, const struct lb_item *item, const struct
 
 static void warn(struct lb_sync *s, const struct lb_item *item, const struct gce_bs_item *b)
 {
-    if (b->d.warn_weighted) {
-        gce_flow_event_once(
-            s, item, TT_EVENT_WARNING, "UnsupportedConfiguration",
-            "Weighted load balancing by pods per node has no effect with externalTrafficPolicy "
-            "Cluster; use Local.");
-    }
-    if (b->d.warn_options) {
-        gce_flow_event_once(
-            s, item, TT_EVENT_WARNING, "ILBOptionsIgnored",
-            "Internal LoadBalancer options are not supported with Legacy Networks.");
-    }
-    if (b->d.warn_collection) {
-        gce_flow_event_once(s, item, TT_EVENT_WARNING, "IPCollectionV6Error",
-                            "IP collections are only for external load balancers; the annotation "
-                            "networking.gke.io/ip-collection-v6 has no effect.");
-    }
     if (b->d.warn_family_dropped && b->changed) {
         gce_flow_event_once(
             s, item, TT_EVENT_WARNING, "SourceRangesOfOneFamily",

@@ -89,7 +89,9 @@ int gce_config_load(struct arena *a, const struct tt_open_args *args, struct gce
     struct gce_switches *parts = &ret_options->switches;
     parts->ilb_subsets = parts->ilb_subsets || has_alpha_feature(ret, "ILBSubsets");
     parts->legacy_off = TT_HAS(args, service_controller_off) && args->service_controller_off != 0;
-    if (parts->legacy_off && !parts->run_ilb && !parts->run_netlb) {
+    parts->gke_classes = TT_HAS(args, more_controllers) &&
+                         str_eq(args->more_controllers, "gke-service-lb-controller");
+    if (parts->legacy_off && !parts->gke_classes && !parts->run_ilb && !parts->run_netlb) {
         return err_set(err, ERR_INVALID,
                        "--controllers switches \"service-lb-controller\" off, and neither "
                        "--run-l4-controller nor --run-l4-netlb-controller is on: there is nothing "

@@ -520,7 +520,10 @@ static bool is_conflict(const struct tt_service *s)
 static void walk(const struct gce_case *c, struct lb_explain *trace, struct gce_decision *ret)
 {
     struct gce_decision d = {0};
-    struct walk w = {.c = c, .s = c->service, .f = c->flags, .d = &d, .trace = trace};
+    struct gce_switches flags =
+        *c->flags; /* as they are for this Service: a class has a switch of its own */
+    struct walk w = {.c = c, .s = c->service, .f = &flags, .d = &d, .trace = trace};
+    flags.legacy_off = !gce_legacy_is_on(c->flags, c->service);
     if (c->service == NULL) {
         chose(&w, ROW_NOT_LB);
         *ret = d;

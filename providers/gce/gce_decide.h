@@ -52,6 +52,8 @@ const char *gce_kind_finalizer(enum gce_kind kind);
 struct gce_switches {
     bool
         legacy_off; /* --controllers=-service-lb-controller: no target pools, no groups of the legacy kind */
+    bool
+        gke_classes; /* --controllers=…,gke-service-lb-controller: Services of the two legacy classes are served */
     bool run_ilb;           /* --run-l4-controller */
     bool run_netlb;         /* --run-l4-netlb-controller */
     bool ilb_subsets;       /* alpha feature ILBSubsets, or run_ilb together with the legacy part */
@@ -112,6 +114,8 @@ struct gce_decision {
 int64_t gce_decide_wait_ms(const struct gce_decision *d, const struct gce_case *c,
                            int64_t period_ms, int64_t wall_us);
 /* Is the kind's part run by this process? */
+/* Does the part that makes target pools and the legacy kind of groups run for the Service?  NULL: for any. */
+bool gce_legacy_is_on(const struct gce_switches *f, const struct tt_service *s);
 bool gce_kind_is_run(const struct gce_switches *f, enum gce_kind kind);
 /* Whole decision: what the Service is, and what is to be built. */
 void gce_decide(const struct gce_case *c, struct gce_decision *ret);

@@ -57,6 +57,16 @@ const char *gce_kind_finalizer(enum gce_kind kind)
     return gce_kinds[kind].finalizer;
 }
 
+bool gce_legacy_is_on(const struct gce_switches *f, const struct tt_service *s)
+{
+    bool by_class = s != NULL && (str_eq(s->lb_class, GCE_CLASS_INTERNAL_LEGACY) ||
+                                  str_eq(s->lb_class, GCE_CLASS_EXTERNAL_LEGACY));
+    if (s == NULL) {
+        return !f->legacy_off || f->gke_classes;
+    }
+    return by_class ? f->gke_classes : !f->legacy_off;
+}
+
 bool gce_kind_is_run(const struct gce_switches *f, enum gce_kind kind)
 {
     switch (kind) {

@@ -74,6 +74,14 @@ static const struct tt_lease leases[] = {{"kube-system", L4_LEASE}, {"kube-syste
 /* What the L4 parts write themselves (gce-l4.md §4.11, §7.2). */
 static const char *const own_annotations[] = {GCE_ANN_NEG_STATUS, "service.kubernetes.io*"};
 
+/* By which a Service asks for something; GCE_ANN_TARGET_POOL and GCE_ANN_BACKEND only say what it got. */
+static const char *const wish_annotations[] = {
+    GCE_ANN_TYPE,          GCE_ANN_TYPE_OLD,      GCE_ANN_SHARE,        GCE_ANN_SHARE_OLD,
+    GCE_ANN_GLOBAL_ACCESS, GCE_ANN_SUBNET,        GCE_ANN_SUBNET_NEW,   GCE_ANN_TIER,
+    GCE_ANN_RBS,           GCE_ANN_IP_ADDRESSES,  GCE_ANN_WEIGHTED,     GCE_ANN_STRONG_AFFINITY,
+    GCE_ANN_L4LB_CONFIG,   GCE_ANN_IP_COLLECTION, GCE_ANN_CUSTOM_RULES, LB_SOURCE_RANGES_ANNOTATION,
+};
+
 /* Local Services follow their pods at once; others only need to know that there are endpoints, or how many. */
 #define ENDPOINTS_LOCAL_MS   100
 #define ENDPOINTS_CLUSTER_MS 2000
@@ -135,6 +143,8 @@ const struct tt_provider tt_gce_provider = {
     .n_kube_kinds = ARRAY_LEN(kube_kinds),
     .own_annotations = own_annotations,
     .n_own_annotations = ARRAY_LEN(own_annotations),
+    .wish_annotations = wish_annotations,
+    .n_wish_annotations = ARRAY_LEN(wish_annotations),
     .leases = leases,
     .n_leases = ARRAY_LEN(leases),
     .open = gce_open,

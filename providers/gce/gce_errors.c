@@ -33,6 +33,9 @@ static const struct {
     {"resourceOperationRateExceeded", ERR_THROTTLED},
     {"resourceGroupReferenceQuotaExceeded", ERR_QUOTA},
     {"RESOURCE_GROUP_REFERENCE_QUOTA_EXCEEDED", ERR_QUOTA},
+    /* With status 400, but no fault of the Service's: a subnetwork has no address left. */
+    {"IP_SPACE_EXHAUSTED", ERR_QUOTA},
+    {"IP_SPACE_EXHAUSTED_WITH_DETAILS", ERR_QUOTA},
     {"backendError", ERR_TRANSIENT},
     {"internalError", ERR_TRANSIENT},
     {"INTERNAL_ERROR", ERR_TRANSIENT},

@@ -9,6 +9,7 @@
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_custom_fr.h"
 #include "providers/gce/gce_explain_nodes.h"
+#include "providers/gce/gce_findings.h"
 #include "providers/gce/gce_flow.h"
 #include "providers/gce/gce_kube_system.h"
 #include "providers/gce/gce_links.h"
@@ -254,7 +255,7 @@ static void nodes(struct explain *x)
         .network = x->facts.network_name,
         .filter = gce_bs_node_filter(&x->facts),
         .flags = p->bs_facts.flags,
-        .legacy_groups = !p->options.switches.legacy_off,
+        .legacy_groups = gce_legacy_is_on(&p->options.switches, NULL),
         .max_group = p->bs_facts.max_group_size,
     };
     if (gce_kind_has_negs(e.kind)) {
@@ -293,6 +294,20 @@ static void note(struct explain *x, const char *heading, const char *text)
     const struct tt_explain_row row =
         LB_EXPLAIN_ROW(TT_EXPLAIN_NOTE, .subject = heading, .value = text);
     lb_explain_add(&x->rows, &row);
+}
+
+/* Of kinds with a backend service that gce_l4_desired.c gives the locality policy. */
+static void weights(struct explain *x)
+{
+    bool unsupported = false;
+    bool internal = gce_kind_is_internal(x->d.kind);
+    const char *locality =
+        gce_kind_part(x->d.kind) == GCE_PART_L4 && gce_kind_has_service(x->d.kind)
+            ? gce_l4_locality(x->svc, internal, &x->s->p->options.l4, &unsupported)
+            : "";
+    if (str_has_prefix(str_nonnull(locality), "WEIGHTED")) {
+        lb_explain_weighted(&x->rows);
+    }
 }
 
 static void negs_alone(struct explain *x)
@@ -338,6 +353,10 @@ static void say(struct explain *x)
         negs_alone(x);
     } else if (fine) {
         nodes(x);
+        weights(x);
+        if (svc_only_local_traffic(x->svc)) {
+            lb_explain_all_down(&x->rows, true); /* a last resort of pass-through balancers */
+        }
     }
     lb_explain_send(&x->rows, s->p->host, x->item->result, svc_key(s->a, x->svc));
 }
@@ -396,6 +415,7 @@ int32_t gce_validate(void *provider, const struct tt_item *item)
     scope.target_pool = d.kind == GCE_KIND_TARGET_POOL;
     if (!d.teardown &&
         (gce_svc_type_check(a, item->service, p->options.lenient_type, &err) != ERR_OK ||
+         gce_findings_type_key_check(a, item->service, p->options.lenient_type, &err) != ERR_OK ||
          gce_names_check(a, &scope, item->service, item->previous, &err) != ERR_OK ||
          check_kind(a, p, item->service, d.kind, &err) != ERR_OK)) {
         p->host->result_fail(item->result, err.code, err.message, 0);

@@ -104,6 +104,18 @@ bool gce_firewall_protocol_differs(const struct gce_firewall *found,
            !str_eq(found->allowed.items[0].protocol, wanted->allowed.items[0].protocol);
 }
 
+const char *gce_firewall_priority_why(int32_t is, int32_t want)
+{
+    if (want == 0 || is == want) {
+        return NULL;
+    }
+    if (want == GCE_PRIORITY_ABOVE_DENY) {
+        return "allow rules come before the deny rule";
+    }
+    return is == GCE_PRIORITY_ABOVE_DENY ? "the deny firewall is switched off"
+                                         : "its priority is another one";
+}
+
 bool gce_firewall_tags_differ(struct arena *a, const struct gce_firewall *found,
                               const struct gce_firewall *wanted)
 {

@@ -19,6 +19,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define GCE_PRIORITY_DEFAULT 1000
+#define GCE_PRIORITY_ABOVE_DENY                                                                    \
+    999 /* allow rules, where a deny rule of 1000 may stand beside them */
+
 /* "80" or "443-8080" as Go reads it: "+80" and "080" are numbers, the order of the two is free. */
 int gce_firewall_port_parse(struct arena *a, const char *port, int64_t *ret_first,
                             int64_t *ret_last, struct err *err) _warn_unused_;
@@ -29,6 +33,8 @@ int gce_firewall_port_parse(struct arena *a, const char *port, int64_t *ret_firs
 bool gce_firewall_traffic_differs(struct arena *a, const struct gce_firewall *found,
                                   const struct gce_firewall *wanted,
                                   const struct gce_strs *plain_ports);
+/* Returns why the priority changes from `is` to `want`, or NULL where it does not, or `want` does not name any (0).  Pure. */
+const char *gce_firewall_priority_why(int32_t is, int32_t want);
 /* Ours (§15 rows 6, 7): the protocol, and the tags when both are known. */
 bool gce_firewall_protocol_differs(const struct gce_firewall *found,
                                    const struct gce_firewall *wanted);

@@ -8,6 +8,7 @@
 
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "providers/gce/gce_findings.h"
 #include "providers/gce/gce_l4_metrics.h"
 #include "providers/gce/gce_name_rules.h"
 #include "providers/gce/gce_neg_observe.h"
@@ -33,6 +34,29 @@ static enum gce_kind first_bs_kind(unsigned bits)
         }
     }
     return GCE_KIND_NONE;
+}
+
+/* Nodes follow what stands.  A Service that asks for another kind, in vain so far, bears the finalizer of the kind that it has,
+ * and not that of the one that it asks for, which goes on before anything of it is made (it may be newer than the object that
+ * is seen here). Only where a target pool is asked for: the other kinds share their names, and what is half made of one of them must
+ * not be led back. */
+static void follow_what_stands(struct lb_item *item)
+{
+    struct gce_decision *d = &gce_item_of(item)->decision;
+    const char *asked = str_or(gce_kind_finalizer(d->mark), LB_CLEANUP_FINALIZER);
+    if (item->in->verb != TT_VERB_UPDATE || d->kind != GCE_KIND_TARGET_POOL ||
+        svc_has_finalizer(item->in->service, asked)) {
+        return;
+    }
+    for (int k = GCE_KIND_TARGET_POOL; k < GCE_KIND_MAX; k++) {
+        const char *mark = gce_kind_finalizer((enum gce_kind)k);
+        bool stands =
+            (d->former & BIT(k)) != 0 && mark != NULL && svc_has_finalizer(item->in->service, mark);
+        if (stands && !d->teardown) {
+            d->kind = d->mark = (enum gce_kind)k;
+            return;
+        }
+    }
 }
 
 /* What goes first; members alone are moved without a look at that. */
@@ -115,7 +139,9 @@ static int check_names(struct lb_sync *s, struct lb_item *item)
     scope.target_pool = gce_item_of(item)->decision.kind == GCE_KIND_TARGET_POOL;
     gce_item_of(item)->bs.in.kind = gce_item_of(item)->decision.kind; /* failed() asks for it */
     if (gce_svc_type_check(s->a, item->in->service, p->options.lenient_type, &item->err) !=
-        ERR_OK) {
+            ERR_OK ||
+        gce_findings_type_key_check(s->a, item->in->service, p->options.lenient_type, &item->err) !=
+            ERR_OK) {
         return item->err.code;
     }
     return gce_names_check(s->a, &scope, item->in->service, item->in->previous, &item->err);
@@ -134,9 +160,11 @@ static int facts_of_item(struct lb_sync *s, struct lb_item *item, struct err *er
         return ERR_OK; /* its error is its result */
     }
     guard(s, item);
+    follow_what_stands(item);
     find_formers(item);
     bool deletes = item->in->verb == TT_VERB_DELETE;
-    if (g->decision.kind == GCE_KIND_NONE && (!deletes || p->options.switches.legacy_off) &&
+    if (g->decision.kind == GCE_KIND_NONE &&
+        (!deletes || !gce_legacy_is_on(&p->options.switches, item->in->service)) &&
         g->former == 0) {
         elsewhere(item, g->decision.says);
         return ERR_OK;
@@ -465,12 +493,14 @@ static int balancer_plan(struct lb_sync *s, struct lb_plan *plan, struct err *er
         if (!is_built(item)) {
             continue;
         }
-        gce_flow_tell_type(s, plan, item);
+        gce_findings(s, item, gce_item_of(item)->decision.kind, &provider_of(s)->options);
         if (gce_item_is_bs(item)) {
             plan_bs(plan, item);
         } else {
             gce_tp_flow_plan(s, plan, item);
         }
+        gce_findings_desired(s, item);
+        gce_findings_nobody(s, item);
     }
     return ERR_OK;
 }
@@ -583,7 +613,7 @@ static void drop_formers(struct lb_sync *s, struct lb_item *item)
     /* Where the Go service controller ran before, it put its finalizer on these Services, too; who has taken its place
      * takes it off (docs/adr/0011). */
     if (item->in->verb == TT_VERB_DELETE && has_bs_bits(g->former) &&
-        !p->options.switches.legacy_off) {
+        gce_legacy_is_on(&p->options.switches, item->in->service)) {
         s->host->result_drop_finalizer(item->in->result, LB_CLEANUP_FINALIZER);
     }
     unsigned gone = g->former | (is_built(item) ? 0 : BIT(g->decision.mark));

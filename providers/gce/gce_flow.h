@@ -86,9 +86,6 @@ extern const struct lb_flow gce_flow;
 void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t type,
                          const char *reason, const char *message);
 
-/* A load-balancer-type that is not understood, on a load balancer that stands: in the plan, and as an event when it was
- * edited. */
-void gce_flow_tell_type(struct lb_sync *s, struct lb_plan *plan, const struct lb_item *item);
 /* Source ranges of IPv6 on a load balancer that has an IPv4 address alone. */
 void gce_flow_warn_ranges_v6(struct lb_sync *s, const struct lb_item *item);
 /* Two protocols among the ports of a kind of cloud-provider-gcp: condition and event, once; and their end. */

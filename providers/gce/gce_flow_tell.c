@@ -54,23 +54,3 @@ void gce_flow_ports_are_fine(struct lb_sync *s, const struct lb_item *item)
     p->host->result_condition(item->in->result, &c);
     gce_told_forget(p->told, arena_printf(s->a, "%s %s", item->key, GCE_EVENT_MIXED));
 }
-
-void gce_flow_tell_type(struct lb_sync *s, struct lb_plan *plan, const struct lb_item *item)
-{
-    const struct tt_service *svc = item->in->service;
-    const struct tt_service *was = item->in->previous;
-    const char *text = gce_svc_type_text(svc);
-    if (gce_svc_type_slip(s->a, svc) == NULL) {
-        return;
-    }
-    const char *message =
-        arena_printf(s->a,
-                     "annotation " GCE_ANN_TYPE ": \"%.100s\" is not understood and counts as "
-                     "External; \"Internal\" was probably meant",
-                     text);
-    lb_plan_because(plan, item->key, "%s", message);
-    /* After a start, plan and explain say it. */
-    if (was != NULL && !str_eq(gce_svc_type_text(was), text)) {
-        gce_flow_event_once(s, item, TT_EVENT_WARNING, GCE_EVENT_IGNORED, message);
-    }
-}

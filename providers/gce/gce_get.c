@@ -43,7 +43,7 @@ static int read_pieces(struct gce_session *s, const struct gce_call_spec *specs,
                        struct json_object **ret, struct err *err)
 {
     struct gce_read reads[PIECES];
-    struct http_job *jobs[PIECES];
+    struct http_job *jobs[PIECES] = {NULL};
     for (size_t i = 0; i < n; i++) {
         gce_read_init(&reads[i], &s->p->api, s->call, s->a, &specs[i]);
         jobs[i] = &reads[i].job;

@@ -3,6 +3,7 @@
 #include "providers/gce/gce_members_read.h"
 
 #include "common/base/str.h"
+#include "providers/gce/gce_cluster_id.h"
 #include "providers/gce/gce_links.h"
 #include "providers/gce/gce_ops.h"
 #include "providers/gce/gce_provider.h"
@@ -132,6 +133,15 @@ static void end(struct reading *r, struct lb_sync *s)
     sort_and_unique(l);
 }
 
+/* A group that bears the id of a cluster which nobody has chosen yet. */
+static void none_yet(struct gce_members_list *l)
+{
+    l->absent = true;
+    l->items = NULL;
+    l->n = 0;
+    err_clear(&l->err);
+}
+
 void gce_members_read(struct lb_sync *s, struct gce_members_list *lists, size_t n)
 {
     struct reading *r = ARENA_ARRAY(s->a, struct reading, n);
@@ -139,12 +149,20 @@ void gce_members_read(struct lb_sync *s, struct gce_members_list *lists, size_t 
     if (n == 0) {
         return;
     }
+    size_t asked = 0;
     for (size_t i = 0; i < n; i++) {
-        begin(&r[i], s, &lists[i]);
-        jobs[i] = &r[i].read.job;
+        if (strstr(lists[i].name, GCE_CLUSTER_ID_UNKNOWN) != NULL) {
+            none_yet(&lists[i]);
+            continue;
+        }
+        begin(&r[asked], s, &lists[i]);
+        jobs[asked] = &r[asked].read.job;
+        asked++;
     }
-    http_run(s->http, jobs, n);
-    for (size_t i = 0; i < n; i++) {
+    if (asked > 0) {
+        http_run(s->http, jobs, asked);
+    }
+    for (size_t i = 0; i < asked; i++) {
         end(&r[i], s);
     }
 }

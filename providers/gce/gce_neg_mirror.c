@@ -226,6 +226,15 @@ enum gce_mirror_state gce_neg_mirror_state(struct gce_neg_mirror *m, const char 
     return state;
 }
 
+bool gce_neg_mirror_is_forgotten(struct gce_neg_mirror *m, const char *zone, const char *name)
+{
+    mutex_lock(&m->lock);
+    struct place **at = find(m, zone, name);
+    bool forgotten = at != NULL && (*at)->state == GCE_MIRROR_UNKNOWN;
+    mutex_unlock(&m->lock);
+    return forgotten;
+}
+
 struct gce_strs gce_neg_mirror_zones(struct gce_neg_mirror *m, struct arena *a, const char *name)
 {
     struct gce_strs zones = {0};

@@ -31,6 +31,8 @@ enum gce_mirror_state gce_neg_mirror_get(struct gce_neg_mirror *m, const char *z
 /* The same without the members. */
 enum gce_mirror_state gce_neg_mirror_state(struct gce_neg_mirror *m, const char *zone,
                                            const char *name, bool *ret_due);
+/* Was it known until a change failed?  Its size says nothing then: one may have to join and another one to leave. */
+bool gce_neg_mirror_is_forgotten(struct gce_neg_mirror *m, const char *zone, const char *name);
 /* Was listed, or made by us (n = 0). */
 void gce_neg_mirror_set(struct gce_neg_mirror *m, const char *zone, const char *name,
                         const struct gce_endpoint *e, size_t n);

@@ -53,7 +53,8 @@ static bool from_mirror(struct lb_sync *s, bool compare, struct gce_neg_mirror *
         bool fits = same(one->is, one->n_is, one->want, one->n_want);
         return fits ? !due || !compare : !due && state == GCE_MIRROR_KNOWN;
     }
-    if (one->seen->size < 0 || (size_t)one->seen->size != one->n_want) {
+    if (one->seen->size < 0 || (size_t)one->seen->size != one->n_want ||
+        gce_neg_mirror_is_forgotten(m, one->zone, one->name)) {
         return false;
     }
     gce_neg_mirror_assume(m, one->zone, one->name, one->want, one->n_want);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_neg_plan.c: what makes the NEGs of a Service hold who they should (gce_neg_rules.h).
  *
- *     wave    NEGs on another network go (only while nothing refers to them)
+ *     wave    NEGs on another network go (only while nothing refers to them) ∥ members leave NEGs that are at their limit
  *     wave    NEGs are made, in all zones at the same time
  *     wave    members join ∥ members leave, 500 in a call; nobody's leaving is sent before somebody's
  *             joining was taken up, and neither waits for the other to end
@@ -330,11 +330,39 @@ static void keep(struct work *k, const struct gce_neg_one *one)
     }
 }
 
+/* Of a NEG whose limit does not take the new ones beside the old ones, the old ones leave in a wave of their own. */
+static void make_room(struct work *k)
+{
+    for (size_t i = 0; i < k->n->n; i++) {
+        struct change *c = &k->changes[i];
+        bool both = c->n_join > 0 && c->n_leave > 0;
+        if (both && lb_plan_makes_room(k->p, k->key, gce_collection_word(GCE_NEGS))) {
+            detach(k, i, -1);
+            c->n_leave = 0;
+        }
+    }
+    k->n->makes_room = k->n->last_op + 1;
+    k->wave_open = false;
+}
+
+static void members_change(struct work *k)
+{
+    int any_join = -1;
+    for (size_t i = 0; i < k->n->n; i++) {
+        attach(k, i);
+        any_join = any_join < 0 ? k->changes[i].join_op : any_join;
+    }
+    for (size_t i = 0; i < k->n->n; i++) {
+        detach(k, i, any_join);
+    }
+}
+
 int gce_neg_plan_make(struct lb_plan *p, const char *key, struct gce_neg_plan *n,
                       const struct tt_call *call, struct err *err)
 {
     struct work k = {.a = p->a, .p = p, .key = key, .n = n, .call = call};
     n->first_op = n->last_op = -1;
+    n->makes_room = 0;
     int rc = check(n, err);
     if (rc != ERR_OK) {
         return rc;
@@ -353,21 +381,14 @@ int gce_neg_plan_make(struct lb_plan *p, const char *key, struct gce_neg_plan *n
             k.changes[i] = change_of(p->a, one, one->seen == NULL);
         }
     }
-    k.wave_open = false;
+    make_room(&k);
     for (size_t i = 0; i < n->n; i++) {
         if (is_new(&k.items[i])) {
             insert(&k, &k.items[i]);
         }
     }
     k.wave_open = false;
-    int any_join = -1;
-    for (size_t i = 0; i < n->n; i++) {
-        attach(&k, i);
-        any_join = any_join < 0 ? k.changes[i].join_op : any_join;
-    }
-    for (size_t i = 0; i < n->n; i++) {
-        detach(&k, i, any_join);
-    }
+    members_change(&k);
     for (size_t i = 0; i < n->n; i++) {
         if (k.items[i].seen != NULL && k.changes[i].n_join + k.changes[i].n_leave == 0) {
             keep(&k, &k.items[i]);

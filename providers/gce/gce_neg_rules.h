@@ -175,6 +175,7 @@ struct gce_neg_plan {
     bool local;                         /* for the same */
     int first_op;                       /* out: of the operations that were appended, -1: none */
     int last_op;
+    int makes_room; /* out: the index behind those that must end before the others begin, which are the first ones */
 };
 /* Appends: deletes of NEGs on another network that nothing refers to, which are made again (one wave, rarely any); inserts
  * (one wave); then attaches and detaches (one wave; a detach is sent after an attach of the same Service was,

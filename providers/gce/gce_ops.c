@@ -26,6 +26,7 @@
 /* State of one operation; zeroed by the executor. */
 struct op_state {
     bool begun;
+    bool asking;  /* for the fingerprint, before the write */
     bool reading; /* the write is done, the resource is being read */
     struct gce_call call;
     struct json_object *body; /* as it is sent; arena-owned */
@@ -92,7 +93,7 @@ const char *gce_collection_word(enum gce_collection c)
 
 unsigned gce_op_calls(const struct gce_op *op)
 {
-    return op->read_member != NULL ? 3 : 2;
+    return 2u + (op->read_member != NULL) + op->fingerprint;
 }
 
 /* ---- the body ------------------------------------------------------------------------------------ */
@@ -185,7 +186,6 @@ static enum http_next begin_read(const struct doing *d)
 {
     const struct gce_call_spec spec = {
         .collection = d->op->c, .verb = GCE_GET, .zone = d->op->zone, .name = d->op->name};
-    d->st->reading = true;
     gce_call_begin(&d->st->call, &d->p->api, d->op->call, d->run->a, &spec);
     return gce_call_step(&d->st->call, d->run->req, NULL, d->run->err);
 }
@@ -328,7 +328,27 @@ static enum http_next after_write(const struct doing *d)
     if (d->run->err->code != ERR_OK) {
         return refused(d);
     }
-    return d->op->read_member != NULL ? begin_read(d) : HTTP_DONE;
+    if (d->op->read_member == NULL) {
+        return HTTP_DONE;
+    }
+    d->st->reading = true;
+    return begin_read(d);
+}
+
+static enum http_next after_asking(const struct doing *d)
+{
+    struct json_object *o;
+    struct op_state *st = d->st;
+    st->asking = false;
+    if (d->run->err->code != ERR_OK) {
+        return HTTP_DONE;
+    }
+    if (json_parse_arena(d->run->a, st->call.answer, st->call.answer_len, NULL, &o, d->run->err) !=
+        ERR_OK) {
+        return HTTP_DONE;
+    }
+    json_add_str(st->body, "fingerprint", json_str(o, "fingerprint"));
+    return begin_write(d);
 }
 
 static enum http_next after_read(const struct doing *d)
@@ -363,7 +383,8 @@ static enum http_next step(struct lb_op_run *run, const struct http_response *re
         if (!make_body(&d)) {
             return HTTP_DONE;
         }
-        next = begin_write(&d);
+        d.st->asking = d.op->fingerprint;
+        next = d.st->asking ? begin_read(&d) : begin_write(&d);
     } else {
         next = gce_call_step(&d.st->call, run->req, resp, run->err);
     }
@@ -372,6 +393,9 @@ static enum http_next step(struct lb_op_run *run, const struct http_response *re
             lb_run_accepted(run);
         }
         return next;
+    }
+    if (d.st->asking) {
+        return after_asking(&d);
     }
     return d.st->reading ? after_read(&d) : after_write(&d);
 }

@@ -43,6 +43,8 @@ struct gce_op {
      * output "value" (an address that the cloud chose: "IPAddress", "address"), without its prefix length; NULL: not
      * read. */
     const char *read_member;
+    /* The resource is read before, and its fingerprint goes into the body: others, or we ourselves, wrote since it was made. */
+    bool fingerprint;
     /* attach, detach, add, remove: a member that is gone, that is there already, or that is no member is left out, and the
      * rest is sent again. */
     bool members;

@@ -225,6 +225,8 @@ static void choose_parts(struct gce_provider *p, const struct tt_open_args *args
 {
     p->options.switches.legacy_off =
         TT_HAS(args, service_controller_off) && args->service_controller_off != 0;
+    p->options.switches.gke_classes = TT_HAS(args, more_controllers) &&
+                                      str_eq(args->more_controllers, "gke-service-lb-controller");
 }
 
 int32_t gce_provider_open(const struct tt_open_args *args, struct clock *clock, struct rng *rng,

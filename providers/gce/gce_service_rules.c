@@ -41,7 +41,7 @@ const char *gce_svc_type_slip(struct arena *a, const struct tt_service *s)
     return str_eq(str_nearest(word, words, ARRAY_LEN(words)), words[0]) ? "Internal" : NULL;
 }
 
-static bool has_balancer(const struct tt_service *s)
+bool gce_svc_has_balancer(const struct tt_service *s)
 {
     static const char *const marks[] = {GCE_FINALIZER_NETLB_V1, GCE_FINALIZER_NETLB_V2,
                                         GCE_FINALIZER_NETLB_V3, GCE_FINALIZER_ILB_V1,
@@ -55,7 +55,7 @@ static bool has_balancer(const struct tt_service *s)
 
 int gce_svc_type_check(struct arena *a, const struct tt_service *s, bool lenient, struct err *err)
 {
-    if (lenient || has_balancer(s) || gce_svc_type_slip(a, s) == NULL) {
+    if (lenient || gce_svc_has_balancer(s) || gce_svc_type_slip(a, s) == NULL) {
         return ERR_OK;
     }
     return err_set(err, ERR_INVALID,

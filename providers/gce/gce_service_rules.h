@@ -55,6 +55,8 @@ const char *gce_svc_type_text(const struct tt_service *s);
 /* "Internal" when that text is none of upstream's words, but one of them in other letters, with blanks, or with a slip in it;
  * else NULL.  A class decides alone: then NULL. */
 const char *gce_svc_type_slip(struct arena *a, const struct tt_service *s);
+/* Something of Google's stands for it: an address in its status, or a finalizer of one of the kinds. */
+bool gce_svc_has_balancer(const struct tt_service *s);
 /* ERR_INVALID for such a slip on a Service without a load balancer: it would become public, which its owner did not mean.
  * A load balancer that stands keeps upstream's meaning.  `lenient`: --lenient-load-balancer-type. */
 int gce_svc_type_check(struct arena *a, const struct tt_service *s, bool lenient,

@@ -66,6 +66,7 @@ struct gce_tp_input {
     bool others_have_deny;       /* a deny firewall of another Service still stands */
     bool
         changes_kind; /* DELETE: the Service gets another kind; what is of that one already stays */
+    bool puts_right;  /* lb_puts_right() */
     struct gce_tp_outcome *outcome; /* filled while the plan is made and carried out */
 };
 /* What steps and status need. */
@@ -186,6 +187,10 @@ enum gce_tp_action {
     GCE_TP_DELETE_FIREWALL,
     GCE_TP_DELETE_CHECK,
     GCE_TP_DELETE_ADDRESS,
+    /* what an operation took away, as it was (lb_undo) */
+    GCE_TP_RESTORE_RULE,
+    GCE_TP_RESTORE_POOL,
+    GCE_TP_RESTORE_FIREWALL,
 };
 struct gce_tp_op {
     enum gce_tp_action action;
@@ -200,6 +205,9 @@ struct gce_tp_op {
     const char *pool;           /* ADD_MEMBERS, REMOVE_MEMBERS, SWAP_CHECK */
     struct gce_strs old_checks; /* SWAP_CHECK: links */
     const char *new_check;
+    const struct gce_rule *former_rule; /* RESTORE_…: what is put back */
+    const struct gce_pool *former_pool;
+    const struct gce_firewall *former_firewall;
     /* Where the step puts what is known only then: the command that does a firewall change by
      * hand (NULL: nobody is told), and the load balancer's address. */
     const char **ret_command;

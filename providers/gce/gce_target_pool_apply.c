@@ -113,6 +113,35 @@ static struct json_object *members_body(const struct send *s)
     return gce_pool_members_body(s->st->members.items, s->st->members.n);
 }
 
+/* The members of the former pool that are sent in one request: first those that an insert takes, then the rest. */
+static struct gce_strs restored_chunk(const struct send *s)
+{
+    const struct gce_strs *all = &s->op->former_pool->instances;
+    size_t part = s->st->part;
+    size_t from = part == 0 ? 0 : GCE_POOL_CREATE_MAX + (part - 1) * GCE_POOL_CHANGE_MAX;
+    size_t most = part == 0 ? GCE_POOL_CREATE_MAX : GCE_POOL_CHANGE_MAX;
+    size_t left = from < all->n ? all->n - from : 0;
+    return (struct gce_strs){.items = all->items + (left > 0 ? from : 0),
+                             .n = left < most ? left : most};
+}
+
+static struct gce_call_spec restore_pool_spec(const struct send *s)
+{
+    struct op_state *st = s->st;
+    struct gce_pool pool = *s->op->former_pool;
+    if (!st->members_set) {
+        st->members = restored_chunk(s);
+        st->members_set = true;
+    }
+    pool.instances = st->members;
+    bool insert = st->part == 0;
+    struct gce_call_spec spec =
+        spec_of(GCE_POOLS, insert ? GCE_INSERT : GCE_ADD_INSTANCE, insert ? NULL : s->op->name);
+    spec.body =
+        insert ? gce_pool_body(&pool) : gce_pool_members_body(st->members.items, st->members.n);
+    return spec;
+}
+
 static struct gce_call_spec swap_spec(const struct send *s)
 {
     bool add = s->st->part == s->op->old_checks.n;
@@ -174,6 +203,16 @@ static struct gce_call_spec make_spec(const struct send *s)
         return spec;
     case GCE_TP_SWAP_CHECK:
         return swap_spec(s);
+    case GCE_TP_RESTORE_RULE:
+        spec = spec_of(GCE_RULES, GCE_INSERT, NULL);
+        spec.body = gce_rule_body(op->former_rule);
+        return spec;
+    case GCE_TP_RESTORE_POOL:
+        return restore_pool_spec(s);
+    case GCE_TP_RESTORE_FIREWALL:
+        spec = spec_of(GCE_FIREWALLS, GCE_PATCH, op->name);
+        spec.body = gce_firewall_body(op->former_firewall, false);
+        return spec;
     case GCE_TP_DELETE_RULE:
         return delete_spec(s, GCE_RULES);
     case GCE_TP_DELETE_POOL:
@@ -241,6 +280,24 @@ static enum http_next after_members(const struct send *s)
     return begin_op(s);
 }
 
+/* The rest of the members follows. */
+static enum http_next after_restored_pool(const struct send *s)
+{
+    struct op_state *st = s->st;
+    if (s->run->err->code != ERR_OK && !drop_instance(s)) {
+        return HTTP_DONE;
+    }
+    if (s->run->err->code == ERR_OK) {
+        st->part++;
+        st->members_set = false;
+        if (restored_chunk(s).n == 0) {
+            return HTTP_DONE;
+        }
+    }
+    err_clear(s->run->err);
+    return begin_op(s);
+}
+
 static enum http_next after_swap(const struct send *s)
 {
     bool add = s->st->part == s->op->old_checks.n;
@@ -302,6 +359,8 @@ static enum http_next after(const struct send *s)
         break;
     case GCE_TP_SWAP_CHECK:
         return after_swap(s);
+    case GCE_TP_RESTORE_POOL:
+        return after_restored_pool(s);
     case GCE_TP_INSERT_RULE:
         s->op->outcome->ip = s->ip;
         if (err->code == ERR_INVALID && gce_refusal_is_taken(err)) {

@@ -13,13 +13,9 @@
 #define NODE_CHECK_PORT 10256 /* kube-proxy's health server on every node */
 #define NODE_CHECK_PATH "/healthz"
 
-#define PRIORITY_DEFAULT 1000
-#define PRIORITY_ABOVE_DENY                                                                        \
-    999 /* allow rules, where a deny rule of 1000 stands beside them (§4.13) */
-
 static int priority(const struct gce_tp_facts *facts)
 {
-    return facts->deny_firewall ? PRIORITY_ABOVE_DENY : PRIORITY_DEFAULT;
+    return facts->deny_firewall ? GCE_PRIORITY_ABOVE_DENY : GCE_PRIORITY_DEFAULT;
 }
 
 static struct gce_allows allow(struct arena *a, const char *protocol, struct gce_strs ports)
@@ -126,7 +122,7 @@ static void desired_deny(struct arena *a, const struct gce_tp_facts *facts,
         .direction = "",
         .sources = gce_strs_one(a, "0.0.0.0/0"),
         .denied = allow(a, "all", (struct gce_strs){0}),
-        .priority = PRIORITY_DEFAULT,
+        .priority = GCE_PRIORITY_DEFAULT,
     };
 }
 

@@ -23,6 +23,28 @@ int tp_emit(struct tp_emit *e, struct lb_op op, struct gce_tp_op arg)
     return lb_plan_add(e->p, e->in->key, &op);
 }
 
+const struct lb_undo *tp_undo(struct tp_emit *e, const char *kind, const char *name,
+                              struct gce_tp_op arg, bool until_pool)
+{
+    struct gce_tp_op *kept = ARENA_NEW(e->a, struct gce_tp_op);
+    struct lb_undo *undo = ARENA_NEW(e->a, struct lb_undo);
+    bool changes = arg.action == GCE_TP_RESTORE_FIREWALL;
+    *kept = arg;
+    kept->name = name;
+    kept->outcome = e->in->outcome;
+    *undo = (struct lb_undo){
+        .verb = changes ? LB_CHANGE : LB_CREATE,
+        .kind = kind,
+        .name = name,
+        .until_kind = until_pool ? TP_KIND_POOL : TP_KIND_RULE,
+        .until_name = e->d->names.lb,
+        .type = changes ? &gce_tp_type_patch : &gce_tp_type_insert,
+        .arg = kept,
+        .calls = 2,
+    };
+    return undo;
+}
+
 void tp_keep(struct tp_emit *e, const char *kind, const char *name)
 {
     struct lb_op op = LB_OP(.verb = LB_KEEP, .kind = kind, .name = name);
@@ -110,6 +132,10 @@ void tp_members(struct tp_emit *e, const char *pool, const struct str_set *now,
 {
     struct str_set add = str_set_minus(e->a, then, now);
     struct str_set gone = str_set_minus(e->a, now, then);
-    change_members(e, pool, &add, true, why);
-    change_members(e, pool, &gone, false, why);
+    bool both = add.n > 0 && gone.n > 0;
+    bool first = both && lb_plan_makes_room(e->p, e->in->key, TP_KIND_POOL);
+    for (int round = 0; round < 2; round++) {
+        bool adds = (round == 0) != first;
+        change_members(e, pool, adds ? &add : &gone, adds, why);
+    }
 }

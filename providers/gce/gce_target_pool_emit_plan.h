@@ -28,6 +28,10 @@ struct tp_emit {
 void tp_next_wave(struct tp_emit *e);
 /* Appends the operation with its argument to the current wave; returns its index. */
 int tp_emit(struct tp_emit *e, struct lb_op op, struct gce_tp_op arg);
+/* The undo of an operation on the kind and name: carries out `arg` unless the Service's forwarding rule, or `until_pool` its
+ * target pool, is made after it. */
+const struct lb_undo *tp_undo(struct tp_emit *e, const char *kind, const char *name,
+                              struct gce_tp_op arg, bool until_pool);
 /* A resource that is as it should be. */
 void tp_keep(struct tp_emit *e, const char *kind, const char *name);
 /* Deletes a resource.  Firewalls of a Shared VPC may be forbidden: `told` says whether the owner

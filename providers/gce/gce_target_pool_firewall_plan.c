@@ -3,8 +3,8 @@
  *
  * A firewall whose body holds an address that is not known yet is planned after the operation
  * that yields it.  What upstream does not compare (protocol, tags, the pin of the shared rule)
- * is mended while the rule is changed anyway; on what stands still it waits for
- * --repair-adopted.
+ * is mended while the rule is changed anyway; the protocol, which the Service names, also on what
+ * trimtab has made or edited; on what else stands still it waits for --repair-adopted.
  * Source: gce-cloud-provider.md §4.6, §4.7, §4.13, §15 rows 6–9.  Pure. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
@@ -85,9 +85,9 @@ static const char *firewall_why(const struct tp_ensure *n, const struct gce_fire
                    ? "the address of the load balancer changes"
                    : "it serves one load balancer only, but all use it";
     }
-    if (found->priority != want->priority) {
-        return n->d->want_deny ? "allow rules come before the deny rule"
-                               : "the deny firewall is switched off";
+    const char *priority = gce_firewall_priority_why(found->priority, want->priority);
+    if (priority != NULL) {
+        return priority;
     }
     if (!str_set_eq(&now, &then)) {
         return "spec.loadBalancerSourceRanges changed";
@@ -138,6 +138,24 @@ static struct lb_diff changed_fields(const struct tp_ensure *n, const struct fir
     return diff;
 }
 
+/* The former rule serves nobody whom the nodes do not let in: with it its ports come back.  Not its ranges, because an edit
+ * that is refused must not let more clients in than it asks for. */
+static const struct lb_undo *traffic_undo(struct tp_ensure *n, const struct firewall_plan *fp,
+                                          const struct gce_firewall *want)
+{
+    bool same = false;
+    bool replaces = fp->f == &n->d->traffic && n->new_rule && n->need.exists;
+    if (!replaces ||
+        (gce_firewall_traffic_equal(n->e.a, fp->found, want, &same, NULL) == ERR_OK && same)) {
+        return NULL;
+    }
+    struct gce_firewall *former = ARENA_NEW(n->e.a, struct gce_firewall);
+    *former = *want;
+    former->allowed = fp->found->allowed;
+    const struct gce_tp_op back = {.action = GCE_TP_RESTORE_FIREWALL, .former_firewall = former};
+    return tp_undo(&n->e, TP_KIND_FIREWALL, fp->f->name, back, false);
+}
+
 static int plan_firewall(struct tp_ensure *n, const struct firewall_plan *fp, struct err *err)
 {
     struct tp_emit *e = &n->e;
@@ -161,6 +179,7 @@ static int plan_firewall(struct tp_ensure *n, const struct firewall_plan *fp, st
         struct lb_diff diff = changed_fields(n, fp, want);
         op.fields = diff.fields;
         op.n_fields = diff.n;
+        op.undo = traffic_undo(n, fp, &want);
     }
     if (fp->only_after >= 0) {
         op.only_if_op = fp->only_after;
@@ -180,15 +199,14 @@ static int plan_firewall(struct tp_ensure *n, const struct firewall_plan *fp, st
     return ERR_OK;
 }
 
-/* §4.6.  Protocol and tags, which upstream does not compare, are mended while the rule is
- * changed anyway; on what stands still they wait for --repair-adopted. */
+/* §4.6.  Upstream compares neither protocol nor tags: see above. */
 int tp_plan_traffic(struct tp_ensure *n, struct err *err)
 {
     struct arena *a = n->e.a;
     const struct gce_tp_desired *d = n->d;
     struct gce_firewall want = wanted(n, &d->traffic);
     const struct gce_firewall *found = &n->o->traffic;
-    bool mend = n->new_rule || n->e.facts->repair_adopted;
+    bool mend = n->new_rule || n->e.facts->repair_adopted || n->e.in->puts_right;
     struct firewall_plan fp = {
         .f = &d->traffic,
         .has = n->o->has_traffic,
@@ -206,6 +224,11 @@ int tp_plan_traffic(struct tp_ensure *n, struct err *err)
                      (mend && gce_firewall_protocol_differs(found, &want)) ||
                      (n->e.facts->repair_adopted && n->e.facts->node_tags.n > 0 &&
                       gce_firewall_tags_differ(a, found, &want));
+        if (!mend && gce_firewall_protocol_differs(found, &want)) {
+            lb_plan_left(n->e.p, n->e.in->key, "Firewall %s lets %s in, and %s is asked for",
+                         want.name, found->allowed.items[0].protocol,
+                         want.allowed.items[0].protocol);
+        }
     }
     return plan_firewall(n, &fp, err);
 }

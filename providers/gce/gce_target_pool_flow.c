@@ -7,6 +7,7 @@
  *
  * A DELETE of a Service of which nothing says what kind it had comes here, too: it finds out for whom to wait. */
 #include "common/base/str.h"
+#include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_flow.h"
 #include "providers/gce/gce_links.h"
@@ -89,8 +90,11 @@ int gce_tp_flow_facts(struct lb_sync *s, struct lb_item *item, struct err *err)
     const struct tt_service *svc = item->in->service;
     struct gce_tp_item *t = item->data;
     t->outcome.call = s->call;
-    t->in = (struct gce_tp_input){
-        .service = svc, .key = item->key, .verb = t->in.verb, .outcome = &t->outcome};
+    t->in = (struct gce_tp_input){.puts_right = lb_puts_right(item->in),
+                                  .service = svc,
+                                  .key = item->key,
+                                  .verb = t->in.verb,
+                                  .outcome = &t->outcome};
     if (refuse_mixed(s, item)) {
         return ERR_OK;
     }

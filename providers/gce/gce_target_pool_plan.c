@@ -312,8 +312,25 @@ static void plan_remove_rule(struct tp_ensure *n)
                             .why = n->new_rule_because, .note = "made again below",
                             .tolerate = LB_TOLERATE_ABSENT, .critical = true,
                             .type = &gce_tp_type_delete, .calls = 2);
+    struct gce_rule *former = ARENA_NEW(e->a, struct gce_rule);
+    const struct gce_tp_op back = {.action = GCE_TP_RESTORE_RULE, .former_rule = former};
+    *former = n->o->rule; /* what is observed next is put in its place */
+    op.undo = tp_undo(e, TP_KIND_RULE, op.name, back, false);
     tp_next_wave(e);
     (void)tp_emit(e, op, (struct gce_tp_op){.action = GCE_TP_DELETE_RULE});
+}
+
+static void plan_remove_pool(struct tp_ensure *n)
+{
+    struct tp_emit *e = &n->e;
+    struct gce_pool *former = ARENA_NEW(e->a, struct gce_pool);
+    const struct gce_tp_op back = {.action = GCE_TP_RESTORE_POOL, .former_pool = former};
+    *former = n->o->pool;
+    tp_next_wave(e);
+    int at = tp_delete(e, GCE_TP_DELETE_POOL, n->d->names.lb,
+                       "spec.sessionAffinity changed, and a pool cannot change it");
+    e->p->ops[at].undo = tp_undo(e, TP_KIND_POOL, n->d->names.lb, back, true);
+    tp_next_wave(e);
 }
 
 static void plan_rule(struct tp_ensure *n)
@@ -445,10 +462,7 @@ static void plan_pool_and_rule(struct tp_ensure *n)
         plan_remove_rule(n);
     }
     if (n->new_pool && n->o->has_pool == GCE_PRESENT) {
-        tp_next_wave(e);
-        (void)tp_delete(e, GCE_TP_DELETE_POOL, n->d->names.lb,
-                        "spec.sessionAffinity changed, and a pool cannot change it");
-        tp_next_wave(e);
+        plan_remove_pool(n);
     }
     if (n->new_pool) {
         if (remove_rule) {

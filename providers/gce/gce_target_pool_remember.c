@@ -26,10 +26,12 @@ static enum gce_collection collection_of(enum gce_tp_action action)
         return GCE_ADDRESSES;
     case GCE_TP_INSERT_RULE:
     case GCE_TP_DELETE_RULE:
+    case GCE_TP_RESTORE_RULE:
         return GCE_RULES;
     case GCE_TP_INSERT_FIREWALL:
     case GCE_TP_PATCH_FIREWALL:
     case GCE_TP_DELETE_FIREWALL:
+    case GCE_TP_RESTORE_FIREWALL:
         return GCE_FIREWALLS;
     case GCE_TP_INSERT_CHECK:
     case GCE_TP_UPDATE_CHECK:
