@@ -168,6 +168,8 @@ void app_look(struct app *a, struct arena *arena, struct status_view *ret)
     if (ret->running) {
         from.board = a->board;
         from.services = a->services;
+        from.nodes = a->nodes;
+        from.slices = a->slices;
         from.scope = &a->syncer.scope;
         from.queue = a->queue;
     }
@@ -218,7 +220,7 @@ bool app_is_idle(struct app *a)
     bool quiet = kube_store_is_quiet(a->services) && kube_store_is_quiet(a->nodes) &&
                  (a->slices == NULL || kube_store_is_quiet(a->slices));
     return is_running(a) && quiet && node_fanout_is_idle(a->watch.fanout) &&
-           queue_is_idle(a->queue);
+           queue_is_idle(a->queue) && kube_events_are_quiet(a->events);
 }
 
 bool app_wait_idle(struct app *a, int64_t real_ms)

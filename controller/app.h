@@ -77,7 +77,7 @@ bool app_stop(struct app *a, int64_t timeout_ms) _warn_unused_;
 void app_free(struct app *a); /* NULL is fine */
 
 /* --- for tests ------------------------------------------------------------------------------------------ */
-/* Synced, nothing due, nothing being processed.  Delayed keys (retries, re-syncs) may wait. */
+/* Synced, nothing due, nothing being processed, no event being written.  Delayed keys (retries, re-syncs) may wait. */
 bool app_is_idle(struct app *a);
 /* Blocks until app_is_idle() or for `real_ms` of real time; true: idle. */
 bool app_wait_idle(struct app *a, int64_t real_ms);

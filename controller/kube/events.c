@@ -45,6 +45,8 @@ struct kube_events {
     struct queued *first _guarded_by_(&lock);
     struct queued *last _guarded_by_(&lock);
     size_t n _guarded_by_(&lock);
+    bool writing _guarded_by_(&lock); /* an event was taken and its end is not known */
+    bool waiting _guarded_by_(&lock); /* ... and the next attempt has its time */
     bool has_thread _guarded_by_(&lock);
     bool closing _guarded_by_(&lock);
     bool done _guarded_by_(&lock);
@@ -183,12 +185,21 @@ void kube_events_emit_on(struct kube_events *e, const struct kube_event_object *
     }
 }
 
+bool kube_events_are_quiet(struct kube_events *e)
+{
+    mutex_lock(&e->lock);
+    bool quiet = !e->has_thread || e->waiting || (e->first == NULL && !e->writing);
+    mutex_unlock(&e->lock);
+    return quiet;
+}
+
 /* --- the writer ---------------------------------------------------------------------------------- */
 
 /* Waits for the next event; NULL when there is none and none will come. */
 static struct queued *dequeue(struct kube_events *e)
 {
     mutex_lock(&e->lock);
+    e->writing = false;
     while (e->first == NULL && !e->closing) {
         clock_wait(e->clock, &e->changed, &e->lock, CLOCK_NEVER);
     }
@@ -198,6 +209,7 @@ static struct queued *dequeue(struct kube_events *e)
         e->last = e->first == NULL ? NULL : e->last;
         e->n--;
     }
+    e->writing = q != NULL;
     mutex_unlock(&e->lock);
     return q;
 }
@@ -248,9 +260,11 @@ static bool wait_for_attempt(struct kube_events *e, int attempt)
     }
     int64_t until_ms = clock_now_ms(e->clock) + wait_ms;
     mutex_lock(&e->lock);
+    e->waiting = true;
     while (!e->closing && clock_now_ms(e->clock) < until_ms) {
         clock_wait(e->clock, &e->changed, &e->lock, until_ms);
     }
+    e->waiting = false;
     bool go_on = !e->closing;
     mutex_unlock(&e->lock);
     return go_on;

@@ -9,6 +9,8 @@
 #include "common/base/clock.h"
 #include "controller/kube/client.h"
 
+#include <stdbool.h>
+
 #include <trimtab/types.h>
 
 struct kube_events;
@@ -32,6 +34,9 @@ void kube_events_emit(struct kube_events *e, const struct tt_service *svc, const
 void kube_events_emit_on(struct kube_events *e, const struct kube_event_object *object,
                          const char *component, const char *type, const char *reason,
                          const char *message);
+/* True when nothing is being written or could be: the queue is empty, or the writer waits before it tries again.
+ * Thread-safe; does not block. */
+bool kube_events_are_quiet(struct kube_events *e);
 /* Writes what is queued, at most for `timeout_ms`, ends the thread and frees. */
 void kube_events_free(struct kube_events *e, int64_t timeout_ms);
 
