@@ -6,7 +6,7 @@
 
     export TRIMTAB_SAMPLE_TURN=804              which part of the cases runs (tests/support/sample.h): the number of the commit;
                                                 in a shallow clone a hash, without git the days since 1970
-    export TRIMTAB_SWEEP_WHOLE='gce aws'        clouds that the change touches: flows marked whole run every second point
+    export TRIMTAB_SWEEP_WHOLE='gce aws'        clouds that the change touches: their flows marked whole run more points
                                                 (none if TRIMTAB_SAMPLE=quick)
 
 Says in a line each on stderr where both come from.  The change is all that differs between the files of the work tree and

@@ -94,9 +94,9 @@ def recorded(top, cloud, scenario):
 
 
 class Demo:
-    def __init__(self, top, cloud, keep):
+    def __init__(self, top, cloud, keep, words=None):
         self.top, self.cloud, self.keep, self.port = top, cloud, keep, 0
-        self.words = CLOUDS[cloud]
+        self.words = words or CLOUDS[cloud]
         self.folder = tempfile.mkdtemp(prefix="trimtab-quickstart-")
         self.children = []
         self.lines, self.arrived = [], threading.Condition()
@@ -246,9 +246,10 @@ class Demo:
 
     def trimtab(self):
         begin = time.monotonic()
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            self.port = s.getsockname()[1]
+        self.place = socket.socket()  # stays bound, so that nobody else gets the port before trimtab listens
+        self.place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.place.bind(("127.0.0.1", 0))
+        self.port = self.place.getsockname()[1]
         args = ["--cloud-provider=" + self.cloud, "--cloud-config=" + self.path(self.words["config"]), "--kubeconfig=" + self.path("kubeconfig"),
                 "--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=%d" % self.port,
                 "--authentication-kubeconfig=" + self.path("kubeconfig"), "--authorization-kubeconfig=" + self.path("kubeconfig"), "--logging-format=json", "--concurrent-service-syncs=4"] + self.words["flags"]
@@ -261,7 +262,7 @@ class Demo:
         examples = self.words.get("examples", "examples")
         head(5, "kubectl apply" if self.kubectl else "apply", ", ".join("%s/%s.yaml" % (examples, name) for name in self.words["create"]))
         self.apply(os.path.join(self.top, "examples/namespace.yaml"))
-        for name, scenario in self.words["create"].items():
+        for name in self.words["create"]:
             file = self.example(name)
             say("\n      $ trimtab plan -f %s/%s.yaml" % (examples, name)) if name == "web" else None
             if name == "web":
@@ -270,11 +271,14 @@ class Demo:
             say("\n      $ kubectl apply -f %s/%s.yaml" % (examples, name))
             self.apply(file)
             line = self.tell_until(since, self.synced("demo/" + name), "demo/%s to get its address" % name)
-            say("      demo/%s has %s after %.1f s, %d calls (the Go controller: %d)" % (
-                name, line.get("address"), time.monotonic() - begin, self.calls() - before, self.upstream(scenario)))
+            self.tell_created(name, line, time.monotonic() - begin, self.calls() - before)
 
         if "internal" in self.words:
             self.create_internal()
+
+    def tell_created(self, name, line, seconds, calls):
+        say("      demo/%s has %s after %.1f s, %d calls (the Go controller: %d)" % (
+            name, line.get("address"), seconds, calls, self.upstream(self.words["create"][name])))
 
     def create_internal(self):
         """An internal Service: NEGs of a subset of the nodes, and who was chosen."""
@@ -373,9 +377,12 @@ class Demo:
                 waiting.discard(line.get("service"))
             return not waiting
         self.tell_until(since, gone, "the Services to go")
-        left = [p for p in self.resources() if re.search(self.words["ours"], p)]
+        left = [p for p in self.resources() if re.search(self.words.get("ours", ""), p)]
         if left:
-            raise Failure("left in the cloud: " + ", ".join(left))
+            raise Failure("left: " + ", ".join(left))
+        self.empty()
+
+    def empty(self):
         say("      the cloud is empty again: " + self.words["empty"])
 
     def run(self):
@@ -387,6 +394,9 @@ class Demo:
             self.leave()
             return
         self.delete()
+        self.end()
+
+    def end(self):
         say("\nCalls are requests to the cloud's API without waits for operations (and the read that ends one) and without tokens, of both alike; the Go controllers' were\n"
             "recorded (tests/data/%s/README.md) in a cluster of six nodes in three zones." % self.cloud)
         say("That was %.0f s. Try it yourself: scripts/quickstart%s --keep" % (
@@ -407,10 +417,13 @@ class Demo:
                      "tail -f " + self.path("trimtab.log"),
                      "build/trimtab plan " + flags,
                      "build/trimtab explain demo/web " + flags,
+                     "kubectl -n demo create deployment web --image=web --replicas=3",
+                     "build/trimtab trace demo/web " + flags,
+                     "build/trimtab render --node=$(kubectl get nodes -o name | head -n 1 | cut -d/ -f2)",
                      "build/trimtab status --insecure-skip-tls-verify --server=%s" % https,
                      "curl -sk %s/metrics; and in a browser: %s/status" % (https, https),
                      self.words["list"].format(folder=self.folder, url=self.url),
-                     "curl -s %s/sim/calls; curl -s %s/sim/state" % (self.url, self.url),
+                     "curl -s %s/sim/reach; curl -s %s/sim/calls; curl -s %s/sim/state" % (self.url, self.url, self.url),
                      "curl -s -X POST %s/sim/nodes -d '{\"count\": 2}'" % self.url,
                      "curl -s -X POST %s/sim/faults -d '%s'" % (self.url, json.dumps(fault))):
             say("  " + line)
@@ -462,7 +475,11 @@ def tail(path):
 def main(argv):
     rest = argv[2:]
     cloud = rest[rest.index("--cloud") + 1] if "--cloud" in rest else "gce"
-    demo = Demo(argv[1], cloud, "--keep" in rest)
+    return tell(Demo(argv[1], cloud, "--keep" in rest))
+
+
+def tell(demo):
+    """Runs the demonstration and cleans up; returns the exit status."""
     status, kept = 1, False
     try:
         demo.run()

@@ -5,9 +5,12 @@
 # so, and skips that when all is there.
 
 packages_build="gcc meson ninja-build pkg-config libcurl4-openssl-dev libssl-dev libjson-c-dev libevent-dev
-uuid-dev libyaml-dev uthash-dev libcmocka-dev libexpat1-dev python3 curl ca-certificates"
+uuid-dev libyaml-dev uthash-dev libcmocka-dev libexpat1-dev libmnl-dev python3 curl ca-certificates"
 packages_lint="clang-format-16 python3-jsonschema python3-yaml"
-packages_check="$packages_lint g++ clang-16 libclang-rt-16-dev nghttp2-proxy chromium valgrind"
+packages_check="$packages_lint g++ clang-16 libclang-rt-16-dev nghttp2-proxy chromium valgrind
+iproute2 iptables ipset nftables conntrack"
+# What the guest of tests/guest is made of; without them its tests are skipped.
+packages_guest="qemu-system-x86 seabios busybox-static dash iproute2 iptables ipset ipvsadm nftables"
 
 say() { printf '%s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
@@ -73,5 +76,33 @@ fetch_promtool() {
     fi
     rm -rf "$new"
     say "promtool could not be fetched (see $folder/promtool.log); its tests will be skipped"
+    return 1
+}
+
+# fetch_guest FOLDER: installs packages_guest, and unpacks Debian's kernel for virtual machines in FOLDER/guest, where tests look
+# for it below a build folder's tools/.  The kernel is never installed.  Once: what is there stays.  Where one of them cannot be
+# had it says so and returns 1; the tests that run in a guest are skipped then.
+fetch_guest() {
+    local folder=$1/guest log=$1/guest.log missing new root=""
+    [ "$(id -u)" = 0 ] || root=sudo
+    missing=$(missing_packages $packages_guest)
+    if [ -z "$missing" ] && ls "$folder"/boot/vmlinuz-* >/dev/null 2>&1; then
+        say "guest: all there"
+        return 0
+    fi
+    mkdir -p "$1" && new=$(mktemp -d "$1/guest.XXXXXX") || return 1
+    # shellcheck disable=SC2086
+    if (cd "$new" && $root apt-get update -qq &&
+        { [ -z "$missing" ] || DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends $missing; } &&
+        apt-get -o APT::Sandbox::User=root download \
+            "$(apt-cache depends linux-image-cloud-amd64 | sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p')" &&
+        dpkg-deb -x linux-image-*.deb tree && ls tree/boot/vmlinuz-*) >"$log" 2>&1; then
+        rm -rf "$folder" && mv "$new/tree" "$folder"
+        rm -rf "$new" "$log"
+        say "guest: programs installed, $(basename "$folder"/boot/vmlinuz-*) unpacked in $folder"
+        return 0
+    fi
+    rm -rf "$new"
+    say "guest: a package or the kernel could not be fetched (see $log); its tests will be skipped"
     return 1
 }

@@ -25,6 +25,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 
 LIMIT_S = 120
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager"
 BUILD = os.path.abspath(sys.argv[1])
 SOURCE = os.path.abspath(sys.argv[2])
 BROKEN, NO_SYMBOL = (os.path.abspath(module) for module in sys.argv[3:5])
@@ -143,9 +144,9 @@ class Cluster:
                             "--write-kubeconfig", self.kubeconfig], first_line=True)
         self.url = self.sim.first.removeprefix("listening on ")
 
-    def call(self, method, path, body=None):
+    def call(self, method, path, body=None, content_type="application/json"):
         request = urllib.request.Request(
-            self.url + path, method=method, headers={"Content-Type": "application/json"},
+            self.url + path, method=method, headers={"Content-Type": content_type},
             data=json.dumps(body).encode() if body is not None else None)
         with urllib.request.urlopen(request, timeout=LIMIT_S) as answer:
             return json.load(answer)
@@ -345,29 +346,34 @@ def test_crash(report, trimtab, folder, cluster, name, cause, want):
     report.check(f"{name}: commands live", None if done.returncode == 1 else str(done))
 
 
-def died_thrice(trimtab, folder, cluster, name, flags):
+def release(cluster):
+    """Lets go of the lease in the name of a process that died: the next one need not wait until it has run out."""
+    cluster.call("PATCH", LEASE, {"spec": {"holderIdentity": ""}}, content_type="application/merge-patch+json")
+
+
+def died_thrice(trimtab, folder, cluster, name, elects):
     """Three processes die of the Service; the record that they leave."""
     for _ in range(3):
-        program = controller(trimtab, cluster, name, folder, *flags)
+        program = controller(trimtab, cluster, name, folder, f"--leader-elect={str(elects).lower()}")
         code = program.wait()
         if code != -signal.SIGSEGV or "The death in the provider is counted" not in program.text():
             raise RuntimeError(f"exit {code}\n{program.text()}")
+        if elects:
+            release(cluster)
 
 
 def test_quarantine(report, trimtab, folder, elects):
     """The fourth process lives and serves the others; an edit of the Service, or the flag, lifts the quarantine."""
     name = "crash-segv"
     what = "lease" if elects else "ConfigMap"
-    flags = [f"--leader-elect={str(elects).lower()}", "--leader-elect-lease-duration=2s", "--leader-elect-renew-deadline=1s",
-             "--leader-elect-retry-period=200ms"]
+    flags = [f"--leader-elect={str(elects).lower()}"]
     cluster = Cluster(tempfile.mkdtemp(dir=os.path.dirname(folder)))
     program = None
     problem = None
     try:
         cluster.create(name)
-        died_thrice(trimtab, folder, cluster, name, flags)
-        place = ("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager" if elects
-                 else "/api/v1/namespaces/kube-system/configmaps/trimtab-quarantine")
+        died_thrice(trimtab, folder, cluster, name, elects)
+        place = LEASE if elects else "/api/v1/namespaces/kube-system/configmaps/trimtab-quarantine"
         found = cluster.call("GET", place)
         record = json.loads(found["metadata"]["annotations"]["trimtab.io/quarantine"] if elects else found["data"]["record"])
         if record["services"][f"default/{name}"]["deaths"] != 3:
@@ -387,6 +393,8 @@ def test_quarantine(report, trimtab, folder, elects):
         code = program.wait()
         if code != -signal.SIGSEGV:
             problem = f"after an edit: exit {code}"
+        if elects:
+            release(cluster)
         program = controller(trimtab, cluster, name, folder, *flags, "--provider-quarantine=false")
         code = program.wait()
         if code != -signal.SIGSEGV or "is counted" in program.text():
@@ -403,12 +411,12 @@ def test_quarantine(report, trimtab, folder, elects):
 def test_hang(report, trimtab, folder, cluster):
     """A call that never comes back: told at half of its time and at its end; the others are served by another thread."""
     name = "call-hangs"
-    program = controller(trimtab, cluster, name, folder, "--provider-call-deadline=1s")
+    program = controller(trimtab, cluster, name, folder, "--provider-call-deadline=4s")  # half of it is a while on a busy machine
     problem = None
     try:
         cluster.create(name)
         said = cluster.warning(name)
-        if "call ensure_load_balancer has not come back after its deadline of 1 s" not in said:
+        if "call ensure_load_balancer has not come back after its deadline of 4 s" not in said:
             problem = f"event: {said}"
         cluster.create("other")
         if cluster.address("other") != "192.0.2.1":

@@ -6,7 +6,6 @@
 """
 import json
 import os
-import socket
 import ssl
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import urllib.request
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 from controller_world import CONFIG, LIMIT_S, World  # noqa: E402  pylint: disable=wrong-import-position
+from free_port import free_port  # noqa: E402  pylint: disable=wrong-import-position
 
 PROGRAMS = sys.argv[1:3]
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/trimtab"
@@ -183,9 +183,7 @@ def test_aws__no_streaming_lists__lists_instead():
 
 def https_port(w):
     """Each caller is asked about with the roles that every cluster has; the shipped role for /metrics lets in."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
+    port = free_port()
     process = w.starts(f"--secure-port={port}", "--bind-address=127.0.0.1",
                        f"--authentication-kubeconfig={w.kubeconfig}", f"--authorization-kubeconfig={w.kubeconfig}")
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* faults.c: what befalls the writes of an edit (trial.h): refused once, for good, lost, or the controller dies.
  *
- * "For good" lasts until the user is tired of it; then the cloud takes the call. */
+ * "For good" is what the call asks for (its body): the same is refused again until the user is tired of it, and the cloud takes
+ * something else, above all what stood before.  Where a permission is missing, nothing of the kind is taken. */
 #include "tests/edits/trial.h"
 
 #define AWS_CODE(code)                                                                             \
@@ -19,17 +20,18 @@ const struct fault_kind edit_faults[] = {
     {"lost", EFFECT_LOST, 0, SCOPE_CLOUD},
     {"killed-before", EFFECT_KILLED_BEFORE, 0, SCOPE_CLOUD},
     {"killed-after", EFFECT_KILLED_AFTER, 0, SCOPE_CLOUD},
-    {"for-good-400", EFFECT_DOWN, 400, SCOPE_WRITES_BUT_AWS},
-    {"for-good-403", EFFECT_DOWN, 403, SCOPE_CLOUD},
-    {"for-good-404", EFFECT_DOWN, 404, SCOPE_WRITES_BUT_AWS},
-    {"for-good-409", EFFECT_DOWN, 409, SCOPE_WRITES_BUT_AWS},
-    {"for-good-412", EFFECT_DOWN, 412, SCOPE_CLOUD_WRITES},
-    {"for-good-429", EFFECT_DOWN, 429, SCOPE_WRITES_BUT_AWS},
-    {"for-good-quota-gce", EFFECT_DOWN, 0, SCOPE_CLOUD_WRITES, GCE_REASON("403", "quotaExceeded")},
-    {"for-good-quota-azure", EFFECT_DOWN, 0, SCOPE_AZURE_WRITES,
+    {"for-good-400", EFFECT_NEVER, 400, SCOPE_WRITES_BUT_AWS},
+    {"for-good-403", EFFECT_NEVER, 403, SCOPE_CLOUD},
+    {"no-permission", EFFECT_DOWN, 403, SCOPE_CLOUD},
+    {"for-good-404", EFFECT_NEVER, 404, SCOPE_MAKES_BUT_AWS},
+    {"for-good-409", EFFECT_NEVER, 409, SCOPE_WRITES_BUT_AWS},
+    {"for-good-412", EFFECT_NEVER, 412, SCOPE_CLOUD_WRITES},
+    {"for-good-429", EFFECT_NEVER, 429, SCOPE_WRITES_BUT_AWS},
+    {"for-good-quota-gce", EFFECT_NEVER, 0, SCOPE_CLOUD_WRITES, GCE_REASON("403", "quotaExceeded")},
+    {"for-good-quota-azure", EFFECT_NEVER, 0, SCOPE_AZURE_WRITES,
      ARM_CODE("400", "PublicIPCountLimitReached")},
-    {"for-good-quota-aws", EFFECT_DOWN, 0, SCOPE_AWS_ADDS, AWS_CODE("LimitExceeded")},
-    {"for-good-invalid-aws", EFFECT_DOWN, 0, SCOPE_AWS, AWS_CODE("ValidationError")},
-    {"for-good-throttled-aws", EFFECT_DOWN, 0, SCOPE_AWS, AWS_CODE("Throttling")},
+    {"for-good-quota-aws", EFFECT_NEVER, 0, SCOPE_AWS_ADDS, AWS_CODE("LimitExceeded")},
+    {"for-good-invalid-aws", EFFECT_NEVER, 0, SCOPE_AWS, AWS_CODE("ValidationError")},
+    {"for-good-throttled-aws", EFFECT_NEVER, 0, SCOPE_AWS, AWS_CODE("Throttling")},
     {0},
 };

@@ -140,6 +140,49 @@ void judge_end(const struct judge *j, struct json_object *after, struct json_obj
     }
 }
 
+static bool says_nobody(struct json_object *service)
+{
+    struct json_object *list = json_path(service, "status.conditions");
+    for (size_t i = 0; i < json_len(list); i++) {
+        struct json_object *c = json_object_array_get_idx(list, i);
+        if (str_eq(json_str(c, "type"), "LoadBalancerServesNobody")) {
+            return str_eq(json_str(c, "status"), "True");
+        }
+    }
+    return false;
+}
+
+/* Reach knows no service tags, and trimtab knows nothing of rules that the owner writes himself. */
+static const char *const unjudged[] = {
+    "service.beta.kubernetes.io/azure-allowed-service-tags",
+    "service.beta.kubernetes.io/azure-disable-load-balancer-nsg-rule",
+};
+
+void judge_nobody(const struct judge *j, struct json_object *after, struct json_object *reach_after)
+{
+    struct served_port ports[SERVED_PORTS_MAX];
+    const char *host = host_of(j, after);
+    size_t n = served_ports(after, ports);
+    struct json_object *notes = json_path(after, "metadata.annotations");
+    bool unknown = false;
+    for (size_t i = 0; i < ARRAY_LEN(unjudged); i++) {
+        unknown = unknown || json_str(notes, unjudged[i]) != NULL;
+    }
+    /* A refused edit leaves the ports that were. */
+    struct served_port before[SERVED_PORTS_MAX];
+    n = served_ports_join(ports, n, before, served_ports(j->before, before));
+    bool some = false;
+    for (size_t i = 0; i < n; i++) {
+        some = some || !reach_ranges_empty(served_clients(j->a, reach_after, host, &ports[i]));
+    }
+    if (host == NULL || unknown || has(j, EDIT_LEAVES) || some != says_nobody(after)) {
+        return;
+    }
+    j->report(j->arg, arena_printf(j->a, "E6: %s is served to %s, and the Service says %s", host,
+                                   some ? "somebody" : "nobody",
+                                   some ? "LoadBalancerServesNobody" : "nothing of it"));
+}
+
 /* The nodes behind the first port that has any; a refused edit leaves the ports that were. */
 const char *judge_nodes(const struct judge *j, struct json_object *service,
                         struct json_object *reach)

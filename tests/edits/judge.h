@@ -27,6 +27,10 @@ void judge_course(const struct judge *j, struct json_object *after, struct json_
  * not have any more to nobody. */
 void judge_end(const struct judge *j, struct json_object *after, struct json_object *reach_after,
                bool good);
+/* E6: whether the Service says in its condition LoadBalancerServesNobody what reach shows.  A Service of
+ * Azure that names service tags, or whose owner writes the security rules, is not asked. */
+void judge_nobody(const struct judge *j, struct json_object *after,
+                  struct json_object *reach_after);
 /* E3: web has the nodes that near has, and these are others than `before`, which were near's.  Returns near's. */
 const char *judge_members(const struct judge *j, struct json_object *web, struct json_object *near,
                           struct json_object *reach, const char *when, const char *before);

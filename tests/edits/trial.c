@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "common/base/file.h"
+#include "tests/edits/deed.h"
 #include "tests/edits/history.h"
 #include "tests/edits/judge.h"
+#include "tests/edits/room.h"
 #include "tests/edits/served.h"
 #include "tests/fault/stage.h"
 #include "tests/fault/world.h"
@@ -24,7 +26,9 @@ struct trial {
     struct err err;
     const struct trial_args *args;
     struct history *h;
+    struct deed *d;
     size_t found;
+    const char *unfit;     /* why trimtab plan -f takes the manifest for none; NULL: it does not */
     atomic_bool announced; /* a plan of the edit said that traffic is interrupted */
 };
 
@@ -75,6 +79,7 @@ static enum trial_code close_trial(struct trial *t, int rc, enum trial_code code
     struct history *h = t->h;
     stage_done(&t->s);
     history_free(h);
+    deed_free(t->d);
     return code != TRIAL_OK ? code : t->found > 0 ? TRIAL_FOUND : TRIAL_OK;
 }
 
@@ -99,6 +104,7 @@ static int begin(struct trial *t)
     if (rc == ERR_OK) {
         rig_on_plan(t->s.rig, on_plan, t);
         t->h = history_new(t->s.rig, t->s.probe);
+        t->d = deed_new(t->s.rig, t->s.probe, t->args->edit.kind->cloud, t->args->edit.kind->flags);
     }
     return rc;
 }
@@ -270,6 +276,86 @@ static int take_back(struct trial *t, const struct judge *j, const char *patch)
     return rc;
 }
 
+/* Limits that the edit's beginning and its end keep. */
+static int write_room(struct trial *t, struct json_object *start, struct json_object *end)
+{
+    const char *cloud = t->args->edit.kind->cloud;
+    struct json_object *room = room_both(t->s.a, cloud, start, end);
+    int rc = write_text(t, "room", room_settings(t->s.a, cloud, room));
+    json_object_put(room);
+    return rc;
+}
+
+/* The members of `from` become those of `to`; null takes one away.  Returns whether one was. */
+static bool put_members(struct json_object *to, struct json_object *from)
+{
+    bool takes = false;
+    json_object_object_foreach(from, key, value)
+    {
+        json_object_object_del(to, key);
+        takes = takes || value == NULL;
+        if (value != NULL) {
+            json_add(to, key, json_object_get(value));
+        }
+    }
+    return takes;
+}
+
+/* E5 while all is served: what `trimtab plan -f` says of the edited manifest.  A manifest that lacks something takes nothing
+ * away from a Service that `kubectl apply` has not made: such edits are not planned. */
+static int plan_manifest(struct trial *t, const char *patch)
+{
+    static const char *const of_the_server[] = {
+        "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "finalizers"};
+    struct json_object *web = json_copy(service_now(t, "web"));
+    struct json_object *tree = NULL;
+    struct json_object *meta = json_member(web, "metadata");
+    int rc = json_parse_arena(t->s.a, patch, strlen(patch), NULL, &tree, &t->err);
+    if (rc == ERR_OK) {
+        if (json_member(meta, "annotations") == NULL) {
+            json_add(meta, "annotations", json_object_new_object());
+        }
+        bool takes = put_members(json_member(web, "spec"), json_member(tree, "spec"));
+        takes = put_members(json_member(meta, "annotations"),
+                            json_path(tree, "metadata.annotations")) ||
+                takes;
+        if (takes) {
+            json_object_put(web);
+            return ERR_OK;
+        }
+        json_object_object_del(web, "status");
+        json_add_str(web, "apiVersion", "v1");
+        json_add_str(web, "kind", "Service");
+        for (size_t i = 0; i < ARRAY_LEN(of_the_server); i++) {
+            json_object_object_del(meta, of_the_server[i]);
+        }
+        rc = write_text(t, "json", json_text(t->s.a, web, JSON_COMPACT));
+    }
+    json_object_put(web);
+    rc = rc == ERR_OK ? deed_plan(t->d, file_of(t, t->args->file, "json"), &t->err) : rc;
+    if (rc != ERR_OK && deed_exit(t->d) == 1) {
+        t->unfit = arena_strdup(t->s.a, t->err.message); /* the API server will say so, too */
+        err_clear(&t->err);
+        rc = ERR_OK;
+    }
+    return rc;
+}
+
+static void judge_plan(struct trial *t)
+{
+    const struct deed_ear ear = {report, t};
+    if (t->unfit != NULL) {
+        report(t, arena_printf(t->s.a, "E5: the API server takes what trimtab plan -f refuses: %s",
+                               t->unfit));
+        return;
+    }
+    deed_judge(t->d, ear);
+    deed_judge_exit(t->d, ear);
+    if (atomic_load(&t->announced) && !deed_announces(t->d, "default/web")) {
+        report(t, "E5: the controller's plan announces an interruption, and trimtab plan did not");
+    }
+}
+
 enum trial_code trial_edit(const struct trial_args *args)
 {
     struct trial t;
@@ -281,6 +367,12 @@ enum trial_code trial_edit(const struct trial_args *args)
     }
     const char *patch = edit_patch(t.s.a, &args->edit);
     struct judge j = judge_of(&t, service_now(&t, "web"), history_now(t.h));
+    struct json_object *start = rig_world(t.s.rig);
+    rc = args->plans ? plan_manifest(&t, patch) : ERR_OK;
+    if (rc != ERR_OK) {
+        return close_trial(&t, rc, TRIAL_OK);
+    }
+    deed_begin(t.d);
     history_begin(t.h);
     probe_begin(t.s.probe, NULL, NULL);
     if (edit_now(&t, patch) / 100 != 2) {
@@ -296,8 +388,13 @@ enum trial_code trial_edit(const struct trial_args *args)
     struct json_object *reach = history_now(t.h);
     judge_course(&j, service_now(&t, "web"), reach, atomic_load(&t.announced));
     judge_end(&j, service_now(&t, "web"), reach, edit_is_good(&args->edit));
+    judge_nobody(&j, service_now(&t, "web"), reach);
+    if (t.unfit != NULL || deed_document(t.d) != NULL) {
+        judge_plan(&t);
+    }
     rc = write_text(&t, "end", world_text(t.s.a, end, t.s.names));
     rc = rc == ERR_OK ? write_text(&t, "reach", json_text(t.s.a, reach, JSON_COMPACT)) : rc;
+    rc = rc == ERR_OK ? write_room(&t, start, end) : rc;
     rc = rc == ERR_OK ? write_text(&t, "calls", str_join(t.s.a, calls, n, "\n")) : rc;
     if ((edit_effects(&args->edit) & EDIT_LEAVES) == 0) {
         rc = rc == ERR_OK ? nodes_come_and_go(&t, &j) : rc;
@@ -325,8 +422,13 @@ enum trial_code trial_cold(const struct trial_args *args)
     if (edit_now(&t, edit_patch(t.s.a, &args->edit)) / 100 != 2) {
         return close_trial(&t, rc, TRIAL_REFUSED);
     }
-    rc = stage_start(&t.s);
+    rc = deed_plan(t.d, NULL, &t.err);
+    deed_begin(t.d);
+    rc = rc == ERR_OK ? stage_start(&t.s) : rc;
     rc = rc == ERR_OK ? stage_settle(&t.s, RIG_LATER) : rc;
+    if (rc == ERR_OK) {
+        deed_judge(t.d, (struct deed_ear){report, &t});
+    }
     if (rc == ERR_OK) {
         const char *got = world_text(t.s.a, rig_world(t.s.rig), t.s.names);
         const char *diff = world_difference(t.s.a, want, got);
@@ -342,13 +444,165 @@ enum trial_code trial_cold(const struct trial_args *args)
     return close_trial(&t, rc, TRIAL_OK);
 }
 
+/* ---- a Service that is made so -------------------------------------------------------------------- */
+
+#define FIRST_TRIES_MS 600000
+
+/* The body of STEP_CREATE for the kind's Service with the edit in it. */
+static const char *edited_body(struct trial *t)
+{
+    struct arena *a = t->s.a;
+    const char *body = t->args->edit.kind->web;
+    const char *patch = edit_patch(a, &t->args->edit);
+    struct json_object *web = NULL, *tree = NULL;
+    if (json_parse_arena(a, body, strlen(body), NULL, &web, NULL) != ERR_OK ||
+        json_parse_arena(a, patch, strlen(patch), NULL, &tree, NULL) != ERR_OK) {
+        abort(); /* a row of the tables is no JSON */
+    }
+    (void)put_members(web, json_member(tree, "spec"));
+    struct json_object *notes = json_member(web, "notes");
+    if (notes == NULL) {
+        notes = json_object_new_object();
+        json_add(web, "notes", notes);
+    }
+    (void)put_members(notes, json_path(tree, "metadata.annotations"));
+    return json_text(a, web, JSON_COMPACT);
+}
+
+static const char *published(struct trial *t)
+{
+    struct json_object *web = service_now(t, "web");
+    return web == NULL ? NULL : world_published_address(web);
+}
+
+/* The kind's world without web, and nothing to do in it; its text. */
+static int without_web(struct trial *t, char **ret)
+{
+    const struct step gone = {STEP_DELETE, "web", NULL};
+    int rc = stage_step(&t->s, &gone);
+    rc = rc == ERR_OK ? stage_settle(&t->s, RIG_LATER) : rc;
+    *ret = rc == ERR_OK ? world_text(t->s.a, rig_world(t->s.rig), t->s.names) : NULL;
+    return rc;
+}
+
+static void judge_writes(struct trial *t)
+{
+    const char *first = NULL;
+    size_t n = probe_writes_done(t->s.probe, t->s.a, &first);
+    if (published(t) == NULL && n > 0) {
+        report(t, arena_printf(t->s.a,
+                               "E8: it cannot be served, and %zu writes are made in further tries, "
+                               "such as %s",
+                               n, first));
+    }
+}
+
+/* E8: a Service that can never work is tried without writing, and leaves nothing. */
+enum trial_code trial_new(const struct trial_args *args)
+{
+    struct trial t;
+    char *want = NULL, *got = NULL;
+    open_trial(&t, args);
+    int rc = begin(&t);
+    rc = rc == ERR_OK ? run_start(&t) : rc;
+    rc = rc == ERR_OK ? without_web(&t, &want) : rc;
+    if (rc != ERR_OK) {
+        return close_trial(&t, rc, TRIAL_OK);
+    }
+    const struct step made = {STEP_CREATE, "web", edited_body(&t)};
+    if (stage_step(&t.s, &made) != ERR_OK) {
+        err_clear(&t.err);
+        return close_trial(&t, ERR_OK, TRIAL_REFUSED);
+    }
+    rc = stage_settle(&t.s, FIRST_TRIES_MS);
+    probe_begin(t.s.probe, NULL, NULL);
+    rc = rc == ERR_OK ? stage_settle(&t.s, RIG_LATER) : rc;
+    if (rc == ERR_OK) {
+        judge_writes(&t);
+        rc = without_web(&t, &got);
+    }
+    const char *diff = rc == ERR_OK ? world_difference(t.s.a, want, got) : NULL;
+    if (diff != NULL) {
+        report(&t, arena_printf(t.s.a, "E8: made and deleted, it leaves something:%.600s", diff));
+    }
+    return close_trial(&t, rc, TRIAL_OK);
+}
+
+/* ---- the same in a full cloud ---------------------------------------------------------------------- */
+
+/* The limits of trial_edit() count from now on. */
+static int fill_up(struct trial *t)
+{
+    const char *cloud = t->args->edit.kind->cloud;
+    char *room = NULL;
+    int rc = read_text(t, "room", &room);
+    if (rc == ERR_OK &&
+        rig_kube(t->s.rig, "PUT", room_path(t->s.a, cloud), room, NULL) / 100 != 2) {
+        rc = err_set(&t->err, ERR_BUG, "the settings are not taken: %s", room);
+    }
+    return rc;
+}
+
+/* E3: at the same moment a node comes and another one of its zone goes, as in an upgrade; neither Service has room for both.
+ * The machine of the one that goes stays, so that the cloud itself takes it nowhere away. */
+static int node_is_replaced(struct trial *t, const struct judge *j)
+{
+    struct json_object *all = json_path(rig_world(t->s.rig), "kubernetes.nodes");
+    struct json_object *fourth = json_object_array_get_idx(all, 3);
+    const char *goes = json_str(json_member(fourth, "metadata"), "name");
+    const char *nodes = judge_nodes(j, service_now(t, "near"), history_now(t->h));
+    if (rig_kube(t->s.rig, "POST", "/sim/nodes", "{\"count\":1}", NULL) / 100 != 2 ||
+        rig_kube(t->s.rig, "DELETE", arena_printf(t->s.a, "/api/v1/nodes/%s", goes), NULL, NULL) /
+                100 !=
+            2) {
+        return err_set(&t->err, ERR_BUG, "no node can be replaced");
+    }
+    int rc = stage_settle(&t->s, SOON_MS);
+    if (rc == ERR_OK) {
+        (void)judge_members(j, service_now(t, "web"), service_now(t, "near"), history_now(t->h),
+                            "a node was replaced in a full cloud", nodes);
+    }
+    return rc;
+}
+
+/* E1, E3 and E4 where what goes must make room for what comes. */
+enum trial_code trial_full(const struct trial_args *args)
+{
+    struct trial t;
+    char *want = NULL;
+    open_trial(&t, args);
+    int rc = begin(&t);
+    rc = rc == ERR_OK ? read_text(&t, "end", &want) : rc;
+    rc = rc == ERR_OK ? run_start(&t) : rc;
+    rc = rc == ERR_OK ? fill_up(&t) : rc;
+    if (rc != ERR_OK) {
+        return close_trial(&t, rc, TRIAL_OK);
+    }
+    struct judge j = judge_of(&t, service_now(&t, "web"), history_now(t.h));
+    history_begin(t.h);
+    rc = edit_now(&t, edit_patch(t.s.a, &args->edit)) / 100 == 2
+             ? stage_settle(&t.s, RIG_LATER)
+             : err_set(&t.err, ERR_BUG, "the edit is not taken");
+    if (rc == ERR_OK) {
+        const char *got = world_text(t.s.a, rig_world(t.s.rig), t.s.names);
+        const char *diff = world_difference(t.s.a, want, got);
+        judge_course(&j, service_now(&t, "web"), history_now(t.h), atomic_load(&t.announced));
+        if (diff != NULL) {
+            report(&t, arena_printf(t.s.a, "E4: in a full cloud it ends otherwise:%.600s", diff));
+        }
+        rc = (edit_effects(&args->edit) & EDIT_LEAVES) == 0 ? node_is_replaced(&t, &j) : ERR_OK;
+    }
+    json_object_put(j.reach_before);
+    return close_trial(&t, rc, TRIAL_OK);
+}
+
 /* ---- the same with a fault ------------------------------------------------------------------------ */
 
 /* E1 while the fault lasts and after; in the end the same as without it. */
 static int run_fault(struct trial *t, struct judge *j, const char *patch)
 {
     const struct trial_args *args = t->args;
-    bool down = args->fault->effect == EFFECT_DOWN;
+    bool down = args->fault->effect == EFFECT_DOWN || args->fault->effect == EFFECT_NEVER;
     t->s.began_ms = clock_now_ms(rig_clock(t->s.rig));
     probe_begin(t->s.probe, args->fault, args->call);
     history_begin(t->h);

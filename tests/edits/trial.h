@@ -2,11 +2,13 @@
 /* trial.h: one run of an edit in this process, and what it shows.
  *
  *     trial_start()   once per kind: makes web and near, and writes the world to "KIND.start"
- *     trial_edit()    once per edit: without faults; nodes come and go; the edit is taken back.  Writes "EDIT.end", "EDIT.reach", "EDIT.calls"
- *     trial_cold()    once per edit: the same while no controller runs, which then starts
+ *     trial_edit()    once per edit: `trimtab plan -f` tells it (E5); without faults; nodes come and go; the edit is taken back.  Writes "EDIT.end", "EDIT.reach", "EDIT.room", "EDIT.calls"
+ *     trial_cold()    once per edit: the same while no controller runs, which then starts and does what `trimtab plan` has said (E5)
+ *     trial_new()     once per edit that is not good: the Service is made so; what cannot be served writes nothing again and again
+ *     trial_full()    once per edit: the same in a cloud that has room for what was before and for what is asked, and for no more
  *     trial_fault()   once per call and kind of fault
  *
- * The properties (E1 to E6) stand where they are checked, in judge.h and trial.c.  Each finding is one line on stdout:
+ * The properties (E1 to E6, E8) stand where they are checked, in judge.h, deed.h and trial.c.  Each finding is one line on stdout:
  *
  *     E1: TCP/80 of 203.0.113.1 is not served to ["0.0.0.0/0"] after compute.forwardingRules.delete …
  *
@@ -32,6 +34,7 @@ struct trial_args {
     const char *file;          /* of the edit: files "FILE.end", … */
     struct json_object *start; /* the kind's world; changed */
     bool verbose;              /* print the controller's log */
+    bool plans;                /* trial_edit() asks `trimtab plan -f` as well (E5) */
     /* trial_fault() only */
     const char *call;
     const struct fault_kind *fault;
@@ -42,6 +45,8 @@ extern const struct fault_kind edit_faults[]; /* ended by a row without a name *
 enum trial_code trial_start(const struct edit_kind *k, const char *dir);
 enum trial_code trial_edit(const struct trial_args *args);
 enum trial_code trial_cold(const struct trial_args *args);
+enum trial_code trial_new(const struct trial_args *args);
+enum trial_code trial_full(const struct trial_args *args);
 enum trial_code trial_fault(const struct trial_args *args);
 
 #endif

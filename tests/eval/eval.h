@@ -41,6 +41,10 @@ extern const struct eval_fn eval_azure_names[];      /* names, selection, annota
 extern const struct eval_fn eval_aws_names[];        /* names, tags, annotations, nodes */
 extern const struct eval_fn eval_aws_desired[];      /* load balancers */
 extern const struct eval_fn eval_aws_network[];      /* subnets, security groups, targets */
+extern const struct eval_fn eval_local[];            /* slots, buckets, targets */
+extern const struct eval_fn
+    eval_services_node[]; /* inside the cluster: names, lists, traces, health */
+extern const struct eval_fn eval_services_render[]; /* inside the cluster: rules */
 
 /* Objects as the API server serves them, through the controller's own decoder; what the decoder insists on
  * and the caller left out (name, resourceVersion) is filled in.  NULL `o` gives an empty object. */

@@ -13,15 +13,17 @@
 
 #include "common/base/output.h"
 #include "common/base/str.h"
+#include "tests/eval/eval_services_objects.h"
 
 #define LINE_MAX_BYTES (64u << 20)
 
 static const struct eval_fn *const tables[] = {
-    eval_kubernetes,     eval_gce,        eval_gce_resources, eval_azure_nsg,
-    eval_azure_names,    eval_azure_lb,   eval_azure_pip,     eval_azure_config,
-    eval_gce_l4_decide,  eval_gce_neg,    eval_gce_l4_rules,  eval_gce_l4_resources,
-    eval_gce_l4_desired, eval_aws_config, eval_aws_names,     eval_aws_desired,
-    eval_aws_network};
+    eval_kubernetes,      eval_gce,           eval_gce_resources,   eval_azure_nsg,
+    eval_azure_names,     eval_azure_lb,      eval_azure_pip,       eval_azure_config,
+    eval_gce_l4_decide,   eval_gce_neg,       eval_gce_l4_rules,    eval_gce_l4_resources,
+    eval_gce_l4_desired,  eval_aws_config,    eval_aws_names,       eval_aws_desired,
+    eval_aws_network,     eval_services_node, eval_services_slices, eval_services_topology,
+    eval_services_render, eval_local};
 
 static const struct eval_fn *find_fn(const char *name)
 {

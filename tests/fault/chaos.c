@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* chaos.c: fault-chaos, seeded episodes in which everything goes wrong at once.
  *
- *     fault-chaos                       the episodes of this run's turn, a quarter (sample.h: TRIMTAB_SAMPLE, TRIMTAB_SAMPLE_TURN)
+ *     fault-chaos                       the episodes of this run's turn, a twelfth (sample.h: TRIMTAB_SAMPLE, TRIMTAB_SAMPLE_TURN)
  *     fault-chaos --all                 every episode, as TRIMTAB_SAMPLE=all
  *     fault-chaos --episodes N          the episodes with seeds 1 to N
  *     fault-chaos --seed N              that episode alone, with its story and the controller's log when it fails
@@ -25,8 +25,8 @@
 #include "tests/support/sample.h"
 
 #define PARALLEL   2
-#define PART_CI    4
-#define PART_QUICK 12
+#define PART_CI    12
+#define PART_QUICK 20
 #define FRESH_SEED 11 /* of a cloud built anew: what it names is not what the first one named */
 
 static const char *const usual_flags[] = {"--concurrent-service-syncs=4", NULL};

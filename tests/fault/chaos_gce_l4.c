@@ -20,7 +20,9 @@
 #define OLD_CLASS      "networking.gke.io/l4-regional-internal-legacy"
 
 #define USUAL "--concurrent-service-syncs=4", "--sync-period=20m"
-#define PARTS "--run-l4-controller", "--enable-l4-neg", "--run-l4-netlb-controller"
+#define PARTS                                                                                      \
+    "--run-l4-controller", "--enable-l4-neg", "--run-l4-netlb-controller",                         \
+        "--controllers=*,gke-service-lb-controller"
 #define NEGS  "--enable-l4-netlb-neg", "--enable-l4-netlb-neg-default"
 #define ALONE "--controllers=-service-lb-controller"
 

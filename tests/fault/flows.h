@@ -66,7 +66,7 @@ struct flow {
     const char *but;     /* the kind that is left out, for a reason that stands there; NULL: none */
     /* how much of it the default sweep covers */
     bool
-        whole; /* every second point if the change under test touches the cloud; else sampled as others */
+        whole; /* more points if the change under test touches the cloud (sweep.c); else sampled as others */
 };
 
 /* Each ended by a row without a name. */

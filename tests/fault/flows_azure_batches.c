@@ -4,7 +4,16 @@
  * What Azure refuses it either names, or it does not, and then it must be found out.  Source: docs/spec/azure.md 12.6. */
 #include "tests/fault/flows_azure.h"
 
-/* Ten of which the fourth is none. */
+/* Six of which the fourth is none. */
+#define SIX_WITH(spec)                                                                             \
+    {STEP_CREATE, "s0", EXTERNAL}, {STEP_CREATE, "s1", INTERNAL}, {STEP_CREATE, "s2", LOCAL},      \
+        {STEP_CREATE, "s3", spec}, {STEP_CREATE, "s4", LABEL("free")},                             \
+        {STEP_CREATE, "s5", EXTERNAL},                                                             \
+    {                                                                                              \
+        STEP_REST, "s3", NULL                                                                      \
+    }
+
+/* Ten of which the fourth is none: halves of halves are tried. */
 #define TEN_WITH(spec)                                                                             \
     {STEP_CREATE, "s0", EXTERNAL}, {STEP_CREATE, "s1", INTERNAL}, {STEP_CREATE, "s2", LOCAL},      \
         {STEP_CREATE, "s3", spec}, {STEP_CREATE, "s4", EXTERNAL}, {STEP_CREATE, "s5", INTERNAL},   \
@@ -17,11 +26,11 @@
 const struct flow flows_azure_batches[] = {
     /* By the resource that nobody else has: a DNS label. */
     {AZURE, .name = "azure-batch-poisoned", .start = {NEAR},
-     .steps = {TEN_WITH(LABEL("taken")),
+     .steps = {SIX_WITH(LABEL("taken")),
                {STEP_PATCH, "s3", ANNOTATE(NOTE("dns-label-name") ":\"mine\"")}}},
     /* By name in a document of all: its frontend asks for a node's address. */
     {AZURE, .name = "azure-batch-named", .start = {NEAR},
-     .steps = {TEN_WITH(NOTED(IN "," NOTE("load-balancer-ipv4") ":\"10.240.1.0\"")),
+     .steps = {SIX_WITH(NOTED(IN "," NOTE("load-balancer-ipv4") ":\"10.240.1.0\"")),
                {STEP_PATCH, "s3", ANNOTATE(NOTE("load-balancer-ipv4") ":null")}}},
     /* In a document of all, without a name. */
     {AZURE, .name = "azure-batch-bisected", .start = {NEAR}, .poison = "\"frontendPort\":6666",
@@ -29,7 +38,7 @@ const struct flow flows_azure_batches[] = {
                {STEP_PATCH, "s3", SPEC("\"ports\":[{\"port\":6667}]")}}},
     /* In the security group, whose rules are no Service's own. */
     {AZURE, .name = "azure-batch-security", .start = {NEAR},
-     .steps = {TEN_WITH(NOTED(NOTE("allowed-service-tags") ":\"No Such Tag\"")),
+     .steps = {SIX_WITH(NOTED(NOTE("allowed-service-tags") ":\"No Such Tag\"")),
                {STEP_PATCH, "s3", ANNOTATE(NOTE("allowed-service-tags") ":null")}}},
     {AZURE, .name = "azure-batch-delete",
      .start = {NEAR,

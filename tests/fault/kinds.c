@@ -138,6 +138,9 @@ bool fault_kind_fits(const struct fault_kind *k, const char *call)
         return !aws;
     case SCOPE_WRITES_BUT_AWS:
         return !aws && writes;
+    case SCOPE_MAKES_BUT_AWS:
+        return !aws && writes && !str_has_suffix(words[1], ".delete") &&
+               !str_has_suffix(words[1], ".Delete");
     case SCOPE_CLOUD_WRITES:
         return by_status && writes;
     case SCOPE_CLOUD:

@@ -97,6 +97,9 @@ static int run(struct play *p, struct json_object *world, const char *call)
 {
     const struct flow *f = p->flow;
     int rc = open_stage(p, world, f->config, f->flags);
+    if (rc == ERR_OK) {
+        stage_watch(&p->s);
+    }
     if (rc == ERR_OK && !f->cold) {
         rc = stage_start(&p->s);
         rc = rc == ERR_OK ? stage_settle(&p->s, RIG_LATER) : rc;
@@ -109,9 +112,11 @@ static int run(struct play *p, struct json_object *world, const char *call)
     }
     rig_counts_reset(p->s.rig);
     p->s.began_ms = clock_now_ms(rig_clock(p->s.rig));
+    reached_begin(p->s.reached);
     probe_begin(p->s.probe, p->s.kind, call);
     if (f->moves != NULL) {
         probe_may_move(p->s.probe, stage_uid(&p->s, f->moves));
+        reached_may_move(p->s.reached, arena_printf(p->s.a, "default/%s", f->moves));
     }
     for (size_t i = 0; i < FLOW_STEPS_MAX && f->steps[i].act != STEP_END && rc == ERR_OK; i++) {
         rc = stage_step(&p->s, &f->steps[i]);
@@ -161,6 +166,7 @@ static int judge(struct play *p, struct json_object *before, struct json_object 
         }
     }
     rc = rc == ERR_OK ? stage_check_log(&p->s) : rc;
+    rc = rc == ERR_OK ? stage_check_reached(&p->s) : rc;
     return rc == ERR_OK ? stage_check_second_plan(&p->s) : rc;
 }
 
@@ -315,6 +321,51 @@ int play_point(const struct play_point *pt, bool *ret_met, struct err *err)
     if (rc != ERR_OK && pt->verbose && p.s.rig != NULL) {
         printf("%s", rig_log(p.s.rig));
     }
+    stage_done(&p.s);
+    return rc;
+}
+
+/* ---- without a controller ------------------------------------------------------------------------ */
+
+bool play_can_be_cold(const struct flow *f)
+{
+    for (size_t i = 0; i < FLOW_STEPS_MAX && f->steps[i].act != STEP_END; i++) {
+        const struct step *s = &f->steps[i];
+        if (s->act == STEP_REST || s->act == STEP_FORGET_POOLS ||
+            (s->body != NULL && strchr(s->body, '<') != NULL)) {
+            return false;
+        }
+        for (size_t k = 0; k < i; k++) {
+            if (s->act == STEP_CREATE && str_eq(f->steps[k].what, s->what)) {
+                return false; /* the name is taken until the old one's deletion is carried out */
+            }
+        }
+    }
+    return f->poison == NULL;
+}
+
+static int run_cold(struct play *p, struct json_object *world, const struct play_ear *ear)
+{
+    const struct flow *f = p->flow;
+    int rc = open_stage(p, world, f->config, f->flags);
+    for (size_t i = 0; i < FLOW_STEPS_MAX && f->steps[i].act != STEP_END && rc == ERR_OK; i++) {
+        rc = stage_step(&p->s, &f->steps[i]);
+    }
+    rc = rc == ERR_OK ? ear->edited(ear->arg, &p->s, p->s.err) : rc;
+    rc = rc == ERR_OK ? stage_start(&p->s) : rc;
+    rc = rc == ERR_OK ? stage_settle(&p->s, RIG_LATER) : rc;
+    return rc == ERR_OK ? ear->rested(ear->arg, &p->s, p->s.err) : rc;
+}
+
+int play_cold(const struct flow *f, const struct play_ear *ear, struct err *err)
+{
+    struct play p = {.s = stage_new(err), .flow = f};
+    struct json_object *world = NULL;
+    int rc = make_start(&p, &world);
+    if (rc != ERR_OK) {
+        (void)err_prefix(err, "the start state");
+    }
+    rc = rc == ERR_OK ? run_cold(&p, world, ear) : rc;
     stage_done(&p.s);
     return rc;
 }

@@ -27,6 +27,7 @@ struct probe {
     int64_t count;
     const struct fault_kind *kind; /* NULL: only write down */
     char *target;
+    char *never; /* EFFECT_NEVER: operation, path and body that are refused; NULL: none */
     bool fired;
     bool dead;
     int64_t kill_in; /* 0: not asked for */
@@ -37,6 +38,12 @@ struct probe {
     void *listener_arg;
     void (*watcher)(void *arg, const struct sim_call *call); /* NULL: none */
     void *watcher_arg;
+    void (*done_listener)(void *arg, const struct sim_call *call); /* NULL: none */
+    void *done_listener_arg;
+    void (*eavesdropper)(void *arg, const struct sim_call *call); /* NULL: none */
+    void *eavesdropper_arg;
+    size_t writes_done;
+    char *first_write;
 };
 
 /* ---- calls --------------------------------------------------------------------------------------- */
@@ -129,6 +136,20 @@ void probe_strike_now(const struct sim_call *call, const char *fault)
     add_fault(call->sim, fault);
 }
 
+/* What the call asks for, as one text: a cloud that refuses it for what is in it refuses it again. */
+static const char *wish_of(const struct sim_call *call)
+{
+    return arena_printf(call->arena, "%s %s %.*s", call->op, call->path, (int)call->body_len,
+                        str_nonnull(call->body));
+}
+
+/* How a call is refused for good, without who is meant. */
+static const char *refusal_of(struct arena *a, const struct fault_kind *kind)
+{
+    return kind->fault != NULL ? kind->fault + 1
+                               : arena_printf(a, "\"do\":\"refuse\",\"status\":%d}", kind->status);
+}
+
 /* `kind` has the details of a refusal; NULL for killing. */
 static void strike(struct probe *p, const struct sim_call *call, enum fault_effect effect,
                    const struct fault_kind *kind)
@@ -142,10 +163,13 @@ static void strike(struct probe *p, const struct sim_call *call, enum fault_effe
     case EFFECT_DOWN:
         add_fault(call->sim,
                   arena_printf(a, "{\"match\":{\"op\":\"%s\",\"path\":\"%s\"},\"count\":0,%s",
-                               call->op, call->path,
-                               kind->fault != NULL
-                                   ? kind->fault + 1
-                                   : arena_printf(a, "\"do\":\"refuse\",\"status\":%d}", status)));
+                               call->op, call->path, refusal_of(a, kind)));
+        break;
+    case EFFECT_NEVER:
+        if (p->never == NULL) {
+            p->never = xstrdup(wish_of(call));
+        }
+        add_fault(call->sim, arena_printf(a, "{%s", refusal_of(a, kind)));
         break;
     case EFFECT_FAULT:
         add_fault(call->sim, kind->fault);
@@ -201,6 +225,8 @@ static void before_call(struct probe *p, const struct sim_call *call)
     if (p->kind != NULL && !p->fired && str_eq(numbered, p->target)) {
         p->fired = true;
         strike(p, call, p->kind->effect, p->kind);
+    } else if (p->never != NULL && str_eq(p->never, wish_of(call))) {
+        strike(p, call, EFFECT_NEVER, p->kind);
     }
     if (p->kill_in > 0 && --p->kill_in == 0) {
         strike(p, call, p->kill_how, NULL);
@@ -249,9 +275,38 @@ static void note_addresses(struct probe *p, struct sim *s)
 
 /* ---- the probe ----------------------------------------------------------------------------------- */
 
+bool probe_did(const struct sim_call *call)
+{
+    return call->status / 100 == 2 && call->fail == NULL;
+}
+
+static void note_write(struct probe *p, const struct sim_call *call)
+{
+    const char *name = name_of(p, call);
+    if (!probe_did(call) || !fault_call_writes(name)) {
+        return;
+    }
+    mutex_lock(&p->lock);
+    p->writes_done++;
+    p->first_write = p->first_write != NULL ? p->first_write : xstrdup(name);
+    mutex_unlock(&p->lock);
+}
+
+size_t probe_writes_done(struct probe *p, struct arena *a, const char **ret_first)
+{
+    mutex_lock(&p->lock);
+    size_t n = p->writes_done;
+    *ret_first = arena_strdup(a, p->first_write);
+    mutex_unlock(&p->lock);
+    return n;
+}
+
 static void hook(void *arg, const struct sim_call *call, bool after)
 {
     struct probe *p = arg;
+    if (after && p->eavesdropper != NULL) {
+        p->eavesdropper(p->eavesdropper_arg, call);
+    }
     if (str_has_prefix(str_nonnull(http_req_header(call->req, "User-Agent")), "rig")) {
         return;
     }
@@ -264,6 +319,10 @@ static void hook(void *arg, const struct sim_call *call, bool after)
     }
     if (str_eq(call->op, "services.status.patch")) {
         note_addresses(p, call->sim);
+    }
+    note_write(p, call);
+    if (p->done_listener != NULL) {
+        p->done_listener(p->done_listener_arg, call);
     }
     if (p->watcher != NULL) {
         p->watcher(p->watcher_arg, call);
@@ -310,6 +369,35 @@ void probe_watch(struct probe *p, void (*fn)(void *arg, const struct sim_call *c
     rig_in_sim(p->rig, lend_eye, &eye);
 }
 
+static void lend_late_ear(struct sim *s, void *arg)
+{
+    const struct ear *ear = arg;
+    (void)s;
+    ear->probe->done_listener = ear->fn;
+    ear->probe->done_listener_arg = ear->arg;
+}
+
+void probe_listen_done(struct probe *p, void (*fn)(void *arg, const struct sim_call *call),
+                       void *arg)
+{
+    struct ear ear = {p, fn, arg};
+    rig_in_sim(p->rig, lend_late_ear, &ear);
+}
+
+static void lend_wide_ear(struct sim *s, void *arg)
+{
+    const struct ear *ear = arg;
+    (void)s;
+    ear->probe->eavesdropper = ear->fn;
+    ear->probe->eavesdropper_arg = ear->arg;
+}
+
+void probe_overhear(struct probe *p, void (*fn)(void *arg, const struct sim_call *call), void *arg)
+{
+    struct ear ear = {p, fn, arg};
+    rig_in_sim(p->rig, lend_wide_ear, &ear);
+}
+
 static void lend_ear(struct sim *s, void *arg)
 {
     const struct ear *ear = arg;
@@ -335,6 +423,8 @@ void probe_free(struct probe *p)
         rng_free(p->storm);
         mutex_done(&p->lock);
         free(p->target);
+        free(p->never);
+        free(p->first_write);
         free(p);
     }
 }
@@ -345,7 +435,12 @@ void probe_begin(struct probe *p, const struct fault_kind *kind, const char *cal
     map_clear(p->seen);
     map_clear(p->calls);
     p->count = 0;
+    p->writes_done = 0;
+    free(p->first_write);
+    p->first_write = NULL;
     p->kind = kind;
+    free(p->never);
+    p->never = NULL;
     free(p->target);
     p->target = xstrdup(call);
     p->fired = false;
@@ -396,6 +491,8 @@ bool probe_is_dead(struct probe *p)
 void probe_heal(struct probe *p)
 {
     mutex_lock(&p->lock);
+    free(p->never);
+    p->never = NULL;
     p->dead = false;
     p->kill_in = 0;
     p->storm_per_mille = 0;

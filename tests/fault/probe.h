@@ -13,6 +13,7 @@
 enum fault_effect {
     EFFECT_REFUSED = 0, /* this one */
     EFFECT_DOWN, /* this one and all like it, until healed; refused as `fault` says, if it does */
+    EFFECT_NEVER, /* this one and all that ask for the same (body), until healed: others of its kind go through */
     EFFECT_LOST, /* it is done, its answer never comes */
     EFFECT_KILLED_BEFORE,
     EFFECT_KILLED_AFTER,
@@ -22,6 +23,7 @@ enum fault_scope {
     SCOPE_ALL = 0,
     SCOPE_BUT_AWS,
     SCOPE_WRITES_BUT_AWS, /* calls that change something */
+    SCOPE_MAKES_BUT_AWS,  /* the same without deletions: no cloud says "not found" of what it has */
     SCOPE_CLOUD_WRITES,   /* in Google's or Azure's cloud */
     SCOPE_CLOUD,
     SCOPE_WATCHES, /* LIST and WATCH of Kubernetes */
@@ -40,7 +42,7 @@ struct fault_kind {
     int status; /* of the refusal */
     enum fault_scope scope;
     const char *
-        fault; /* JSON, as POST /sim/faults takes it; EFFECT_FAULT and, without match and count, EFFECT_DOWN */
+        fault; /* JSON, as POST /sim/faults takes it; EFFECT_FAULT and, without match and count, EFFECT_DOWN and EFFECT_NEVER */
 };
 extern const struct fault_kind fault_kinds[];
 const struct fault_kind *fault_kind_find(const char *name); /* NULL: no such kind */
@@ -59,6 +61,13 @@ void probe_free(struct probe *p); /* the rig must be gone */
 void probe_listen(struct probe *p, void (*fn)(void *arg, const struct sim_call *call), void *arg);
 /* The same after each of its calls has had its effect, before it hears of it. */
 void probe_watch(struct probe *p, void (*fn)(void *arg, const struct sim_call *call), void *arg);
+/* The same after each call, beside who watches: `call->status` tells how it ended. */
+void probe_listen_done(struct probe *p, void (*fn)(void *arg, const struct sim_call *call),
+                       void *arg);
+/* The same after each call of anybody, of the test, too. */
+void probe_overhear(struct probe *p, void (*fn)(void *arg, const struct sim_call *call), void *arg);
+/* The cloud did what the call asks for; false: it was refused, or its operation will fail. */
+bool probe_did(const struct sim_call *call);
 /* For who listens: that fault befalls this very call. */
 void probe_strike_now(const struct sim_call *call, const char *fault);
 /* Forgets what was written down, and lets that call fail when it comes (NULL: none). */
@@ -66,6 +75,8 @@ void probe_begin(struct probe *p, const struct fault_kind *kind, const char *cal
 /* All calls since then, sorted, in the arena. */
 const char **probe_calls(struct probe *p, struct arena *a, size_t *ret_n);
 int64_t probe_count(struct probe *p);
+/* Writes to a cloud since then that were not refused; the first one's name, in the arena, if there was one. */
+size_t probe_writes_done(struct probe *p, struct arena *a, const char **ret_first);
 bool probe_fired(struct probe *p);   /* the call came */
 bool probe_is_dead(struct probe *p); /* nobody hears the controller any more */
 /* Faults are over; the controller that died must be gone. */

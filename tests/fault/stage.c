@@ -26,6 +26,7 @@ void stage_done(struct stage *s)
     if (s->rig != NULL && rig_stop(s->rig)) {
         rig_free(s->rig);
         probe_free(s->probe);
+        reached_free(s->reached);
     }
     names_free(s->names);
     arena_free(s->a);
@@ -83,7 +84,21 @@ int stage_close(struct stage *s)
     }
     rig_free(STEAL(s->rig));
     probe_free(STEAL(s->probe));
+    reached_free(STEAL(s->reached));
     return ERR_OK;
+}
+
+void stage_watch(struct stage *s)
+{
+    /* Settings of AWS by which the cluster's owner keeps permissions himself. */
+    bool others_admit = s->config != NULL && (strstr(s->config, "ElbSecurityGroup") != NULL ||
+                                              strstr(s->config, "SecurityGroupIngress") != NULL);
+    s->reached = reached_new(s->rig, s->probe, others_admit);
+}
+
+int stage_check_reached(struct stage *s)
+{
+    return s->reached == NULL ? ERR_OK : reached_check(s->reached, s->err);
 }
 
 /* ---- the controller ------------------------------------------------------------------------------ */
@@ -91,7 +106,9 @@ int stage_close(struct stage *s)
 /* Refusals that last have lasted long enough. */
 static void heal_in_time(struct stage *s)
 {
-    bool down = s->kind != NULL && s->kind->effect == EFFECT_DOWN && probe_fired(s->probe);
+    bool lasts =
+        s->kind != NULL && (s->kind->effect == EFFECT_DOWN || s->kind->effect == EFFECT_NEVER);
+    bool down = lasts && probe_fired(s->probe);
     if (down && clock_now_ms(rig_clock(s->rig)) - s->began_ms > STAGE_HEALED_MS) {
         probe_heal(s->probe);
     }
@@ -133,10 +150,18 @@ int stage_restart(struct stage *s)
     return stage_start(s);
 }
 
+static int calm(struct stage *s)
+{
+    if (s->reached != NULL) {
+        reached_calm(s->reached);
+    }
+    return ERR_OK;
+}
+
 int stage_settle(struct stage *s, int64_t ahead_ms)
 {
     if (rig_settle_unless(s->rig, ahead_ms, is_dead, s)) {
-        return ERR_OK;
+        return calm(s);
     }
     if (probe_is_dead(s->probe)) {
         int rc = stage_restart(s);
@@ -144,7 +169,7 @@ int stage_settle(struct stage *s, int64_t ahead_ms)
             return rc;
         }
         if (rig_settle(s->rig, RIG_LATER)) {
-            return ERR_OK;
+            return calm(s);
         }
     }
     return err_set(s->err, ERR_BUG, "no rest within a minute");
@@ -159,7 +184,9 @@ static bool is_dead_or_late(void *arg)
 int stage_live(struct stage *s, int64_t ms)
 {
     s->until_ms = clock_now_ms(rig_clock(s->rig)) + ms;
-    (void)rig_settle_unless(s->rig, ms, is_dead_or_late, s);
+    if (rig_settle_unless(s->rig, ms, is_dead_or_late, s) && !probe_is_dead(s->probe)) {
+        return calm(s);
+    }
     return probe_is_dead(s->probe) ? stage_restart(s) : ERR_OK;
 }
 
@@ -258,6 +285,21 @@ static int try_step(struct stage *s, const struct step *step)
     return 0;
 }
 
+/* What nodes and pods that come and go do to what is served is none of the controller's doing. */
+static int watched_step(struct stage *s, const struct step *step)
+{
+    bool others = s->reached != NULL && step->act != STEP_CREATE && step->act != STEP_PATCH &&
+                  step->act != STEP_DELETE;
+    if (others) {
+        reached_pause(s->reached);
+    }
+    int status = try_step(s, step);
+    if (others) {
+        reached_resume(s->reached);
+    }
+    return status;
+}
+
 /* A Service of ours that publishes no address, or NULL. */
 static const char *unserved(struct stage *s, const char *but)
 {
@@ -297,7 +339,7 @@ int stage_step(struct stage *s, const struct step *step)
         return rest(s, step->what);
     }
     for (int i = 0; i < EDITS_MAX; i++) {
-        status = try_step(s, step);
+        status = watched_step(s, step);
         if (status >= 200 && status < 300) {
             return ERR_OK;
         }

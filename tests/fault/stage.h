@@ -8,6 +8,7 @@
 
 #include "tests/fault/flows.h"
 #include "tests/fault/probe.h"
+#include "tests/fault/reached.h"
 #include "tests/fault/site.h"
 
 #define STAGE_HEALED_MS 90000 /* of the fake clock: so long a refusal lasts that lasts */
@@ -35,6 +36,7 @@ struct stage {
     const struct fault_kind *kind; /* the fault of this run; NULL: none, or faults of others */
     int64_t began_ms;              /* by the fake clock: when it could strike first */
     int64_t until_ms;              /* of stage_live() */
+    struct reached *reached;       /* of stage_watch(); NULL: who reaches what is not looked at */
 };
 
 struct stage stage_new(struct err *err);
@@ -43,6 +45,10 @@ void stage_done(struct stage *s);
 /* A fresh rig with that world (NULL: six nodes) and flags for the controller (NULL: none). */
 int stage_open(struct stage *s, struct json_object *world, const char *const *flags) _warn_unused_;
 int stage_close(struct stage *s) _warn_unused_;
+/* Who reaches what is looked at after each call from now on (reached.h); before a controller is started. */
+void stage_watch(struct stage *s);
+/* At rest: what serves and is still asked for did so all the time.  ERR_CONFLICT. */
+int stage_check_reached(struct stage *s) _warn_unused_;
 /* Puts the settings, which must be there, into a world. */
 void stage_set(const struct stage *s, struct json_object *world);
 

@@ -9,8 +9,9 @@
  *     fault-sweep --flow F --call N --kind K    one point, with the controller's log when it fails
  *     fault-sweep --list [--flow F]      flows and kinds; with a flow its calls and their numbers
  *
- * TRIMTAB_SWEEP_WHOLE names clouds ("gce azure aws") of which flows marked `whole` run every second point, so that two
- * consecutive turns run all: those that the change under test touches (scripts/lib/change.py).  The first comment of the
+ * TRIMTAB_SWEEP_WHOLE names clouds ("gce azure aws"): those that the change under test touches (scripts/lib/change.py).  Their
+ * flows marked `whole` run all their points if it is one cloud, a sixth of them if it is two, a twelfth if it is three (half of
+ * the flows and a third or a sixth of their points), and all of them in as many consecutive turns.  The first comment of the
  * output says which part of the points runs, and how to repeat it; with --flow every point runs.
  *
  * Output is TAP, one test per flow, and without --flow two about all of them.  Each run counts a flow's calls first, in a play without faults, then lets them fail.
@@ -29,9 +30,9 @@
 #define PARALLEL   4 /* a point waits more than it works */
 #define PART_CI    20
 #define PART_QUICK 200
-#define PART_WHOLE 2 /* of flows marked `whole`, if the change touches their cloud */
-#define PART_FLOWS                                                                                 \
-    10 /* with PART_QUICK: to learn a flow's calls costs more than the few points of it */
+/* To learn a flow's calls costs more than the few points of it: of a run's flows only so many times fewer are played. */
+#define FLOWS_CI    2
+#define FLOWS_QUICK 10
 #define FEW                                                                                        \
     10 /* that none of these points was met may be chance: the part of a flow with hardly a call */
 #define CODE_OK   0
@@ -48,10 +49,12 @@ struct sweep {
     const char *call; /* number or words; NULL: all */
     const char *kind; /* NULL: all */
     bool list;
-    bool whole;           /* flows marked `whole` run more points */
     struct sample sample; /* of the environment */
     struct sample flows;  /* that are played; and of each */
     struct sample points;
+    bool touched;               /* by the change under test; of flows marked `whole`: */
+    struct sample whole_flows;  /* those that are played, */
+    struct sample whole_points; /* and of each */
     unsigned parallel;
     /* counts */
     size_t n_flows;
@@ -139,27 +142,31 @@ static bool is_chosen(const struct sweep *s, const struct flow *f, size_t number
     if (s->flow != NULL) {
         return true;
     }
-    struct sample part = s->points;
-    if (s->whole && f->whole && part.parts > PART_WHOLE) {
-        part.parts = PART_WHOLE;
-    }
+    const struct sample *part = s->touched && f->whole ? &s->whole_points : &s->points;
     _cleanup_(str_buf_done) struct str_buf name = STR_BUF_INIT;
     str_appendf(&name, "%s %s %s", f->name, call, k->name);
-    return sample_takes(&part, str_buf_text(&name));
+    return sample_takes(part, str_buf_text(&name));
 }
 
-/* A run of few points plays few flows, other ones in each turn: all of them in PART_FLOWS turns, and all of their points when
- * the part of the points has gone round as well. */
-static void choose_flows(struct sweep *s)
+/* A run of few points plays few flows, other ones in each turn: all of them in so many turns, and all of their points when
+ * the part of the points has gone round as well.  Of flows marked `whole` it plays each point when the change under test touches
+ * this cloud alone; with others a part that keeps the run short. */
+static void choose_flows(struct sweep *s, unsigned clouds_touched)
 {
-    bool few = s->sample.parts >= PART_QUICK;
-    sample_split(&s->sample, few ? PART_FLOWS : 1, &s->flows, &s->points);
+    uint64_t parts = s->sample.parts;
+    uint64_t flows = parts >= PART_QUICK ? FLOWS_QUICK : parts >= PART_CI ? FLOWS_CI : 1;
+    uint64_t part_whole = clouds_touched <= 1 ? 1 : (uint64_t)clouds_touched * (clouds_touched + 1);
+    struct sample whole = s->sample;
+    whole.parts = part_whole < parts ? part_whole : parts;
+    sample_split(&s->sample, flows, &s->flows, &s->points);
+    sample_split(&whole, flows, &s->whole_flows, &s->whole_points);
 }
 
 static bool is_played(const struct sweep *s, const struct flow *f)
 {
-    return s->flow != NULL ? str_eq(s->flow, f->name)
-                           : (s->whole && f->whole) || sample_takes(&s->flows, f->name);
+    return s->flow != NULL
+               ? str_eq(s->flow, f->name)
+               : sample_takes(s->touched && f->whole ? &s->whole_flows : &s->flows, f->name);
 }
 
 static void sweep_points(struct tally *t)
@@ -275,9 +282,10 @@ static const char *value_of(int argc, char **argv, int *i)
     return argv[++*i];
 }
 
-/* The change under test touches the cloud (TRIMTAB_SWEEP_WHOLE). */
-static bool is_touched(const struct sweep *s)
+/* Returns how many clouds the change under test touches, and sets whether this one is among them (TRIMTAB_SWEEP_WHOLE). */
+static unsigned count_touched(struct sweep *s)
 {
+    unsigned clouds_touched = 0;
     size_t n = 0;
     char **clouds = str_split(s->a, str_nonnull(getenv("TRIMTAB_SWEEP_WHOLE")), ' ', &n);
     for (size_t i = 0; i < n; i++) {
@@ -285,11 +293,10 @@ static bool is_touched(const struct sweep *s)
             fprintf(stderr, "TRIMTAB_SWEEP_WHOLE: no cloud %s\n", clouds[i]);
             exit(2);
         }
-        if (str_eq(clouds[i], s->cloud)) {
-            return true;
-        }
+        clouds_touched += *clouds[i] != '\0';
+        s->touched = s->touched || str_eq(clouds[i], s->cloud);
     }
-    return false;
+    return clouds_touched;
 }
 
 static void parse(struct sweep *s, int argc, char **argv)
@@ -327,8 +334,7 @@ static void parse(struct sweep *s, int argc, char **argv)
         fprintf(stderr, "no such cloud, flow or kind; see --list\n");
         exit(2);
     }
-    s->whole = is_touched(s);
-    choose_flows(s);
+    choose_flows(s, count_touched(s));
 }
 
 static void list_names(const struct sweep *s)
@@ -349,14 +355,24 @@ static void say_which(const struct sweep *s)
     }
     sample_print(&s->sample, stdout);
     if (s->flows.parts > 1) {
-        printf("# flows: part %llu of %d; of each, points: part %llu of %llu\n",
-               (unsigned long long)s->flows.turn % PART_FLOWS, PART_FLOWS,
+        printf("# flows: part %llu of %llu; of each, points: part %llu of %llu\n",
+               (unsigned long long)(s->flows.turn % s->flows.parts),
+               (unsigned long long)s->flows.parts,
                (unsigned long long)(s->points.turn % s->points.parts),
                (unsigned long long)s->points.parts);
     }
-    if (s->whole && s->points.parts > PART_WHOLE) {
-        printf("# the change touches %s: its flows marked whole run part %llu of %d\n", s->cloud,
-               (unsigned long long)s->points.turn % PART_WHOLE, PART_WHOLE);
+    if (!s->touched || s->sample.parts <= s->whole_flows.parts * s->whole_points.parts) {
+        return; /* flows marked whole are like the others */
+    }
+    if (s->whole_flows.parts * s->whole_points.parts == 1) {
+        printf("# the change touches %s alone: its flows marked whole run every point\n", s->cloud);
+    } else {
+        printf("# the change touches %s and others: of its flows marked whole part %llu of %llu "
+               "runs, and part %llu of %llu of their points\n",
+               s->cloud, (unsigned long long)(s->whole_flows.turn % s->whole_flows.parts),
+               (unsigned long long)s->whole_flows.parts,
+               (unsigned long long)(s->whole_points.turn % s->whole_points.parts),
+               (unsigned long long)s->whole_points.parts);
     }
 }
 

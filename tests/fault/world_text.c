@@ -54,6 +54,19 @@ void world_sort_lists(struct arena *a, struct json_object *o)
     }
 }
 
+/* A mark of what was made names the uid, which differs from run to run; another Service's would be seen. */
+static void clean_mark(struct arena *a, struct json_object *meta)
+{
+    static const char key[] = "trimtab.io/carried-out";
+    struct json_object *annotations = json_member(meta, "annotations");
+    const char *mark = json_str(annotations, key);
+    const char *uid = json_str(meta, "uid");
+    if (mark != NULL && !str_is_empty(uid) && str_has_prefix(mark, uid)) {
+        const char *text = arena_printf(a, "{uid}%s", mark + strlen(uid));
+        json_object_object_add(annotations, key, json_object_new_string(text));
+    }
+}
+
 static struct json_object *clean_service(struct arena *a, struct json_object *service)
 {
     static const char *const of_meta[] = {"uid",           "resourceVersion", "creationTimestamp",
@@ -62,6 +75,7 @@ static struct json_object *clean_service(struct arena *a, struct json_object *se
     static const char *const of_port[] = {"nodePort"};
     static const char *const of_condition[] = {"lastTransitionTime"};
     struct json_object *o = json_copy(service);
+    clean_mark(a, json_member(o, "metadata"));
     drop(json_member(o, "metadata"), of_meta, ARRAY_LEN(of_meta));
     drop(json_member(o, "spec"), of_spec, ARRAY_LEN(of_spec));
     world_sort_lists(a, json_member(o, "metadata"));

@@ -6,7 +6,9 @@
 
 TRIMTAB_AWS_PYTHON names a Python that `aws` was installed for, where it is not on the path.
 
-Each command runs in the environment of env-aws alone, so that file must be all that a client needs.
+Each command runs in the environment of env-aws alone, so that file must be all that a client needs.  To start the program takes
+longer than a command, so where it is a Python script its interpreter runs one command after another (SERVE); the commands that
+judge the program's start and its output as text run on their own.
 """
 import json
 import os
@@ -15,6 +17,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import types
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402  pylint: disable=wrong-import-position
@@ -22,10 +25,38 @@ import tap  # noqa: E402  pylint: disable=wrong-import-position
 SIM, DATA = sys.argv[1], sys.argv[2]
 BESIDE = os.path.dirname(os.environ.get("TRIMTAB_AWS_PYTHON", ""))
 AWS = shutil.which("aws", path=os.pathsep.join(filter(None, [os.environ.get("PATH"), BESIDE])))
+PYTHON = None  # set by main()
+
+
+# Reads the words of a command in JSON, a line each; writes its exit code, stdout and stderr in the same way.
+SERVE = """
+import contextlib, io, json, sys
+from awscli.clidriver import create_clidriver
+driver, answers = create_clidriver(), sys.stdout
+for line in sys.stdin:
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = driver.main(json.loads(line))
+        except SystemExit as e:
+            code = e.code
+    print(json.dumps([code or 0, *(f.buffer.getvalue().decode() for f in (out, err))]), file=answers, flush=True)
+"""
+
+
+def interpreter():
+    """The Python that runs the program `aws`; None: it is no script of one that has awscli."""
+    with open(AWS, "rb") as f:
+        first = f.readline().decode(errors="replace").split()
+    python = first[0][2:] if first and first[0].startswith("#!") and "python" in first[0] else BESIDE and os.environ["TRIMTAB_AWS_PYTHON"]
+    known = python or sys.executable
+    found = subprocess.run([known, "-c", "import awscli.clidriver"], capture_output=True, check=False)
+    return known if found.returncode == 0 else None
 
 
 class Cloud:
     def __init__(self, *flags):
+        self.server = None
         self.home = tempfile.TemporaryDirectory()
         self.log = os.path.join(self.home.name, "traffic.log")
         self.process = subprocess.Popen(
@@ -37,7 +68,14 @@ class Cloud:
         self.env |= {"PATH": os.environ["PATH"], "HOME": self.home.name, "AWS_PAGER": "", "AWS_MAX_ATTEMPTS": "1"}
 
     def run(self, *words):
-        return subprocess.run([AWS, *words, "--output", "json"], env=self.env, capture_output=True, text=True, check=False)
+        words = [*words, "--output", "json"]
+        if not PYTHON:
+            return subprocess.run([AWS, *words], env=self.env, capture_output=True, text=True, check=False)
+        if self.server is None:
+            self.server = subprocess.Popen([PYTHON, "-c", SERVE], env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        print(json.dumps(words), file=self.server.stdin, flush=True)
+        code, out, err = json.loads(self.server.stdout.readline())
+        return types.SimpleNamespace(returncode=code, stdout=out, stderr=err)
 
     def aws(self, *words):
         run = self.run(*words)
@@ -49,13 +87,16 @@ class Cloud:
         assert run.returncode != 0 and f"({code})" in run.stderr, (words, run.stdout, run.stderr)
 
     def stop(self):
+        if self.server is not None:
+            self.server.communicate()
         self.process.send_signal(signal.SIGTERM)
-        status = self.process.wait(30)
+        status = self.process.wait(180)
         return status
 
 
 def test_identity__of_the_environment__is_known(cloud):
-    assert cloud.aws("sts", "get-caller-identity")["Account"] == "123456789012"
+    run = subprocess.run([AWS, "sts", "get-caller-identity", "--output", "json"], env=cloud.env, capture_output=True, text=True, check=True)
+    assert json.loads(run.stdout)["Account"] == cloud.aws("sts", "get-caller-identity")["Account"] == "123456789012"
 
 
 def test_ec2__described_and_filtered__as_text_for_people(cloud):
@@ -124,8 +165,10 @@ def test_traffic__all_of_it__is_what_the_schemas_allow(cloud):
 
 
 def main():
+    global PYTHON  # pylint: disable=global-statement
     if not AWS:
         return tap.skip("aws is not installed (pip install awscli)")
+    PYTHON = interpreter()
     cloud = Cloud()
     try:
         return tap.run(tap.tests_of(globals(), sys.argv[3:]), cloud)

@@ -92,7 +92,7 @@ class Cloud:
 
     def __exit__(self, kind, value, trace):
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(30)
+        self.process.wait(180)
         self.process.stdout.close()
         subprocess.run(["rm", "-rf", self.folder], check=False)
 
@@ -101,7 +101,7 @@ class Cloud:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"{self.url}/sim/{path}", data, {"Content-Type": "application/json"},
                                          method=method)
-        with urllib.request.urlopen(request, timeout=60, context=self.tls) as answer:
+        with urllib.request.urlopen(request, timeout=180, context=self.tls) as answer:
             return json.loads(answer.read() or b"null")
 
     def arrange(self, settings):

@@ -70,7 +70,7 @@ class Cloud:
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
+        return self.process.wait(180)
 
 
 def refused(status, code, action, **params):

@@ -51,7 +51,7 @@ def main():
             output = run.stdout + run.stderr
             report.check(f"gcloud {command}", "" if text in output else output or "nothing was printed")
         sim.send_signal(signal.SIGTERM)
-        sim.wait(30)
+        sim.wait(180)
         check = subprocess.run([sys.executable, f"{DATA}/schemas/check_traffic.py", log], capture_output=True,
                                text=True, check=False)
         report.check("traffic", (check.stdout + check.stderr or "exit 1") if check.returncode == 1 else "",

@@ -10,7 +10,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from controller_world import CONFIG, World  # noqa: E402  pylint: disable=wrong-import-position
+from free_port import free_port  # noqa: E402  pylint: disable=wrong-import-position
 
 GO_CCM = os.environ.get("TRIMTAB_GO_CCM", "")
 QUIET_S = 3.5
@@ -28,12 +28,6 @@ REGION = "projects/trimtab-sim/regions/us-central1"
 # What every project has, and what says nothing about a load balancer.
 STANDING = ("networks", "subnetworks", "regions", "zones", "instances")
 LATE = ("id", "creationTimestamp", "fingerprint", "labelFingerprint")
-
-
-def free_port():
-    """The Go controller listens for webhooks although it has none, and takes no 0; its default may be taken."""
-    with socket.create_server(("127.0.0.1", 0)) as s:
-        return s.getsockname()[1]
 
 
 class GoWorld(World):
@@ -54,6 +48,7 @@ class GoWorld(World):
     def start_go(self):
         self.go_runs += 1
         self.go = subprocess.Popen(
+            # It listens for webhooks although it has none, and takes no 0; its default may be taken.
             [self.go_program, *self.go_flags(), f"--kubeconfig={self.kubeconfig}",
              "--leader-elect=false", "--secure-port=0", "--kube-api-content-type=application/json",
              "--webhook-bind-address=127.0.0.1", f"--webhook-secure-port={free_port()}",
@@ -65,7 +60,7 @@ class GoWorld(World):
 
     def stop_go(self):
         self.go.send_signal(signal.SIGTERM)
-        self.go.wait(60)
+        self.go.wait(180)
 
     def go_log(self):
         with open(os.path.join(self.folder, f"go-{self.go_runs}"), encoding="utf-8", errors="replace") as f:
@@ -128,7 +123,7 @@ class Cluster(GoWorld):
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, headers, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=180) as answer:
                 text = answer.read().decode()
                 return answer.status, json.loads(text) if text else None
         except urllib.error.HTTPError as error:

@@ -19,15 +19,10 @@ import traceback
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 from controller_world import LIMIT_S, World  # noqa: E402  pylint: disable=wrong-import-position
+from free_port import free_port  # noqa: E402  pylint: disable=wrong-import-position
 
 L4 = ["--run-l4-controller", "--enable-l4-neg", "--gate-l4-by-lock=false"]  # endpoint slices are watched, too
 KINDS = ("services", "nodes", "endpointslices")
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def is_process(pid):

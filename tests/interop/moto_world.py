@@ -87,7 +87,7 @@ class Passing(http.server.BaseHTTPRequestHandler):
         self.wfile.write(answer)
 
     def passed_on(self, body):
-        connection = http.client.HTTPConnection(self.server.target, timeout=60)
+        connection = http.client.HTTPConnection(self.server.target, timeout=180)
         try:
             connection.putrequest("POST", self.path, skip_host=True, skip_accept_encoding=True)
             for name, value in self.headers.items():
@@ -126,7 +126,7 @@ class Moto:
 
     def stop(self):
         self.process.terminate()
-        self.process.wait(30)
+        self.process.wait(180)
 
 
 class Cluster(World):

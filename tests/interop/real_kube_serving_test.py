@@ -70,7 +70,7 @@ class Port:
         context = ssl._create_unverified_context()  # pylint: disable=protected-access
         if pair:
             context.load_cert_chain(*pair)
-        c = http.client.HTTPSConnection("127.0.0.1", self.number, context=context, timeout=60)
+        c = http.client.HTTPSConnection("127.0.0.1", self.number, context=context, timeout=180)
         try:
             c.request(method, path, headers={**({"Authorization": f"Bearer {token}"} if token else {}), **(headers or {})})
             answer = c.getresponse()
@@ -193,7 +193,7 @@ def test_without_the_shipped_binding__does_not_start(w):
     try:
         r = w.launch(f"--secure-port={free_port()}", "--bind-address=127.0.0.1",
                      f"--authentication-kubeconfig={w.kubeconfig}", f"--authorization-kubeconfig={w.kubeconfig}")
-        assert r.process.wait(60) == 1
+        assert r.process.wait(180) == 1
         last = r.log().splitlines()[-1]
         print("#", last)
         assert last.startswith("error:") and "extension-apiserver-authentication" in last, last

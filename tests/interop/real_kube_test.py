@@ -194,7 +194,7 @@ def test_wrong_certificate__refused_and_said(w):
     config = w.write_kubeconfig("wrong.kubeconfig", f"tokenFile: {w.path('token')}", w.path("other.pem"))
     w.forget_audit()
     run = subprocess.run([PROGRAMS[1], *FLAGS, f"--kubeconfig={config}", f"--cloud-config={w.conf}/gce.conf"],
-                         env=w.environment(), capture_output=True, text=True, timeout=60, check=False)
+                         env=w.environment(), capture_output=True, text=True, timeout=180, check=False)
     last = run.stderr.strip().splitlines()[-1]
     print("#", last)
     assert run.returncode == 1 and "certificate" in last, run.stderr

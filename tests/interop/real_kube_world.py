@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import ssl
 import subprocess
 import sys
@@ -20,6 +19,7 @@ import urllib.request
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 from controller_world import FLAGS, LIMIT_S, World  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
+from free_port import free_port  # noqa: E402  pylint: disable=wrong-import-position
 
 APISERVER = os.environ.get("TRIMTAB_KUBE_APISERVER", "")
 ETCD = os.environ.get("TRIMTAB_ETCD", "")
@@ -38,12 +38,6 @@ apiVersion: v1
 kind: ServiceAccount
 metadata: {name: trimtab, namespace: kube-system}
 """
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class RealCluster(World):

@@ -12,7 +12,6 @@ import html.parser
 import json
 import os
 import shutil
-import socket
 import ssl
 import struct
 import subprocess
@@ -24,13 +23,14 @@ import zlib
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402
 from controller_world import World  # noqa: E402
+from free_port import free_port  # noqa: E402
 
 PROGRAMS = sys.argv[1:3]
 STATUS_PAGES = sys.argv[3]
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 PHONE, DESK = (390, 1600), (1280, 900)
 WIDTHS = (360, 768, 1280, 1920)
-MADE_UP = ("none", "long", "many", "one")  # what status_pages.c knows
+MADE_UP = ("none", "long", "many", "one", "inside")  # what status_pages.c knows
 # What the page itself never brings: a script, here to measure it.
 MEASURE = """<script>addEventListener('load',()=>{const e=document.documentElement;
 const wide=[...document.querySelectorAll('body *')].filter(x=>x.getBoundingClientRect().right>innerWidth+1);
@@ -49,12 +49,6 @@ if(!(innerWidth<500&&m[0].length>40))pieces.push({text:m[0],lines:lines.size});}
 e.dataset.measured=JSON.stringify({inner:innerWidth,scroll:e.scrollWidth,pieces:pieces.length,
 broken:pieces.filter(p=>p.lines!=1).map(p=>p.text)});});</script>"""
 BAD = {"annotations": {"cloud.google.com/network-tier": "Gold"}}
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def browse(folder, url, size, *flags):
@@ -102,7 +96,7 @@ class Page:
 
     def get(self, query=""):
         context = ssl._create_unverified_context()  # pylint: disable=protected-access
-        with urllib.request.urlopen(self.url + query, context=context, timeout=60) as answer:
+        with urllib.request.urlopen(self.url + query, context=context, timeout=180) as answer:
             return answer.read().decode(), answer.headers
 
     def states(self):

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* status_pages.c: prints the page /status of clusters that are hard to lay out, for status_browser_test.py.
  *
- *     status_pages none|long|many|one     HTML on stdout
+ *     status_pages none|long|many|one|inside     HTML on stdout
  *
  * "long" has names of 63 characters with and without hyphens, addresses of every kind, several at once, and failures whose
  * texts hold long words; "many" has 200 Services of all states; "one" is the page of a single Service.  The view is made
- * up; the page is the product's. */
+ * up; the page is the product's.  "inside" is that of a Service with pods on nodes of all kinds, in both families. */
 #include <stdio.h>
 #include <string.h>
 
 #include "common/base/str.h"
+#include "common/services/tell/inside.h"
 #include "controller/status.h"
 
 #define NAME_63   "a-game-server-with-quite-a-long-name-that-somebody-made-up-0123"
@@ -61,6 +62,14 @@ static struct board_row row(const char *key, const char *kind, enum board_state 
                 ? "+ firewall k8s-fw-a7f3a09c5d0e4b7f9a1c2d3e4f506172  because clients must reach "
                   "the nodes\n"
                 : "",
+        .findings =
+            fails ? "annotation service.beta.kubernetes.io/azure-load-balancer-intrenal-subnet is "
+                    "unknown and "
+                    "has no effect; is "
+                    "service.beta.kubernetes.io/azure-load-balancer-internal-subnet meant?\n"
+                  : "",
+        .serves_nobody = fails ? "no node takes part: the cluster has none" : "",
+        .left = "",
     };
 }
 
@@ -97,6 +106,53 @@ static void fill_many(struct status_view *v, struct arena *a)
     }
 }
 
+/* Ten nodes in IPv4, of which the page draws eight: one is left out, one has only a pod that goes, names are of every length. */
+static const struct ks_inside *inside_of(struct arena *a)
+{
+    static const char *const names[] = {"node-1", "ip-10-0-1-23.eu-central-1.compute.internal",
+                                        NAME_63,  "node-4",
+                                        "node-5", "node-6",
+                                        "node-7", "gke-prod-default-pool-0a1b2c3d-x9z8",
+                                        "node-9", "node-10"};
+    struct ks_inside_node *nodes = ARENA_ARRAY(a, struct ks_inside_node, ARRAY_LEN(names));
+    struct ks_inside_family *families = ARENA_ARRAY(a, struct ks_inside_family, 2);
+    struct ks_inside *x = ARENA_NEW(a, struct ks_inside);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        bool out = i == 3;
+        bool ends = i == 4;
+        nodes[i] = (struct ks_inside_node){.name = names[i],
+                                           .zone = i % 2 == 0 ? "us-central1-a" : "",
+                                           .left_out = out ? "excluded by its label" : NULL,
+                                           .ready = ends ? 0 : 1 + i % 3,
+                                           .draining = ends ? 1 : 0,
+                                           .weight = ends ? 0 : (int64_t)(1 + i % 3),
+                                           .traffic = out || ends ? 0 : 0.125,
+                                           .pods = out || ends ? 0 : 0.125};
+    }
+    families[0] = (struct ks_inside_family){.family = KS_IPV4,
+                                            .port = "http",
+                                            .nodes = nodes,
+                                            .n_nodes = ARRAY_LEN(names),
+                                            .ready = 18,
+                                            .draining = 1,
+                                            .not_ready = 2,
+                                            .n_empty = 3,
+                                            .has_shares = true};
+    families[1] = (struct ks_inside_family){.family = KS_IPV6,
+                                            .port = "http",
+                                            .nodes = nodes,
+                                            .n_nodes = 2,
+                                            .ready = 3,
+                                            .has_shares = true};
+    *x =
+        (struct ks_inside){.families = families,
+                           .n_families = 2,
+                           .local = true,
+                           .source_text = "nodes keep it (policy Local): pods see the address that "
+                                          "comes from the load balancer"};
+    return x;
+}
+
 int main(int argc, char **argv)
 {
     const char *which = argc == 2 ? argv[1] : "";
@@ -127,8 +183,13 @@ int main(int argc, char **argv)
     } else if (strcmp(which, "long") == 0 || strcmp(which, "one") == 0) {
         fill_long(&v);
         all.service = strcmp(which, "one") == 0 ? "demo/" NAME_63 : NULL;
+    } else if (strcmp(which, "inside") == 0) {
+        fill_long(&v);
+        all.service = "demo/dual";
+        v.endpoints = STATUS_ENDPOINTS_KNOWN;
+        v.inside = inside_of(a);
     } else if (strcmp(which, "none") != 0) {
-        fprintf(stderr, "usage: status_pages none|long|many|one\n");
+        fprintf(stderr, "usage: status_pages none|long|many|one|inside\n");
         return 1;
     }
     status_html(&b, &v, &all);

@@ -7,7 +7,8 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lint  # noqa: E402
-import tap  # noqa: E402  lint.py put its folder on the path
+import sample  # noqa: E402  lint.py put their folder on the path
+import tap  # noqa: E402
 
 HEAD = "/* SPDX-License-Identifier: Apache-2.0 */\n/* A file of a test. */\n"
 FUNC = "int f(void)\n{\n%s    return 0;\n}\n"
@@ -91,12 +92,28 @@ def run_case(rule, files, want):
     return any(want in o for o in found), found
 
 
+def format_parts():
+    """Offences of format_part(): any 20 turns ask about every file, each turn about what the change touches."""
+    files, bad = [f"sim/{i}.c" for i in range(200)], []
+    asked = [lint.format_part(files, ["sim/7.c", "README.md"], sample.Sample(lint.FORMAT_PARTS, turn)) for turn in range(804, 824)]
+    if set().union(*asked) != set(files):
+        bad.append("a file was never asked about")
+    if not all("sim/7.c" in part for part in asked):
+        bad.append("a file of the change was left out")
+    if max(len(part) for part in asked) > len(files) / 5:
+        bad.append(f"parts of {[len(part) for part in asked]} files")
+    bad += [f"{touched}: not all files" for touched in (None, [".clang-format"])
+            if lint.format_part(files, touched, sample.Sample(lint.FORMAT_PARTS, 1)) != files]
+    return bad
+
+
 def main():
     untested = set(lint.RULES) - {c[0] for c in CASES}
-    report = tap.Report(len(CASES) + 1)
+    report = tap.Report(len(CASES) + 2)
     for rule, name, files, want in CASES:
         ok, found = run_case(rule, files, want)
         report.check("%s: %s" % (rule, name), "" if ok else "found %r, wanted %r" % (found, want))
+    report.check("format: 20 turns in a row ask about every file", format_parts())
     report.check("every rule is fed an offence", sorted(untested))
     return report.end()
 

@@ -7,7 +7,6 @@
 import http.client
 import json
 import os
-import socket
 import ssl
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 from controller_world import World  # noqa: E402  pylint: disable=wrong-import-position
+from free_port import free_port  # noqa: E402  pylint: disable=wrong-import-position
 
 PROGRAMS = sys.argv[1:3]
 ADMIN = "sim-admin"
@@ -47,12 +47,12 @@ def test_words_of_the_command_line():
         misused(w.cli("plna"), 'unknown command "plna" for "trimtab"; did you mean "plan"?')
         misused(w.cli("help", "statsu"), 'unknown command "statsu" for "trimtab"; did you mean "status"?')
         misused(w.cli("completion", "bsah"), 'unknown shell "bsah"; allowed: bash, zsh, fish')
-        for command in ("plan", "explain", "orphans", "check-config", "rbac"):
+        for command in ("plan", "explain", "trace", "orphans", "check-config", "rbac"):
             misused(w.cli(command, "--cloud-provder=gce"),
                     "unknown flag: --cloud-provder; did you mean --cloud-provider?")
             r = w.cli(command, "--cloud-provider=gec")
             assert r.returncode == 1 and r.stdout == "" and r.stderr.endswith("gec.so; did you mean gce?\n"), r
-        for command in ("status", "version", "completion"):
+        for command in ("status", "version", "completion", "render"):
             misused(w.cli(command, "--hlep"), "unknown flag: --hlep; did you mean --help?")
         r = w.cli("--cloud-provder=gce")
         assert r.returncode == 1 and "did you mean --cloud-provider?" in r.stderr, r
@@ -61,6 +61,11 @@ def test_words_of_the_command_line():
         for command in ("version", "check-config", "rbac"):
             provider = [] if command == "version" else ["--cloud-provider=gce"]
             misused(w.cli(command, *provider, "word"), 'unknown argument "word": only flags are taken here')
+        misused(w.cli("render", "--node=n", "word"), 'unknown argument "word": only flags are taken here')
+        misused(w.cli("trace", "a", "b"), '"b": only one Service can be traced at a time')
+        misused(w.cli("trace", "a", "--node=n", "--all-nodes"), "--node is one node, --all-nodes all of them")
+        misused(w.cli("trace", "a", "--protocol=udp"), "--protocol belongs to --to")
+        misused(w.cli("trace", "--to=10.0.0.1"), "--to=10.0.0.1: the port is missing: want ADDRESS:PORT")
         misused(w.cli("rbac", "--cloud-provider=gce", "--service-account=trimtab"),
                 "--service-account=trimtab: want NAMESPACE/NAME")
         misused(w.cli("plan", "--cloud-provider=gce", "-o", "yaml"), "-o yaml: unknown output format; allowed: json")
@@ -142,10 +147,8 @@ def test_resources__orphans():
 
 
 def test_services__status_and_its_page():
-    with Cluster(PROGRAMS, "--nodes=1") as w, socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        number = s.getsockname()[1]
-        s.close()
+    with Cluster(PROGRAMS, "--nodes=1") as w:
+        number = free_port()
         w.create("web")
         w.create("plain", type="ClusterIP")
         w.create("other", loadBalancerClass="example.com/fast")
@@ -155,7 +158,7 @@ def test_services__status_and_its_page():
 
         def page(query):
             context = ssl._create_unverified_context()  # pylint: disable=protected-access
-            c = http.client.HTTPSConnection("127.0.0.1", number, context=context, timeout=60)
+            c = http.client.HTTPSConnection("127.0.0.1", number, context=context, timeout=180)
             c.request("GET", f"/status?{query}", headers={"Authorization": f"Bearer {ADMIN}"})
             answer = c.getresponse()
             status, text = answer.status, answer.read().decode()

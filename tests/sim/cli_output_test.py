@@ -56,7 +56,7 @@ def answers(folder):
     for output in ([], ["-o", "json"]):
         lines += [[TRIMTAB, *command, *output] for command in (
             ["version"], ["rbac", "--cloud-provider=gce"], ["check-config", "--cloud-provider=gce"], ["plan", *STATE],
-            ["orphans", *orphaned], ["explain", first_service(), *STATE])]
+            ["orphans", *orphaned], ["explain", first_service(), *STATE], ["trace", first_service(), *STATE])]
     return lines + [[TRIMTAB, "completion", shell] for shell in ("bash", "zsh", "fish")]
 
 
@@ -155,7 +155,7 @@ def test_files_that_the_simulator_writes__are_checked():
             except urllib.error.HTTPError:
                 pass        # a refused call is logged, too
             sim.terminate()
-            out, trouble = sim.communicate(timeout=60)
+            out, trouble = sim.communicate(timeout=180)
             assert sim.returncode == 1 and trouble == "error: cannot write /dev/full: No space left on device\n", (out, trouble)
     with tempfile.TemporaryDirectory() as folder:
         for flag in ("--write-kubeconfig", "--state"):
@@ -165,7 +165,7 @@ def test_files_that_the_simulator_writes__are_checked():
                 if flag == "--state":
                     assert sim.stdout.readline().startswith("listening")
                     sim.terminate()
-                out, trouble = sim.communicate(timeout=60)
+                out, trouble = sim.communicate(timeout=180)
                 assert sim.returncode == 1 and trouble.startswith(f"error: create {path}: "), (flag, out, trouble)
 
 

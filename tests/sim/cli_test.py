@@ -22,7 +22,7 @@ from controller_world import World  # noqa: E402  pylint: disable=wrong-import-p
 
 PROGRAMS = sys.argv[1:3]
 PLUGINS = sys.argv[3]
-COMMANDS = ("plan", "explain", "check-config", "orphans", "status", "rbac", "version", "completion")
+COMMANDS = ("plan", "explain", "trace", "render", "check-config", "orphans", "status", "rbac", "version", "completion")
 COLUMNS = 100
 
 
@@ -117,8 +117,8 @@ def test_unknown_words__did_you_mean():
             (["--kubeconfg=x"], "did you mean --kubeconfig?"),
             (["plan", "-x"], "error: unknown shorthand flag: 'x' in -x"),
             (["plan", "--state"], "error: flag needs an argument: --state"),
-            (["plan"], "error: --cloud-provider is missing; built in: aws, azure, gce"),
-            (["plan", "--cloud-provider=gec"], 'error: unknown cloud provider "gec": built in are: aws, azure, gce; there is no /'),
+            (["plan"], "error: --cloud-provider is missing; built in: aws, azure, gce, local"),
+            (["plan", "--cloud-provider=gec"], 'error: unknown cloud provider "gec": built in are: aws, azure, gce, local; there is no /'),
             (["plan", "--cloud-provider=gec"], "/trimtab/providers/gec.so"),
             (["explain", "--cloud-provider=gce"], "error: name a Service (NAMESPACE/NAME) or a manifest (-f FILE)"),
             (["version", "x"], 'error: unknown argument "x": only flags are taken here')):
@@ -130,9 +130,9 @@ def test_unknown_words__did_you_mean():
 
 def test_version__text_and_json():
     r = run("version")
-    assert r.returncode == 0 and r.stdout.startswith("trimtab ") and "providers: aws, azure, gce\n" in r.stdout, r
+    assert r.returncode == 0 and r.stdout.startswith("trimtab ") and "providers: aws, azure, gce, local\n" in r.stdout, r
     facts = json.loads(run("version", "-o", "json").stdout)
-    assert facts["providers"] == ["aws", "azure", "gce"] and facts["kubernetes"] == "1.36" and facts["version"] in r.stdout
+    assert facts["providers"] == ["aws", "azure", "gce", "local"] and facts["kubernetes"] == "1.36" and facts["version"] in r.stdout
 
 
 def completed(script, *words):
@@ -163,7 +163,7 @@ def test_completion__bash_completes():
     assert set(COMMANDS) < completed(r.stdout, "trimtab", "")
     assert completed(r.stdout, "trimtab", "plan", "--sta") == {"--state="}
     assert completed(r.stdout, "trimtab", "plan", "--no-") == {"--no-color"}
-    assert completed(r.stdout, "trimtab", "plan", "--cloud-provider", "=") == {"aws", "azure", "gce"}
+    assert completed(r.stdout, "trimtab", "plan", "--cloud-provider", "=") == {"aws", "azure", "gce", "local"}
     assert completed(r.stdout, "trimtab", "plan", "--cloud-provider", "=", "g") == {"gce"}
     assert completed(r.stdout, "trimtab", "plan", "-o", "") == {"json"}
     assert completed(r.stdout, "trimtab", "plan", "--validate", "=", "w") == {"warn"}
@@ -377,23 +377,30 @@ def test_json__every_member_is_on_the_page_and_every_one_on_the_page_is_there():
         w.create("web")
         address = w.until_address("web")
         w.until("it is done", lambda: w.logged('"Synced"'))
+        assert w.logged('detail="TCP 80-80 → pool"')     # a line of the log says which port
         w.stop()
         w.create("bad", {"annotations": {"cloud.google.com/network-tier": "Gold"}})
         w.create("inner", {"annotations": {"cloud.google.com/l4-rbs": "enabled"}})
-        w.create("new")
+        w.create("new", {"annotations": {"cloud.google.com/network-teir": "Standard"}})
         w.patch("web", {"spec": {"loadBalancerSourceRanges": ["10.0.0.0/8"]}})
         w.must("PATCH", "/api/v1/nodes/node-1", {"spec": {"taints": [{"key": "ToBeDeletedByClusterAutoscaler",
                                                                        "effect": "NoSchedule"}]}},
                content_type="application/merge-patch+json")
         plan = json.loads(w.cli("plan", "-o", "json").stdout)
         assert [s["address"] for s in plan["services"]] == [None, None, None, address], plan
-        sometimes = {"services[].operations", "services[].operations[].sent_after"}
+        sometimes = {"services[].operations", "services[].operations[].sent_after", "services[].left[]"}
         assert members(plan) | sometimes == documented("trimtab plan -o json")
         rest = "trimtab explain, check-config and version -o json"
         w.create("lan", {"annotations": {"networking.gke.io/load-balancer-type": "Internal"}})
-        explained = [json.loads(w.cli("explain", "web", "bad", "inner", "-o", "json").stdout),
+        slip = "annotation cloud.google.com/network-teir is unknown and has no effect; is cloud.google.com/network-tier meant?"
+        assert [s["findings"] for s in plan["services"]][2] == [
+            {"reason": "AnnotationIgnored", "field": "cloud.google.com/network-teir", "message": slip}], plan
+        assert "\n  ! annotation cloud.google.com/network-teir is unknown" in w.cli("plan", "new").stdout
+        explained = [json.loads(w.cli("explain", "web", "bad", "inner", "new", "-o", "json").stdout),
                      json.loads(w.cli("explain", "lan", "--run-l4-controller", "--enable-l4-neg", "-o", "json").stdout)]
-        never = {"[].notes[].subject", "[].notes[].text", "[].warnings[]"}   # not of these Services
+        assert [e["warnings"] for e in explained[0] if e["service"] == "default/new"] == [[slip]], explained
+        never = {"[].notes[].subject", "[].notes[].text"}   # not of these Services
+        never |= {m for m in documented(rest, "explain") if m.startswith("[].inside[]")}   # explain_inside_test.py
         assert set().union(*map(members, explained)) | never == documented(rest, "explain")
         checks = []
         for content in ("[global]\nregional = maybe\n", "[global]\nnode-tag = t\n"):
@@ -561,7 +568,7 @@ def test_explain__rule_nodes_and_path():
         fits(r.stdout)
         assert json.loads(w.cli("explain", "inner", "-o", "json").stdout)[0].keys() == \
             {"format_version", "service", "explanation", "nodes", "provider", "class", "verdict", "kind", "answer",
-             "addresses", "decisions", "backends", "packet", "health_check", "notes", "warnings"}
+             "addresses", "decisions", "backends", "packet", "health_check", "notes", "warnings", "inside"}
         r = w.cli("explain", "wep")
         assert r.returncode == 1 and "did you mean default/web?" in r.stderr, r
         assert w.mutations() == {}

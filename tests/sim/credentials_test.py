@@ -9,7 +9,6 @@ A relay with TLS stands between trimtab and the simulator and remembers what eac
 import http.client
 import os
 import shutil
-import socket
 import ssl
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 from controller_world import World  # noqa: E402  pylint: disable=wrong-import-position
+from free_port import free_port  # noqa: E402  pylint: disable=wrong-import-position
 from kube_recorder import Recorder  # noqa: E402  pylint: disable=wrong-import-position
 
 PROGRAMS = sys.argv[1:3]
@@ -86,9 +86,7 @@ def test_plugin__run_once_for_watches_requests_and_events():
 def test_plugin__run_once_for_the_https_port_too():
     with Scene(plugin_user) as s:
         w = s.world
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         w.start(f"--secure-port={port}", "--bind-address=127.0.0.1", f"--authentication-kubeconfig={w.kubeconfig}",
                 f"--authorization-kubeconfig={w.kubeconfig}")
         w.until("callers are known", lambda: w.logged("authentication settings were read"))

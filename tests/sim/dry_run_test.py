@@ -36,7 +36,7 @@ class Cluster(World):
     def cli(self, command, *args, stdin=""):
         return subprocess.run([self.trimtab_exe, command, "--cloud-provider=gce", f"--cloud-config={self.conf}/gce.conf",
                                f"--kubeconfig={self.kubeconfig}", *args], input=stdin, capture_output=True, text=True,
-                              check=False, timeout=60, cwd=self.folder, env=self.environment())
+                              check=False, timeout=180, cwd=self.folder, env=self.environment())
 
     def plan(self, body, *args):
         return self.cli("plan", "--server-dry-run", "-f", "-", *args, stdin=json.dumps(body))
@@ -192,7 +192,7 @@ def test_use__needs_a_manifest_and_a_cluster():
             json.dump(w.must("GET", "/api/v1/nodes"), f)
         r = subprocess.run([w.trimtab_exe, "plan", "--cloud-provider=gce", f"--cloud-config={w.conf}/gce.conf",
                             f"--nodes={nodes}", "-f", "-", "--server-dry-run"], input=json.dumps(service("web")),
-                           capture_output=True, text=True, check=False, timeout=60, env=w.environment())
+                           capture_output=True, text=True, check=False, timeout=180, env=w.environment())
         refused(r, want)
 
 

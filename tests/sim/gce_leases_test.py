@@ -119,7 +119,11 @@ def test_flags__say_which_are_needed():
             w.start(*flags)
             w.create("pool")
             w.until_address("pool")
-            assert {one for one in (L4, NEG) if lease(w, one)} == want, name
+
+            def taken(w=w):
+                return {one for one in (L4, NEG) if lease(w, one)}
+            w.until("it takes its leases", lambda want=want, taken=taken: taken() >= want)
+            assert taken() == want, name
 
 
 def test_plan__takes_no_lease():

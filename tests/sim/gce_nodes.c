@@ -21,7 +21,8 @@ static const char *const flags_l4[] = {"--v=4", "--controllers=-service-lb-contr
                                        NULL};
 static const char *const flags_periodic[] = {"--v=4", "--controllers=-service-lb-controller",
                                              L4_FLAGS, "--sync-period=10m", NULL};
-static const char *const flags_both[] = {"--cluster-name=c1", "--v=4", L4_FLAGS, NULL};
+static const char *const flags_both[] = {"--cluster-name=c1", "--v=4", L4_FLAGS,
+                                         "--controllers=*,gke-service-lb-controller", NULL};
 
 #define SERVICES     "/api/v1/namespaces/default/services"
 #define ATTACH       "compute.networkEndpointGroups.attachNetworkEndpoints"

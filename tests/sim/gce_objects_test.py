@@ -135,7 +135,7 @@ def test_logging_config__condition_events_and_the_backend_service_follow():
         w.create("web", {"annotations": {**INTERNAL["annotations"], LOGGING: "absent"}})
         w.until_address("web")
         w.until_event("web", "L4LBConfigNotFound", "default/absent")
-        assert condition(w, "web") == ("False", "Missing")
+        w.until("the condition is there", lambda: condition(w, "web") == ("False", "Missing"))
         w.must("POST", CONFIGS, {
             "apiVersion": "networking.gke.io/v1", "kind": "L4LBConfig", "metadata": {"name": "half"},
             "spec": {"logging": {"enabled": True, "sampleRate": 500000}}})
@@ -154,7 +154,7 @@ def test_own_writes__wake_nobody():
     with World(PROGRAMS, "--nodes=3") as w:
         w.start(*FLAGS)
         w.create("web", RBS)
-        w.until_address("web")
+        w.until("it is done", lambda: synced(w, "web"))
         w.create("later", RBS)
         w.until_address("later")  # what the first one's writes had woken would have come before
         assert synced(w, "web") == 1, w.logged("Synced")

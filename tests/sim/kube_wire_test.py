@@ -26,6 +26,7 @@ PATCH = "application/strategic-merge-patch+json"
 # What belongs to other parts than the service controller and its watches.
 ELSEWHERE = ("/leases", "/configmaps", "subjectaccessreviews", "tokenreviews", "/namespaces/kube-system/events")
 STATUS = f"patch /api/v1/namespaces/NS/services/NAME/status  {PATCH} service-controller "
+MARK = "metadata.annotations.trimtab.io/carried-out"
 ONLY_UPSTREAM = {
     "get /version  aws-cloud-provider": "asked by the AWS provider",
     STATUS + "metadata.finalizers": "ours carry metadata.uid and resourceVersion, so that they hit neither another Service of that name nor, late, a later state",
@@ -34,8 +35,8 @@ ONLY_UPSTREAM = {
         "EnsuringLoadBalancer comes once: a sync that has nothing to do says nothing (--strict-upstream-events)",
 }
 ONLY_OURS = {
-    STATUS + "metadata.finalizers metadata.resourceVersion metadata.uid": "see above",
-    STATUS + "metadata.resourceVersion metadata.uid status.loadBalancer.ingress": "see above",
+    STATUS + f"{MARK} metadata.finalizers metadata.resourceVersion metadata.uid": "see above; and what is made here is marked",
+    STATUS + f"{MARK} metadata.resourceVersion metadata.uid status.loadBalancer.ingress": "see above",
     STATUS + "metadata.$deleteFromPrimitiveList/finalizers metadata.resourceVersion metadata.uid":
         "null would take the finalizers of others along",
     "get /api/v1/namespaces/NS/configmaps/ingress-uid  service-controller": "asked by the Google provider",

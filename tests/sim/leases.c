@@ -18,6 +18,7 @@
 #include "common/base/lock.h"
 #include "common/base/str.h"
 #include "controller/fence.h"
+#include "tests/support/asleep.h"
 #include "tests/support/rig.h"
 #include "tests/support/unit.h"
 
@@ -26,7 +27,7 @@
 #define NEG_LOCK    "ingress-gce-neg-lock"
 #define PATIENCE_MS 120000 /* real time, for one thing to happen; it bounds a hang only */
 #define STILL_LOOKS                                                                                \
-    500 /* a millisecond apart: a client that waits by other means than clock_wait() */
+    50 /* a millisecond apart: a client that waits by other means than clock_wait() */
 
 static const char *const l4_only[] = {L4_LOCK};
 static const char *const both[] = {L4_LOCK, NEG_LOCK};
@@ -206,16 +207,17 @@ static bool all_wait(struct world *w)
 }
 
 /* Until everybody waits for the clock; returns until when.  A request that is repeated after a pause waits inside the
- * client: then, until nothing was sent for a while. */
+ * client: then, until nothing was sent for a while, in which no thread had work. */
 static int64_t next_moment(struct world *w)
 {
     int64_t give_up_ms = clock_now_ms(clock_real()) + PATIENCE_MS;
     int64_t next_ms = clock_fake_next_ms(w->clock);
     int64_t calls = -1;
-    for (int still = 0; still < STILL_LOOKS && !all_wait(w); still++) {
+    bool asleep = others_sleep();
+    for (int still = 0; still < STILL_LOOKS && !(asleep && all_wait(w)); still++) {
         int64_t calls_now = rig_calls(w->rig, "kubernetes", "leases.*");
         int64_t next_now_ms = clock_fake_next_ms(w->clock);
-        if (calls_now != calls || next_now_ms != next_ms || next_now_ms == CLOCK_NEVER) {
+        if (calls_now != calls || next_now_ms != next_ms || next_now_ms == CLOCK_NEVER || !asleep) {
             still = 0;
         }
         calls = calls_now;
@@ -225,6 +227,7 @@ static int64_t next_moment(struct world *w)
         }
         (void)writer(w);
         breathe(w);
+        asleep = others_sleep();
     }
     (void)writer(w);
     return clock_fake_next_ms(w->clock);

@@ -56,7 +56,7 @@ class Folder:
 
     def run(self, command, *args, stdin="", argv=None):
         return subprocess.run(argv or self.argv(command, *args), input=stdin, capture_output=True, text=True,
-                              check=False, timeout=60, cwd=self.path,
+                              check=False, timeout=180, cwd=self.path,
                               env={"PATH": os.environ["PATH"], "HOME": self.path, "GCE_METADATA_HOST": "127.0.0.1:1"})
 
     def services(self, *args, stdin=""):

@@ -99,8 +99,8 @@ def test_worlds_without_their_services__have_nothing_else():
         with Cluster("gce", name) as c:
             c.drop_services()
             _, found, summary = c.orphans()
-            # Whether Ingress uses the instance groups the simulator does not say.
-            want = {path.split("/")[-1] for path in c.pieces() if not is_owners(path) and "/k8s-ig" not in path}
+            # There is no Ingress, so that the instance groups are nobody's, either.
+            want = {path.split("/")[-1] for path in c.pieces() if not is_owners(path)}
             assert {o["name"] for o in found} == want, (name, want ^ {o["name"] for o in found})
             assert summary["unsure"] == 0, summary
             assert summary["billed"] == sum(o["kind"] in ("forwarding rule", "address") for o in found), summary

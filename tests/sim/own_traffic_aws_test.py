@@ -22,6 +22,8 @@ from controller_world import World  # noqa: E402  pylint: disable=wrong-import-p
 PROGRAMS, TESTS = sys.argv[1:3], sys.argv[3]
 PREFIX = "service.beta.kubernetes.io/aws-load-balancer-"
 CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/12345678-1234-1234-1234-123456789012"
+OTHER_CERTIFICATE = CERTIFICATE[:-1] + "3"
+THIRD_CERTIFICATE = CERTIFICATE[:-1] + "4"
 TWO = [{"name": "a", "port": 80}, {"name": "b", "port": 443}]
 # Calls without which the log would show little.
 SAID = {"CreateLoadBalancer", "DeleteLoadBalancer", "CreateTargetGroup", "DeleteTargetGroup", "ModifyTargetGroup", "CreateListener",
@@ -29,7 +31,8 @@ SAID = {"CreateLoadBalancer", "DeleteLoadBalancer", "CreateTargetGroup", "Delete
         "ModifyLoadBalancerAttributes", "CreateSecurityGroup", "DeleteSecurityGroup", "AuthorizeSecurityGroupIngress",
         "RevokeSecurityGroupIngress", "RegisterInstancesWithLoadBalancer", "DeregisterInstancesFromLoadBalancer",
         "ConfigureHealthCheck", "CreateLoadBalancerListeners", "DeleteLoadBalancerListeners", "CreateLoadBalancerPolicy",
-        "SetLoadBalancerPoliciesForBackendServer", "SetLoadBalancerPoliciesOfListener", "AddTags", "DescribeTags",
+        "SetLoadBalancerPoliciesForBackendServer", "SetLoadBalancerPoliciesOfListener",
+        "SetLoadBalancerListenerSSLCertificate", "AddTags", "DescribeTags",
         "DescribeInstances", "DescribeSubnets", "DescribeRouteTables", "DescribeSecurityGroups", "DescribeTargetHealth"}
 
 
@@ -62,12 +65,41 @@ def edit(w, name, body):
     w.until(f"{name} is synced again", lambda: synced(w, name) > before)
 
 
+def calls(w, action):
+    return w.must("GET", "/sim/calls")["aws"].get(f"elb.{action}", 0)
+
+
+def certificate_of_elb(w):
+    """The certificate of port 443 of the one classic balancer that has any."""
+    balancers = w.must("GET", "/sim/state")["aws"]["elb"]["LoadBalancerDescriptions"]
+    found = [li["Listener"]["SSLCertificateId"] for b in balancers for li in b["ListenerDescriptions"]
+             if li["Listener"]["LoadBalancerPort"] == 443 and li["Listener"].get("SSLCertificateId")]
+    assert len(found) == 1, found
+    return found[0]
+
+
+def certificates(w):
+    """A classic listener's certificate is exchanged in place; who lacks the right for that gets the listener made anew."""
+    made = calls(w, "CreateLoadBalancerListeners")
+    edit(w, "elb", {"metadata": annotated(ssl_cert=OTHER_CERTIFICATE)})
+    assert certificate_of_elb(w) == OTHER_CERTIFICATE
+    assert calls(w, "SetLoadBalancerListenerSSLCertificate") == 1
+    assert calls(w, "CreateLoadBalancerListeners") == made, "the listener was made anew"
+    w.fault(match={"op": "elb.SetLoadBalancerListenerSSLCertificate"}, do="refuse", status=403, count=0,
+            body={"Code": "AccessDenied", "Message": "not authorized to perform: SetLoadBalancerListenerSSLCertificate"})
+    edit(w, "elb", {"metadata": annotated(ssl_cert=THIRD_CERTIFICATE)})
+    assert certificate_of_elb(w) == THIRD_CERTIFICATE
+    assert calls(w, "SetLoadBalancerListenerSSLCertificate") == 2, "it was asked again, although it was refused"
+    assert calls(w, "CreateLoadBalancerListeners") > made
+    w.must("DELETE", "/sim/faults")
+
+
 def scripted_life(w):
     w.start()
     for name, (meta, spec) in SERVICES.items():
         w.create(name, meta, **spec)
     for name in SERVICES:
-        w.until_address(name)
+        w.until(f"{name} is done", lambda n=name: synced(w, n))
     w.create("refused", annotated(type="nlb", healthcheck_interval="often"))
     w.until_event("refused", "SyncLoadBalancerFailed", "often")
     for name in ("nlb", "classic"):
@@ -76,6 +108,7 @@ def scripted_life(w):
         edit(w, name, {"spec": {"ports": [{"name": "a", "port": 80, "nodePort": 32001 if name == "nlb" else 32002}]}})
     edit(w, "nlb", {"metadata": annotated(healthcheck_interval="10", healthcheck_protocol="http", healthcheck_path="/x")})
     edit(w, "classic", {"metadata": annotated(additional_resource_tags="a=b", connection_idle_timeout="90")})
+    certificates(w)
     before = {name: synced(w, name) for name in SERVICES}
     w.must("POST", "/sim/nodes", {"count": 2})
     w.must("DELETE", "/sim/nodes/node-0")

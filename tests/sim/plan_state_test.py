@@ -114,6 +114,43 @@ def test_a_cloud_without_load_balancers__has_all_of_them_to_be_made():
     assert document["services"][0]["service"] == "default/ext-local"
 
 
+def fresh_world():
+    """A cluster that no controller has served: without load balancers, and without the ConfigMap of the cluster's id."""
+    world = json.loads(json.dumps(RECORDED))
+    kept = ("networks", "subnetworks", "instances", "zones", "regions")
+    world["gce"] = {p: r for p, r in world["gce"].items() if len(p.split("/")) < 2 or p.split("/")[-2] in kept}
+    world.pop("members", None)
+    world["kubernetes"].pop("configmaps", None)
+    world["kubernetes"]["services"] = []
+    return world
+
+
+def internal_service(name):
+    return {"apiVersion": "v1", "kind": "Service",
+            "metadata": {"name": name, "namespace": "demo", "uid": "00000000-0000-4000-8000-%012d" % len(name),
+                         "annotations": {"networking.gke.io/load-balancer-type": "Internal"}},
+            "spec": {"type": "LoadBalancer", "ports": [{"name": "http", "port": 80, "nodePort": 30000 + len(name)}]}}
+
+
+def test_a_fresh_cluster__does_not_ask_for_the_stand_in_of_its_id():
+    document, changes = operations(world=fresh_world(), manifest=internal_service("web"))
+    kinds = sorted({kind for verb, kind, _ in changes if verb == "create"})
+    assert kinds == ["backend service", "firewall", "forwarding rule", "health check"], changes
+    assert any("(new-cluster-id)" in name for _, _, name in changes), changes
+    assert "error" not in document["services"][0], document
+
+
+def test_many_services__count_what_they_share_once():
+    services = [internal_service("w" * n) for n in range(1, 41)]
+    one, _ = operations(world=fresh_world(), manifest=services[0])
+    many, changes = operations(world=fresh_world(), manifest={"apiVersion": "v1", "kind": "List", "items": services})
+    shared = {c for c in changes if "(new-cluster-id)" in c[2]}
+    own = one["summary"]["create"] - len(shared)
+    assert many["summary"]["create"] == len(shared) + own * len(services), (one["summary"], many["summary"])
+    check = next(o for o in many["services"][7]["operations"] if o["kind"] == "health check")
+    assert len(check["owners"]) == len(services), check
+
+
 def test_json__has_the_shape_that_is_promised():
     document, _ = operations(manifest=edited("ext-ranges", loadBalancerSourceRanges=["172.16.0.0/12"]))
     assert set(document) >= {"services", "summary"}, document

@@ -128,6 +128,34 @@ def test_the_cloud_is_that_of_the_world():
         sim.stop()
 
 
+def test_without_a_cloud__kubernetes_alone():
+    with tempfile.TemporaryDirectory() as folder:
+        world = os.path.join(folder, "world")
+        with open(world, "w", encoding="utf-8") as f:
+            json.dump({"kubernetes": {"nodes": [{"metadata": {"name": "n1"}, "status": {"addresses": [
+                {"type": "InternalIP", "address": "10.1.0.1"}]}}]}}, f)
+        sim = Sim("--cloud=none", "--nodes=2", "--ip-families=IPv4,IPv6", "--world=" + world, "--write-kubeconfig=" + os.path.join(folder, "kc"))
+        nodes = json.loads(sim.call("GET", "/api/v1/nodes")[1])["items"]
+        addresses = {n["metadata"]["name"]: [a["address"] for a in n["status"]["addresses"] if a["type"] == "InternalIP"] for n in nodes}
+        assert addresses == {"n1": ["10.1.0.1"], "node-0": ["10.128.0.10", "fd00:10:128::a"], "node-1": ["10.128.0.11", "fd00:10:128::b"]}, addresses
+        labels = [n["metadata"].get("labels", {}) for n in nodes]
+        assert not [k for one in labels for k in one if "topology" in k or "instance-type" in k], labels
+        assert not [n for n in nodes if "providerID" in n.get("spec", {})], nodes
+        assert sim.call("GET", "/compute/v1/projects/trimtab-sim/global/firewalls")[0] == 404
+        assert json.loads(sim.call("POST", "/sim/nodes", {"count": 1, "zone": "rack-a"})[1]) == {"nodes": ["node-2"]}
+        assert sim.call("DELETE", "/sim/nodes/node-2")[0] == 200
+        assert sim.call("DELETE", "/sim/nodes/node-2")[0] == 404
+        assert list(json.loads(sim.call("GET", "/sim/state")[1])) == ["kubernetes"]
+        assert sim.stop() == 0
+
+
+def test_without_a_cloud__flags_of_a_cloud_are_refused():
+    for flag, advice in (("--write-cloud-config=/x", "--cloud-provider=local reads a file of your own"), ("--traffic-log=/x", "--kube-log"),
+                         ("--latency=cloud", "leave it out"), ("--quota=X=1", "leave it out"), ("--strict-address-delete", "leave it out")):
+        run = subprocess.run([SIM, "--cloud=none", flag], capture_output=True, text=True, check=False)
+        assert run.returncode == 2 and "needs a cloud, and --cloud none simulates none; " in run.stderr and advice in run.stderr, run
+
+
 def test_state_is_saved_and_loaded():
     with tempfile.TemporaryDirectory() as folder:
         state = f"--state={folder}/state.json"

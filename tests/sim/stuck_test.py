@@ -58,6 +58,14 @@ class Replica:
         self.world.until("it leads", leads)
         self.world.before = self.world.holder()
 
+    def until_refused(self):
+        """It says that it has no descriptor.  What it closes meanwhile is taken away, too: it might get on with that."""
+        def refused():
+            self.world.take_descriptors()
+            return NO_DESCRIPTOR in self.log() or self.process.poll() is not None
+        self.world.until("a descriptor is refused", refused)
+        assert NO_DESCRIPTOR in self.log(), self.process.poll()
+
     def limit_descriptors(self, most):
         if self.process.poll() is None:
             _, hard = resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE)
@@ -112,7 +120,7 @@ class Stuck(World):
 
     # --- what is taken ---
     def take_descriptors(self):
-        """Those that are open stay; there are no more, but for those that are closed meanwhile."""
+        """Those that are open stay; there are no more, but for those that are closed afterwards."""
         for r in self.replicas:
             if r.process.poll() is None:
                 used = {int(name) for name in os.listdir(f"/proc/{r.process.pid}/fd")}
@@ -123,11 +131,14 @@ class Stuck(World):
             r.limit_descriptors(1024)
 
     def take(self, what):
-        with open(os.path.join(self.folder, what), "wb"):
-            pass
+        os.mkfifo(os.path.join(self.folder, what))
 
     def give(self, what):
-        os.unlink(os.path.join(self.folder, what))
+        """Who waits for it sleeps in opening it until there is a writer."""
+        path = os.path.join(self.folder, what)
+        writer = os.open(path, os.O_RDWR)  # waits for no reader
+        os.unlink(path)
+        os.close(writer)
 
     def name_everything(self):
         """Clients ask for the simulator by a name."""
@@ -165,14 +176,14 @@ def test_no_descriptors__sync_hand_over_and_end():
         leader, standby = pair(w)
         w.take_descriptors()
         w.create("web")
-        leader.until_logged(NO_DESCRIPTOR)
+        leader.until_refused()
         w.give_descriptors()
         w.until_address("web")
         w.take_descriptors()
         leader.end()
         standby.until_it_leads()
         w.create("late")
-        standby.until_logged(NO_DESCRIPTOR)
+        standby.until_refused()
         w.give_descriptors()
         w.until_address("late")
         w.take_descriptors()

@@ -8,7 +8,6 @@ The same forms in plan and explain are in manifest_test.py.  Orphans come from a
 """
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 from controller_world import World  # noqa: E402  pylint: disable=wrong-import-position
+from free_port import free_port  # noqa: E402  pylint: disable=wrong-import-position
 
 PROGRAMS = [os.path.abspath(path) for path in sys.argv[1:3]]
 DATA = sys.argv[3]
@@ -48,7 +48,7 @@ class Orphans:
 
     def run(self, *args, stdin=""):
         command = [PROGRAMS[1], "orphans", "--cloud-provider=gce", "--cluster-name=c1", f"--state={self.state}", *args]
-        return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=60,
+        return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=180,
                               cwd=self.folder, env={"PATH": os.environ["PATH"], "HOME": self.folder,
                                                     "GCE_METADATA_HOST": "127.0.0.1:1"})
 
@@ -83,7 +83,7 @@ def test_orphans__namespaces_and_contradictions():
         assert o.found("-A") == o.found()
         assert o.found("-n", "default") == [x for x in owned if x["service"].startswith("default/")]
         r = o.run("-n", "empty")
-        assert (r.returncode, r.stdout) == (0, "No orphans of Services of the namespace empty.\n"), r
+        assert (r.returncode, r.stdout) == (0, "There is no Service of the namespace empty in the cluster, and nothing of one in the cloud.\n"), r
         for args, error in (
                 (["-n", "other", "default/ext-local"], '"default/ext-local" is of the namespace default, and -n says other'),
                 (["-A", "-n", "default"], "-A is for all namespaces, -n for the namespace default: give one of them"),
@@ -95,12 +95,6 @@ def test_orphans__namespaces_and_contradictions():
 
 
 # --- status ----------------------------------------------------------------------------------------------------
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
 
 class Running(World):
     """A cluster with a trimtab that serves its status, and three Services."""
@@ -121,7 +115,7 @@ class Running(World):
     def status(self, *args, stdin=""):
         return subprocess.run([self.trimtab_exe, "status", f"--server=https://127.0.0.1:{self.port}",
                                "--insecure-skip-tls-verify", f"--kubeconfig={self.kubeconfig}", *args], input=stdin,
-                              capture_output=True, text=True, check=False, timeout=60, cwd=self.folder,
+                              capture_output=True, text=True, check=False, timeout=180, cwd=self.folder,
                               env=self.environment())
 
     def services_shown(self, *args, **kw):
@@ -135,7 +129,7 @@ def test_status__broken_kubeconfig_of_the_environment__is_an_error():
         for text in ("{", "clusters: 3\n"):
             path = write(folder, "broken", text)
             r = subprocess.run([PROGRAMS[1], "status", "--server=https://127.0.0.1:1"], capture_output=True, text=True,
-                               check=False, timeout=60, env={"HOME": folder, "KUBECONFIG": path})
+                               check=False, timeout=180, env={"HOME": folder, "KUBECONFIG": path})
             assert r.returncode == 1 and path in r.stderr and "127.0.0.1" not in r.stderr, (text, r)
 
 

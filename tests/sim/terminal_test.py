@@ -11,7 +11,6 @@ import json
 import os
 import pty
 import re
-import socket
 import ssl
 import struct
 import subprocess
@@ -23,6 +22,7 @@ import urllib.request
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 from controller_world import World  # noqa: E402  pylint: disable=wrong-import-position
+from free_port import free_port  # noqa: E402  pylint: disable=wrong-import-position
 
 PROGRAMS = sys.argv[1:3]
 TRIMTAB = os.path.abspath(sys.argv[2])
@@ -61,9 +61,7 @@ class Desk(World):
 
     def __enter__(self):
         super().__enter__()
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            self.port = s.getsockname()[1]
+        self.port = free_port()
         with open(os.path.join(self.folder, "slip.conf"), "w", encoding="utf-8") as f:
             f.write("[global]\nnode-tag = t\nregionl = maybe\n")
         self.start()
@@ -167,7 +165,7 @@ def test_columns_in_the_environment__count_on_a_terminal_only():
         assert not too_wide(w.screen(12, name, TERM="dumb"), 40)
         for columns in ("60", "x"):
             piped = subprocess.run([TRIMTAB, *w.commands()[name]], env={**w.environment(), "COLUMNS": columns}, check=False,
-                                   cwd=w.folder, capture_output=True, text=True, timeout=60).stdout
+                                   cwd=w.folder, capture_output=True, text=True, timeout=180).stdout
             assert piped == w.screen(100, name, TERM="dumb"), piped
 
 
@@ -208,13 +206,13 @@ def test_foreign_text__no_output_has_a_character_that_does_not_show():
                              (["status", "default/sad", *status], "out"), (["status", "default/odd", *status], "out"),
                              (["status", "-o", "json", *status], "out")):
             r = subprocess.run([TRIMTAB, *words], env=w.environment(), cwd=w.folder, check=False, capture_output=True, text=True,
-                               timeout=60)
+                               timeout=180)
             assert not unseen(r.stdout + r.stderr), (words, r)
             assert shown in once(r.stdout if where == "out" else r.stderr), (words, r)
             _, text, _ = screen(100, words, {**w.environment(), "TERM": "dumb"}, w.folder, errors_too=True)
             assert not unseen(text), (words, text)
         for query in ("", "?service=default/sad", "?service=default/odd", "?o=json"):
-            with urllib.request.urlopen(f"https://127.0.0.1:{w.port}/status{query}", timeout=60,
+            with urllib.request.urlopen(f"https://127.0.0.1:{w.port}/status{query}", timeout=180,
                                         context=ssl._create_unverified_context()) as answer:  # pylint: disable=protected-access
                 page = answer.read().decode()
             assert not unseen(page) and shown in once(page), (query, page)

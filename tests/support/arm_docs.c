@@ -91,6 +91,10 @@ static void attach_pips(struct arm_docs *c)
     struct json_object *before = c->lists[AZURE_PIPS];
     AZURE_EACH (o, before) {
         const char *frontend = frontend_of(c, azure_doc_id(o), NULL);
+        const char *holder = azure_ref(o, "ipConfiguration");
+        if (holder != NULL && strstr(holder, "/loadBalancers/") == NULL) {
+            continue; /* an interface's */
+        }
         struct json_object *pip = azure_copy(c->a, o);
         json_object_object_del(azure_props_make(pip), "ipConfiguration");
         if (frontend != NULL) {
@@ -202,8 +206,10 @@ static int links_allow(const struct arm_docs *c, const char *id, struct json_obj
                 stays = stays || azure_id_eq(azure_doc_id(o), azure_doc_id(ref));
             }
             if (!stays) {
-                return err_set(err, ERR_IN_USE, "InUsePrivateLinkService: %s stands on it",
-                               azure_doc_name(pls));
+                return err_set(err, ERR_TRANSIENT,
+                               "LoadBalancerFrontendIPConfigurationInUseByPrivateLinkService: "
+                               "Frontend IP configuration %s is in use by private link service %s.",
+                               azure_doc_id(ref), azure_doc_id(pls));
             }
         }
     }

@@ -240,6 +240,19 @@ class World:
     def patch(self, name, body):
         return self.must("PATCH", self.services(name), body, content_type="application/merge-patch+json")
 
+    def edit(self, name, body):
+        """Patches a Service, and waits for the end of a sync that began after trimtab had seen that.  A provider may look at it
+        at any time, too."""
+        since = len(self.log())
+        self.patch(name, body)
+
+        def ended():
+            log = self.log()
+            at = log.find(f'"Service changed" service="default/{name}"', since)
+            begins = log.find(f'"Ensuring load balancer for service" service="default/{name}"', at) if at >= 0 else -1
+            return begins >= 0 and log.find(f'"Synced" service="default/{name}"', begins) >= 0
+        self.until(f"{name} is synced", ended)
+
     def delete(self, name):
         self.must("DELETE", self.services(name))
 

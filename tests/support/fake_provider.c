@@ -29,6 +29,9 @@ static void record(struct fake_provider *p, uint32_t verb, const struct tt_item 
         *c = (struct fake_call){.verb = verb, .reasons = item->reasons, .n_items = 1};
         snprintf(c->key, sizeof(c->key), "%s/%s", item->service->ns, item->service->name);
         snprintf(c->uid, sizeof(c->uid), "%s", str_nonnull(item->service->uid));
+        snprintf(c->affinity, sizeof(c->affinity), "%s",
+                 str_nonnull(item->service->session_affinity));
+        c->flags = TT_HAS(item, flags) ? item->flags : 0;
         c->has_previous = item->previous != NULL;
         if (batch != NULL) {
             c->n_items = batch->n_items;
@@ -78,7 +81,16 @@ static void report_plan(struct fake_provider *p, const struct tt_call *call,
                               .n_owners = 1,
                               .calls = 1};
     const struct tt_operation *ops[16];
-    const struct tt_plan_service svc = {.size = sizeof(svc), .key = key};
+    const struct tt_finding finding = {.size = sizeof(finding),
+                                       .reason = "AnnotationIgnored",
+                                       .field = "example.com/a",
+                                       .message = p->finding};
+    const struct tt_finding *findings[] = {&finding};
+    const struct tt_plan_service svc = {.size = sizeof(svc),
+                                        .key = key,
+                                        .findings = findings,
+                                        .n_findings = p->finding != NULL,
+                                        .serves_nobody = p->serves_nobody};
     const struct tt_plan_service *svcs[] = {&svc};
     uint32_t n = p->plan_operations < 16 ? p->plan_operations : 16;
 

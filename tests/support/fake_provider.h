@@ -26,6 +26,8 @@ struct fake_call {
     char batch_key[64];
     uint32_t n_items; /* of its batch */
     bool has_previous;
+    char affinity[16]; /* spec.sessionAffinity */
+    uint32_t flags;    /* TT_ITEM_… */
 };
 
 /* What the next calls of a verb answer, in order; after that TT_OK. */
@@ -41,15 +43,17 @@ struct fake_provider {
     struct tt_provider desc;
     const struct tt_host *host;
     /* settings */
-    bool exists;              /* what get_load_balancer says */
-    bool sets_exists;         /* false: it forgets to */
-    const char *ip;           /* of the ingress; NULL: ensure sets none */
-    uint32_t plan_operations; /* with TT_CAP_REPORTS_PLANS: how many a plan has; 0: an empty one */
-    const char *hold;         /* with TT_CAP_HOLDS_FINALIZERS: a finalizer of its own, or NULL */
-    uint32_t own;             /* what it calls its own affair of each Service (TT_OWN_…) */
-    int64_t again_ms;         /* when each Service is to be looked at again; 0: not */
-    bool skip_hold;           /* with it: this Service is another's, nothing is held */
-    bool writes_on_open;      /* open() asks whether it may write, and fails when it may not */
+    bool exists;               /* what get_load_balancer says */
+    bool sets_exists;          /* false: it forgets to */
+    const char *ip;            /* of the ingress; NULL: ensure sets none */
+    uint32_t plan_operations;  /* with TT_CAP_REPORTS_PLANS: how many a plan has; 0: an empty one */
+    const char *finding;       /* with it: a finding of each plan; NULL: none */
+    const char *serves_nobody; /* with it: why nobody is served; NULL: somebody is */
+    const char *hold;          /* with TT_CAP_HOLDS_FINALIZERS: a finalizer of its own, or NULL */
+    uint32_t own;              /* what it calls its own affair of each Service (TT_OWN_…) */
+    int64_t again_ms;          /* when each Service is to be looked at again; 0: not */
+    bool skip_hold;            /* with it: this Service is another's, nothing is held */
+    bool writes_on_open;       /* open() asks whether it may write, and fails when it may not */
     void (*on_refused)(void *arg, struct fake_provider *p); /* after that; may be NULL */
     void *on_refused_arg;
     bool leave_unsettled;       /* reconcile_batch forgets its items */

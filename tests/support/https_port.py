@@ -7,14 +7,9 @@ import socket
 import ssl
 
 import schemas
+from free_port import free_port
 
 ADMIN = "sim-admin"  # whom the simulator's API server takes for a member of system:masters
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Port:

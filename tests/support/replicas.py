@@ -17,7 +17,9 @@ from controller_world import CONFIG, LIMIT_S, World
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 NAME = "cloud-controller-manager"
-SHORT = ["--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=500ms"]
+# For a leader that a busy machine must not make lose its lease, and for one that may lose it.
+SHORT = ["--leader-elect-lease-duration=8s", "--leader-elect-renew-deadline=6s", "--leader-elect-retry-period=500ms"]
+SHORTER = ["--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=500ms"]
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
 

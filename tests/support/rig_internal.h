@@ -44,8 +44,6 @@ struct rig {
 /* "KEY VERSION" of every Service and Node of the API server, and of every EndpointSlice with `slices`, in the order of a
  * store's snapshot. */
 void rig_versions(struct rig *r, bool slices, struct str_buf *text);
-/* No other thread of this process runs, or would if a processor were free: all wait for something. */
-bool rig_others_sleep(void);
 /* Makes the controller, which does not run yet. */
 int rig_prepare(struct rig *r, struct err *err) _warn_unused_;
 /* The dead controller is gone: calls are heard again. */

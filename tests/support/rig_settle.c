@@ -5,7 +5,7 @@
  * versions that the API server has, and no call arrives at the simulator.  While that is not so, either something moves
  * (then it is left alone), or somebody waits for time to pass: then, and for keys that are due soon, the fake clock is moved
  * to the earliest moment that anybody waits for.  Silence alone does not say that somebody waits: on a busy machine a thread
- * may want nothing but its turn (rig_asleep.c), and moving the clock over its head would be past what the test asked for. */
+ * may want nothing but its turn (asleep.h), and moving the clock over its head would be past what the test asked for. */
 #include "tests/support/rig_internal.h"
 
 #include <stdatomic.h>
@@ -14,6 +14,7 @@
 
 #include "common/base/lock.h"
 #include "controller/app.h"
+#include "tests/support/asleep.h"
 
 #define PATIENCE_MS 200000 /* real time, for the whole of it; it bounds a hang only */
 #define STILL_MS                                                                                   \
@@ -124,7 +125,7 @@ static bool is_still(int64_t now_ms, int64_t *moved_ms)
     if (now_ms - *moved_ms < STILL_MS) {
         return false;
     }
-    bool still = rig_others_sleep();
+    bool still = others_sleep();
     *moved_ms = still ? *moved_ms : now_ms;
     return still;
 }

@@ -9,41 +9,74 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(sys.argv[1], "scripts/lib"))
-import sample  # noqa: E402
 import sanitized_tests  # noqa: E402
 import tap  # noqa: E402
+from sanitized_tests import Test  # noqa: E402
 
-SIM = [f"sim-{i}" for i in range(60)]
-TESTS = [("url", ["trimtab:unit"]), ("golden", ["trimtab:golden"]), ("lint-tree", ["trimtab:lint"]),
-         ("promtool", ["trimtab:interop", "trimtab:unit"])] + [(name, ["trimtab:sim"]) for name in SIM]
+SIM = [f"sim-{i}" for i in range(80)]
+UNIT = {"gce-lb": "test_gce", "sim-kube-lists": "test_sim_kube", "aws-call": "test_aws", "azure-auth": "test_azure", "url": "test_net",
+        "new": "test_anew", "interop-promtool": "test_serve"}
+TESTS = [Test("golden", {"trimtab:golden"}, "golden_runner"), Test("lint-tree", {"trimtab:lint"}, "python3"),
+         *(Test(name, {"trimtab:unit"}, program) for name, program in UNIT.items()),
+         *(Test(name, {"trimtab:sim"}, "trimtab-sim") for name in SIM)]
+OURS = {t.name for t in TESTS if t.name != "lint-tree"}
+TURNS = (0, 7, 899, 2**63)
 
 
-def names(turn, shift, parts=sanitized_tests.PARTS):
-    return sanitized_tests.chosen(TESTS, sample.Sample(parts, turn), shift)
+def names(sanitizer, turn, everything=False):
+    return [t.name for t in sanitized_tests.CHOOSE[sanitizer](TESTS, everything, turn)]
 
 
-def test_unit_and_golden_always_run_others_never():
+def test_unit_and_golden_always_run_under_the_first_others_never():
     for turn in range(4):
-        for shift in range(2):
-            assert [n for n in names(turn, shift) if n not in SIM] == ["url", "golden", "promtool"]
+        assert set(names("address", turn)) - set(SIM) == OURS - set(SIM)
 
 
-def test_two_sanitizers_run_different_quarters_of_the_whole_programs():
-    for turn in (0, 899, 2**63):
-        first, second = (set(names(turn, shift)) & set(SIM) for shift in (0, 2))
-        assert not first & second
-        for part in (first, second):
-            assert len(SIM) / 8 < len(part) < len(SIM) * 3 / 8, len(part)
+def test_sixteen_consecutive_commits_run_each_under_the_first():
+    for first in TURNS:
+        assert set().union(*(names("address", turn) for turn in range(first, first + 16))) == OURS
 
 
-def test_four_consecutive_commits_run_each_under_both():
-    for shift in (0, 2):
-        played = set().union(*(names(turn, shift) for turn in range(7, 7 + sanitized_tests.PARTS)))
-        assert played == {n for n, suites in TESTS if suites != ["trimtab:lint"]}
+def test_twenty_consecutive_commits_run_each_under_the_second():
+    for first in TURNS:
+        played = [name for turn in range(first, first + 20) for name in names("thread", turn)]
+        assert set(played) == OURS
+        assert all(played.count(name) == 1 for name in SIM)
+        assert all(played.count(name) == 5 for name in UNIT)
+
+
+def test_a_commit_runs_one_quarter_under_the_second():
+    sizes = []
+    for turn in range(900, 920):
+        chosen = names("thread", turn)
+        assert len({sanitized_tests.quarter_of(t) for t in TESTS if t.name in chosen}) == 1, chosen
+        sizes.append(len(set(chosen) & set(SIM)))
+    assert 0 < min(s for s in sizes if s > 0) and max(sizes) < len(SIM) / 2 and sizes.count(0) == 15, sizes
+
+
+def test_parts_of_whole_programs_are_about_even():
+    sizes = [len(set(names("address", turn)) & set(SIM)) for turn in range(16)]
+    assert sum(sizes) == len(SIM) and max(sizes) < len(SIM) / 4, sizes
+
+
+def test_program_of_a_command():
+    for words, want in ((["/b/tests/unit/test_gce", "lb"], "test_gce"), (["/usr/bin/python3", "/s/promtool_test.py", "b/test_serve"], "test_serve"),
+                        (["/usr/bin/python3", "/s/test_names.py", "./trimtab-sim"], "python3")):
+        assert sanitized_tests.program_of(words) == want, words
+
+
+def test_two_tests_of_one_name_are_refused():
+    try:
+        sanitized_tests.check_names([Test("flows", {"trimtab:unit"}, "a"), Test("flows", {"trimtab:sim"}, "b")])
+    except SystemExit as e:
+        assert str(e) == "two tests have the name flows"
+    else:
+        raise AssertionError("not refused")
 
 
 def test_all_names_every_one():
-    assert set(names(7, 0, parts=1)) == set(names(7, 1, parts=1)) >= set(SIM)
+    for sanitizer in sanitized_tests.CHOOSE:
+        assert set(names(sanitizer, 7, everything=True)) == OURS
 
 
 if __name__ == "__main__":

@@ -51,22 +51,35 @@ static void sample__any_consecutive_turns__take_every_case_once(void **state)
     }
 }
 
+/* Counts how many of so many turns from `first` on take the i-th case, whose group is `group`. */
+static int times_taken(uint64_t parts, uint64_t groups, uint64_t first, uint64_t group, uint64_t i)
+{
+    char name[CASE_MAX];
+    int taken = 0;
+    name_of(i, name);
+    for (uint64_t turn = first; turn < first + parts; turn++) {
+        const struct sample s = {.parts = parts, .turn = turn};
+        struct sample of_groups = {0};
+        struct sample of_cases = {0};
+        sample_split(&s, groups, &of_groups, &of_cases);
+        assert_int_equal(of_groups.parts * of_cases.parts, parts);
+        taken += sample_takes_number(&of_groups, group) && sample_takes(&of_cases, name);
+    }
+    return taken;
+}
+
+/* The splits of tests/fault/sweep.c: of all flows (quick, ci), and of those marked whole when two or three clouds are touched. */
 static void sample_split__any_consecutive_turns__take_every_case_of_every_group_once(void **state)
 {
     (void)state;
-    char name[CASE_MAX];
-    for (uint64_t i = 0; i < CASES; i += 37) {
-        int taken = 0;
-        name_of(i, name);
-        for (uint64_t turn = FIRST; turn < FIRST + QUICK; turn++) {
-            const struct sample s = {.parts = QUICK, .turn = turn};
-            struct sample groups = {0};
-            struct sample cases = {0};
-            sample_split(&s, 10, &groups, &cases);
-            assert_int_equal(groups.parts * cases.parts, QUICK);
-            taken += sample_takes_number(&groups, i / 400) && sample_takes(&cases, name);
+    static const struct {
+        uint64_t parts, groups;
+    } rows[] = {{QUICK, 10}, {20, 2}, {6, 2}, {12, 2}};
+    for (size_t r = 0; r < ARRAY_LEN(rows); r++) {
+        for (uint64_t i = 0; i < CASES; i += 37) {
+            uint64_t first = FIRST + i % 3;
+            assert_int_equal(times_taken(rows[r].parts, rows[r].groups, first, i / 400, i), 1);
         }
-        assert_int_equal(taken, 1);
     }
 }
 

@@ -7,7 +7,6 @@
 #include "providers/aws/aws_question.h"
 #include "tests/support/test_server.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -195,6 +194,16 @@ static void report_plan(struct tt_host_ctx *ctx, const struct tt_call *call,
     for (uint32_t i = 0; i < plan->n_operations; i++) {
         kit(ctx)->changes += plan->operations[i]->verb != TT_OP_KEEP;
     }
+    for (uint32_t i = 0; i < plan->n_services; i++) {
+        const struct tt_plan_service *s = plan->services[i];
+        for (uint32_t f = 0; f < s->n_findings; f++) {
+            str_appendf(&kit(ctx)->findings, "%s: %s\n", s->findings[f]->reason,
+                        s->findings[f]->message);
+        }
+        if (s->serves_nobody != NULL) {
+            str_appendf(&kit(ctx)->findings, "serves nobody: %s\n", s->serves_nobody);
+        }
+    }
 }
 
 static void report_operation(struct tt_host_ctx *ctx, const struct tt_call *call,
@@ -330,39 +339,21 @@ int flow_kit_setup(void **state)
     return 0;
 }
 
-static void *move(void *arg)
-{
-    struct flow_kit *k = arg;
-    while (!atomic_load(&k->stop)) {
-        int64_t next = clock_fake_next_ms(k->clock);
-        int64_t now = clock_now_ms(k->clock);
-        if (next != CLOCK_NEVER && next > now) {
-            clock_fake_advance(k->clock, next - now);
-        } else {
-            (void)sched_yield();
-        }
-    }
-    return NULL;
-}
-
 void flow_kit_lets_time_pass(struct flow_kit *k)
 {
-    assert_int_equal(pthread_create(&k->mover, NULL, move, k), 0);
-    k->moves = true;
+    k->mover = clock_mover_start(k->clock);
 }
 
 int flow_kit_teardown(void **state)
 {
     struct flow_kit *k = *state;
-    atomic_store(&k->stop, true);
-    if (k->moves) {
-        (void)pthread_join(k->mover, NULL);
-    }
+    (void)clock_mover_stop(k->mover);
     tt_aws_provider.close(k->p);
     test_server_stop(k->server);
     str_buf_done(&k->asked);
     str_buf_done(&k->logged);
     str_buf_done(&k->events);
+    str_buf_done(&k->findings);
     str_buf_done(&k->owned);
     mutex_done(&k->lock);
     free(k->r.text);
@@ -436,10 +427,11 @@ static void make_one(struct flow_kit *k, struct one *o, uint32_t verb, uint32_t 
         const char *name = names.items[i];
         nodes[i] = test_node_text(
             k->a, arena_printf(k->a,
-                               "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"providerID\":"
+                               "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"name\":\"%s\"}},"
+                               "\"spec\":{\"providerID\":"
                                "\"aws:///us-east-1a/i-%s\"},\"status\":{\"conditions\":"
                                "[{\"type\":\"Ready\",\"status\":\"True\"}]}}",
-                               name, name));
+                               name, name, name));
     }
     if (flow_kit_open(k) != TT_OK) {
         fail_msg("open: %s", k->r.message);
@@ -451,6 +443,8 @@ static void make_one(struct flow_kit *k, struct one *o, uint32_t verb, uint32_t 
                                .reasons = reasons,
                                .service = svc,
                                .previous = k->previous,
+                               .flags = (k->puts_right ? TT_ITEM_PUT_RIGHT : 0) |
+                                        (k->unproven ? TT_ITEM_UNPROVEN : 0),
                                .result = &k->r}};
     o->items[0] = &o->item;
     o->batch = (struct tt_batch){.size = sizeof(o->batch),
@@ -533,5 +527,12 @@ const char *flow_kit_events(struct flow_kit *k)
 {
     const char *text = str_buf_to_arena(&k->events, k->a);
     str_buf_reset(&k->events);
+    return text;
+}
+
+const char *flow_kit_findings(struct flow_kit *k)
+{
+    const char *text = str_buf_to_arena(&k->findings, k->a);
+    str_buf_reset(&k->findings);
     return text;
 }

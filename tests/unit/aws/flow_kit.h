@@ -11,10 +11,10 @@
 
 #include "providers/aws/aws_memory.h"
 #include "providers/aws/aws_provider.h"
+#include "tests/support/clock_mover.h"
 #include "tests/unit/aws/aws_env_fake.h"
 #include "tests/unit/aws/aws_test.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #define KIT_KEYS "AWS_ACCESS_KEY_ID=AKIDEXAMPLE\nAWS_SECRET_ACCESS_KEY=secret-of-the-tests\n"
@@ -53,23 +53,23 @@ struct flow_kit {
     const struct tt_service *const *services; /* of the cluster */
     uint32_t n_services;
     const struct tt_service *previous; /* as last synced */
+    bool puts_right;                   /* TT_ITEM_PUT_RIGHT */
+    bool unproven;                     /* TT_ITEM_UNPROVEN */
     const char *nodes;                 /* names between blanks; node NAME is instance i-NAME */
     const char *cancels_after;         /* the call is cancelled when this was asked */
     atomic_bool cancelled;
     /* what came of it */
     struct tt_result r;
     struct mutex lock;
-    struct str_buf asked;  /* a line per request */
-    struct str_buf logged; /* log lines, "W " before warnings */
-    struct str_buf events; /* "Reason: message", a line each */
+    struct str_buf asked;    /* a line per request */
+    struct str_buf logged;   /* log lines, "W " before warnings */
+    struct str_buf events;   /* "Reason: message", a line each */
+    struct str_buf findings; /* of the plans, a line each */
     struct str_buf owned;
-    char finding[1024]; /* report_finding */
-    uint32_t changes;   /* of the last plan that was reported */
-    unsigned held;      /* finalizers, how often */
-    /* moves the clock on whenever somebody waits for it */
-    bool moves;
-    atomic_bool stop;
-    pthread_t mover;
+    char finding[1024];        /* report_finding */
+    uint32_t changes;          /* of the last plan that was reported */
+    unsigned held;             /* finalizers, how often */
+    struct clock_mover *mover; /* NULL: the clock stands still */
 };
 
 int flow_kit_setup(void **state);
@@ -91,6 +91,8 @@ const char *flow_kit_asked(struct flow_kit *k);
 /* How many of these requests have the text in them; does not forget them. */
 size_t flow_kit_count(struct flow_kit *k, const char *text);
 const char *flow_kit_events(struct flow_kit *k);
+/* The findings of all plans since the last time, and why nobody is served. */
+const char *flow_kit_findings(struct flow_kit *k);
 
 /* What AWS has, as bodies of answers. */
 #define FLOW_ARN "arn:lb"

@@ -160,6 +160,33 @@ static void listeners__changed_port__are_made_anew_back_to_back(void **state)
     service_kit_free(s);
 }
 
+/* What was there, and then its policies. */
+static void listeners__made_anew__undo_makes_the_former_ones(void **state)
+{
+    (void)state;
+    struct service_kit *s = standing("443:30443 81:30081", "ssl-cert=arn:one\nssl-ports=443\n"
+                                                           "ssl-negotiation-policy=P");
+    s->k->ports = "443:31443 81:30081";
+    service_plan(s, true);
+    const struct lb_undo *u = kit_op(s->k, "DeleteLoadBalancerListeners", 0)->undo;
+    assert_non_null(u);
+    const struct lb_op back = {.arg = u->arg};
+    assert_string_equal(kit_params(s->k, &back, "LoadBalancerName"),
+                        "Listeners.member.1.Protocol=SSL Listeners.member.1.LoadBalancerPort=443 "
+                        "Listeners.member.1.InstanceProtocol=TCP "
+                        "Listeners.member.1.InstancePort=30443 "
+                        "Listeners.member.1.SSLCertificateId=arn:one");
+    assert_string_equal(u->kind, "listener");
+    assert_string_equal(u->until_part, "listeners");
+    const struct lb_op policies = {.arg = u->then->arg};
+    assert_string_equal(((const struct aws_write *)policies.arg)->action,
+                        "SetLoadBalancerPoliciesOfListener");
+    assert_string_equal(kit_params(s->k, &policies, "LoadBalancerName"),
+                        "LoadBalancerPort=443 PolicyNames.member.1=k8s-SSLNegotiationPolicy-P");
+    assert_null(u->then->then);
+    service_kit_free(s);
+}
+
 static void listeners__certificate__is_a_change(void **state)
 {
     (void)state;
@@ -443,7 +470,7 @@ static void tags__not_read__are_added_when_the_service_was_edited(void **state)
         struct aws_observed seen = *s->k->seen;
         seen.has_classic_tags = false;
         s->planning.seen = &seen;
-        s->planning.repairs = edit == 1;
+        s->planning.edited = edit == 1;
         struct err err = ERR_INIT;
         struct aws_classic_want want;
         assert_int_equal(aws_classic_desired(s->k->a, &s->k->naming, s->k->service, s->k->subnets,
@@ -563,6 +590,7 @@ UNIT_MAIN(classic_plan)
         cmocka_unit_test(create__policies_and_attributes__are_set_when_it_stands),
         cmocka_unit_test(create__no_subnet__says_why),
         cmocka_unit_test(listeners__changed_port__are_made_anew_back_to_back),
+        cmocka_unit_test(listeners__made_anew__undo_makes_the_former_ones),
         cmocka_unit_test(listeners__certificate__is_a_change),
         cmocka_unit_test(listeners__tcp_becomes_tls__the_certificate_is_tried_first),
         cmocka_unit_test(listeners__other_ports__come_before_old_ones_go),

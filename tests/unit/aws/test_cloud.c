@@ -3,6 +3,7 @@
 #include "tests/unit/aws/cloud_kit.h"
 
 #include "common/base/file.h"
+#include "tests/support/clock_mover.h"
 #include "tests/support/unit.h"
 
 #include <pthread.h>
@@ -104,16 +105,6 @@ static void read__long_list_of_one_thing__not_kept(void **state)
     str_buf_done(&b);
 }
 
-static void *let_time_pass(void *arg)
-{
-    struct cloud_kit *kit = arg;
-    while (!atomic_load(&kit->held)) {
-        clock_fake_advance(kit->k->clock, 1000);
-        (void)sched_yield();
-    }
-    return NULL;
-}
-
 /* The second page breaks off: its items are not there twice, those of the first are. */
 static void read__answer_that_breaks_off__items_once(void **state)
 {
@@ -131,12 +122,10 @@ static void read__answer_that_breaks_off__items_once(void **state)
                    "</DescribeLoadBalancersResult></DescribeLoadBalancersResponse>",
          0},
         {0}};
-    pthread_t time;
     kit->rows = rows;
-    assert_int_equal(pthread_create(&time, NULL, let_time_pass, kit), 0);
+    struct clock_mover *mover = clock_mover_start(kit->k->clock);
     same_text("all", IDS(kit, AWS_DOC_NLBS, NULL, INT64_MAX, aws_nlb), "arn-n1 arn-n2 arn-n3");
-    atomic_store(&kit->held, true);
-    assert_int_equal(pthread_join(time, NULL), 0);
+    (void)clock_mover_stop(mover);
     same_text("asked", cloud_kit_asked(kit),
               "DescribeLoadBalancers&PageSize=400\nDescribeLoadBalancers&PageSize=400&Marker=m\n"
               "DescribeLoadBalancers&PageSize=400&Marker=m\n");

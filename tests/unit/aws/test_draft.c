@@ -57,6 +57,29 @@ static void draft__values_of_others__are_indexes_of_the_plan(void **state)
     kit_free(k);
 }
 
+static void draft__undoing__is_no_operation_of_the_plan(void **state)
+{
+    (void)state;
+    struct kit *k = kit_new();
+    struct aws_planning p = kit_begin(k);
+    int gone = draft(&p, AWS_PHASE_CLEAR, "Gone");
+    int made = draft(&p, AWS_PHASE_FILL, "Made");
+    aws_draft_op(&p, made)->part = "half";
+    int back = draft(&p, AWS_PHASE_FILL, "Back");
+    aws_draft_undoes(&p, back, gone, made);
+    int rest = draft(&p, AWS_PHASE_FILL, "Rest");
+    aws_draft_undoes(&p, rest, gone, made);
+    finish(k, &p);
+    assert_string_equal(kit_waves(k), "1 Gone; 2 Made");
+    const struct lb_undo *u = kit_op(k, "Gone", 0)->undo;
+    assert_string_equal(u->name, "Back");
+    assert_string_equal(u->until_name, "Made");
+    assert_string_equal(u->until_part, "half");
+    assert_string_equal(u->then->name, "Rest");
+    assert_null(kit_op(k, "Made", 0)->undo);
+    kit_free(k);
+}
+
 static void draft__kept_ones__are_counted_and_open_no_wave(void **state)
 {
     (void)state;
@@ -146,6 +169,7 @@ UNIT_MAIN(draft)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(draft__phases__are_waves_and_keep_the_order_inside),
         cmocka_unit_test(draft__values_of_others__are_indexes_of_the_plan),
+        cmocka_unit_test(draft__undoing__is_no_operation_of_the_plan),
         cmocka_unit_test(draft__kept_ones__are_counted_and_open_no_wave),
         cmocka_unit_test(draft__many_of_a_phase__go_sixteen_at_a_time),
         cmocka_unit_test(draft__parameters__are_spelled_as_the_query_protocol_does),

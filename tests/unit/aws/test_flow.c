@@ -148,6 +148,43 @@ static void upkeep__whatever_the_service_says__nodes_follow(void **state)
     }
 }
 
+#define RANGED(ranges)                                                                             \
+    "\"ports\":[{\"port\":81,\"nodePort\":30081,\"protocol\":\"TCP\"}],"                           \
+    "\"loadBalancerSourceRanges\":[\"" ranges "\"]"
+
+/* Of a Service that was refused nothing is carried out: rules of nodes stay, and no target leaves for a label. */
+static void upkeep__of_a_service_that_was_never_carried_out__by_what_stands(void **state)
+{
+    struct flow_kit *k = *state;
+    const struct {
+        const char *name, *notes, *spec;
+        bool unproven;
+        size_t rules, registered, deregistered;
+    } cases[] = {
+        {"ranges", "{\"type\":\"nlb\"}", RANGED("192.0.2.0/24"), true, 0, 1, 0},
+        {"ranges, carried out", "{\"type\":\"nlb\"}", RANGED("192.0.2.0/24"), false, 2, 1, 0},
+        {"label", "{\"type\":\"nlb\",\"target-node-labels\":\"name=n2\"}", NULL, true, 0, 1, 0},
+        {"label, carried out", "{\"type\":\"nlb\",\"target-node-labels\":\"name=n2\"}", NULL, false,
+         0, 1, 1},
+    };
+    struct flow_row rows[] = {FLOW_NLB_IS_FINE};
+    k->nodes = "n1 n2";
+    k->rows = rows;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct tt_service *svc = aws_test_object(k->a, cases[i].notes, cases[i].spec);
+        k->unproven = cases[i].unproven;
+        if (flow_kit_sync(k, TT_VERB_UPDATE, TT_REASON_NODES, svc) != TT_OK) {
+            fail_msg("%s: %s", cases[i].name, k->r.message);
+        }
+        came(k, cases[i].name, "SecurityGroupIngress", cases[i].rules);
+        came(k, cases[i].name, " RegisterTargets", cases[i].registered);
+        came(k, cases[i].name, "DeregisterTargets", cases[i].deregistered);
+        (void)flow_kit_asked(k);
+        aws_memory_drop(k->p->memory, svc->uid);
+    }
+    k->rows = NULL;
+}
+
 /* A slip in a label is no outage. */
 static void labels__that_no_node_has__take_no_target_out(void **state)
 {
@@ -160,7 +197,7 @@ static void labels__that_no_node_has__take_no_target_out(void **state)
                       aws_test_object(k->a, "{\"target-node-labels\":\"no=node\"}", NULL)),
         TT_OK);
     came(k, "labels", "egisterInstances", 0);
-    assert_non_null(strstr(flow_kit_events(k), "NoNodeHasLabels: "));
+    assert_non_null(strstr(flow_kit_findings(k), "NoNodeHasLabels: "));
 }
 
 /* AWS' quota is met once: the plan that follows makes room first. */
@@ -207,7 +244,7 @@ static void hand_over__status_names_ours__it_stays_and_nodes_follow(void **state
     came(k, "edit", "Register", 1);
     came(k, "edit", "Delete", 0);
     same_text("edit", k->r.ingress, "classic.example");
-    assert_non_null(strstr(flow_kit_events(k), "NotHandedOver: "));
+    assert_non_null(strstr(flow_kit_findings(k), "NotHandedOver: "));
     (void)flow_kit_asked(k);
     assert_int_equal(flow_kit_sync(k, TT_VERB_UPDATE, TT_REASON_NODES, svc), TT_OK);
     came(k, "nodes", "Register", 1);
@@ -256,20 +293,87 @@ static void credentials__are_wrong__it_is_every_calls_result(void **state)
 
 /* ---- events --------------------------------------------------------------------------------------------------- */
 
-static void findings__are_told_once_per_edit(void **state)
+/* The controller makes an event of each that is new (controller-sync-findings). */
+static void findings__are_in_every_plan_and_no_event_of_the_provider(void **state)
 {
     struct flow_kit *k = *state;
     struct flow_row rows[] = {FLOW_CLASSIC_IS_FINE};
     const struct tt_service *svc = aws_test_object(k->a, "{\"internal\":\"true\"}", NULL);
     k->rows = rows;
     assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, svc), TT_OK);
-    assert_non_null(strstr(flow_kit_events(k), "SchemeNotChanged: The load balancer stays"));
+    assert_non_null(strstr(flow_kit_findings(k), "SchemeNotChanged: The load balancer stays"));
     assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_RESYNC, svc), TT_OK);
-    same_text("re-sync", flow_kit_events(k), "");
+    assert_non_null(strstr(flow_kit_findings(k), "SchemeNotChanged: "));
     assert_int_equal(flow_kit_sync(k, TT_VERB_UPDATE, TT_REASON_NODES, svc), TT_OK);
-    same_text("nodes", flow_kit_events(k), "");
     assert_int_equal(flow_kit_plan(k, svc), TT_OK);
-    same_text("plan", flow_kit_events(k), "");
+    assert_non_null(strstr(flow_kit_findings(k), "SchemeNotChanged: "));
+    same_text("events", flow_kit_events(k), "");
+}
+
+#define CLOSED                                                                                     \
+    "\"ports\":[{\"port\":80,\"protocol\":\"TCP\",\"nodePort\":30080}],"                           \
+    "\"loadBalancerSourceRanges\":[\"2001:db8::/32\"]"
+
+static void nobody__no_instance_or_no_listener__told_with_the_reason(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {FLOW_CLASSIC_IS_FINE};
+    k->rows = rows;
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, classic(k)), TT_OK);
+    same_text("a node", flow_kit_findings(k), "");
+    k->nodes = "";
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, classic(k)), TT_OK);
+    assert_non_null(
+        strstr(flow_kit_findings(k), "serves nobody: no node takes part: the cluster has none\n"));
+    assert_int_equal(flow_kit_sync(k, TT_VERB_UPDATE, TT_REASON_NODES, classic(k)), TT_OK);
+    assert_non_null(strstr(flow_kit_findings(k), "serves nobody: no node takes part"));
+    k->nodes = "n1";
+    const struct tt_service *svc = aws_test_object(k->a, NULL, "\"ports\":[{\"port\":80}]");
+    (void)flow_kit_plan(k, svc);
+    assert_non_null(strstr(flow_kit_findings(k), "serves nobody: no port has a node port"));
+    svc = aws_test_object(k->a, NULL, CLOSED);
+    (void)flow_kit_plan(k, svc);
+    assert_non_null(strstr(flow_kit_findings(k), "serves nobody: the source ranges let nobody in"));
+    svc = aws_test_object(k->a, "{\"security-groups\":\"sg-mine\"}", CLOSED);
+    (void)flow_kit_plan(k, svc);
+    assert_null(strstr(flow_kit_findings(k), "serves nobody")); /* its rules are the owner's */
+}
+
+/* Groups that the Service names are served by their own rules. */
+static void nobody__named_groups_without_a_rule__told(void **state)
+{
+    struct flow_kit *k = *state;
+    const struct {
+        const char *rules;
+        bool nobody;
+    } cases[] = {
+        {"", true},
+        {FLOW_RULE("tcp", "80", "192.0.2.0/24", ""), false},
+        {FLOW_RULE("tcp", "8080", "0.0.0.0/0", ""), true},
+        {FLOW_RULE("udp", "80", "0.0.0.0/0", ""), true},
+        {FLOW_PAIR("sg-other"), false},
+    };
+    struct flow_row rows[] = {{"sg-mine", 0, NULL, 0}, FLOW_CLASSIC_IS_FINE};
+    k->rows = rows;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const char *id =
+            arena_printf(k->a, "sg-mine%zu", i); /* the clock stands: answers are kept */
+        const struct tt_service *svc =
+            aws_test_object(k->a, arena_printf(k->a, "{\"security-groups\":\"%s\"}", id), NULL);
+        rows[0].body = arena_printf(
+            k->a,
+            "<securityGroupInfo><item><groupId>%s</groupId><groupName>mine</groupName>"
+            "<vpcId>vpc-1</vpcId><groupDescription>x</groupDescription><tagSet></tagSet>"
+            "<ipPermissions>%s</ipPermissions></item></securityGroupInfo>",
+            id, cases[i].rules);
+        (void)flow_kit_plan(k, svc);
+        bool says = strstr(flow_kit_findings(k), "serves nobody: the security groups") != NULL;
+        if (says != cases[i].nobody) {
+            fail_msg("%s: says %d", cases[i].rules, says);
+        }
+        aws_memory_drop(k->p->memory, svc->uid);
+    }
+    k->rows = NULL;
 }
 
 /* Every reason that an event may have is in the descriptor. */
@@ -336,7 +440,7 @@ static void memory__of_a_service__ends_with_it(void **state)
 
 /* ---- --repair-adopted ----------------------------------------------------------------------------------------- */
 
-/* What upstream would have overlooked is mended when the Service is edited, or when that is asked for. */
+/* What upstream would have overlooked is mended on what trimtab made or edited, or when that is asked for. */
 static void repairs__of_what_upstream_overlooks(void **state)
 {
     struct flow_kit *k = *state;
@@ -351,20 +455,34 @@ static void repairs__of_what_upstream_overlooks(void **state)
     k->rows = rows;
     assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_RESYNC, nlb(k)), TT_OK);
     assert_int_equal(flow_kit_count(k, "ModifyTargetGroup"), 0);
-    struct tt_service other = *nlb(k);
-    k->previous = nlb(k); /* a label, or somebody else's annotation */
     assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, nlb(k)), TT_OK);
     assert_int_equal(flow_kit_count(k, "ModifyTargetGroup"), 0);
-    other.external_traffic_policy = "Local";
-    k->previous = &other;
-    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, nlb(k)), TT_OK);
+    k->puts_right = true; /* whatever brought it up */
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_RESYNC, nlb(k)), TT_OK);
     assert_int_equal(flow_kit_count(k, "ModifyTargetGroup"), 1);
-    k->previous = NULL;
+    k->puts_right = false;
     tt_aws_provider.close(k->p);
     k->p = NULL;
     k->repair_adopted = true;
     assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_RESYNC, nlb(k)), TT_OK);
     assert_int_equal(flow_kit_count(k, "ModifyTargetGroup"), 2);
+}
+
+/* Upstream's listener for "443, 80" is plain; an edit asks for ours. */
+static void ssl_ports__with_blanks__wait_for_an_edit(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {FLOW_NLB_IS_FINE};
+    const struct tt_service *s = aws_test_object(
+        k->a, "{\"type\":\"nlb\",\"ssl-cert\":\"arn:cert\",\"ssl-ports\":\"443, 80\"}", NULL);
+    const struct tt_service *before = aws_test_object(
+        k->a, "{\"type\":\"nlb\",\"ssl-cert\":\"arn:cert\",\"ssl-ports\":\"443\"}", NULL);
+    k->rows = rows;
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_RESYNC, s), TT_OK);
+    assert_int_equal(flow_kit_count(k, "ModifyListener"), 0);
+    k->previous = before;
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, s), TT_OK);
+    assert_int_equal(flow_kit_count(k, "ModifyListener"), 1);
 }
 
 /* ---- get ------------------------------------------------------------------------------------------------------ */
@@ -439,16 +557,20 @@ UNIT_MAIN(flow)
         FLOW_TEST(elsewhere__what_was_known_of_it_is_forgotten),
         FLOW_TEST(wrong__is_refused_before_anything_is_asked__and_deleted_all_the_same),
         FLOW_TEST(upkeep__whatever_the_service_says__nodes_follow),
+        FLOW_TEST(upkeep__of_a_service_that_was_never_carried_out__by_what_stands),
         FLOW_TEST(labels__that_no_node_has__take_no_target_out),
         FLOW_TEST(quota__met__what_goes_makes_room),
         FLOW_TEST(hand_over__status_names_ours__it_stays_and_nodes_follow),
         FLOW_TEST(hand_over__done__ours_goes_and_then_the_service_is_let_go),
         FLOW_TEST(credentials__are_wrong__it_is_every_calls_result),
-        FLOW_TEST(findings__are_told_once_per_edit),
+        FLOW_TEST(findings__are_in_every_plan_and_no_event_of_the_provider),
+        FLOW_TEST(nobody__no_instance_or_no_listener__told_with_the_reason),
+        FLOW_TEST(nobody__named_groups_without_a_rule__told),
         FLOW_TEST(events__have_reasons_of_the_descriptor),
         FLOW_TEST(instances__that_do_not_run__are_looked_at_ever_more_seldom),
         FLOW_TEST(memory__of_a_service__ends_with_it),
         FLOW_TEST(repairs__of_what_upstream_overlooks),
+        FLOW_TEST(ssl_ports__with_blanks__wait_for_an_edit),
         FLOW_TEST(get__says_what_is_there),
         FLOW_TEST(get__a_failure_says_what_it_was_about),
     };

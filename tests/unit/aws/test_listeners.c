@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_listeners.c: listeners of classic load balancers, and which come and go; rows 31 to 63. */
 #include "providers/aws/aws_service_rules.h"
+#include "providers/aws/aws_sides.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/aws_test.h"
 
@@ -95,6 +96,51 @@ static void udp__never_takes_tls__5_1(void **state)
     assert_int_equal(n, 1);
 }
 
+/* Upstream reads blanks and empty items of ssl-ports otherwise: its listener stays until somebody edits the annotation. */
+static void stands_as_upstream_reads_it__15_3_and_13_29(void **state)
+{
+    struct arena *a = *state;
+    static const struct {
+        const char *row, *ports, *name, *listener, *before, *want;
+    } rows[] = {
+        {"an empty item, unnamed port", "443,", NULL, "TLS", NULL, "tls"},
+        {"an empty item, not edited", "443,", NULL, "TLS", "443,", "tls"},
+        {"an empty item, edited", "443,", NULL, "TLS", "443", "plain"},
+        {"an empty item, named port", "443,", "web", "TCP", NULL, "plain"},
+        {"an empty item, made by us", "443,", NULL, "TCP", NULL, "plain"},
+        {"an empty item, no listener", "443,", NULL, NULL, NULL, "plain"},
+        {"a blank before the number", "443, 80", NULL, "TCP", NULL, "plain"},
+        {"a blank before the number, made by us", "443, 80", NULL, "TLS", NULL, "tls"},
+        {"a blank before the number, edited", "443, 80", NULL, "TCP", "443", "tls"},
+        {"a blank before the number, no listener", "443, 80", NULL, NULL, NULL, "tls"},
+        {"a blank before the name", "x, web", "web", "TCP", NULL, "plain"},
+        {"blanks around the star", " * ", NULL, "TCP", NULL, "plain"},
+        {"nothing doubtful", "443", NULL, "TLS", NULL, "plain"},
+    };
+    for (size_t i = 0; i < 2 * ARRAY_LEN(rows); i++) {
+        const size_t k = i / 2;
+        enum aws_kind kind = i % 2 == 0 ? AWS_NLB : AWS_CLASSIC;
+        size_t n;
+        const struct tt_service *s =
+            service(a, 80, rows[k].name, NULL, "cert", rows[k].ports, "nlb");
+        const struct tt_service *before =
+            service(a, 80, rows[k].name, NULL, "cert", rows[k].before, "nlb");
+        const struct aws_service read = {
+            .in = s, .kind = kind, .ports = aws_service_ports(a, s, kind, &n), .n_ports = 1};
+        const char *protocol = str_nonnull(rows[k].listener);
+        const struct aws_listener listener = {.port = 80, .protocol = protocol};
+        const struct aws_classic_listener old = {
+            .port = 80, .protocol = str_eq(protocol, "TLS") ? "SSL" : "tcp"};
+        const struct aws_classic classic = {.listeners = &old, .n_listeners = protocol[0] != '\0'};
+        const struct aws_observed seen = {.listeners = &listener,
+                                          .n_listeners = protocol[0] != '\0',
+                                          .classic = kind == AWS_CLASSIC ? &classic : NULL};
+        const struct aws_service *out =
+            aws_sides_settle(a, &read, &seen, rows[k].before != NULL ? before : NULL);
+        same_text(rows[k].row, out->ports[0].tls ? "tls" : "plain", rows[k].want);
+    }
+}
+
 /* "443 HTTP 443 HTTP abc": port, protocol, instance port, protocol, certificate; "-" absent, "''" empty. */
 static const struct aws_classic_listener *listeners(struct arena *a, const char *text, size_t *n)
 {
@@ -187,8 +233,11 @@ static void equality__54_to_63(void **state)
 UNIT_MAIN(listeners)
 {
     const struct CMUnitTest tests[] = {
-        PURE_TEST(of_a_port__31_to_49),       PURE_TEST(nlb__compares_port_names_as_they_are__45),
-        PURE_TEST(udp__never_takes_tls__5_1), PURE_TEST(differences__50_to_53),
+        PURE_TEST(stands_as_upstream_reads_it__15_3_and_13_29),
+        PURE_TEST(of_a_port__31_to_49),
+        PURE_TEST(nlb__compares_port_names_as_they_are__45),
+        PURE_TEST(udp__never_takes_tls__5_1),
+        PURE_TEST(differences__50_to_53),
         PURE_TEST(equality__54_to_63),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

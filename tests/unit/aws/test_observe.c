@@ -18,6 +18,10 @@ static const struct tt_service *classic(struct flow_kit *k)
 #define ASKS_GROUPS                                                                                \
     "ec2 DescribeSecurityGroups Filter.1.Name=vpc-id&Filter.1.Value.1=vpc-1&Filter.2.Name=tag-key" \
     "&Filter.2.Value.1=kubernetes.io/cluster/c1&Filter.2.Value.2=KubernetesCluster"
+/* Of a Service that goes, once it has no balancer: a group that has lost its tags is found by its name. */
+#define ASKS_LEFT_GROUPS                                                                           \
+    "ec2 DescribeSecurityGroups Filter.1.Name=vpc-id&Filter.1.Value.1=vpc-1&Filter.2.Name="        \
+    "group-name&Filter.2.Value.1=k8s-default-web-133a436e34&Filter.2.Value.2=k8s-elb-" NAME
 #define ASKS_INSTANCES "ec2 DescribeInstances Filter.1.Name=instance-id&Filter.1.Value.1=i-n1"
 #define ASKS_SUBNETS   "ec2 DescribeSubnets Filter.1.Name=vpc-id&Filter.1.Value.1=vpc-1"
 #define ASKS_TABLES    "ec2 DescribeRouteTables Filter.1.Name=vpc-id&Filter.1.Value.1=vpc-1"
@@ -243,12 +247,12 @@ static void deletion__of_one_never_seen__looks_for_all_pieces(void **state)
     k->rows = rows;
     assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, classic(k)), TT_OK);
     same_text("13.1", flow_kit_asked(k),
-              ASKS_GROUPS "\n"
-                          "elb DescribeLoadBalancers LoadBalancerNames.member.1=" NAME "\n"
-                          "elbv2 DeleteTargetGroup TargetGroupArn=arn:tg\n"
-                          "elbv2 DescribeLoadBalancers Names.member.1=" NAME "\n"
-                          "elbv2 DescribeTags ResourceArns.member.1=arn:tg\n"
-                          "elbv2 DescribeTargetGroups PageSize=400");
+              ASKS_LEFT_GROUPS "\n" ASKS_GROUPS "\n"
+                               "elb DescribeLoadBalancers LoadBalancerNames.member.1=" NAME "\n"
+                               "elbv2 DeleteTargetGroup TargetGroupArn=arn:tg\n"
+                               "elbv2 DescribeLoadBalancers Names.member.1=" NAME "\n"
+                               "elbv2 DescribeTags ResourceArns.member.1=arn:tg\n"
+                               "elbv2 DescribeTargetGroups PageSize=400");
     assert_int_equal(aws_memory_get(k->p->memory, UID), 0);
 }
 
@@ -298,7 +302,8 @@ static void deletion__group_made_a_moment_ago__is_asked_for_by_id(void **state)
     struct flow_kit *k = *state;
     assert_int_equal(flow_kit_open(k), TT_OK);
     aws_memory_group_made(k->p->memory, UID, "sg-new", clock_now_ms(k->clock));
-    assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, classic(k)), TT_TRANSIENT);
+    assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, classic(k)),
+                     TT_IN_PROGRESS);
     assert_int_equal(k->r.retry_after_ms, 2000);
     assert_int_equal(flow_kit_count(k, "Filter.1.Name=group-id&Filter.1.Value.1=sg-new"), 1);
     clock_fake_advance(k->clock, 60001);
@@ -433,6 +438,80 @@ static void creation__meets_its_own_group__it_is_looked_for_by_name(void **state
     assert_int_equal(flow_kit_count(k, "SecurityGroups.member.1=sg-own"), 1);
 }
 
+#define OWN_GROUP(description, tags)                                                               \
+    "<securityGroupInfo><item><groupId>sg-own</groupId><groupName>k8s-elb-" NAME                   \
+    "</groupName><vpcId>vpc-1</vpcId><groupDescription>" description                               \
+    "</groupDescription><tagSet>" tags "</tagSet><ipPermissions></ipPermissions></item>"           \
+    "</securityGroupInfo>"
+#define OWN_TEXT "Security group for Kubernetes ELB " NAME " (default/web)"
+
+/* Somebody took the tags off the balancer's group: it is found by the balancer, and gets them back. */
+static void edit__own_group_without_tags__gets_them_back(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {
+        {"Name=group-id", 0, OWN_GROUP(OWN_TEXT, ""), 0},
+        {"DescribeSecurityGroups", 0, FLOW_GROUPS(FLOW_NODES_GROUP(FLOW_PAIR("sg-own"))), 0},
+        FLOW_CLASSIC_IS_FINE};
+    k->rows = rows;
+    if (flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, classic(k)) != TT_OK) {
+        fail_msg("%s", k->r.message);
+    }
+    assert_int_equal(flow_kit_count(k, "CreateSecurityGroup"), 0);
+    assert_int_equal(flow_kit_count(k, "ec2 CreateTags ResourceId.1=sg-own"), 1);
+}
+
+/* After the balancer has gone, its names find the group; what is not certainly ours stays. */
+static void deletion__group_without_tags__goes_if_it_was_made_here(void **state)
+{
+    struct flow_kit *k = *state;
+    const struct {
+        const char *name, *groups;
+        size_t deleted;
+    } cases[] = {
+        {"ours", OWN_GROUP(OWN_TEXT, ""), 1},
+        {"another tag", OWN_GROUP(OWN_TEXT, FLOW_TAG("team", "shop")), 1},
+        {"a person's", OWN_GROUP("web traffic", ""), 0},
+        {"another cluster's", OWN_GROUP(OWN_TEXT, FLOW_TAG("kubernetes.io/cluster/c2", "owned")),
+         0},
+        {"shared", OWN_GROUP(OWN_TEXT, FLOW_TAG("kubernetes.io/cluster/c1", "shared")), 0},
+        {"legacy, another's", OWN_GROUP(OWN_TEXT, FLOW_TAG("KubernetesCluster", "c2")), 0},
+    };
+    struct flow_row rows[] = {{"Name=group-name", 0, NULL, 0}, {NULL, 0, NULL, 0}};
+    k->rows = rows;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        rows[0].body = cases[i].groups;
+        if (flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, classic(k)) != TT_OK) {
+            fail_msg("%s: %s", cases[i].name, k->r.message);
+        }
+        size_t got = flow_kit_count(k, "DeleteSecurityGroup GroupId=sg-own");
+        if (got != cases[i].deleted) {
+            fail_msg("%s: deleted %zu times", cases[i].name, got);
+        }
+        (void)flow_kit_asked(k);
+    }
+    k->rows = NULL;
+}
+
+/* A group that a Service names and that is not there: nothing is opened for it, and nothing changed. */
+static void edit__names_a_group_that_is_not_there__refused_before_the_first_write(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {FLOW_CLASSIC_IS_FINE};
+    k->rows = rows;
+    const struct tt_service *svc =
+        aws_test_object(k->a, "{\"security-groups\":\"sg-absent\"}", NULL);
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, svc), TT_TRANSIENT);
+    assert_non_null(strstr(k->r.message, "security group sg-absent, which the Service names, does "
+                                         "not exist"));
+    assert_int_equal(flow_kit_count(k, "Filter.1.Value.1=sg-absent"), 1);
+    assert_int_equal(flow_kit_count(k, "AuthorizeSecurityGroupIngress"), 0);
+    assert_int_equal(flow_kit_count(k, "ApplySecurityGroupsToLoadBalancer"), 0);
+    k->nodes = "n1 n2"; /* which nodes take part does not hang on it */
+    assert_int_equal(flow_kit_sync(k, TT_VERB_UPDATE, TT_REASON_NODES, svc), TT_OK);
+    assert_int_equal(flow_kit_count(k, "elb RegisterInstances"), 1);
+}
+
 /* ---- the lock on groups of nodes ------------------------------------------------------------------------------ */
 
 static void hold__is_given_back_on_every_path(void **state)
@@ -510,6 +589,9 @@ UNIT_MAIN(observe)
         FLOW_TEST(nodes__of_a_classic_balancer_beside_shared_checks__are_updated),
         FLOW_TEST(deletion__group_that_another_service_names__nodes_let_classic_ones_in),
         FLOW_TEST(creation__meets_its_own_group__it_is_looked_for_by_name),
+        FLOW_TEST(edit__own_group_without_tags__gets_them_back),
+        FLOW_TEST(deletion__group_without_tags__goes_if_it_was_made_here),
+        FLOW_TEST(edit__names_a_group_that_is_not_there__refused_before_the_first_write),
         FLOW_TEST(hold__is_given_back_on_every_path),
         FLOW_TEST(hold__is_not_needed_to_look),
         FLOW_TEST(hold__cancelled_while_waiting__ends),

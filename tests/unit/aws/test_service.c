@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_service.c: what a Service asks for, and what is wrong with it; rows 188 to 225. */
+#include "common/lb/service_rules.h"
 #include "providers/aws/aws_service_rules.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/aws_test.h"
@@ -138,33 +139,6 @@ static void protocols__mixed__as_the_option_says(void **state)
         }
         str_buf_done(&b);
     }
-}
-
-static void edited__what_counts(void **state)
-{
-    struct arena *a = *state;
-    static const struct {
-        const char *name, *annotations, *spec;
-        bool edited;
-    } rows[] = {
-        {"nothing", NLB, NULL, false},
-        {"a port", NLB, PORT("TCP"), true},
-        {"ranges", NLB, ONE_PORT ",\"loadBalancerSourceRanges\":[\"10.0.0.0/8\"]", true},
-        {"an annotation of ours", "{\"type\":\"nlb\",\"internal\":\"true\"}", NULL, true},
-        {"an annotation of ours is gone", NULL, NULL, true},
-    };
-    const struct tt_service *was = aws_test_object(a, NLB, NULL);
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        const struct tt_service *is = aws_test_object(a, rows[i].annotations, rows[i].spec);
-        if (aws_service_is_edited(a, was, is) != rows[i].edited) {
-            fail_msg("%s", rows[i].name);
-        }
-    }
-    struct tt_kv notes[] = {{"example.com/x", "1"}, was->annotations[0]};
-    struct tt_service noted = *was;
-    noted.annotations = notes;
-    noted.n_annotations = 2;
-    assert_false(aws_service_is_edited(a, was, &noted));
 }
 
 #define TGA(value) "{\"type\":\"nlb\",\"target-group-attributes\":\"" value "\"}"
@@ -386,8 +360,14 @@ static void findings__name_what_has_no_effect(void **state)
         {"{\"internal\":\"true\",\"ssl-ports\":\"1\"}", NULL, NULL},
         {"{\"eip-allocations\":\"e\"}", NULL, "has no effect on a classic load balancer"},
         {"{\"type\":\"nlb\",\"connection-idle-timeout\":\"5\"}", NULL, "has no effect on an NLB"},
-        {"{\"sheme\":\"internal\"}", NULL, "is unknown"},
-        {"{\"internl\":\"true\"}", NULL, "is internal meant?"},
+        {"{\"sheme\":\"internal\"}", NULL, NULL}, /* no slip of a key that counts here */
+        {"{\"internal\":\"yes\"}", NULL, "counts as true"},
+        {"{\"internal\":\"0.0.0.0/0\"}", NULL, NULL},
+        {"{\"Internal\":\"true\"}", NULL,
+         "is service.beta.kubernetes.io/aws-load-balancer-internal "
+         "meant?"},
+        {"{\"internl\":\"true\"}", NULL,
+         "is service.beta.kubernetes.io/aws-load-balancer-internal meant?"},
         {"{\"scheme\":\"internal\"}", NULL, "aws-load-balancer-controller only"},
         {"{\"target-group-attributes.80\":\"x\"}", NULL, "aws-load-balancer-controller only"},
         {"{\"type\":\"NLB\"}", NULL, "means a classic load balancer"},
@@ -407,11 +387,64 @@ static void findings__name_what_has_no_effect(void **state)
     }
 }
 
+/* docs/adr/0028. */
+static void private__asked_for_in_vain__a_new_service_is_refused(void **state)
+{
+    struct arena *a = *state;
+    static const struct {
+        const char *annotations;
+        const char *want; /* NULL: fine */
+    } rows[] = {
+        {"{\"scheme\":\"internal\"}", "internal: \"true\" was probably meant"},
+        {"{\"scheme\":\"internl\"}", "internal: \"true\" was probably meant"},
+        {"{\"scheme\":\"Internal \"}", "internal: \"true\" was probably meant"},
+        {"{\"scheme\":\"internet-facing\"}", NULL},
+        {"{\"scheme\":\"\"}", NULL},
+        {"{\"scheme\":\"internal\",\"internal\":\"true\"}", NULL},
+        {"{\"scheme\":\"internal\",\"internal\":\"false\"}", NULL}, /* that one counts */
+        {"{\"internl\":\"true\"}", "aws-load-balancer-internal was probably meant"},
+        {"{\"Internal\":\"yes\"}", "aws-load-balancer-internal was probably meant"},
+        {"{\"internl\":\"false\"}", NULL},
+        {"{\"internal\":\"ture\"}", NULL}, /* any text but false is internal */
+    };
+    static const struct tt_ingress host = {.hostname = "x.elb.amazonaws.com"};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct aws_naming n = aws_test_naming();
+        struct tt_service svc = *aws_test_object(a, rows[i].annotations, NULL);
+        same_verdict(a, rows[i].annotations, aws_service_read(a, &n, &svc),
+                     str_or(rows[i].want, "ok"));
+        svc.ingress = &host;
+        svc.n_ingress = 1;
+        same_verdict(a, "it stands", aws_service_read(a, &n, &svc), "ok");
+        svc.n_ingress = 0;
+        n.options.lenient_scheme = true;
+        same_verdict(a, "lenient", aws_service_read(a, &n, &svc), "ok");
+    }
+}
+
+/* The page's tables are printed from these rows (test_docs.c). */
+static void known_keys__are_no_slips(void **state)
+{
+    struct arena *a = *state;
+    const struct lb_annotation_keys *keys = aws_annotation_keys(a);
+    for (const struct aws_annotation *row = aws_annotation_table; row->name != NULL; row++) {
+        assert_null(lb_annotation_meant(a, keys, arena_printf(a, AWS_ANNOTATION "%s", row->name)));
+    }
+    for (const struct aws_elsewhere *row = aws_elsewhere_table; row->name != NULL; row++) {
+        assert_null(lb_annotation_meant(a, keys, arena_printf(a, AWS_ANNOTATION "%s", row->name)));
+    }
+    assert_null(lb_annotation_meant(a, keys, LB_SOURCE_RANGES_ANNOTATION));
+    assert_null(
+        lb_annotation_meant(a, keys, "service.beta.kubernetes.io/azure-load-balancer-internal"));
+    assert_null(
+        lb_annotation_meant(a, keys, "service.beta.kubernetes.io/oci-load-balancer-internal"));
+}
+
 static void findings__are_bounded(void **state)
 {
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
     for (int i = 0; i < 100; i++) {
-        str_appendf(&b, "%s\"unknown-%d\":\"x\"", i == 0 ? "{" : ",", i);
+        str_appendf(&b, "%s\"target-group-attributes.%d\":\"x\"", i == 0 ? "{" : ",", i);
     }
     str_append(&b, "}");
     assert_in_range(read(*state, str_buf_text(&b), NULL)->n_findings, 1, 16);
@@ -424,7 +457,6 @@ UNIT_MAIN(service)
         PURE_TEST(kinds__193_to_196),
         PURE_TEST(protocols__197_to_200),
         PURE_TEST(protocols__mixed__as_the_option_says),
-        PURE_TEST(edited__what_counts),
         PURE_TEST(annotations__201_to_212),
         PURE_TEST(status__does_not_count__213_to_220),
         PURE_TEST(internal__221_222),
@@ -434,6 +466,8 @@ UNIT_MAIN(service)
         PURE_TEST(order__of_errors_is_upstreams__4_1),
         PURE_TEST(long_lists__are_no_burden),
         PURE_TEST(findings__name_what_has_no_effect),
+        PURE_TEST(private__asked_for_in_vain__a_new_service_is_refused),
+        PURE_TEST(known_keys__are_no_slips),
         PURE_TEST(findings__are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,9 +18,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PARTS   10   /* one of which a run plays */
-#define PAIRS   1000 /* in a part */
-#define CHAIN   10   /* pairs in one world */
+#define PARTS   20  /* one of which a run plays */
+#define PAIRS   500 /* in a part */
+#define CHAIN   10  /* pairs in one world */
 #define LB      "a5f3a7c9e0b1d4e2f8a6b1c2d3e4f5a6"
 #define CLASSIC "k8s-elb-" LB
 

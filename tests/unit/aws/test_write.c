@@ -192,7 +192,7 @@ static void group__in_use_while_deleting__comes_back_in_five_seconds_for_ten_min
     k->rows = rows;
     for (int minutes = 0; minutes <= 10; minutes += 5) {
         assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, classic(k)),
-                         TT_IN_USE);
+                         TT_IN_PROGRESS); /* ordinary: no failure is told */
         assert_int_equal(k->r.retry_after_ms, 5000);
         clock_fake_advance(k->clock, INT64_C(5) * 60000);
     }
@@ -204,15 +204,17 @@ static void group__in_use_while_deleting__comes_back_in_five_seconds_for_ten_min
 static void group__in_use_beside_a_balancer__is_looked_at_more_seldom(void **state)
 {
     struct flow_kit *k = *state;
-    struct flow_row rows[] = {{"elb DescribeLoadBalancers", 0, FLOW_CLASSIC, 0},
-                              {"elb DescribeLoadBalancerAttributes", 0, FLOW_CLASSIC_ATTRIBUTES, 0},
-                              {"tag-key", 0, FLOW_CLASSIC_GROUPS, 0},
-                              {"DeleteSecurityGroup", 400, "DependencyViolation in use", 0},
-                              {NULL, 0, NULL, 0}};
+    struct flow_row rows[] = {
+        {"elb DescribeLoadBalancers", 0, FLOW_CLASSIC, 0},
+        {"elb DescribeLoadBalancerAttributes", 0, FLOW_CLASSIC_ATTRIBUTES, 0},
+        {"tag-key", 0, FLOW_CLASSIC_GROUPS, 0},
+        {"DeleteSecurityGroup", 400, "DependencyViolation in use", 0},
+        {"Name=group-id", 0, FLOW_GROUPS(FLOW_GROUP("sg-given", "given", "", "")), 0},
+        {NULL, 0, NULL, 0}};
     k->rows = rows;
     const struct tt_service *svc =
         aws_test_object(k->a, "{\"security-groups\":\"sg-given\"}", NULL);
-    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, svc), TT_IN_USE);
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, svc), TT_IN_PROGRESS);
     assert_int_equal(flow_kit_count(k, "DeleteSecurityGroup"), 1);
     assert_int_equal(k->r.retry_after_ms, 5000);
     clock_fake_advance(k->clock, INT64_C(11) * 60000);
@@ -221,7 +223,7 @@ static void group__in_use_beside_a_balancer__is_looked_at_more_seldom(void **sta
     rows[3].status = 200; /* it went: another one has its own ten minutes */
     assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_RESYNC, svc), TT_OK);
     rows[3].status = 400;
-    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, svc), TT_IN_USE);
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, svc), TT_IN_PROGRESS);
     assert_int_equal(k->r.retry_after_ms, 5000);
 }
 

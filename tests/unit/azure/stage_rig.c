@@ -146,16 +146,20 @@ static struct stage_rig *rig_of_ctx(struct tt_host_ctx *ctx)
     return (struct stage_rig *)(void *)ctx;
 }
 
-static void host_event(struct tt_host_ctx *ctx, const struct tt_service *service, uint32_t type,
-                       const char *reason, const char *message)
+static void note_event(struct stage_rig *r, const char *name, const char *reason)
 {
-    struct stage_rig *r = rig_of_ctx(ctx);
-    (void)type;
-    (void)message;
-    const char *line = arena_printf(r->a, "%s %s\n", service->name, reason);
+    const char *line = arena_printf(r->a, "%s %s\n", name, reason);
     if (strstr(r->events, line) == NULL) {
         r->events = arena_printf(r->a, "%s%s", r->events, line);
     }
+}
+
+static void host_event(struct tt_host_ctx *ctx, const struct tt_service *service, uint32_t type,
+                       const char *reason, const char *message)
+{
+    (void)type;
+    (void)message;
+    note_event(rig_of_ctx(ctx), service->name, reason);
 }
 
 static int32_t host_may_mutate(struct tt_host_ctx *ctx, const struct tt_call *call)
@@ -236,10 +240,22 @@ static int32_t host_hold(struct tt_host_ctx *ctx, const struct tt_call *call,
     return TT_OK;
 }
 
+/* The controller makes events of those that are news. */
+static void note_findings(struct stage_rig *r, const struct tt_plan_service *s)
+{
+    const char *name = strchr(s->key, '/');
+    for (uint32_t i = 0; i < s->n_findings; i++) {
+        note_event(r, name + 1, s->findings[i]->reason);
+    }
+    r->nobody = s->serves_nobody != NULL ? arena_strdup(r->a, s->serves_nobody) : r->nobody;
+}
+
 static void host_plan(struct tt_host_ctx *ctx, const struct tt_call *call, const struct tt_plan *p)
 {
     struct stage_rig *r = rig_of_ctx(ctx);
-    (void)call;
+    for (uint32_t i = 0; call->planning == 0 && i < p->n_services; i++) {
+        note_findings(r, p->services[i]);
+    }
     if (r->reported != NULL) {
         r->reported(r, p);
     }
@@ -276,6 +292,11 @@ static void result_ingress(struct tt_result *result, const struct tt_ingress *in
         o->s->status =
             arena_printf(o->r->a, "%s%s%s", o->s->status, i > 0 ? " " : "", ingress[i].ip);
     }
+}
+
+static void result_again(struct tt_result *result, int64_t after_ms)
+{
+    outcome_of(result)->s->again_ms = after_ms;
 }
 
 static void result_fail(struct tt_result *result, int32_t code, const char *message,
@@ -332,6 +353,13 @@ static const struct tt_service *decode(struct stage_rig *r, const struct rig_ser
     return full;
 }
 
+static const struct tt_service *previous_of(struct stage_rig *r, const struct rig_service *s)
+{
+    struct rig_service before = *s;
+    before.annotations = s->before;
+    return s->before != NULL ? decode(r, &before) : NULL;
+}
+
 static void run(struct stage_rig *r, bool planning)
 {
     struct outcome *outcomes = ARENA_ARRAY(r->a, struct outcome, r->n_services);
@@ -342,6 +370,7 @@ static void run(struct stage_rig *r, bool planning)
     batch.n_nodes = (uint32_t)r->n_nodes;
     r->all = ARENA_ARRAY(r->a, const struct tt_service *, r->n_services);
     r->log = r->events = "";
+    r->nobody = NULL;
     r->plan = NULL;
     for (size_t i = 0; i < r->n_services; i++) {
         struct rig_service *s = &r->services[i];
@@ -356,9 +385,11 @@ static void run(struct stage_rig *r, bool planning)
         *item = (struct tt_item){.size = sizeof(*item),
                                  .verb = s->verb,
                                  .reasons = s->reasons,
+                                 .flags = s->flags,
                                  .slices = slices_of(r, s),
                                  .n_slices = s->hosts != NULL,
                                  .has_slices = s->hosts != NULL,
+                                 .previous = previous_of(r, s),
                                  .service = r->all[i],
                                  .result = (struct tt_result *)(void *)&outcomes[i]};
         items[batch.n_items++] = item;
@@ -514,6 +545,7 @@ struct stage_rig *stage_rig_new(void)
                                .report_operation = host_operation,
                                .result_ingress = result_ingress,
                                .result_fail = result_fail,
+                               .result_again = result_again,
                                .result_resource = result_resource,
                                .result_done = result_done};
     r->p =
@@ -528,6 +560,7 @@ struct stage_rig *stage_rig_new(void)
     r->flow.stages = wrapped;
     assert_true(azure_flow.n_stages <= ARRAY_LEN(wrapped));
     r->log = r->events = "";
+    r->nobody = NULL;
     r->namespace_labels = "{}";
     arm_docs_init(&r->docs, a);
     stage_rig_put(r, AZURE_NSGS, "{\"name\":\"nsg\",\"properties\":{\"securityRules\":[]}}");

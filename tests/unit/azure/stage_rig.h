@@ -22,13 +22,17 @@ struct rig_service {
     const char *name;
     const char *annotations; /* JSON without prefix, or NULL */
     const char *spec;        /* members, or NULL: one TCP port 80 */
-    uint32_t verb;           /* TT_VERB_… in the next run; 0: not in the batch */
-    bool gone;               /* no Service any more */
-    bool unreadable;         /* only its name and uid are known */
-    const char *ns;          /* NULL: default */
+    const char *
+        before; /* annotations that this process has synced before, as above; NULL: it has not seen it */
+    uint32_t verb;      /* TT_VERB_… in the next run; 0: not in the batch */
+    bool gone;          /* no Service any more */
+    bool unreadable;    /* only its name and uid are known */
+    const char *ns;     /* NULL: default */
     const char *hosts;  /* nodes with its endpoints, blank separated; NULL: they are not known */
     uint32_t reasons;   /* TT_REASON_… of the next run */
+    uint32_t flags;     /* TT_ITEM_… */
     const char *status; /* addresses, blank separated; filled by runs */
+    int64_t again_ms;   /* as it was asked for last; 0: never */
     int32_t code;       /* of its last result */
     const char *message;
 };
@@ -45,6 +49,7 @@ struct stage_rig {
     size_t n_nodes;
     const char *log;    /* lines of what was written, or planned */
     const char *events; /* lines "default/web Reason" */
+    const char *nobody; /* why a Service serves nobody, as a plan said last; NULL: none did */
     /* who listens; may be NULL: after each write (`was`: the document before it), and when a plan is reported, whose
      * operations stand in r->plan (NULL: no stage was reached) */
     void (*wrote)(struct stage_rig *r, const struct lb_op *op, struct json_object *was,

@@ -18,8 +18,8 @@
 
 #include <stdio.h>
 
-#define CASES        1000 /* in a part */
-#define PARTS        10   /* one of which a run plays */
+#define CASES        500 /* in a part */
+#define PARTS        20  /* one of which a run plays */
 #define SERVICES_MAX 8
 #define ROOT         "/subscriptions/subscription/resourceGroups/rg/providers/Microsoft.Network"
 #define PIP(name)    ROOT "/publicIPAddresses/" name
@@ -453,7 +453,7 @@ static void play_part(uint64_t part)
                   "frontend, %zu frontends were kept\n",
                   CASES, counts.changed, counts.refused, counts.shared, counts.kept);
     assert_true(counts.changed > CASES && counts.refused > CASES / 10);
-    assert_true(counts.shared > CASES * 3 / 100 && counts.kept > CASES * 5 / 100);
+    assert_true(counts.shared > CASES / 50 && counts.kept > CASES * 5 / 100);
     rng_free(rng);
 }
 

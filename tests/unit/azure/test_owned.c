@@ -96,7 +96,7 @@ static void pips__generated_and_tagged__ours(void **state)
          false},
         {"c2-" BASE, "\"k8s-azure-service\":\"demo/old\",\"k8s-azure-cluster-name\":\"c1\"", 0,
          false},
-        {"c1-" BASE, "", 0, false},
+        {"c1-" BASE, "", 1, true}, /* somebody took its tags off */
         /* its owner made it, and lent it */
         {"mine", "\"k8s-azure-service\":\"demo/old\",\"k8s-azure-cluster-name\":\"c1\"", 0, false},
     };

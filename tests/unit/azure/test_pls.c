@@ -248,6 +248,7 @@ static void links__made_changed_deleted(void **state)
         const char *policies;
         bool before; /* the annotation was there */
         const char *want;
+        uint32_t flags;
     } rows[] = {
         {"new", "{" CREATE "}", NULL, "Disabled", false,
          "1 private link service pls-aweb: 1 NAT address\n"},
@@ -260,6 +261,12 @@ static void links__made_changed_deleted(void **state)
         {"17 row 17: no more asked for", "{\"azure-load-balancer-internal\":\"true\"}", MINE,
          "Enabled", true,
          "1 private endpoint connection c1: deleted\n2 private link service pls-fip: deleted\n"},
+        {"no more asked for, while no controller ran",
+         "{\"azure-load-balancer-internal\":\"true\"}", MINE, "Enabled", false,
+         "1 private endpoint connection c1: deleted\n2 private link service pls-fip: deleted\n",
+         TT_ITEM_PUT_RIGHT | TT_ITEM_MADE},
+        {"the same, of what upstream made", "{\"azure-load-balancer-internal\":\"true\"}", MINE,
+         "Enabled", false, "", TT_ITEM_PUT_RIGHT},
         {"17 row 17: another's stays", "{\"azure-load-balancer-internal\":\"true\"}",
          "\"k8s-azure-cluster-name\":\"kubernetes\"", "Enabled", true, ""},
     };
@@ -270,6 +277,7 @@ static void links__made_changed_deleted(void **state)
               rows[i].tags != NULL ? link_of(w->a, "aweb", rows[i].tags) : "[]", rows[i].policies);
         w->in[0].previous =
             rows[i].before ? azure_test_service(w->a, "web", "{" CREATE "}", NULL) : NULL;
+        w->in[0].flags = rows[i].flags;
         same_text(rows[i].what, planned(w, azure_plan_links, &plan), rows[i].want);
         assert_int_equal(w->items[0].err.code, ERR_OK);
     }

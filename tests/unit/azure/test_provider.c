@@ -281,7 +281,10 @@ static void get__10_3__what_counts_as_a_load_balancer(void **state)
         {"frontend and public IP", NULL, LB("kubernetes", PUBLIC) "," PIP_DOC(OURS), 1, "20.1.2.3"},
         {"frontend without its public IP", NULL, LB("kubernetes", PUBLIC), 1, ""},
         {"S-60 public IP alone", NULL, PIP_DOC(OURS), 1, ""},
-        {"public IP of somebody else", NULL, PIP_DOC(""), 0, ""},
+        {"public IP of another cluster's Service", NULL,
+         PIP_DOC("\"k8s-azure-service\":\"default/web\",\"k8s-azure-cluster-name\":\"c2\""), 0, ""},
+        {"public IP of the user's", "{\"azure-pip-name\":\"kubernetes-aweb\"}", PIP_DOC(""), 0, ""},
+        {"public IP without tags", NULL, PIP_DOC(""), 1, ""},
         {"another Service's frontend", NULL,
          LB("kubernetes", "{\"name\":\"aother\",\"properties\":{}}"), 0, ""},
         {"internal", INTERNAL, LB("kubernetes-internal", PRIVATE), 1, "10.0.0.9"},
@@ -466,6 +469,93 @@ static void explain__answer_facts_nodes(void **state)
     }
 }
 
+#define VM(name)                                                                                   \
+    "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines/" name
+#define POOL(lb)   NET "loadBalancers/" lb "/backendAddressPools/kubernetes"
+#define CONFIG(vm) NET "networkInterfaces/" vm "-nic/ipConfigurations/ip"
+/* A machine's interface, in the pools given. */
+#define NIC(vm, pools)                                                                             \
+    "\"" NET "networkInterfaces/" vm "-nic\":{\"id\":\"" NET "networkInterfaces/" vm               \
+    "-nic\",\"name\":\"" vm "-nic\",\"properties\":{\"virtualMachine\":{\"id\":\"" VM(             \
+        vm) "\"},\"ipConfigurations\":[{\"id\":\"" CONFIG(vm) "\",\"name\":\"ip\",\"properties\":" \
+                                                              "{"                                  \
+                                                              "\"primary\":true,"                  \
+                                                              "\"privateIPAddressVersion\":"       \
+                                                              "\"IPv4\","                          \
+                                                              "\"loadBalancerBackendAddressPools"  \
+                                                              "\":[" pools "]}}]}}"
+#define IN(lb) "{\"id\":\"" POOL(lb) "\"}"
+/* A balancer whose pool has these members. */
+#define FILLED(members)                                                                            \
+    "\"" NET "loadBalancers/kubernetes\":{\"id\":\"" NET "loadBalancers/kubernetes\",\"name\":"    \
+    "\"kubernetes\",\"properties\":{\"frontendIPConfigurations\":[" PUBLIC                         \
+    "],\"backendAddressPools\":[{\"id\":\"" POOL(                                                  \
+        "kubernetes") "\",\"name\":\"kubernetes\","                                                \
+                      "\"properties\":{"                                                           \
+                      "\"backendIPConfigurations\":[" members "]}}]}}"
+#define SET(name, members)                                                                         \
+    "\"/subscriptions/s/resourceGroups/rg/providers/Microsoft.Compute/availabilitySets/" name      \
+    "\":{\"id\":\"/subscriptions/s/resourceGroups/rg/providers/Microsoft.Compute/"                 \
+    "availabilitySets/" name "\",\"name\":\"" name                                                 \
+    "\",\"properties\":{\"virtualMachines\":[" members "]}}"
+#define MACHINE(vm) "{\"id\":\"" VM(vm) "\"}"
+
+/* Numbers are those of the pool that the load balancer has, or would have after a sync. */
+static void explain__nodes_that_cannot_join__are_left_out(void **state)
+{
+    struct world *w = *state;
+    static const struct {
+        const char *config;
+        const char *cloud;
+        const char *want;
+    } rows[] = {
+        {"vmType: standard\nloadBalancerSku: standard\n",
+         FILLED("{\"id\":\"" CONFIG("n1") "\"}") "," NIC("n1", IN("kubernetes")) "," NIC(
+             "n2", IN("other")) "," NIC("n3", ""),
+         "\nNodes: 2 of 3 take part\n"
+         "  n2         left out   it serves load balancer other\n"},
+        {"vmType: standard\nloadBalancerSku: standard\n",
+         FILLED("") "," NIC("n1", IN("other")) "," NIC("n2", IN("other")) "," NIC("n3",
+                                                                                  IN("other")),
+         "\nNodes: 0 of 3 take part\n"
+         "  n1         left out   it serves load balancer other\n"
+         "  n2         left out   it serves load balancer other\n"
+         "  n3         left out   it serves load balancer other\n"},
+        {"vmType: standard\nloadBalancerSku: basic\nprimaryAvailabilitySetName: as1\n",
+         FILLED("") "," NIC("n1", "") "," NIC("n2", "") "," NIC("n3", "") "," SET(
+             "as1", MACHINE("n1")) "," SET("as2", MACHINE("n2")),
+         "\nNodes: 1 of 3 take part\n"
+         "  n2         left out   is in VM set as2; load balancer kubernetes is for as1\n"
+         "  n3         left out   is not in VM set as1, which load balancer kubernetes is for\n"},
+    };
+    struct tt_node nodes[] = {*node(w->a, "n1", ""), *node(w->a, "n2", ""), *node(w->a, "n3", "")};
+    nodes[0].provider_id = "azure://" VM("n1");
+    nodes[1].provider_id = "azure://" VM("n2");
+    nodes[2].provider_id = "azure://" VM("n3");
+    const struct tt_node *all[] = {&nodes[0], &nodes[1], &nodes[2]};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const char *cloud = arena_printf(w->a, "{\"azure\":{%s,%s}}", rows[i].cloud, PIP_DOC(OURS));
+        const struct tt_open_args args =
+            args_of(w, arena_printf(w->a, "%s%s", GOOD, rows[i].config), cloud);
+        assert_int_equal(tt_azure_provider.open(&args, &w->provider, &w->r), TT_OK);
+        const struct tt_item item = {.size = sizeof(item),
+                                     .verb = TT_VERB_ENSURE,
+                                     .service = azure_test_service(w->a, "web", NULL, NULL),
+                                     .result = &w->r};
+        const struct tt_item *items[] = {&item};
+        const struct tt_batch batch = {.size = sizeof(batch),
+                                       .key = "",
+                                       .items = items,
+                                       .n_items = 1,
+                                       .nodes = all,
+                                       .n_nodes = ARRAY_LEN(all)};
+        assert_int_equal(tt_azure_provider.explain(w->provider, &w->call, &batch), TT_OK);
+        const char *told_nodes = strstr(str_buf_text(&w->r.text), "\nNodes: ");
+        same_text("nodes", str_nonnull(told_nodes), rows[i].want);
+        close_world(w);
+    }
+}
+
 static void validate__what_a_sync_would_refuse(void **state)
 {
     struct world *w = *state;
@@ -500,6 +590,7 @@ UNIT_MAIN(provider)
         WORLD_TEST(get__balancers_cannot_be_listed__404_is_none),
         WORLD_TEST(open__broken_state__is_refused_or_passed_over),
         WORLD_TEST(explain__answer_facts_nodes),
+        WORLD_TEST(explain__nodes_that_cannot_join__are_left_out),
         WORLD_TEST(validate__what_a_sync_would_refuse),
         WORLD_TEST(batch_key__is_one_for_all),
     };

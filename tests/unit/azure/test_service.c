@@ -4,6 +4,7 @@
 #include "tests/unit/azure/azure_test.h"
 
 #include "providers/azure/azure_access_rules.h"
+#include "providers/azure/azure_findings.h"
 #include "providers/azure/azure_lb_desired.h"
 #include "tests/support/doc_page.h"
 #include "tests/support/unit.h"
@@ -217,6 +218,58 @@ static void findings__name_annotation_value_and_what_is_allowed(void **state)
     }
     assert_int_equal(
         read_service(a, "{\"azure-load-balancer-internal\":\"False\"}", V4)->n_findings, 0);
+}
+
+/* The page's table is printed from these rows (test_docs.c). */
+static void known_keys__are_no_slips(void **state)
+{
+    struct arena *a = *state;
+    const struct lb_annotation_keys *keys = azure_annotation_keys(a);
+    for (const struct azure_annotation *row = azure_annotation_table; row->name != NULL; row++) {
+        const char *key = str_replace(a, row->name, "<port>", "8443");
+        assert_null(lb_annotation_meant(a, keys, arena_printf(a, KEY "%s", key)));
+    }
+    same_text("of a port", lb_annotation_meant(a, keys, KEY "port_8443_no_lb_rul"),
+              KEY "port_8443_no_lb_rule");
+    assert_null(lb_annotation_meant(a, keys, KEY "ibm-load-balancer-internal"));
+}
+
+/* docs/adr/0028. */
+static void private__asked_for_in_vain__a_new_service_is_refused(void **state)
+{
+    struct arena *a = *state;
+    static const struct {
+        const char *annotations;
+        const char *want; /* NULL: fine */
+    } rows[] = {
+        {"{\"azure-load-balancer-internal\":\"ture\"}", "\"true\" was probably meant"},
+        {"{\"azure-load-balancer-internal\":\" true\"}", "\"true\" was probably meant"},
+        {"{\"azure-load-balancer-internal\":\"yes\"}", "\"true\" was probably meant"},
+        {"{\"azure-load-balancer-internal\":\"internal\"}", "\"true\" was probably meant"},
+        {"{\"azure-load-balancer-internal\":\"true\"}", NULL},
+        {"{\"azure-load-balancer-internal\":\"false\"}", NULL},
+        {"{\"azure-load-balancer-internal\":\"flase\"}", NULL},
+        {"{\"azure-load-balancer-internal\":\"no\"}", NULL},
+        {"{\"azure-load-balancer-internal\":\"\"}", NULL},
+        {"{\"azure-load-balancer-internl\":\"true\"}", "azure-load-balancer-internal was probably"},
+        {"{\"azure-loadbalancer-internal\":\"true\"}", "azure-load-balancer-internal was probably"},
+        {"{\"azure-load-balancer-internl\":\"false\"}", NULL},
+        {"{\"aws-load-balancer-internal\":\"true\"}", NULL}, /* another cloud's */
+    };
+    static const struct tt_ingress ip = {.ip = "192.0.2.1"};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct err err = ERR_INIT;
+        struct tt_service svc = *azure_test_service(a, "s", rows[i].annotations, V4);
+        int rc = azure_internal_check(a, &svc, false, &err);
+        assert_int_equal(rc, rows[i].want == NULL ? ERR_OK : ERR_INVALID);
+        if (rows[i].want != NULL && strstr(err.message, rows[i].want) == NULL) {
+            fail_msg("%s: \"%s\"", rows[i].annotations, err.message);
+        }
+        assert_int_equal(azure_internal_check(a, &svc, true, NULL), ERR_OK);
+        svc.ingress = &ip;
+        svc.n_ingress = 1;
+        assert_int_equal(azure_internal_check(a, &svc, false, NULL), ERR_OK);
+    }
 }
 
 static void read__switches_lists_and_groups(void **state)
@@ -501,6 +554,8 @@ UNIT_MAIN(service)
         PURE_TEST(pls_name__M_10_to_M_12),
         PURE_TEST(pls_addresses__M_20_to_M_23),
         PURE_TEST(findings__name_annotation_value_and_what_is_allowed),
+        PURE_TEST(known_keys__are_no_slips),
+        PURE_TEST(private__asked_for_in_vain__a_new_service_is_refused),
         PURE_TEST(read__switches_lists_and_groups),
         PURE_TEST(flip__there_and_back),
         PURE_TEST(table__has_every_row_of_the_specification),

@@ -570,6 +570,18 @@ static void poisoned_member__is_found_by_halves(void **state)
     has_pips(r, "kubernetes-ava kubernetes-avb kubernetes-avc kubernetes-avd kubernetes-ave");
 }
 
+static void nobody__no_node_takes_part__told_as_long_as_the_pools_are_empty(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = ADD(r, "web");
+    stage_rig_run(r);
+    same_text("none", r->nobody, "no node takes part: the cluster has none");
+    stage_rig_add_node(r, "n1", "10.0.0.4");
+    web->verb = TT_VERB_UPDATE;
+    stage_rig_run(r);
+    same_text("one", str_nonnull(r->nobody), "");
+}
+
 static void conflict__looks_again_and_writes_once_more(void **state)
 {
     static const char *const names[] = {"kubernetes", "nsg", "kubernetes-aapi"};
@@ -672,6 +684,7 @@ UNIT_MAIN(stages)
         RIG_TEST(refused__gets_no_address),
         RIG_TEST(ip_tags_differ__the_sync_comes_again),
         RIG_TEST(poisoned_member__is_found_by_halves),
+        RIG_TEST(nobody__no_node_takes_part__told_as_long_as_the_pools_are_empty),
         RIG_TEST(conflict__looks_again_and_writes_once_more),
         RIG_TEST(balancer_fails_for_good__nothing_after_it_is_done),
         RIG_TEST(withdraw_fails__the_balancer_stays),

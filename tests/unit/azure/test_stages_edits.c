@@ -34,6 +34,63 @@ static void floating_ip__switched_on__is_let_in_before_and_closed_on_the_nodes_a
     stage_rig_settled(r);
 }
 
+/* A refused edit that no process has seen otherwise: a node joins, and nothing of the edit is carried out. */
+static void unproven__a_node_comes__joins_what_stands(void **state)
+{
+    static const struct {
+        const char *annotations, *spec;
+    } edits[] = {
+        {ON_NODES,
+         "\"ports\":[{\"name\":\"x\",\"port\":81,\"protocol\":\"TCP\",\"nodePort\":30081}],"
+         "\"loadBalancerSourceRanges\":[\"192.0.2.0/24\"]"},
+        {NULL, NULL},
+        {INTERNAL("true"), NULL},
+        {"{\"azure-allowed-service-tags\":\"No Tag\"}", NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(edits); i++) {
+        struct stage_rig *r = i == 0 ? *state : stage_rig_new();
+        stage_rig_two_balancers(r);
+        stage_rig_add_node(r, "vm-0", "10.0.1.0");
+        struct rig_service *web = stage_rig_add(r, "web", ON_NODES, NULL);
+        stage_rig_run(r);
+        same_text("rules", stage_rig_rules(r), "30080>10.0.1.0");
+        stage_rig_add_node(r, "vm-1", "10.0.1.1");
+        web->annotations = edits[i].annotations;
+        web->spec = edits[i].spec;
+        web->verb = TT_VERB_UPDATE;
+        web->reasons = TT_REASON_NODES;
+        web->flags = TT_ITEM_UNPROVEN;
+        stage_rig_run(r);
+        succeeded(web);
+        written(r, "members: change backend address pool lb1/kubernetes [web]\n"
+                   "security: change network security group nsg [web]\n");
+        same_text("rules", stage_rig_rules(r), "30080>10.0.1.0,10.0.1.1");
+        if (i > 0) {
+            stage_rig_free(r);
+        }
+    }
+}
+
+/* What upstream passes over stands on what was taken over; on what was made here it is an edit, though no process saw it. */
+static void unreadable_address__of_what_was_made_here__refused(void **state)
+{
+    struct stage_rig *r = *state;
+    stage_rig_two_balancers(r);
+    struct rig_service *web = ADD(r, "web");
+    stage_rig_run(r);
+    succeeded(web);
+    web->spec = "\"ports\":[{\"port\":80,\"protocol\":\"TCP\",\"nodePort\":30080}],"
+                "\"loadBalancerIP\":\"none\"";
+    web->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    succeeded(web);
+    web->verb = TT_VERB_ENSURE;
+    web->flags = TT_ITEM_PUT_RIGHT | TT_ITEM_MADE;
+    stage_rig_run(r);
+    assert_int_equal(web->code, TT_INVALID);
+    written(r, "");
+}
+
 /* Both are open as long as the balancer is not written. */
 static void floating_ip__balancer_refused_once__is_served_as_before(void **state)
 {
@@ -132,10 +189,94 @@ static void internal__of_another_case__does_not_move_what_stands(void **state)
     }
 }
 
+/* ---- other wishes that upstream reads otherwise ----------------------------------------------------------- */
+
+#define RANGES(x) "{\"azure-allowed-ip-ranges\":\"" x "\"}"
+#define LINK(x)                                                                                    \
+    "{\"azure-load-balancer-internal\":\"true\",\"azure-pls-proxy-protocol\":\"true\","            \
+    "\"azure-pls-create\":\"" x "\"}"
+#define LOCAL                                                                                      \
+    "\"externalTrafficPolicy\":\"Local\",\"healthCheckNodePort\":32000,"                           \
+    "\"ports\":[{\"port\":80,\"nodePort\":30080}]"
+#define GARBAGE "\"loadBalancerIP\":\"garbage\",\"ports\":[{\"port\":80,\"nodePort\":30080}]"
+#define PLAIN   "\"ports\":[{\"port\":80,\"nodePort\":30080}]"
+
+/* What the Go controller left is what the first three columns ask for in words that both read alike. */
+static const struct {
+    const char *row;
+    const char *made, *made_spec; /* what stands */
+    const char *wish, *spec;      /* the doubtful words for it */
+    const char *before;           /* an edit that this process sees: annotations before it */
+    bool repair_adopted;
+    bool changes; /* our reading is carried out */
+    int32_t code;
+} wishes[] = {
+    {"blank ranges, taken over", RANGES("nonsense"), NULL, RANGES(""), NULL, NULL},
+    {"blanks alone", RANGES("nonsense"), NULL, RANGES("  "), NULL, NULL},
+    {"blank ranges, not edited", RANGES("nonsense"), NULL, RANGES(""), NULL, RANGES("")},
+    {"the other list", RANGES("nonsense"), NULL, "{\"load-balancer-source-ranges\":\"\"}", NULL,
+     NULL},
+    {"blank ranges, edited", RANGES("nonsense"), NULL, RANGES(""), NULL, RANGES("nonsense"), false,
+     true},
+    {"blank ranges, repaired", RANGES("nonsense"), NULL, RANGES(""), NULL, NULL, true, true},
+    {"blank ranges, made by us", "{}", NULL, RANGES(""), NULL, NULL},
+    {"ranges taken off", RANGES("nonsense"), NULL, "{}", NULL, NULL, false, true},
+    {"link without blanks", LINK("true"), LOCAL, LINK("TRUE"), LOCAL, NULL},
+    {"link with blanks, probed as upstream does", LINK("no"), LOCAL, LINK(" true"), LOCAL, NULL,
+     false, true}, /* the link alone, see below */
+    {"no address, taken over", "{}", PLAIN, "{}", GARBAGE, NULL},
+    {"no address, a new Service", "{}", GARBAGE, "{}", GARBAGE, NULL, false, false, TT_INVALID},
+    {"no address, repaired", "{}", PLAIN, "{}", GARBAGE, NULL, true, false, TT_INVALID},
+};
+
+static void wishes__that_upstream_reads_otherwise__wait_for_an_edit(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(wishes); i++) {
+        struct stage_rig *r = stage_rig_new();
+        print_message("# %s\n", wishes[i].row);
+        struct rig_service *web = stage_rig_add(r, "web", wishes[i].made, wishes[i].made_spec);
+        stage_rig_run(r);
+        int32_t made = web->code;
+        r->p.repair_adopted = wishes[i].repair_adopted;
+        web->spec = wishes[i].spec;
+        web->before = wishes[i].before;
+        edit(r, web, wishes[i].wish);
+        assert_int_equal(web->code, wishes[i].code);
+        assert_int_equal(r->log[0] != '\0', wishes[i].changes);
+        assert_true(made == TT_OK || wishes[i].code != TT_OK);
+        stage_rig_free(r);
+    }
+}
+
+/* The link comes; the probe stays the one that upstream left, until the annotation is edited. */
+static void link_with_blanks__its_probe_waits(void **state)
+{
+    static const struct {
+        const char *before, *probes;
+    } rows[] = {{NULL, "aweb-TCP-32000"}, {LINK("no"), "aweb-TCP-80"}};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct stage_rig *r = stage_rig_new();
+        struct rig_service *web = stage_rig_add(r, "web", LINK("no"), LOCAL);
+        stage_rig_run(r);
+        web->before = rows[i].before;
+        edit(r, web, LINK(" true "));
+        succeeded(web);
+        same_text("link", stage_rig_names(r, AZURE_PLSS), "pls-aweb");
+        same_text("probes", stage_rig_elements(r, "kubernetes-internal", "probes"), rows[i].probes);
+        stage_rig_free(r);
+    }
+}
+
 UNIT_MAIN(stages_edits)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wishes__that_upstream_reads_otherwise__wait_for_an_edit),
+        cmocka_unit_test(link_with_blanks__its_probe_waits),
         RIG_TEST(floating_ip__switched_on__is_let_in_before_and_closed_on_the_nodes_after),
+        RIG_TEST(unproven__a_node_comes__joins_what_stands),
+        RIG_TEST(unreadable_address__of_what_was_made_here__refused),
         RIG_TEST(floating_ip__balancer_refused_once__is_served_as_before),
         RIG_TEST(shared_address__left_by_an_edit__has_the_port_closed_at_once),
         RIG_TEST(merged_write__refused__what_goes_is_written_first),

@@ -165,8 +165,8 @@ static void named_by_another__stays_where_it_is(void **state)
     ensure(r, ours, ours->annotations);
     assert_int_equal(ours->code, TT_EXISTS);
     same_text("ours", ours->message,
-              "private link service THEIR-link is there already, on another frontend; it belongs "
-              "to default/theirs");
+              "private link service THEIR-link is there already, on frontend atheirs of load "
+              "balancer lb1-internal; it belongs to Service default/theirs of cluster kubernetes");
     same_text("stays", stands_on(r, "their-link"), before);
     ours->verb = TT_VERB_DELETE;
     stage_rig_run(r);

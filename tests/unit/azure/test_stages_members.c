@@ -125,6 +125,27 @@ static void ensure(struct stage_rig *r, struct rig_service *s)
     succeeded(s);
 }
 
+/* Azure may come to know of a machine after Kubernetes: it is no failure, and it is looked for again. */
+static void machine__not_found__joins_with_the_next_look(void **state)
+{
+    struct stage_rig *r = *state;
+    add_set(r, "vmss", "Uniform");
+    add_instance(r, "vmss", "0", "10.0.1.0");
+    add_instance(r, "vmss", "1", "10.0.1.1");
+    struct rig_service *web = stage_rig_add(r, "web", NULL, NULL);
+    r->fail = "1";
+    r->fail_times = 1;
+    r->fail_code = ERR_NOT_FOUND;
+    ensure(r, web);
+    same_text("one", members(r, "kubernetes"), "vmss/0");
+    assert_in_range(web->again_ms, 60000, 72000);
+    web->again_ms = 0;
+    ensure(r, web);
+    same_text("both", members(r, "kubernetes"), "vmss/0 vmss/1");
+    assert_int_equal(web->again_ms, 0);
+    stage_rig_settled(r);
+}
+
 /* ---- a life ------------------------------------------------------------------------------------------------ */
 
 static void scale_set__interfaces_addresses_and_back(void **state)
@@ -268,6 +289,7 @@ static void availability_sets__by_name_and_another_later(void **state)
 UNIT_MAIN(stages_members)
 {
     const struct CMUnitTest tests[] = {
+        RIG_TEST(machine__not_found__joins_with_the_next_look),
         RIG_TEST(scale_set__interfaces_addresses_and_back),
         RIG_TEST(flexible_set__model_and_interfaces),
         RIG_TEST(all_kinds_together__one_pool),

@@ -83,6 +83,17 @@ static void err_set__null_and_own_text__still_right(void **state)
     assert_string_equal(err.message, "inner again");
 }
 
+static void err_prefix__said_already__is_not_said_again(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    err_set(&err, ERR_IN_USE, "load balancer kubernetes: in use");
+    assert_int_equal(err_prefix(&err, "load balancer %s", "kubernetes"), ERR_IN_USE);
+    assert_string_equal(err.message, "load balancer kubernetes: in use");
+    err_prefix(&err, "load balancer");
+    assert_string_equal(err.message, "load balancer: load balancer kubernetes: in use");
+}
+
 static void err_prefix__layers__read_from_outside_in(void **state)
 {
     (void)state;
@@ -192,6 +203,7 @@ UNIT_MAIN(err)
         cmocka_unit_test(err_set__too_long__cut_at_a_character),
         cmocka_unit_test(err_set__escapes_are_longer__none_is_cut_in_two),
         cmocka_unit_test(err_set__null_and_own_text__still_right),
+        cmocka_unit_test(err_prefix__said_already__is_not_said_again),
         cmocka_unit_test(err_prefix__layers__read_from_outside_in),
         cmocka_unit_test(err_copy__both_ways__whole_struct),
         cmocka_unit_test(err_code__names__both_directions),

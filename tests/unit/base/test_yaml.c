@@ -327,6 +327,12 @@ static void yaml_find_line__paths__line_of_the_key(void **state)
         }
     }
     static const char broken[] = "a: [";
+    size_t lines[4] = {9, 9, 9, 9};
+    static const char list[] = "b: [x]\na:\n- 1\n- [2,\n  3]\n\n- {c: 4}\n";
+    yaml_item_lines(list, strlen(list), 0, "a", lines, 4);
+    assert_true(lines[0] == 3 && lines[1] == 4 && lines[2] == 7 && lines[3] == 0);
+    yaml_item_lines(broken, strlen(broken), 0, "a", lines, 4);
+    assert_true(lines[0] == 0 && lines[3] == 0);
     assert_int_equal(0, yaml_find_line("\tx", 2, 0, NULL, 0));
     assert_int_equal(1, yaml_find_line(broken, strlen(broken), 0, NULL, 0));
 }

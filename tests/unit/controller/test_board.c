@@ -101,6 +101,36 @@ static void board__sync_that_goes_well__is_ready_and_nothing_is_pending(void **s
     assert_int_equal(r->next_us, 0);
 }
 
+static void board__findings__are_those_of_the_last_plan(void **state)
+{
+    struct at *at = *state;
+    static const struct tt_finding one = {
+        .size = sizeof(one), .reason = "AnnotationIgnored", .message = "a is\nodd"};
+    static const struct tt_finding two = {
+        .size = sizeof(two), .reason = "AnnotationIgnored", .message = "b is odd"};
+    static const struct tt_finding *const findings[] = {&one, &two};
+    struct tt_plan_service service = {.size = sizeof(service),
+                                      .key = "demo/web",
+                                      .findings = findings,
+                                      .n_findings = 2,
+                                      .serves_nobody = "no node takes part"};
+    const struct tt_plan_service *const services[] = {&service};
+    const struct tt_plan plan = {.size = sizeof(plan), .services = services, .n_services = 1};
+
+    board_plan(at->board, &plan);
+    assert_string_equal(look(at, "demo/web")->findings, "a is\\nodd\nb is odd\n");
+    assert_string_equal(look(at, "demo/web")->serves_nobody, "no node takes part");
+    service.n_findings = 0;
+    service.serves_nobody = NULL;
+    board_plan(at->board, &plan);
+    assert_string_equal(look(at, "demo/web")->findings, "");
+    assert_string_equal(look(at, "demo/web")->serves_nobody, "");
+    service.size = offsetof(struct tt_plan_service, findings); /* a plugin of ABI 1.5 */
+    service.serves_nobody = "not to be read";
+    board_plan(at->board, &plan);
+    assert_string_equal(look(at, "demo/web")->serves_nobody, "");
+}
+
 static void board__sync_that_fails__keeps_plan_reason_and_since_when(void **state)
 {
     struct at *at = *state;
@@ -140,6 +170,40 @@ static void board__update_that_goes_well__does_not_hide_an_ensure_that_fails(voi
     board_end(at->board, "demo/web", &(struct board_end){.state = BOARD_READY, .delay_ms = -1});
     assert_int_equal(look(at, "demo/web")->state, BOARD_READY);
     assert_string_equal(look(at, "demo/web")->message, "");
+}
+
+static void plan_that_leaves(struct at *at, const char *key, const char *text)
+{
+    const struct tt_plan_service service = {
+        .size = sizeof(service), .key = key, .left = &text, .n_left = text != NULL};
+    const struct tt_plan_service *const services[] = {&service};
+
+    board_plan(
+        at->board,
+        &(struct tt_plan){.size = sizeof(struct tt_plan), .services = services, .n_services = 1});
+}
+
+/* It stays until the next ensure: an update of nodes does not compare it, and a sync may make several plans. */
+static void board__value_left_as_taken_over__stands_until_the_next_ensure(void **state)
+{
+    struct at *at = *state;
+    const struct board_end good = {.state = BOARD_READY, .delay_ms = -1};
+
+    board_begin(at->board, "demo/web", "ensure");
+    plan_that_leaves(at, "demo/web", "one");
+    plan_that_leaves(at, "demo/web", NULL);
+    plan_that_leaves(at, "demo/web", "two");
+    plan_that_leaves(at, "demo/web", "one");
+    board_end(at->board, "demo/web", &good);
+    assert_string_equal("! one\n! two\n", look(at, "demo/web")->left);
+    board_begin(at->board, "demo/web", "update");
+    plan_that_leaves(at, "demo/web", NULL);
+    board_end(at->board, "demo/web", &good);
+    assert_string_equal("! one\n! two\n", look(at, "demo/web")->left);
+    board_begin(at->board, "demo/web", "ensure");
+    plan_that_leaves(at, "demo/web", NULL);
+    board_end(at->board, "demo/web", &good);
+    assert_string_equal("", look(at, "demo/web")->left);
 }
 
 static void board__long_texts__are_cut_between_characters(void **state)
@@ -201,10 +265,14 @@ UNIT_MAIN(board)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(board__sync_that_goes_well__is_ready_and_nothing_is_pending,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(board__findings__are_those_of_the_last_plan, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(board__sync_that_fails__keeps_plan_reason_and_since_when,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             board__update_that_goes_well__does_not_hide_an_ensure_that_fails, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            board__value_left_as_taken_over__stands_until_the_next_ensure, set_up, tear_down),
         cmocka_unit_test_setup_teardown(board__long_texts__are_cut_between_characters, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(board__service_that_is_gone__has_no_row, set_up, tear_down),

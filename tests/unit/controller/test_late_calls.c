@@ -8,10 +8,13 @@
 
 #include <cmocka.h>
 
+#include <poll.h>
 #include <string.h>
 
 #include "controller/late_calls.h"
 #include "controller/workers.h"
+#include "tests/support/asleep.h"
+#include "tests/support/clock_mover.h"
 #include "tests/support/no_threads.h"
 #include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
@@ -64,17 +67,24 @@ static void wait_for(struct rig *g, const bool *flag)
     mutex_unlock(&g->lock);
 }
 
-/* Until another Service is dealt with; the clock goes on, because whoever looks at calls may only now begin to wait for it. */
-static void wait_for_others(struct rig *g)
+static bool others_began(struct rig *g)
 {
     mutex_lock(&g->lock);
-    while (g->others < 1) {
-        mutex_unlock(&g->lock);
-        clock_fake_advance(g->r->clock, 1000);
-        mutex_lock(&g->lock);
-        clock_wait(clock_real(), &g->changed, &g->lock, clock_now_ms(clock_real()) + 1);
-    }
+    bool began = g->others > 0;
     mutex_unlock(&g->lock);
+    return began;
+}
+
+/* Until another Service is dealt with and all threads wait again; the clock goes on, because the watch of calls may only now
+ * begin to wait for it. */
+static void wait_for_others(struct rig *g)
+{
+    while (!others_began(g)) {
+        (void)clock_let_pass(g->r->clock, CLOCK_NEVER);
+    }
+    while (!others_sleep()) {
+        (void)poll(NULL, 0, 1);
+    }
 }
 
 static struct workers *begin(struct rig *g)
@@ -105,11 +115,10 @@ static void let_out(struct rig *g)
 /* Until the process counts as stuck: no thread works. */
 static void wait_stuck(struct rig *g, struct workers *w)
 {
-    mutex_lock(&g->lock);
     while (workers_ages(w).stuck_ms == 0) {
-        clock_fake_advance(g->r->clock, 1000);
-        clock_wait(clock_real(), &g->changed, &g->lock, clock_now_ms(clock_real()) + 1);
+        (void)clock_let_pass(g->r->clock, CLOCK_NEVER);
     }
+    mutex_lock(&g->lock);
     assert_int_equal(0, g->others);
     mutex_unlock(&g->lock);
 }

@@ -361,6 +361,25 @@ static void options__controllers_of_googles_program__are_known(void **state)
     assert_null(options_unknown_controller(known, ARRAY_LEN(known)));
     assert_string_equal("gke-services", options_unknown_controller(unknown, ARRAY_LEN(unknown)));
     assert_true(options_service_controller_in(known, ARRAY_LEN(known)));
+    /* Google's second service controller is off unless it is named; the first item that names it decides. */
+    static const struct {
+        const char *items[3];
+        bool on;
+    } second[] = {{{"*"}, false},
+                  {{"*", "gke-service-lb-controller"}, true},
+                  {{"*", "gke-service"}, true},
+                  {{"gke-service-lb-controller"}, true},
+                  {{"*", "-gke-service-lb-controller"}, false},
+                  {{"-gke-service", "gke-service-lb-controller"}, false}};
+    for (size_t i = 0; i < ARRAY_LEN(second); i++) {
+        struct arena *a = arena_new();
+        size_t n = 0;
+        while (n < ARRAY_LEN(second[i].items) && second[i].items[n] != NULL) {
+            n++;
+        }
+        assert_int_equal(options_more_controllers(a, second[i].items, n) != NULL, second[i].on);
+        arena_free(a);
+    }
 }
 
 static void options__vectors_219_to_224__is_the_service_controller_on(void **state)

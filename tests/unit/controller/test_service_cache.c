@@ -18,7 +18,8 @@ static void sync(struct stand *r, struct service_cache *c, bool refused)
 {
     struct kube_object *o = kube_store_get(r->syncer.services, KEY);
     service_cache_set(c, KEY, o, true);
-    service_cache_end_ensure(c, KEY, !refused, refused, refused);
+    service_cache_end_ensure(
+        c, KEY, &(struct ensure_end){.good = !refused, .refused = refused, .stuck = refused});
     kube_object_unref(o);
 }
 

@@ -27,7 +27,7 @@ struct at {
 static int set_up(void **state)
 {
     static struct at at;
-    struct stand *r = stand_new(0);
+    struct stand *r = stand_new(TT_CAP_WANTS_ENDPOINTS);
 
     at = (struct at){.r = r, .board = board_new(r->clock), .a = arena_new()};
     r->syncer.board = at.board;
@@ -76,6 +76,126 @@ static void look(struct at *at)
                                          .clock = at->r->clock},
                 at->a, &at->view);
     at->view.started_us = at->view.now_us - 3000000;
+}
+
+/* ---- inside the cluster ------------------------------------------------------------------------- */
+
+/* The page of demo/web, of a process that watches endpoints or does not. */
+static void look_at_one(struct at *at, bool watches, struct str_buf *page)
+{
+    look(at);
+    at->view.one = "demo/web";
+    status_look(&(struct status_sources){.board = at->board,
+                                         .services = at->r->syncer.services,
+                                         .nodes = at->r->syncer.nodes,
+                                         .slices = watches ? at->r->syncer.slices : NULL,
+                                         .scope = &at->r->syncer.scope,
+                                         .queue = at->r->syncer.queue,
+                                         .clock = at->r->clock},
+                at->a, &at->view);
+    str_buf_reset(page);
+    status_html(page, &at->view, &(struct status_filter){.service = "demo/web"});
+}
+
+static void hasnt(const struct str_buf *b, const char *text)
+{
+    if (strstr(str_buf_text(b), text) != NULL) {
+        fail_msg("\"%s\" is in:\n%s", text, str_buf_text(b));
+    }
+}
+
+static void has(const struct str_buf *b, const char *text);
+
+static void status__page_of_a_service__says_what_is_inside_the_cluster(void **state)
+{
+    struct at *at = *state;
+    _cleanup_(str_buf_done) struct str_buf page = STR_BUF_INIT;
+
+    stand_node(at->r, "node-1", NULL, NULL);
+    look_at_one(at, false, &page);
+    has(&page, "This process watches no endpoints");
+    has(&page, "trimtab explain demo/<wbr>web");
+    hasnt(&page, "<svg");
+    look_at_one(at, true, &page);
+    has(&page, "The Service has no EndpointSlice.");
+    stand_slice(at->r, "web-1", "web",
+                "{\"addresses\":[\"10.0.0.1\"],\"nodeName\":\"node-0\",\"zone\":\"<a>\"},"
+                "{\"addresses\":[\"10.0.0.2\"],\"nodeName\":\"node-0\"},"
+                "{\"addresses\":[\"10.0.0.3\"],\"nodeName\":\"<b>gone\","
+                "\"conditions\":{\"ready\":false,\"serving\":true,\"terminating\":true}}");
+    look_at_one(at, true, &page);
+    has(&page, "2 pods on 1 node are ready; 1 pod still serves while terminating; 1 node without a "
+               "ready pod passes its traffic on.");
+    has(&page, "<svg role=\"img\" aria-labelledby=\"way4 way4-more\"");
+    has(&page, "<title id=\"way4\">The way to demo/web</title>");
+    has(&page, "The table below says the same.</desc>");
+    has(&page, ">2 pods</text>");
+    has(&page, ">50.0 % each</text>");
+    has(&page, ">left out: no traffic</text>");
+    has(&page, "<td data-is=\"traffic to the node\">50.0 %</td>");
+    has(&page, "&lt;b&gt;gone</text>");
+    has(&page, "Source address: nodes replace it (policy Cluster)");
+    hasnt(&page, "<b>gone");
+    hasnt(&page, "<script");
+    hasnt(&page, "http:");
+}
+
+/* What /status?o=json says of the Service, and what `trimtab status` prints of that. */
+static void json_and_text(struct at *at, struct str_buf *json, struct str_buf *shown)
+{
+    const struct status_filter filter = {.service = "demo/web"};
+    struct json_object *o = NULL;
+    struct status_view again;
+    struct err err = ERR_INIT;
+    struct str_buf second = STR_BUF_INIT;
+
+    str_buf_reset(json);
+    str_buf_reset(shown);
+    status_json(json, &at->view, &filter);
+    assert_int_equal(ERR_OK, json_parse_arena(at->a, json->data, json->len, NULL, &o, &err));
+    assert_int_equal(ERR_OK, status_read(o, at->a, &again, &err));
+    status_json(&second, &again, &filter); /* `trimtab status -o json` prints it again */
+    assert_string_equal(str_buf_text(&second), str_buf_text(json));
+    str_buf_reset(&second);
+    status_text(shown, &again, &filter);
+    status_text(&second, &at->view, &filter);
+    assert_string_equal(str_buf_text(&second), str_buf_text(shown));
+    str_buf_done(&second);
+}
+
+static void status__json_and_text_of_a_service__say_what_is_inside_the_cluster(void **state)
+{
+    struct at *at = *state;
+    _cleanup_(str_buf_done) struct str_buf page = STR_BUF_INIT;
+    _cleanup_(str_buf_done) struct str_buf json = STR_BUF_INIT;
+    _cleanup_(str_buf_done) struct str_buf shown = STR_BUF_INIT;
+
+    stand_node(at->r, "node-1", NULL, NULL);
+    look_at_one(at, false, &page);
+    json_and_text(at, &json, &shown);
+    has(&json, "\"inside\": null");
+    has(&shown, "the process watches no endpoints");
+    look_at_one(at, true, &page);
+    json_and_text(at, &json, &shown);
+    has(&json, "\"inside\": []");
+    has(&shown, "the Service has no EndpointSlice");
+    stand_slice(at->r, "web-1", "web",
+                "{\"addresses\":[\"10.0.0.1\"],\"nodeName\":\"node-0\",\"zone\":\"a\"},"
+                "{\"addresses\":[\"10.0.0.2\"],\"nodeName\":\"node-0\"},"
+                "{\"addresses\":[\"10.0.0.3\"],\"nodeName\":\"evil\\u001b[1m\"}");
+    look_at_one(at, true, &page);
+    json_and_text(at, &json, &shown);
+    has(&json, "\"nodes_without_pods\": 1");
+    has(&json, "\"address\": \"10.0.0.1:8080\"");
+    has(&json, "\"hints\": null");
+    has(&shown, "Inside the cluster:\nPods:    3 pods on 2 nodes are ready\n");
+    has(&shown, "takes 50.0 % of the traffic");
+    hasnt(&shown, "\033");
+    hasnt(&json, "\033");
+
+    look(at); /* of no Service alone: nothing is looked at */
+    status_json(&page, &at->view, &(struct status_filter){0});
+    hasnt(&page, "\"inside\"");
 }
 
 static void status__services__failures_come_first_and_strangers_are_left_out(void **state)
@@ -145,6 +265,48 @@ static void status__json__reads_back_as_the_same_view(void **state)
     str_buf_done(&second);
 }
 
+static void has(const struct str_buf *b, const char *text)
+{
+    if (strstr(str_buf_text(b), text) == NULL) {
+        fail_msg("\"%s\" is not in:\n%s", text, str_buf_text(b));
+    }
+}
+
+/* In text, page and JSON, of one Service and of all. */
+static void status__findings__are_shown_although_all_is_well(void **state)
+{
+    struct at *at = *state;
+    static const struct tt_finding one = {
+        .size = sizeof(one), .reason = "AnnotationIgnored", .message = "annotation <a> is odd"};
+    static const struct tt_finding *const findings[] = {&one};
+    static const struct tt_plan_service service = {.size = sizeof(service),
+                                                   .key = "demo/web",
+                                                   .findings = findings,
+                                                   .n_findings = 1,
+                                                   .serves_nobody = "no node takes part"};
+    static const struct tt_plan_service *const services[] = {&service};
+    static const struct status_filter filters[] = {{0}, {.service = "demo/web"}};
+
+    board_plan(
+        at->board,
+        &(struct tt_plan){.size = sizeof(struct tt_plan), .services = services, .n_services = 1});
+    look(at);
+    for (size_t i = 0; i < ARRAY_LEN(filters); i++) {
+        _cleanup_(str_buf_done) struct str_buf text = STR_BUF_INIT;
+        _cleanup_(str_buf_done) struct str_buf page = STR_BUF_INIT;
+        _cleanup_(str_buf_done) struct str_buf json = STR_BUF_INIT;
+        status_text(&text, &at->view, &filters[i]);
+        has(&text, "! serves nobody: no node takes part\n");
+        has(&text, "! annotation <a> is odd\n");
+        status_html(&page, &at->view, &filters[i]);
+        has(&page, "! serves nobody: no node takes part");
+        has(&page, "! annotation &lt;a&gt; is odd");
+        status_json(&json, &at->view, &filters[i]);
+        has(&json, "\"findings\": [\"annotation <a> is odd\"], \"serves_nobody\": \"no node takes "
+                   "part\"");
+    }
+}
+
 static void status__document_of_another_kind__is_refused(void **state)
 {
     static const char *const texts[] = {"{}", "[]", "{\"leader\": {}}", "{\"services\": 1}",
@@ -158,13 +320,6 @@ static void status__document_of_another_kind__is_refused(void **state)
         assert_int_equal(ERR_OK,
                          json_parse_arena(at->a, texts[i], strlen(texts[i]), NULL, &o, &err));
         assert_int_equal(ERR_INVALID, status_read(o, at->a, &v, &err));
-    }
-}
-
-static void has(const struct str_buf *b, const char *text)
-{
-    if (strstr(str_buf_text(b), text) == NULL) {
-        fail_msg("\"%s\" is not in:\n%s", text, str_buf_text(b));
     }
 }
 
@@ -272,6 +427,7 @@ static void spoil(struct at *at, const char *text, const char *plan)
         s->row.kind = text;
         s->row.message = s->row.code == TT_OK ? s->row.message : text;
         s->row.plan = plan;
+        s->row.left = plan;
         s->address = text;
         s->conditions = &condition;
         s->n_conditions = 1;
@@ -379,6 +535,7 @@ UNIT_MAIN(status)
         TEST(status__services__failures_come_first_and_strangers_are_left_out),
         TEST(status__service_that_went__is_not_shown_any_more),
         TEST(status__json__reads_back_as_the_same_view),
+        TEST(status__findings__are_shown_although_all_is_well),
         TEST(status__document_of_another_kind__is_refused),
         TEST(status__html__escapes_and_says_first_what_matters),
         TEST(status__text__is_a_table_with_the_failure_below_its_line),
@@ -386,6 +543,8 @@ UNIT_MAIN(status)
         TEST(status__foreign_text__adds_no_line_and_nothing_unseen),
         TEST(board_plan__foreign_text__a_line_for_each_operation),
         TEST(status__words__span_and_leader),
+        TEST(status__page_of_a_service__says_what_is_inside_the_cluster),
+        TEST(status__json_and_text_of_a_service__say_what_is_inside_the_cluster),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,9 +83,11 @@ static void sync__new_service__finalizer_then_ensure_then_status(void **state)
     stand_service(r, "web", STAND_LB, NULL, NULL);
     assert_int_equal(1, stand_run(r));
     assert_string_equal("ensure demo/web", stand_story(r));
-    assert_string_equal("{\"metadata\":{\"uid\":\"uid-web\",\"finalizers\":[\"" STAND_F "\"]}}",
+    assert_string_equal("{\"metadata\":{\"uid\":\"uid-web\",\"finalizers\":[\"" STAND_F "\"],"
+                        "\"annotations\":{\"trimtab.io/carried-out\":\"uid-web\"}}}",
                         stand_patch(r, 0));
-    assert_string_equal("{\"metadata\":{\"uid\":\"uid-web\"},"
+    assert_string_equal("{\"metadata\":{\"uid\":\"uid-web\",\"annotations\":"
+                        "{\"trimtab.io/carried-out\":\"uid-web 203.0.113.10\"}},"
                         "\"status\":{\"loadBalancer\":{\"ingress\":[{\"ip\":\"203.0.113.10\","
                         "\"ipMode\":\"VIP\"}]}}}",
                         stand_patch(r, 1));

@@ -63,7 +63,8 @@ static void caps__plan_with_work__finalizer_once_and_events(void **state)
     stand_service(r, "web", STAND_LB, NULL, NULL);
     stand_run(r);
     assert_int_equal(2, stand_patches(r));
-    assert_string_equal("{\"metadata\":{\"uid\":\"uid-web\",\"finalizers\":[\"" STAND_F "\"]}}",
+    assert_string_equal("{\"metadata\":{\"uid\":\"uid-web\",\"finalizers\":[\"" STAND_F "\"],"
+                        "\"annotations\":{\"trimtab.io/carried-out\":\"uid-web\"}}}",
                         stand_patch(r, 0));
     assert_string_equal("Normal EnsuringLoadBalancer Ensuring load balancer\n"
                         "Normal EnsuredLoadBalancer Ensured load balancer\n",
@@ -99,6 +100,7 @@ static void caps__finalizer_is_refused__nothing_is_made(void **state)
     struct stand *r = *state;
 
     stand_refuse(r, "PATCH", "/services/", 403, "Forbidden", "no permission");
+    stand_refuse(r, "PATCH", "/services/", 403, "Forbidden", "no permission"); /* without mark */
     stand_service(r, "web", STAND_LB, NULL, NULL);
     stand_run(r);
     assert_non_null(strstr(stand_events(r),
@@ -257,10 +259,10 @@ static void caps__annotation_is_refused__the_address_is_published_all_the_same(v
         }
         stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
         stand_run(r);
-        assert_int_equal(3, stand_patches(r));
+        assert_int_equal(4, stand_patches(r)); /* the mark alone before the status */
         assert_non_null(strstr(stand_patch(r, 1), "example.com/a"));
         assert_null(strstr(stand_patch(r, 1), "\"ingress\""));
-        assert_non_null(strstr(stand_patch(r, 2), "\"ingress\""));
+        assert_non_null(strstr(stand_patch(r, 3), "\"ingress\""));
         assert_int_equal(1, queue_failures(r->syncer.queue, "demo/web"));
         assert_non_null(strstr(stand_events(r), "Warning SyncLoadBalancerFailed Error syncing load "
                                                 "balancer: failed to update annotations: not this"
@@ -312,7 +314,8 @@ static void own__ensured__its_finalizer_and_no_event(void **state)
     stand_service(r, "web", STAND_LB, NULL, NULL);
     stand_run(r);
     assert_int_equal(2, stand_patches(r));
-    assert_string_equal("{\"metadata\":{\"uid\":\"uid-web\",\"finalizers\":[\"" OWN_F "\"]}}",
+    assert_string_equal("{\"metadata\":{\"uid\":\"uid-web\",\"finalizers\":[\"" OWN_F "\"],"
+                        "\"annotations\":{\"trimtab.io/carried-out\":\"uid-web\"}}}",
                         stand_patch(r, 0));
     assert_non_null(strstr(stand_patch(r, 1), "\"ingress\""));
     stand_service(r, "web", STAND_LB, "\"finalizers\":[\"" OWN_F "\"]", STAND_STATUS("192.0.2.1"));
@@ -320,6 +323,51 @@ static void own__ensured__its_finalizer_and_no_event(void **state)
     stand_nodes_changed(r);
     assert_string_equal("ensure demo/web, update demo/web", stand_story(r));
     assert_string_equal("", stand_events(r));
+}
+
+/* Another process publishes: whatever the provider sets and however it ends, nothing is written. */
+static void own__status__nothing_is_written(void **state)
+{
+    struct stand *r = *state;
+
+    r->provider->desc.capabilities |= TT_CAP_FOLLOWS_INGRESS;
+    r->provider->own = OWN_ALL | TT_OWN_STATUS;
+    stand_describe(r);
+    stand_service(r, "web", STAND_LB, NULL, NULL);
+    stand_run(r);
+    fake_provider_answer(r->provider,
+                         (struct fake_answer){TT_VERB_ENSURE, TT_INVALID, "no", 0, false});
+    stand_service(r, "web", STAND_LB, NULL, STAND_STATUS("192.0.2.7"));
+    stand_run(r);
+    fake_provider_answer(r->provider, (struct fake_answer){TT_VERB_ENSURE, TT_OK, "", 0, false});
+    stand_service(r, "web", STAND_LB, NULL, STAND_STATUS("192.0.2.8"));
+    stand_run(r);
+    stand_service(r, "web", STAND_LB, STAND_DELETING ",\"finalizers\":[\"" STAND_F "\"]",
+                  STAND_STATUS("192.0.2.8"));
+    stand_run(r);
+    assert_string_equal("ensure demo/web, ensure demo/web, ensure demo/web, delete demo/web",
+                        stand_story(r));
+    assert_int_equal(0, stand_patches(r));
+    assert_string_equal("", stand_events(r));
+}
+
+/* A provider that follows the status' addresses hears of a change of them; another one does not. */
+static void follows_ingress__status_changed__synced(void **state)
+{
+    struct stand *r = *state;
+
+    stand_service(r, "web", STAND_LB, NULL, STAND_STATUS("192.0.2.1"));
+    stand_run(r);
+    stand_service(r, "web", STAND_LB, NULL, STAND_STATUS("192.0.2.2"));
+    stand_run(r);
+    assert_string_equal("ensure demo/web", stand_story(r));
+    r->provider->desc.capabilities |= TT_CAP_FOLLOWS_INGRESS;
+    stand_describe(r);
+    stand_service(r, "web", STAND_LB, NULL, STAND_STATUS("192.0.2.3"));
+    stand_run(r);
+    stand_service(r, "web", STAND_LB, "\"labels\":{\"a\":\"b\"}", STAND_STATUS("192.0.2.3"));
+    stand_run(r);
+    assert_string_equal("ensure demo/web, ensure demo/web", stand_story(r));
 }
 
 static void own__failure__told_by_the_provider_alone(void **state)
@@ -362,7 +410,9 @@ static void own__the_controllers_failure__told_by_the_controller(void **state)
     struct stand *r = *state;
 
     serve_alone(r);
-    stand_refuse(r, "PATCH", "/services/web/status", 403, "Forbidden", "no permission");
+    for (int i = 0; i < 3; i++) { /* with the mark, the mark, the status */
+        stand_refuse(r, "PATCH", "/services/web/status", 403, "Forbidden", "no permission");
+    }
     stand_service(r, "web", STAND_LB, "\"finalizers\":[\"" OWN_F "\"]", NULL);
     stand_run(r);
     assert_string_equal("Warning SyncLoadBalancerFailed Error syncing load balancer: failed to "
@@ -618,6 +668,8 @@ UNIT_MAIN(sync_caps)
         T(caps__annotation_is_refused__the_address_is_published_all_the_same),
         T(caps__writing_fails__tried_again_whole),
         T(own__ensured__its_finalizer_and_no_event),
+        T(own__status__nothing_is_written),
+        T(follows_ingress__status_changed__synced),
         T(own__failure__told_by_the_provider_alone),
         T(own__vanished_and_not_deleted__told_by_the_provider_alone),
         T(own__the_controllers_failure__told_by_the_controller),

@@ -80,7 +80,8 @@ static void ensure__flags_off__nothing_of_it(void **state)
     stand_add(r, "web", TT_REASON_SPEC);
     stand_run(r);
     assert_int_equal(2, stand_patches(r));
-    assert_null(strstr(stand_patch(r, 1), "trimtab.io"));
+    assert_null(strstr(stand_patch(r, 1), "trimtab.io/last"));
+    assert_null(strstr(stand_patch(r, 1), "conditions"));
     stand_free(r);
 }
 

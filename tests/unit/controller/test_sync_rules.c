@@ -93,6 +93,62 @@ static void scope_reasons__what_is_queued(void **state)
                      scope_reasons(&scope, NULL, &deleting, true, NULL) & TT_REASON_CLEANUP);
 }
 
+static void scope_is_edit__annotations_that_ask_for_something(void **state)
+{
+    (void)state;
+    static const char *const own[] = {"example.com/own*"};
+    static const char *const wishes[] = {"example.com/*", "ranges"};
+    static const struct {
+        const char *key;
+        bool edit, edit_of_all; /* with a list of wishes; without one */
+    } rows[] = {
+        {"example.com/size", true, true},       {"ranges", true, true},
+        {"example.com/own-note", false, false}, {"trimtab.io/carried-out", false, false},
+        {"trimtab.io/last-plan", false, false}, {"argocd.argoproj.io/tracking-id", false, true},
+    };
+    struct tt_service was = svc("LoadBalancer", NULL, true, false);
+    struct sync_scope s = scope;
+    s.own_annotations = own;
+    s.n_own_annotations = 1;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct tt_kv kv = {rows[i].key, "x"};
+        struct tt_service is = was;
+        is.annotations = &kv;
+        is.n_annotations = 1;
+        s.wishes = NULL;
+        assert_int_equal(rows[i].edit_of_all, scope_is_edit(&s, &was, &is));
+        s.wishes = wishes;
+        s.n_wishes = 2;
+        assert_int_equal(rows[i].edit, scope_is_edit(&s, &was, &is));
+    }
+    struct tt_service is = was;
+    is.external_traffic_policy = "Local";
+    assert_true(scope_is_edit(&s, &was, &is));
+    assert_false(scope_is_edit(&s, &was, &was));
+}
+
+static void scope_lost_finalizer__ours_while_it_is_wanted(void **state)
+{
+    (void)state;
+    struct tt_service with = svc("LoadBalancer", NULL, true, false);
+    struct tt_service without = svc("LoadBalancer", NULL, false, false);
+    struct tt_service plain = svc("ClusterIP", NULL, false, false);
+    struct tt_service deleted = svc("LoadBalancer", NULL, false, true);
+    struct tt_service own = without;
+    struct tt_service another = without;
+
+    own.finalizers = with_own;
+    own.n_finalizers = 1;
+    another.uid = "v";
+    assert_true(scope_lost_finalizer(&scope, &with, &without));
+    assert_true(scope_lost_finalizer(&scope, &own, &without));
+    assert_false(scope_lost_finalizer(&scope, &without, &with));
+    assert_false(scope_lost_finalizer(&scope, &with, &with));
+    assert_false(scope_lost_finalizer(&scope, &with, &plain));
+    assert_false(scope_lost_finalizer(&scope, &with, &deleted));
+    assert_false(scope_lost_finalizer(&scope, &with, &another));
+}
+
 static const struct {
     const char *what;
     struct sync_facts f;
@@ -264,6 +320,8 @@ UNIT_MAIN(sync_rules)
         cmocka_unit_test(scope__predicates__vectors_31_to_34_and_classes),
         cmocka_unit_test(scope__the_providers_finalizer__counts_for_cleanup),
         cmocka_unit_test(scope_reasons__what_is_queued),
+        cmocka_unit_test(scope_is_edit__annotations_that_ask_for_something),
+        cmocka_unit_test(scope_lost_finalizer__ours_while_it_is_wanted),
         cmocka_unit_test(sync_decide__matrix),
         cmocka_unit_test(sync_outcome__what_codes_mean),
         cmocka_unit_test(slices_fingerprint__changes_with_what_matters),

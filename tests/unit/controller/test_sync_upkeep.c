@@ -21,9 +21,10 @@ static void refuse(struct stand *r, int32_t code)
 }
 
 /* web stands with one node; then it is edited, and the edit is refused. */
-static struct stand *refused_edit(uint32_t capabilities, int32_t code)
+static struct stand *refused_after(uint32_t capabilities, uint32_t operations, int32_t code)
 {
     struct stand *r = stand_new(capabilities);
+    r->provider->plan_operations = operations;
     stand_node(r, "node1", NULL, NULL);
     stand_service(r, "web", STAND_LB, STAND_WITH_F, STANDS);
     stand_run(r);
@@ -32,6 +33,11 @@ static struct stand *refused_edit(uint32_t capabilities, int32_t code)
     stand_service(r, "web", STAND_LB ",\"sessionAffinity\":\"ClientIP\"", EDITED, STANDS);
     stand_run(r);
     return r;
+}
+
+static struct stand *refused_edit(uint32_t capabilities, int32_t code)
+{
+    return refused_after(capabilities, 0, code);
 }
 
 /* The edit came with no other nodes: there is nothing to keep up. */
@@ -57,11 +63,45 @@ static void upkeep__other_nodes__update_by_the_last_good_wish(void **state)
         assert_string_equal(stand_story(r), "ensure demo/web, update demo/web");
         struct fake_call c = fake_provider_call(r->provider, TT_VERB_UPDATE, 0);
         assert_string_equal(c.nodes, "node1 node2");
+        assert_int_equal(c.flags, codes[i] == TT_INVALID ? 0 : TT_ITEM_UNPROVEN);
         stand_free(r);
     }
 }
 
-/* A new process: it never saw a wish that was accepted, and goes by what stands. */
+/* An edit that failed before anything was carried out has left what stood, whatever the reason was: nodes follow by that.  A provider that
+ * does not say what it does may have done half. */
+static void upkeep__nothing_carried_out__by_the_last_good_wish(void **state)
+{
+    (void)state;
+    const struct {
+        uint32_t capabilities;
+        uint32_t operations; /* that were carried out before */
+        int32_t code;
+        const char *affinity;
+    } rows[] = {{TT_CAP_REPORTS_PLANS, 0, TT_INVALID, ""},
+                {TT_CAP_REPORTS_PLANS, 0, TT_QUOTA, ""},
+                {TT_CAP_REPORTS_PLANS, 0, TT_NOT_FOUND, ""},
+                {TT_CAP_REPORTS_PLANS, 0, TT_TRANSIENT, ""},
+                {TT_CAP_REPORTS_PLANS, 1, TT_INVALID, ""},
+                {TT_CAP_REPORTS_PLANS, 1, TT_QUOTA, "ClientIP"},
+                {0, 0, TT_INVALID, ""},
+                {0, 0, TT_QUOTA, "ClientIP"}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct stand *r = refused_after(rows[i].capabilities, rows[i].operations, rows[i].code);
+        fake_provider_forget(r->provider);
+        refuse(r, rows[i].code);
+        stand_node(r, "node2", NULL, NULL);
+        stand_add(r, "web", TT_REASON_RESYNC);
+        stand_run(r);
+        struct fake_call c = fake_provider_call(r->provider, TT_VERB_UPDATE, 0);
+        assert_string_equal(c.key, "demo/web");
+        assert_string_equal(c.affinity, rows[i].affinity);
+        assert_int_equal(c.flags, *rows[i].affinity == '\0' ? 0 : TT_ITEM_UNPROVEN);
+        stand_free(r);
+    }
+}
+
+/* A new process: it never saw a wish that was accepted, and goes by what stands, also when nodes come later. */
 static void upkeep__refused_from_the_start(void **state)
 {
     (void)state;
@@ -71,6 +111,13 @@ static void upkeep__refused_from_the_start(void **state)
     stand_service(r, "web", STAND_LB, STAND_WITH_F, STANDS);
     stand_run(r);
     assert_string_equal(stand_story(r), "ensure demo/web, update demo/web");
+    assert_int_equal(fake_provider_call(r->provider, TT_VERB_UPDATE, 0).flags, TT_ITEM_UNPROVEN);
+    fake_provider_forget(r->provider);
+    stand_node(r, "node2", NULL, NULL);
+    stand_add(r, "web", TT_REASON_NODES);
+    stand_run(r);
+    assert_string_equal(stand_story(r), "update demo/web");
+    assert_int_equal(fake_provider_call(r->provider, TT_VERB_UPDATE, 0).flags, TT_ITEM_UNPROVEN);
     stand_free(r);
 }
 
@@ -143,6 +190,7 @@ UNIT_MAIN(sync_upkeep)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(upkeep__same_nodes__one_call),
         cmocka_unit_test(upkeep__other_nodes__update_by_the_last_good_wish),
+        cmocka_unit_test(upkeep__nothing_carried_out__by_the_last_good_wish),
         cmocka_unit_test(upkeep__refused_from_the_start),
         cmocka_unit_test(upkeep__not_called_for),
         cmocka_unit_test(upkeep__failed__again_with_the_next_try),

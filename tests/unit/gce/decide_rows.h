@@ -7,7 +7,7 @@
  *     rule    rule=pool, bs, internal, odd (neither target nor backend service), failed, unknown; else absent
  *     network net=V (spec.selector); else none
  *     names   tcp=V, udp=V (status annotations), negs=PORT (neg-status)            backend  backend=groups, negs, none, ilb, failed, unknown; else absent
- * Flags:      "both" = legacy part, ilb and netlb; "legacy", "l4" = one part; subsets, default, neg, negdefault, standalone,
+ * Flags:      "both" = legacy part, ilb and netlb; "legacy", "l4" = one part; gke = classes of the legacy part; subsets, default, neg, negdefault, standalone,
  *             status, multinet.
  * A decision: "pool"; "(pool)" = it is one, but another program's; then "teardown", "first=…", "race", "migration",
  *             "conflict", "needs-rule", "needs-backend", "mark=…" = its finalizer is that of another kind. */
@@ -142,6 +142,7 @@ static inline struct gce_switches decide_flags(struct arena *a, const char *word
     bool both = decide_has(a, words, "both");
     struct gce_switches f = {
         .legacy_off = !both && !decide_has(a, words, "legacy"),
+        .gke_classes = decide_has(a, words, "gke"),
         .run_ilb = both || decide_has(a, words, "l4"),
         .rbs_default = decide_has(a, words, "default"),
         .neg_netlb = decide_has(a, words, "neg"),

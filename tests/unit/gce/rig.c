@@ -150,6 +150,24 @@ static int32_t host_hold(struct tt_host_ctx *ctx, const struct tt_call *call,
     return TT_OK;
 }
 
+/* As the lines "finding KEY MESSAGE" and "nobody KEY WHY": the controller makes events of those that are news. */
+static void note_findings(struct rig *r, const struct tt_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n_services; i++) {
+        const struct tt_plan_service *s = plan->services[i];
+        _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+        for (uint32_t f = 0; f < s->n_findings; f++) {
+            str_appendf(&b, "finding %s %s\n", s->key, s->findings[f]->message);
+        }
+        if (s->serves_nobody != NULL) {
+            str_appendf(&b, "nobody %s %s\n", s->key, s->serves_nobody);
+        }
+        mutex_lock(&r->lock);
+        r->findings = str_buf_to_arena(&b, r->a);
+        mutex_unlock(&r->lock);
+    }
+}
+
 static void host_report_plan(struct tt_host_ctx *ctx, const struct tt_call *call,
                              const struct tt_plan *plan)
 {
@@ -160,6 +178,7 @@ static void host_report_plan(struct tt_host_ctx *ctx, const struct tt_call *call
     mutex_lock(&r->lock);
     r->plan_text = str_buf_to_arena(&b, r->a);
     mutex_unlock(&r->lock);
+    note_findings(r, plan);
 }
 
 static void host_report_operation(struct tt_host_ctx *ctx, const struct tt_call *call,
@@ -402,4 +421,9 @@ struct arena *rig_arena(struct rig *r)
 void *rig_provider(struct rig *r)
 {
     return r->provider;
+}
+
+const char *rig_findings(struct rig *r)
+{
+    return str_nonnull(r->findings);
 }

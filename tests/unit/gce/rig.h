@@ -53,6 +53,7 @@ struct rig_options {
     size_t n_flags;
     struct json_object *world; /* borrowed; its config replaces ours */
     bool strict_address_delete;
+    bool gke_classes; /* --controllers=*,gke-service-lb-controller */
 };
 struct rig *rig_start(const struct rig_options *opt); /* NULL: defaults */
 void rig_stop(struct rig *r);
@@ -120,7 +121,9 @@ void rig_forget(struct rig *r);                      /* counts, events, plans fr
 bool rig_had_event(struct rig *r, const char *glob); /* "Normal Reason message" */
 unsigned rig_events(struct rig *r);
 const char *rig_events_text(struct rig *r); /* all of them, one per line */
-const char *rig_last_plan(struct rig *r);   /* text of the last plan that was reported */
+const char *rig_findings(
+    struct rig *r); /* "finding KEY MESSAGE" and "nobody KEY WHY" of the last plan, a line each */
+const char *rig_last_plan(struct rig *r); /* text of the last plan that was reported */
 bool rig_holds(struct rig *r, const char *name, const char *finalizer);
 /* Counters, gauges, numbers of observations of all series "name{label=value,…}" that match (labels in the table's order);
  * -1 when there is none.  What a provider says of a metric that its table does not hold so fails the test. */

@@ -104,6 +104,7 @@ static void start_sim(struct rig *r, const struct rig_options *opt)
     struct err err = ERR_INIT;
     r->sim_cfg = (struct sim_config){.cloud = "gce", .seed = 1, .world = opt->world};
     r->sim_cfg.strict_address_delete = opt->strict_address_delete;
+    r->gke_classes = opt->gke_classes;
     r->base = event_base_new();
     if (sim_new(r->base, &r->sim_cfg, &r->sim, &err) != ERR_OK) {
         fail_msg("simulator: %s", err.message);

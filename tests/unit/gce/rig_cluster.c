@@ -479,6 +479,7 @@ void rig_open(struct rig *r)
         .n_options = (uint32_t)r->n_flags,
         .concurrency = 1,
         .version = "test",
+        .more_controllers = r->gke_classes ? "gke-service-lb-controller" : NULL,
     };
     r->result = (struct tt_result){0};
     if (tt_gce_provider.open(&args, &r->provider, &r->result) != TT_OK) {

@@ -23,6 +23,7 @@ struct rig {
     struct event_base *base;
     struct sim *sim;
     struct sim_config sim_cfg;
+    bool gke_classes;
     struct http *http; /* the test's own */
     const char *url;
     const char *token;
@@ -56,7 +57,8 @@ struct rig {
     const char
         *metric_fault; /* what was said of a metric that is not as the table says; NULL: none */
     const char *plan_text;
-    unsigned mutations; /* asked for by may_mutate */
+    const char *findings; /* of the last plan */
+    unsigned mutations;   /* asked for by may_mutate */
     /* death */
     enum rig_death death;
     unsigned death_at;

@@ -10,7 +10,7 @@
 #include "tests/support/unit.h"
 #include "tests/unit/gce/pure.h"
 
-#define PARTS 5
+#define PARTS 20
 
 /* One form of the Service. */
 struct form {

@@ -240,11 +240,144 @@ static void type__slip_on_what_stands__counts_as_upstream_has_it_and_is_told(voi
     rig_remember(r, "web");
     rig_edit(r, "web", ANNOTATED(TYPE("\"INTERNAL\"")));
     ok(r, "web", "slip");
-    assert_true(rig_had_event(r, "Warning AnnotationIgnored *\"INTERNAL\" is not understood*"));
+    assert_non_null(strstr(rig_findings(r), "\"INTERNAL\" is not understood"));
     rig_edit(r, "web", "{\"spec\":{\"ports\":[{\"port\":99}]}}");
     assert_non_null(strstr(rig_plan(r, "web"), "\"INTERNAL\""));
     assert_non_null(strstr(rig_explain(r, "web")->text, "\"Internal\" was probably meant"));
     rig_stop(r);
+}
+
+#define KEY(key, value) "\"" key "\":\"" value "\""
+
+/* By a slip of the key, too, nothing becomes public that asked to be private. */
+static void type__slip_of_the_key__refused_only_where_nothing_stands(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *annotations;
+        int32_t code;
+    } rows[] = {
+        {KEY("networking.gke.io/load-balancer-typ", "Internal"), TT_INVALID},
+        {KEY("networking.gke.io/loadbalancer-type", "internal"), TT_INVALID},
+        {KEY("cloud.google.com/load-balancer-typ", "Internal"), TT_INVALID},
+        {KEY("networking.gke.io/load-balancer-typ", "External"), TT_OK},
+        {KEY("networking.gke.io/load-balancer-tipe", ""), TT_OK},
+        {KEY("example.com/load-balancer-typ", "Internal"), TT_OK},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct rig *r = start(false);
+        make(r, "web", rows[i].annotations, "");
+        const struct tt_result *res = rig_ensure(r, "web");
+        if (res->code != rows[i].code || (res->code != TT_OK && rig_mutations(r) > 0)) {
+            fail_msg("%s: %d %s", rows[i].annotations, res->code, str_nonnull(res->message));
+        }
+        rig_stop(r);
+    }
+}
+
+/* ---- wishes without effect --------------------------------------------------------------------------------- */
+
+static void findings__by_kind_value_flag_and_key(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *annotations;
+        const char *want; /* NULL: none */
+    } rows[] = {
+        {"", NULL},
+        {KEY("networking.gke.io/internal-load-balancer-allow-global-access", "true"),
+         "has no effect on this kind of load balancer"},
+        {KEY("networking.gke.io/internal-load-balancer-allow-global-access", ""), NULL},
+        {KEY("cloud.google.com/l4-rbs", "Enabled"),
+         "\"Enabled\" is not understood and asks for nothing; want enabled or disabled"},
+        {KEY("cloud.google.com/l4-rb", "enabled"), "is cloud.google.com/l4-rbs meant?"},
+        {KEY("cloud.google.com/neg", "{}"), NULL},
+        {KEY("cloud.google.com/network-teir", "Standard"),
+         "is cloud.google.com/network-tier meant?"},
+        {KEY("service.kubernetes.io/tcp-forwarding-rule", "x"), NULL},
+        {KEY("service.beta.kubernetes.io/load-balancer-source-range", "10.0.0.0/8"),
+         "is service.beta.kubernetes.io/load-balancer-source-ranges meant?"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct rig *r = start(false);
+        make(r, "web", rows[i].annotations, "");
+        ok(r, "web", rows[i].annotations);
+        const char *found = rig_findings(r);
+        if (rows[i].want == NULL ? *found != '\0' : strstr(found, rows[i].want) == NULL) {
+            fail_msg("%s: \"%s\"", rows[i].annotations, found);
+        }
+        rig_stop(r);
+    }
+}
+
+/* The same slip, on every kind. */
+static void findings__of_each_kind(void **state)
+{
+    (void)state;
+    static const struct tt_kv negs[] = {{"enable-l4-neg", "true"},
+                                        {"enable-l4-netlb-neg", "true"},
+                                        {"enable-l4-netlb-neg-default", "true"},
+                                        {"gce-nodes-need-pod-cidr", "false"},
+                                        {"run-l4-controller", "true"},
+                                        {"run-l4-netlb-controller", "true"}};
+    static const struct kind external_negs = {"external, NEGs", true, RBS};
+    for (size_t i = 0; i <= ARRAY_LEN(kinds); i++) {
+        const struct kind *k = i < ARRAY_LEN(kinds) ? &kinds[i] : &external_negs;
+        const struct rig_options opt = {.nodes = 3, .flags = negs, .n_flags = ARRAY_LEN(negs)};
+        struct rig *r = k == &external_negs ? rig_start(&opt) : start(k->l4);
+        if (k == &external_negs) {
+            rig_give_addresses(r);
+        }
+        make(r, "web",
+             arena_printf(rig_arena(r), "%s%s" KEY("cloud.google.com/network-teir", "Standard"),
+                          k->annotations, *k->annotations != '\0' ? "," : ""),
+             "");
+        ok(r, "web", k->name);
+        if (strstr(rig_findings(r), "is cloud.google.com/network-tier meant?") == NULL) {
+            fail_msg("%s: \"%s\"", k->name, rig_findings(r));
+        }
+        rig_stop(r);
+    }
+}
+
+/* ---- nobody is served -------------------------------------------------------------------------------------- */
+
+static void nobody__no_node_takes_part__told_with_the_reason(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2 * ARRAY_LEN(kinds); i++) {
+        const struct kind *k = &kinds[i / 2];
+        struct rig *r = start(k->l4);
+        rig_keep_nodes(r, i % 2 == 0 ? 3 : 0);
+        make(r, "web", k->annotations, "");
+        bool made = rig_ensure(r, "web")->code == TT_OK; /* a target pool is not, without nodes */
+        const char *want = i % 2 == 0 || !made ? ""
+                                               : "nobody default/web no node takes part: the "
+                                                 "cluster has none\n";
+        if (strcmp(rig_findings(r), want) != 0 || made != (i != 1)) {
+            fail_msg("%s, row %zu: \"%s\"", k->name, i, rig_findings(r));
+        }
+        rig_stop(r);
+    }
+}
+
+/* Only NEGs of a Local Service have the nodes with its endpoints; elsewhere Google's health checks know. */
+static void nobody__local_without_endpoints__told_where_members_follow_them(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        struct rig *r = start(kinds[i].l4);
+        make(r, "web", kinds[i].annotations,
+             ",\"spec\":{\"externalTrafficPolicy\":\"Local\",\"healthCheckNodePort\":31000}");
+        rig_pods(r, "web", "");
+        ok(r, "web", kinds[i].name);
+        bool negs = strstr(kinds[i].name, "NEGs") != NULL;
+        if ((strstr(rig_findings(r), "Local and no node that takes part has an endpoint") !=
+             NULL) != negs) {
+            fail_msg("%s: \"%s\"", kinds[i].name, rig_findings(r));
+        }
+        rig_stop(r);
+    }
 }
 
 static void type__lenient__as_upstream_has_it(void **state)
@@ -313,7 +446,12 @@ UNIT_MAIN(check_first)
         cmocka_unit_test(internal_address__of_another_service__refused_while_everything_stands),
         cmocka_unit_test(type__slip_of_internal__refused_only_where_nothing_stands),
         cmocka_unit_test(type__slip_on_what_stands__counts_as_upstream_has_it_and_is_told),
+        cmocka_unit_test(type__slip_of_the_key__refused_only_where_nothing_stands),
+        cmocka_unit_test(findings__by_kind_value_flag_and_key),
+        cmocka_unit_test(findings__of_each_kind),
         cmocka_unit_test(type__lenient__as_upstream_has_it),
+        cmocka_unit_test(nobody__no_node_takes_part__told_with_the_reason),
+        cmocka_unit_test(nobody__local_without_endpoints__told_where_members_follow_them),
         cmocka_unit_test(ports__of_two_protocols__condition_on_both_kinds_of_cloud_provider_gcp),
         cmocka_unit_test(ranges__of_both_families__those_of_ipv4_count),
     };

@@ -319,27 +319,38 @@ static void firewall__W15__shared_vpc__each_kind_is_told(void **state)
                                          {"gce-nodes-need-pod-cidr", "false"},
                                          {"run-l4-controller", "true"},
                                          {"run-l4-netlb-controller", "true"}};
+    static const struct tt_kv negs[] = {{"enable-l4-neg", "true"},
+                                        {"enable-l4-netlb-neg", "true"},
+                                        {"enable-l4-netlb-neg-default", "true"},
+                                        {"gce-nodes-need-pod-cidr", "false"},
+                                        {"run-l4-controller", "true"},
+                                        {"run-l4-netlb-controller", "true"}};
     static const struct {
-        const char *note, *reason;
-        bool l4;
+        const char *kind, *note, *reason;
+        const struct tt_kv *flags;
+        size_t n_flags;
     } rows[] = {
-        {"\"example.com/a\":\"b\"", "LoadBalancerManualChange", false},
-        {"\"networking.gke.io/load-balancer-type\":\"Internal\"", "LoadBalancerManualChange",
-         false},
-        {"\"networking.gke.io/load-balancer-type\":\"Internal\"", "XPN", true},
-        {"\"cloud.google.com/l4-rbs\":\"enabled\"", "XPN", true},
+        {"target-pool", "\"example.com/a\":\"b\"", "LoadBalancerManualChange", NULL, 0},
+        {"internal-groups", "\"networking.gke.io/load-balancer-type\":\"Internal\"",
+         "LoadBalancerManualChange", NULL, 0},
+        {"internal-negs", "\"networking.gke.io/load-balancer-type\":\"Internal\"", "XPN", flags,
+         ARRAY_LEN(flags)},
+        {"external-groups", "\"cloud.google.com/l4-rbs\":\"enabled\"", "XPN", flags,
+         ARRAY_LEN(flags)},
+        {"external-negs", "\"cloud.google.com/l4-rbs\":\"enabled\"", "XPN", negs, ARRAY_LEN(negs)},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct rig *r =
-            shared_vpc_with(rows[i].l4 ? flags : NULL, rows[i].l4 ? ARRAY_LEN(flags) : 0);
+        struct rig *r = shared_vpc_with(rows[i].flags, rows[i].n_flags);
         rig_give_addresses(r);
         rig_service(
             r, "web",
             arena_printf(rig_arena(r), "{\"metadata\":{\"annotations\":{%s}}}", rows[i].note));
         rig_pods(r, "web", "node-0");
-        /* The simulator takes no internal rule whose network is another project's: the firewalls come before. */
+        /* The simulator takes no internal rule and no NEG whose network is another project's: the firewalls come all the same. */
         const struct tt_result *res = rig_ensure(r, "web");
-        if (strstr(rows[i].note, "Internal") == NULL && res->code != TT_OK) {
+        bool on_subnet =
+            strstr(rows[i].note, "Internal") != NULL || str_eq(rows[i].kind, "external-negs");
+        if (!on_subnet && res->code != TT_OK) {
             fail_msg("%s: %d %s", rows[i].note, res->code, res->message);
         }
         const char *glob = arena_printf(rig_arena(r),

@@ -28,9 +28,9 @@ static void both_parts__type_and_class__V1_to_V13(void **state)
         {"V13", "class=l4-regional-external internal", "both", "egroups conflict"},
         {"V13 only the exact value", "class=l4-regional-external type=internal", "both", "egroups"},
         {"V14", "rbs=disabled", "both", "pool"},
-        {"§4.3 step 4", "class=l4-regional-external-legacy internal", "both", "pool conflict"},
-        {"§1.3", "class=l4-regional-internal-legacy", "both", "igroups"},
-        {"§1.3", "class=l4-regional-external-legacy", "both", "pool"},
+        {"§4.3 step 4", "class=l4-regional-external-legacy internal", "both gke", "pool conflict"},
+        {"§1.3", "class=l4-regional-internal-legacy", "both gke", "igroups"},
+        {"§1.3", "class=l4-regional-external-legacy", "both gke", "pool"},
         {"§1.3", "class=L4-regional-external", "both", "none"},
         {"§1.8", "class=standalone-passthrough-lb-neg", "both standalone", "negs"},
         {"§1.8 flag off", "class=standalone-passthrough-lb-neg", "both", "(negs)"},
@@ -188,13 +188,13 @@ static void legacy_alone__ownership__O1_to_O11(void **state)
         {"O7", "rule=bs", "legacy", "(egroups)"},
         {"O7 empty", "rule=odd", "legacy", "pool"},
         {"O8", "class=custom", "legacy", "none"},
-        {"O8", "class=l4-regional-external-legacy", "legacy default", "pool"},
+        {"O8", "class=l4-regional-external-legacy", "legacy default gke", "pool"},
         {"O8 none, on", "", "legacy default", "(egroups)"},
         {"O9", "class=custom internal", "legacy subsets", "none"},
-        {"O9", "class=l4-regional-internal-legacy", "legacy subsets", "igroups"},
+        {"O9", "class=l4-regional-internal-legacy", "legacy subsets gke", "igroups"},
         {"O9 none", "internal", "legacy subsets", "(inegs)"},
         {"O10 none", "internal", "legacy", "igroups"},
-        {"O10", "class=l4-regional-internal-legacy", "legacy", "igroups"},
+        {"O10", "class=l4-regional-internal-legacy", "legacy gke", "igroups"},
         {"O11 new", "internal", "legacy subsets", "(inegs)"},
         {"O11 rule", "internal rule=internal", "legacy subsets", "igroups"},
         {"O11 v1", "internal i1", "legacy subsets", "igroups"},
@@ -204,7 +204,11 @@ static void legacy_alone__ownership__O1_to_O11(void **state)
         {"O11 v2, gate off", "internal i2", "legacy", "(inegs)"},
         {"O13", "class=l4-regional-external", "legacy", "(egroups)"},
         {"O13", "class=l4-regional-internal", "legacy", "(inegs)"},
-        {"O14", "class=l4-regional-internal-legacy clusterip", "legacy", "none"},
+        {"O14", "class=l4-regional-internal-legacy clusterip", "legacy gke", "none"},
+        {"O14 off", "class=l4-regional-external-legacy", "legacy", "(pool)"},
+        {"O14 off, deleted", "class=l4-regional-external-legacy v1 deleted", "legacy", "(pool)"},
+        {"O14 alone", "class=l4-regional-internal-legacy", "gke", "igroups"},
+        {"O14 gone", "class=l4-regional-external-legacy v1 deleted", "gke", "pool teardown"},
     };
     CHECK(*state, rows);
 }
@@ -306,7 +310,7 @@ static void flips__the_other_side_goes_first(void **state)
         {"pool to class external", "class=l4-regional-external v1", "both", "egroups first=pool"},
         {"their pool, class external", "class=l4-regional-external v1", "l4", "(pool)"},
         {"pool to class internal", "class=l4-regional-internal v1", "both", "inegs first=pool"},
-        {"rbs to legacy class", "class=l4-regional-external-legacy v2", "both",
+        {"rbs to legacy class", "class=l4-regional-external-legacy v2", "both gke",
          "pool first=egroups"},
         {"ours to a foreign class", "class=custom v1 i2", "both", "pool teardown first=inegs"},
         {"theirs to a foreign class", "class=custom v1", "l4", "none"},
@@ -490,8 +494,9 @@ static void sweep__every_case_and_part__the_answer_is_sound(void **state)
     unsigned n = 0;
     (void)state;
     for (; sweep_make(&w, n); n++) {
-        for (unsigned bits = 0; bits < 32; bits++) {
+        for (unsigned bits = 0; bits < 64; bits++) {
             const struct gce_switches f = {.legacy_off = (bits & 1) != 0,
+                                           .gke_classes = (bits & 32) != 0,
                                            .run_ilb = (bits & 2) != 0,
                                            .run_netlb = (bits & 4) != 0,
                                            .rbs_default = (bits & 8) != 0,
@@ -499,7 +504,9 @@ static void sweep__every_case_and_part__the_answer_is_sound(void **state)
             struct gce_decision d;
             w.c.flags = &f;
             gce_decide(&w.c, &d);
-            check_decision(n, &f, &d);
+            struct gce_switches for_it = f;
+            for_it.legacy_off = !gce_legacy_is_on(&f, &w.s);
+            check_decision(n, &for_it, &d);
         }
     }
     assert_int_equal(n, 64 * 4 * 3 * 7 * 5);
@@ -512,11 +519,14 @@ static void sweep__parts_in_two_processes__never_two_builders(void **state)
     (void)state;
     for (unsigned n = 0; sweep_make(&w, n); n++) {
         for (unsigned bits = 0; bits < 4; bits++) {
-            struct gce_switches legacy = {
-                .ilb_subsets = true, .rbs_default = (bits & 1) != 0, .neg_netlb = (bits & 2) != 0};
+            struct gce_switches legacy = {.ilb_subsets = true,
+                                          .gke_classes = true,
+                                          .rbs_default = (bits & 1) != 0,
+                                          .neg_netlb = (bits & 2) != 0};
             struct gce_switches l4 = legacy;
             struct gce_decision theirs;
             struct gce_decision d;
+            l4.gke_classes = false;
             l4.legacy_off = l4.run_ilb = l4.run_netlb = l4.standalone_negs = true;
             w.c.flags = &legacy;
             gce_decide(&w.c, &theirs);
@@ -532,9 +542,9 @@ static void sweep__parts_in_two_processes__never_two_builders(void **state)
 /* Both parts in one process: whoever asks for a load balancer of Google's is served. */
 static void sweep__both_parts__everybody_is_served(void **state)
 {
-    const struct gce_switches f = {
-        .run_ilb = true, .run_netlb = true, .ilb_subsets = true, .standalone_negs = true};
     struct sweep w;
+    struct gce_switches f = {.run_ilb = true, .run_netlb = true, .ilb_subsets = true};
+    f.standalone_negs = f.gke_classes = true;
     (void)state;
     for (unsigned n = 0; sweep_make(&w, n); n++) {
         struct gce_decision d;

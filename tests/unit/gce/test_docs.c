@@ -6,6 +6,7 @@
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/gce_decide.h"
+#include "providers/gce/gce_findings.h"
 #include "providers/gce/gce_l4_metrics.h"
 #include "providers/gce/gce_options.h"
 #include "tests/support/doc_page.h"
@@ -41,8 +42,9 @@ static const char *of_whom(const char *id)
     return NULL;
 }
 
-static const char *served_with(enum gce_kind kind)
+static const char *served_with(const struct gce_decide_row *row)
 {
+    const enum gce_kind kind = row->kind;
     static const char *const flags[GCE_KIND_MAX] = {
         [GCE_KIND_NONE] = "–",
         [GCE_KIND_TARGET_POOL] = "unless `--controllers=-service-lb-controller`",
@@ -52,7 +54,8 @@ static const char *served_with(enum gce_kind kind)
         [GCE_KIND_NETLB_NEGS] = "`--run-l4-netlb-controller`",
         [GCE_KIND_NEGS_ONLY] = "`--enable-l4-standalone-negs`",
     };
-    return flags[kind];
+    return strstr(row->when, "-legacy") != NULL ? "`--controllers=*,gke-service-lb-controller`"
+                                                : flags[kind];
 }
 
 static const char *what_it_gets(const struct gce_decide_row *row)
@@ -76,7 +79,7 @@ static const char *decision_table(struct arena *a)
                     "|---|---|---|---|---|\n");
     for (size_t i = 0; i < n; i++) {
         str_appendf(&b, "| %s | %s | %s | %s | `%s` |\n", of_whom(rows[i].id),
-                    cell(a, rows[i].when), what_it_gets(&rows[i]), served_with(rows[i].kind),
+                    cell(a, rows[i].when), what_it_gets(&rows[i]), served_with(&rows[i]),
                     rows[i].id);
     }
     str_appendf(&b, "\n");
@@ -159,11 +162,65 @@ static void page__says_why_a_metric_is_not_set(void **state)
     }
 }
 
+static bool is_known(const char *key)
+{
+    for (const char *const *known = gce_annotation_keys.known; *known != NULL; known++) {
+        if (str_eq(*known, key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* In the page's tables: every key of an annotation is one that the provider knows, so that none is told as a slip. */
+static void page__annotations_are_known_keys(void **state)
+{
+    struct arena *a = *state;
+    size_t n;
+    size_t found = 0;
+    char **lines = str_split(a, doc_page_read(a, "providers/gce.md"), '\n', &n);
+    for (size_t i = 0; i < n; i++) {
+        size_t n_words;
+        char **words = str_split(a, lines[i], '`', &n_words);
+        for (size_t k = 1; str_has_prefix(lines[i], "| `") && k < n_words; k += 2) {
+            bool key = (str_has_prefix(words[k], "networking.gke.io/") ||
+                        str_has_prefix(words[k], "cloud.google.com/") ||
+                        str_has_prefix(words[k], "service.beta.kubernetes.io/")) &&
+                       !str_has_prefix(words[k], "networking.gke.io/l4-regional-") &&
+                       !str_has_prefix(words[k], "networking.gke.io/standalone-") &&
+                       strstr(words[k], "…") == NULL &&
+                       strstr(lines[i], "| members |") == NULL; /* an annotation of nodes */
+            found += key;
+            if (key && !is_known(words[k])) {
+                fail_msg("%s is on the page and not in gce_annotation_keys", words[k]);
+            }
+        }
+    }
+    assert_in_range(found, 15, 100);
+}
+
+/* Every known key is on the page. */
+static void known_keys__are_on_the_page(void **state)
+{
+    struct arena *a = *state;
+    const char *page = doc_page_read(a, "providers/gce.md");
+    for (const char *const *known = gce_annotation_keys.known; *known != NULL; known++) {
+        const char *last = strrchr(*known, '/') + 1;
+        if (strchr(*known, '*') == NULL && strstr(page, *known) == NULL &&
+            (strstr(page, arena_printf(a, "…/%s", last)) == NULL) &&
+            !str_has_prefix(*known, "alpha.")) {
+            fail_msg("%s is not on the page", *known);
+        }
+    }
+}
+
 UNIT_MAIN(docs)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(page__has_the_metrics_of_the_table),
         PURE_TEST(page__says_why_a_metric_is_not_set),
+        PURE_TEST(page__annotations_are_known_keys),
+        PURE_TEST(known_keys__are_on_the_page),
         PURE_TEST(page__has_the_rows_of_the_decision),
         PURE_TEST(page__has_the_flags_of_the_table),
     };

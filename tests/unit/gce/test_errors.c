@@ -46,6 +46,8 @@ static void code__statuses_and_reasons(void **state)
         {412, "conditionNotMet", "Constraint constraints/x violated for p", ERR_INVALID},
         {412, "conditionNotMet", "Constraint unmet", ERR_CONFLICT},
         {403, "limitExceeded", "x", ERR_QUOTA},
+        {400, "IP_SPACE_EXHAUSTED", "x", ERR_QUOTA},
+        {400, "IP_SPACE_EXHAUSTED_WITH_DETAILS", "x", ERR_QUOTA},
         {0, "RESOURCE_OPERATION_RATE_EXCEEDED", "x", ERR_THROTTLED},
         {403, "IAM_PERMISSION_DENIED", "x", ERR_FORBIDDEN},
         {413, "", "x", ERR_INVALID},

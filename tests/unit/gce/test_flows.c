@@ -379,7 +379,8 @@ static void ensure__uniform_again__condition_is_cleared(void **state)
 static void ensure__A7__class_beats_annotation_and_says_so_once(void **state)
 {
     (void)state;
-    struct rig *r = rig_start(NULL);
+    const struct rig_options opt = {.gke_classes = true};
+    struct rig *r = rig_start(&opt);
     rig_service(r, "web",
                 "{\"metadata\":{\"annotations\":{\"networking.gke.io/load-balancer-type\":"
                 "\"Internal\"}},\"spec\":{\"loadBalancerClass\":"

@@ -13,8 +13,8 @@
 
 #include <stdlib.h>
 
-#define CLUSTERS  1000 /* in a part */
-#define PARTS     10   /* one of which a run plays */
+#define CLUSTERS  500 /* in a part */
+#define PARTS     20  /* one of which a run plays */
 #define ZONES_MAX 5
 #define NODES_MAX 40 /* in a zone */
 

@@ -252,6 +252,25 @@ static void gce_neg_wrote__failed__listed_before_the_next_change(void **state)
     assert_int_equal(in_cloud(k), 2);
 }
 
+/* One was to join and another one to leave: the size is the wanted one, and the members are not. */
+static void gce_neg_wrote__failed__size_says_nothing(void **state)
+{
+    struct kit *k = *state;
+    make_neg(k, 2);
+    struct gce_neg_one o = one(k, 2, 2);
+    o.want++; /* the first node leaves, the second one stays */
+    o.n_want = 1;
+    observe(k, &o);
+    rig_fault(k->r, "{\"match\":{\"op\":\"compute.networkEndpointGroups.detachNetworkEndpoints\"},"
+                    "\"count\":1,\"do\":\"refuse\",\"status\":403}");
+    carry_out(k, &o);
+    rig_forget(k->r);
+    o.want = endpoints(k, 2);
+    o.n_want = 2; /* by its size it fits */
+    observe(k, &o);
+    assert_int_equal(lists(k), 1);
+}
+
 static void gce_neg_is_known__without_a_look(void **state)
 {
     struct kit *k = *state;
@@ -298,6 +317,7 @@ UNIT_MAIN(neg_observe)
         KIT_TEST(gce_neg_observe__gone_meanwhile__conflict),
         KIT_TEST(gce_neg_wrote__made_and_filled__never_listed),
         KIT_TEST(gce_neg_wrote__failed__listed_before_the_next_change),
+        KIT_TEST(gce_neg_wrote__failed__size_says_nothing),
         KIT_TEST(gce_neg_is_known__without_a_look),
         KIT_TEST(gce_members_read__several_at_once__one_wave),
     };

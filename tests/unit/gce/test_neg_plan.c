@@ -72,11 +72,17 @@ static const char *lines(struct arena *a, const struct lb_plan *p)
     return str_buf_to_arena(&b, a);
 }
 
-static const char *made(struct arena *a, struct gce_neg_plan *n)
+/* `full`: the kind of which Google has refused something for a limit, or NULL. */
+static const char *made_at(struct arena *a, struct gce_neg_plan *n, const char *full)
 {
     struct lb_plan p;
     struct err err = ERR_INIT;
     lb_plan_init(&p, a);
+    if (full != NULL) {
+        struct lb_kinds *kinds = NULL;
+        lb_kinds_add(a, &kinds, full);
+        lb_plan_service(&p, KEY)->full = kinds;
+    }
     if (gce_neg_plan_make(&p, KEY, n, NULL, &err) != ERR_OK) {
         assert_int_equal(p.n_ops, 0);
         return err.message[0] == '\0' ? "an error without words" : arena_strdup(a, err.message);
@@ -85,6 +91,11 @@ static const char *made(struct arena *a, struct gce_neg_plan *n)
         fail_msg("%s", err.message);
     }
     return lines(a, &p);
+}
+
+static const char *made(struct arena *a, struct gce_neg_plan *n)
+{
+    return made_at(a, n, NULL);
 }
 
 /* ---- making -------------------------------------------------------------------------------------------- */
@@ -115,6 +126,22 @@ static void gce_neg_plan_make__nothing_to_do__no_operation(void **state)
     same_text("kept", made(a, &n), "0 = zone1\n0 = zone2");
     assert_int_equal(n.first_op, -1);
     assert_int_equal(n.last_op, -1);
+}
+
+/* Only of the NEG where both happen, and in a wave before all others. */
+static void gce_neg_plan_make__at_the_limit__leaving_makes_room(void **state)
+{
+    struct arena *a = *state;
+    struct gce_neg_one items[] = {one(a, "zone1", "a b", "b c"), one(a, "zone2", "d e", "d")};
+    struct gce_neg_plan n = plan_of(a, items, 2);
+    n.local = true;
+    same_text("full", made_at(a, &n, gce_collection_word(GCE_NEGS)),
+              "1 ~ zone1: detach 1 node [node a has no endpoint of the Service any more]\n"
+              "2 ~ zone1: attach 1 node [node c has endpoints of the Service]\n"
+              "2 ~ zone2: detach 1 node [node e has no endpoint of the Service any more] >2");
+    assert_int_equal(n.makes_room, 1);
+    same_text("something else is full", made_at(a, &n, "firewall"), made(a, &n));
+    assert_int_equal(n.makes_room, 0);
 }
 
 static void gce_neg_plan_make__local_move__leaving_is_sent_behind_joining(void **state)
@@ -321,6 +348,7 @@ UNIT_MAIN(neg_plan)
     const struct CMUnitTest tests[] = {
         PURE_TEST(gce_neg_plan_make__new__inserts_then_members),
         PURE_TEST(gce_neg_plan_make__nothing_to_do__no_operation),
+        PURE_TEST(gce_neg_plan_make__at_the_limit__leaving_makes_room),
         PURE_TEST(gce_neg_plan_make__local_move__leaving_is_sent_behind_joining),
         PURE_TEST(gce_neg_plan_make__who_leaves__says_why),
         PURE_TEST(gce_neg_plan_make__more_than_500__in_batches_of_one_wave),

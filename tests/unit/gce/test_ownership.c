@@ -64,7 +64,8 @@ static void check_rows(bool rbs_default)
 {
     static const struct tt_kv flags[] = {{"enable-rbs-default-l4-netlb", "true"},
                                          {"lenient-load-balancer-type", "true"}};
-    const struct rig_options opt = {.flags = rbs_default ? flags : flags + 1,
+    const struct rig_options opt = {.gke_classes = true,
+                                    .flags = rbs_default ? flags : flags + 1,
                                     .n_flags = rbs_default ? 2 : 1};
     struct rig *r = rig_start(&opt);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -254,9 +255,27 @@ static void validate__without_any_look__says_what_it_can(void **state)
     rig_stop(r);
 }
 
+/* O14: the classes of upstream's second service controller are nobody's as long as it is not switched on. */
+static void legacy_classes__not_switched_on__are_left_alone(void **state)
+{
+    static const char *const classes[] = {"networking.gke.io/l4-regional-internal-legacy",
+                                          "networking.gke.io/l4-regional-external-legacy"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(classes); i++) {
+        struct rig *r = rig_start(NULL);
+        rig_service(
+            r, "web",
+            arena_printf(rig_arena(r), "{\"spec\":{\"loadBalancerClass\":\"%s\"}}", classes[i]));
+        assert_int_equal(rig_sync(r, TT_VERB_ENSURE, "web")->code, TT_IMPLEMENTED_ELSEWHERE);
+        assert_int_equal(rig_sync(r, TT_VERB_DELETE, "web")->code, TT_IMPLEMENTED_ELSEWHERE);
+        rig_stop(r);
+    }
+}
+
 UNIT_MAIN(ownership)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(legacy_classes__not_switched_on__are_left_alone),
         cmocka_unit_test(ensure_update_delete__rbs_default_off__rows),
         cmocka_unit_test(ensure_update_delete__rbs_default_on__rows),
         cmocka_unit_test(ensure__O7__existing_rule_with_backend_service__elsewhere),

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define MAX_TRIES 6
-#define PARTS     5
+#define PARTS     20
 
 struct flow {
     const char *name;

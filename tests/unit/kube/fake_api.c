@@ -4,12 +4,12 @@
  * The handler runs in the server's thread, the tests in theirs: `lock` guards what both see. */
 #include "tests/unit/kube/fake_api.h"
 
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/lock.h"
 #include "common/base/str.h"
+#include "tests/support/clock_mover.h"
 #include "tests/support/test_server.h"
 
 #define REQUESTS_MAX 256
@@ -91,11 +91,13 @@ static void handle(void *arg, struct http_req *req)
     const char *body = body_of(req, step, &n);
     int status = step->status == 0 ? 200 : step->status;
     add_header(req, step->header);
-    if (step->way == API_ANSWER) {
+    bool watch = step->way == API_LIST && strstr(http_req_target(req), "watch=") != NULL;
+    if (step->way == API_ANSWER || (step->way == API_LIST && !watch)) {
         http_req_answer(req, status, body, n);
         return;
     }
     http_req_begin(req, status);
+    n = watch ? 0 : n;
     for (size_t i = 0; i < n; i += CHUNK) {
         http_req_chunk(req, body + i, n - i < CHUNK ? n - i : CHUNK);
     }
@@ -153,29 +155,18 @@ int fake_api_count(struct fake_api *f)
     return n;
 }
 
-/* The client either works (then a moment passes) or waits for the fake clock (then that moves). */
-static void let_pass(struct fake_api *f)
-{
-    int64_t next_ms = clock_fake_next_ms(f->clock);
-    int64_t now_ms = clock_now_ms(f->clock);
-    if (next_ms != CLOCK_NEVER && next_ms > now_ms) {
-        clock_fake_advance(f->clock, next_ms - now_ms);
-    } else {
-        (void)poll(NULL, 0, 1);
-    }
-}
-
+/* While an answer is on its way, the client waits for it and perhaps for the clock, too, and the server's thread is awake. */
 void fake_api_until(struct fake_api *f, bool (*done)(void *arg), void *arg)
 {
     while (!done(arg)) {
-        let_pass(f);
+        (void)clock_let_pass(f->clock, CLOCK_NEVER);
     }
 }
 
 void fake_api_wait(struct fake_api *f, int n)
 {
     while (fake_api_count(f) < n) {
-        let_pass(f);
+        (void)clock_let_pass(f->clock, CLOCK_NEVER);
     }
 }
 

@@ -18,7 +18,8 @@ enum api_way {
     API_END,        /* body in chunks of 7 bytes, then a clean end */
     API_CUT,        /* the same, then the connection is closed in the middle */
     API_OPEN,       /* the same, then silence */
-    API_DROP,       /* connection closed without an answer */
+    API_LIST, /* the body, whole; silence for a watch: which of several clients comes first does not matter */
+    API_DROP, /* connection closed without an answer */
     API_HANG,
 };
 struct api_step {

@@ -187,6 +187,7 @@ static void kube_events__same_moment__names_differ(void **state)
     START({.status = 201, .body = "{}"}, {.status = 201, .body = "{}"});
     emit(&w, "Normal", "one");
     emit(&w, "Normal", "two");
+    fake_api_wait(w.api, 2);
     kube_events_free(w.events, 5000);
     const char *names[2];
     for (int i = 0; i < 2; i++) {

@@ -19,11 +19,17 @@
 #define N_DROPS       12   /* after which each back-off is at its cap of 30 s and more */
 #define BACK_AGAIN_MS 6000 /* somebody looks every 5 s at most, and all ask within a second then */
 
+static bool both_synced(void *arg)
+{
+    struct kube_store **stores = arg;
+    return kube_store_synced(stores[0]) && kube_store_synced(stores[1]);
+}
+
 /* A server that was away is asked again within seconds, by all reflectors, whatever their back-offs have come to. */
 static void kube_reflectors__server_is_back__all_ask_within_seconds(void **state)
 {
-    const struct api_step steps[] = {
-        DROPS, {.body = EMPTY}, {.way = API_OPEN}, {.body = EMPTY}, {.way = API_OPEN}};
+    const struct api_step list = {.way = API_LIST, .body = EMPTY};
+    const struct api_step steps[] = {DROPS, list, list, list, list, list, list, list, list};
     struct fake_api *api = fake_api_start(steps, ARRAY_LEN(steps));
     struct kube_store *stores[] = {kube_store_new(KUBE_SERVICE), kube_store_new(KUBE_SERVICE)};
     struct rng *rng = rng_seeded_new(1);
@@ -40,7 +46,7 @@ static void kube_reflectors__server_is_back__all_ask_within_seconds(void **state
     assert_int_equal(kube_reflectors_start(r, &err), ERR_OK);
     fake_api_wait(api, N_DROPS);
     int64_t away_ms = clock_now_ms(fake_api_clock(api));
-    fake_api_wait(api, (int)ARRAY_LEN(steps));
+    fake_api_until(api, both_synced, stores);
     int64_t took_ms = clock_now_ms(fake_api_clock(api)) - away_ms;
     kube_reflectors_free(r);
     for (size_t i = 0; i < ARRAY_LEN(stores); i++) {

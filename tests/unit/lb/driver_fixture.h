@@ -7,7 +7,7 @@
  *
  *     observe main · plan main · hold a +f · report 1 · do main/a · done main/a ok · status a · settled a
  *
- * Included by test_driver.c only. */
+ * Included by test_driver.c, test_driver_room.c and test_driver_undo.c only. */
 #ifndef TRIMTAB_TESTS_UNIT_LB_DRIVER_FIXTURE_H
 #define TRIMTAB_TESTS_UNIT_LB_DRIVER_FIXTURE_H
 
@@ -17,7 +17,10 @@
 #include "common/lb/driver.h"
 #include "common/lb/exec.h"
 #include "common/lb/service_rules.h"
+#include "tests/support/clock_mover.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,6 +59,10 @@ struct fixture {
     bool only_from_memory; /* … as long as it has not looked afresh */
     const char *settled;   /* key that facts() settles */
     const char *poison; /* letter: shared operations that serve it are refused; nobody knows why */
+    bool replaces;      /* what is "old/…" in the cloud goes before its replacement comes */
+    bool moves;   /* what is "old/…" goes after its replacement has come, or makes room for it */
+    size_t limit; /* of things in the cloud; 0: none */
+    const char *stops_at; /* name of an operation during which the provider is closed */
     bool keeps_forbidden; /* operations tolerate FORBIDDEN */
     int64_t now_ms;       /* the host's clock */
     _Atomic int32_t call_cancelled;
@@ -157,8 +164,19 @@ static enum http_next change_step(struct lb_op_run *run, const struct http_respo
         return HTTP_DONE;
     }
     int code = note(c->f, "do %s", run->op->name);
+    if (c->f->stops_at != NULL && strcmp(c->f->stops_at, run->op->name) == 0) {
+        cancel_fire(c->f->cancel);
+        code = ERR_CANCELLED;
+    }
     if (c->f->poison != NULL && strpbrk(strchr(run->op->name, '/'), c->f->poison) != NULL) {
         code = ERR_INVALID;
+    }
+    size_t n = 0;
+    for (const char *at = str_buf_text(&c->f->cloud); (at = strchr(at, ';')) != NULL; at++) {
+        n++; /* two for each thing */
+    }
+    if (c->f->limit > 0 && !c->removes && n / 2 >= c->f->limit) {
+        code = ERR_QUOTA;
     }
     if (code != ERR_OK) {
         err_set(run->err, code, "the cloud says no");
@@ -177,15 +195,41 @@ static enum http_next change_step(struct lb_op_run *run, const struct http_respo
 
 static const struct lb_op_type change_type = {.name = "change", .step = change_step};
 
+/* "old/a" goes; it is put back unless "main/a" comes. */
+static void plan_removal(struct fixture *f, struct lb_plan *plan, const char *key, const char *name)
+{
+    struct change *c = ARENA_ARRAY(plan->a, struct change, 2);
+    struct lb_undo *undo = ARENA_NEW(plan->a, struct lb_undo);
+    const char *old = arena_printf(plan->a, "old/%s", short_key(key));
+    c[0] = (struct change){.f = f, .entry = arena_printf(plan->a, ";%s;", old), .removes = true};
+    c[1] = (struct change){.f = f, .entry = c[0].entry};
+    *undo = (struct lb_undo){.verb = LB_CREATE,
+                             .kind = "thing",
+                             .name = old,
+                             .until_kind = "thing",
+                             .until_name = name,
+                             .type = &change_type,
+                             .arg = &c[1]};
+    if (strstr(str_buf_text(&f->cloud), c[0].entry) != NULL) {
+        struct lb_op op =
+            LB_OP(.verb = LB_DELETE, .kind = "thing", .name = old, .why = "it is old",
+                  .tolerate = LB_TOLERATE_ABSENT, .type = &change_type, .arg = &c[0], .undo = undo);
+        (void)lb_plan_add(plan, key, &op);
+    }
+}
+
 static void plan_one(struct fixture *f, struct lb_plan *plan, const char *key, const char *name,
                      bool removes)
 {
     struct change *c = ARENA_NEW(plan->a, struct change);
     *c = (struct change){.f = f, .entry = arena_printf(plan->a, ";%s;", name), .removes = removes};
     bool present = strstr(str_buf_text(&f->cloud), c->entry) != NULL;
-    struct lb_op op =
-        LB_OP(.verb = removes ? LB_DELETE : LB_CREATE, .kind = "thing", .name = name,
-              .why = "it is tested", .type = &change_type, .arg = c, .calls = 1, .parallel = true);
+    if (f->replaces && !present) {
+        plan_removal(f, plan, key, name);
+    }
+    struct lb_op op = LB_OP(.verb = removes ? LB_DELETE : LB_CREATE, .kind = "thing", .name = name,
+                            .why = "it is tested", .type = &change_type, .arg = c, .calls = 1,
+                            .parallel = !f->replaces);
     if (f->keeps_forbidden) {
         op.tolerate = LB_TOLERATE_FORBIDDEN;
         op.forbidden_event = "do it by hand";
@@ -196,6 +240,30 @@ static void plan_one(struct fixture *f, struct lb_plan *plan, const char *key, c
     }
     if (op.verb != LB_KEEP || !removes) {
         (void)lb_plan_add(plan, key, &op);
+    }
+}
+
+/* "main/a" comes and "old/a" goes, a wave each. */
+static void plan_move(struct fixture *f, struct lb_plan *plan, const char *key)
+{
+    const char *names[] = {arena_printf(plan->a, "main/%s", short_key(key)),
+                           arena_printf(plan->a, "old/%s", short_key(key))};
+    struct change *c = ARENA_ARRAY(plan->a, struct change, 2);
+    bool has[2];
+    for (int i = 0; i < 2; i++) {
+        c[i] = (struct change){
+            .f = f, .entry = arena_printf(plan->a, ";%s;", names[i]), .removes = i == 1};
+        has[i] = strstr(str_buf_text(&f->cloud), c[i].entry) != NULL;
+    }
+    bool first = !has[0] && has[1] && lb_plan_makes_room(plan, key, "thing");
+    for (int round = 0; round < 2; round++) {
+        int i = (round == 1) != first;
+        struct lb_op op =
+            LB_OP(.verb = i == 1 ? LB_DELETE : LB_CREATE, .kind = "thing", .name = names[i],
+                  .why = "it moves", .type = &change_type, .arg = &c[i], .calls = 1);
+        if (has[i] == (i == 1)) {
+            (void)lb_plan_add(plan, key, &op);
+        }
     }
 }
 
@@ -243,6 +311,10 @@ static int stage_plan(struct lb_sync *s, const char *stage, struct lb_plan *plan
         if (f->invalid != NULL && strcmp(short_key(item->key), f->invalid) == 0 &&
             !(f->only_from_memory && s->fresh)) {
             err_set(&item->err, ERR_INVALID, "no such tier");
+            continue;
+        }
+        if (f->moves) {
+            plan_move(f, plan, item->key);
             continue;
         }
         plan_one(f, plan, item->key, arena_printf(plan->a, "%s/%s", stage, short_key(item->key)),
@@ -490,6 +562,16 @@ static int32_t fixture_drive(struct fixture *f, bool planning)
                                          .watch = f->watch};
     return planning ? lb_driver_plan(&cfg, &f->call, &f->batch)
                     : lb_driver_reconcile(&cfg, &f->call, &f->batch);
+}
+
+/* ---- time -------------------------------------------------------------------------------------------- */
+/* `*ret_naps`: how often the driver waited for the clock. */
+static int32_t drive_with_moving_clock(struct fixture *f, int *ret_naps)
+{
+    struct clock_mover *m = clock_mover_start(f->clock);
+    int32_t code = fixture_drive(f, false);
+    *ret_naps = clock_mover_stop(m);
+    return code;
 }
 
 #define assert_trace(f, want)  assert_string_equal(str_buf_text(&(f)->trace), (want))

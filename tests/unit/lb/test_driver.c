@@ -7,9 +7,6 @@
 #include "tests/support/test_server.h"
 #include "tests/support/unit.h"
 
-#include <pthread.h>
-#include <sched.h>
-
 static void reconcile__new_service__observed_planned_held_done(void **state)
 {
     struct fixture *f = fixture_new(*state, "E");
@@ -352,41 +349,6 @@ static void reconcile__reading_fails__nobody_is_served(void **state)
 }
 
 /* ---- conflicts ----------------------------------------------------------------------------------------- */
-struct mover {
-    struct clock *clock;
-    atomic_bool stop;
-    int naps;
-};
-
-/* Moves the fake clock on whenever somebody waits for it, and counts. */
-static void *mover_main(void *arg)
-{
-    struct mover *m = arg;
-    while (!atomic_load(&m->stop)) {
-        int64_t next = clock_fake_next_ms(m->clock);
-        int64_t now = clock_now_ms(m->clock);
-        if (next != CLOCK_NEVER && next > now) {
-            m->naps++;
-            clock_fake_advance(m->clock, next - now);
-        } else {
-            (void)sched_yield();
-        }
-    }
-    return NULL;
-}
-
-static int32_t drive_with_moving_clock(struct fixture *f, int *ret_naps)
-{
-    struct mover m = {.clock = f->clock};
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, mover_main, &m), 0);
-    int32_t code = fixture_drive(f, false);
-    atomic_store(&m.stop, true);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    *ret_naps = m.naps;
-    return code;
-}
-
 static void reconcile__conflicts__tried_five_times(void **state)
 {
     const struct {

@@ -4,6 +4,7 @@
 
 #include "common/base/str.h"
 #include "common/lb/name_rules.h"
+#include "common/lb/service_rules.h"
 #include "tests/support/unit.h"
 
 static const struct name_rule subnet = {
@@ -96,6 +97,35 @@ static void name_check__new_and_standing__sentences(void **state)
     }
 }
 
+/* On a load balancer that trimtab made, an odd name came with an edit, whether or not a process saw it. */
+static void names_check__of_what_was_made_here__by_the_pattern(void **state)
+{
+    (void)state;
+    static const struct name_field field = {.key = "x/subnet", .rule = &subnet};
+    static const struct name_fields all = {.fields = &field, .n = 1};
+    static const struct {
+        const char *mark;
+        int code;
+    } rows[] = {{NULL, ERR_OK},
+                {"uid-1 192.0.2.1", ERR_INVALID},
+                {"uid-1 192.0.2.1 edited", ERR_OK},
+                {"uid-1 192.0.2.2", ERR_OK}};
+    struct arena *a = arena_new();
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct tt_kv notes[] = {{LB_MARK_ANNOTATION, rows[i].mark}, {"x/subnet", "Odd"}};
+        const struct tt_service s = {.size = sizeof(s),
+                                     .uid = "uid-1",
+                                     .annotations = rows[i].mark != NULL ? notes : notes + 1,
+                                     .n_annotations = rows[i].mark != NULL ? 2 : 1,
+                                     .has_annotations = 1,
+                                     .ingress = &address,
+                                     .n_ingress = 1};
+        struct err err = ERR_INIT;
+        assert_int_equal(names_check(a, &all, &s, NULL, &err), rows[i].code);
+    }
+    arena_free(a);
+}
+
 static void name_list__absent_allows_all__empty_none(void **state)
 {
     (void)state;
@@ -116,6 +146,7 @@ UNIT_MAIN(name_rules)
         cmocka_unit_test(name_rule__texts__as_the_pattern_says),
         cmocka_unit_test(annotation_state__stands_only_unchanged_with_an_address),
         cmocka_unit_test(name_check__new_and_standing__sentences),
+        cmocka_unit_test(names_check__of_what_was_made_here__by_the_pattern),
         cmocka_unit_test(name_list__absent_allows_all__empty_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

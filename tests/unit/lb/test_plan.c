@@ -49,6 +49,24 @@ static void lb_plan_seal__parallel_and_keep__waves(void **state)
     assert_int_equal(lb_plan_changes(&p), 5);
 }
 
+static enum http_next no_step(struct lb_op_run *run, const struct http_response *resp)
+{
+    (void)run;
+    (void)resp;
+    return HTTP_DONE;
+}
+
+static const struct lb_op_type no_type = {.name = "none", .step = no_step};
+static const struct lb_undo put_back = {.verb = LB_CREATE,
+                                        .kind = "rule",
+                                        .name = "r",
+                                        .until_kind = "rule",
+                                        .until_name = "r",
+                                        .type = &no_type};
+static const struct lb_undo no_way_back = {
+    .verb = LB_CREATE, .kind = "rule", .name = "r", .until_kind = "rule", .until_name = "r"};
+#define REMOVE(...) LB_OP(.verb = LB_DELETE, .kind = "rule", .name = "r", .why = "old", __VA_ARGS__)
+
 static void lb_plan_seal__broken_plans__bug(void **state)
 {
     struct lb_field forward = {.path = "address", .new_value = LB_VALUE_OF(1, "address")};
@@ -93,6 +111,12 @@ static void lb_plan_seal__broken_plans__bug(void **state)
         {{CREATE(.name = ""), CREATE()}, "operation 1 (rule ) has no name"},
         {{CREATE(.verb = 0), CREATE()}, "operation 1 (rule r) has no verb"},
         {{CREATE(.verb = 5), CREATE()}, "operation 1 (rule r) has no verb"},
+        {{REMOVE(.undo = &put_back), CREATE()}, NULL},
+        {{REMOVE(.undo = &put_back), REMOVE()},
+         "rule r is put back until rule r is there, which no operation makes"},
+        {{CREATE(), REMOVE(.undo = &put_back)},
+         "rule r is put back until rule r is there, which no operation makes"},
+        {{REMOVE(.undo = &no_way_back), CREATE()}, "putting rule r back cannot be carried out"},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct lb_plan p;
@@ -194,6 +218,19 @@ static void lb_plan_view__sealed_plan__numbers_and_late_values(void **state)
     assert_null(v->services[1]->message);
 }
 
+static void lb_plan_view__undo__told_in_the_note(void **state)
+{
+    struct lb_plan p;
+    const struct lb_op ops[] = {REMOVE(.undo = &put_back),
+                                REMOVE(.undo = &put_back, .note = "made again below"), CREATE()};
+    assert_int_equal(seal(*state, &p, ops, ARRAY_LEN(ops), NULL), ERR_OK);
+    const struct tt_plan *v = lb_plan_view(&p);
+    assert_string_equal(v->operations[0]->note, "put back if the replacement is refused");
+    assert_string_equal(v->operations[1]->note,
+                        "made again below; put back if the replacement is refused");
+    assert_null(v->operations[2]->note);
+}
+
 UNIT_MAIN(plan)
 {
     const struct CMUnitTest tests[] = {
@@ -203,6 +240,7 @@ UNIT_MAIN(plan)
         lb_test(lb_plan_add__many__indexes_and_copies_stay),
         lb_test(lb_plan_add__owners_given__each_has_an_entry),
         lb_test(lb_plan_view__sealed_plan__numbers_and_late_values),
+        lb_test(lb_plan_view__undo__told_in_the_note),
     };
     return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
 }

@@ -51,6 +51,32 @@ static void assert_text(const struct tt_plan *plan, const struct plan_print *how
 static const struct plan_print plain = {0};
 static const struct plan_print verbose = {.verbose = true};
 
+/* Such a Service is not up to date, alone and among many. */
+static void plan_print_text__left_as_taken_over__named(void **state)
+{
+    (void)state;
+    const struct tt_plan_service *services[12];
+    char keys[11][16];
+    struct tt_plan_service fine[11];
+    services[0] = SERVICE("demo/web", .address = "203.0.113.10", .checked = 5,
+                          LIST(.left, .n_left, "The health check is older than what is asked for"));
+    const struct tt_plan one = plan_of(services, 1, NULL, 0);
+    assert_text(&one, &plain,
+                "Service demo/web  203.0.113.10  nothing to do, 1 value left as it is.\n"
+                "  ! The health check is older than what is asked for\n");
+    for (int i = 0; i < 11; i++) {
+        (void)snprintf(keys[i], sizeof(keys[i]), "demo/z%02d", i);
+        fine[i] = (struct tt_plan_service){.size = sizeof(fine[i]), .key = keys[i], .checked = 2};
+        services[i + 1] = &fine[i];
+    }
+    const struct tt_plan many = plan_of(services, 12, NULL, 0);
+    assert_text(&many, &plain,
+                "Service demo/web  203.0.113.10  nothing to do, 1 value left as it is.\n"
+                "  ! The health check is older than what is asked for\n"
+                "11 Services are up to date (22 resources checked).\n"
+                "Plan: nothing to do.\n");
+}
+
 static void plan_print_text__creation__reasons_below_when_long(void **state)
 {
     (void)state;
@@ -229,6 +255,48 @@ static void plan_print_text__many_services__quiet_ones_counted(void **state)
                 "Plan: nothing to do.\n");
 }
 
+/* Quiet or not, short or verbose: a slip is told. */
+static void plan_print_text__findings__are_told_in_a_quiet_plan(void **state)
+{
+    struct arena *a = *state;
+    static const struct tt_finding slip = {.size = sizeof slip,
+                                           .reason = "AnnotationIgnored",
+                                           .field = "x.io/a",
+                                           .message = "annotation x.io/a is unknown"};
+    static const struct tt_finding *const slips[] = {&slip};
+    const struct tt_plan_service *services[13];
+    for (size_t i = 0; i < ARRAY_LEN(services); i++) {
+        struct tt_plan_service *s = ARENA_NEW(a, struct tt_plan_service);
+        *s = (struct tt_plan_service){
+            .size = sizeof *s, .key = arena_printf(a, "demo/s%02zu", i), .checked = 3};
+        if (i == 7) {
+            s->findings = slips;
+            s->n_findings = 1;
+            s->serves_nobody = "no node takes part: the cluster has none";
+        }
+        services[i] = s;
+    }
+    struct tt_plan many = plan_of(services, 13, NULL, 0);
+    assert_text(&many, &plain,
+                "Service demo/s07  up to date (3 resources checked).\n"
+                "  ! serves nobody: no node takes part: the cluster has none\n"
+                "  ! annotation x.io/a is unknown\n"
+                "12 Services are up to date (36 resources checked).\n"
+                "Plan: nothing to do.\n");
+    struct tt_plan one = plan_of(&services[7], 1, NULL, 0);
+    assert_text(&one, &plain,
+                "Service demo/s07  up to date (3 resources checked).\n"
+                "  ! serves nobody: no node takes part: the cluster has none\n"
+                "  ! annotation x.io/a is unknown\n");
+    struct json_object *o = plan_print_json(&one);
+    struct json_object *s = json_object_array_get_idx(json_member(o, "services"), 0);
+    assert_string_equal(json_text(a, json_member(s, "findings"), JSON_COMPACT),
+                        "[{\"reason\":\"AnnotationIgnored\",\"field\":\"x.io/a\",\"message\":"
+                        "\"annotation x.io/a is unknown\"}]");
+    assert_string_equal(json_str(s, "serves_nobody"), "no node takes part: the cluster has none");
+    json_object_put(o);
+}
+
 /* The words behind "left alone" begin where they really stand, also on a line of their own. */
 static void plan_print_text__left_alone_on_a_narrow_terminal__wrapped_in_place(void **state)
 {
@@ -351,13 +419,15 @@ static void plan_print_json__plan__promised_members(void **state)
         json_text(*state, doc, JSON_COMPACT),
         "{\"format_version\":1,\"services\":[{\"service\":\"demo/"
         "bad\",\"address\":null,\"because\":[],"
-        "\"operations\":null,\"effects\":[],\"checked\":0,\"error\":{\"code\":7,\"message\":"
+        "\"operations\":null,\"effects\":[],\"checked\":0,\"findings\":[],\"serves_nobody\":null,"
+        "\"error\":{\"code\":7,\"message\":"
         "\"no more\"}},{\"service\":\"demo/web\",\"address\":\"203.0.113.10\",\"because\":[\"b\"],"
         "\"operations\":[{\"n\":1,\"verb\":\"change\",\"kind\":\"rule\",\"name\":\"x\",\"wave\":1,"
         "\"why\":\"so\",\"owners\":[\"demo/web\"],\"fields\":[{\"path\":\"ports\",\"old\":null,"
         "\"new\":\"80\"}],\"calls\":2,\"critical\":true,\"shared\":false,\"finally\":false,"
         "\"gives_back\":false}],"
-        "\"effects\":[],\"checked\":2}],\"summary\":{\"create\":0,\"change\":1,\"delete\":0,"
+        "\"effects\":[],\"checked\":2,\"findings\":[],\"serves_nobody\":null}],\"summary\":{"
+        "\"create\":0,\"change\":1,\"delete\":0,"
         "\"waves\":1,\"calls\":2}}");
     json_object_put(doc);
 }
@@ -386,6 +456,52 @@ static void plan_print__sent_after__said_to_people_and_programs(void **state)
     assert_int_equal(json_object_get_int(after), 1);
     assert_null(json_member(json_object_array_get_idx(list, 0), "sent_after"));
     json_object_put(doc);
+}
+
+/* Two Services need one health check; the second plan's rule names what the first one makes. */
+static void plan_join__a_shared_resource__stands_once_with_all_owners(void **state)
+{
+    const struct tt_field fields[] = {{"check", NULL, "known after 1"}};
+    const struct tt_plan_service *const sa[] = {SERVICE("demo/a")};
+    const struct tt_plan_service *const sb[] = {SERVICE("demo/b")};
+    const char *const a[] = {"demo/a"};
+    const char *const b[] = {"demo/b"};
+    const struct tt_operation *const oa[] = {
+        OP(1, CREATE, 1, .kind = "check", .name = "node", .calls = 2, .flags = TT_OP_SHARED,
+           .owners = a, .n_owners = 1),
+        OP(2, CREATE, 2, .kind = "rule", .name = "x", .calls = 2, .owners = a, .n_owners = 1)};
+    const struct tt_operation *const ob[] = {
+        OP(1, CREATE, 1, .kind = "check", .name = "node", .calls = 2, .flags = TT_OP_SHARED,
+           .owners = b, .n_owners = 1),
+        OP(2, CREATE, 2, .kind = "rule", .name = "x", .calls = 2, .owners = b, .n_owners = 1,
+           .fields = fields, .n_fields = 1, .sent_after = 1)};
+    struct tt_plan pa = plan_of(sa, 1, oa, 2);
+    struct tt_plan pb = plan_of(sb, 1, ob, 2);
+    const struct tt_plan *all = plan_join(*state, (const struct tt_plan *const[]){&pb, &pa}, 2);
+    assert_int_equal(all->n_operations, 3); /* rules of one name are not shared */
+    assert_int_equal(all->operations[0]->n_owners, 2);
+    assert_string_equal(all->operations[0]->owners[0], "demo/a");
+    assert_string_equal(all->operations[0]->owners[1], "demo/b");
+    assert_string_equal(all->operations[1]->fields[0].new_text, "known after 1");
+    assert_int_equal(all->operations[1]->sent_after, 1);
+    assert_int_equal(all->operations[2]->n, 3);
+    assert_int_equal(all->calls, 6);
+}
+
+static void plan_join__a_shared_resource_differently__stands_twice(void **state)
+{
+    const struct tt_plan_service *const sa[] = {SERVICE("demo/a")};
+    const struct tt_plan_service *const sb[] = {SERVICE("demo/b")};
+    const struct tt_operation *const oa[] = {OP(1, CHANGE, 1, .kind = "group", .name = "g",
+                                                .summary = "+ node-1", .flags = TT_OP_SHARED),
+                                             OP(2, CHANGE, 1, .kind = "group", .name = "g",
+                                                .summary = "+ node-1", .flags = TT_OP_SHARED)};
+    const struct tt_operation *const ob[] = {OP(1, CHANGE, 1, .kind = "group", .name = "g",
+                                                .summary = "+ node-2", .flags = TT_OP_SHARED)};
+    struct tt_plan pa = plan_of(sa, 1, oa, 2);
+    struct tt_plan pb = plan_of(sb, 1, ob, 1);
+    const struct tt_plan *all = plan_join(*state, (const struct tt_plan *const[]){&pa, &pb}, 2);
+    assert_int_equal(all->n_operations, 3); /* one plan may change a thing twice, too */
 }
 
 static void plan_join__plans__sorted_and_renumbered(void **state)
@@ -459,11 +575,13 @@ static void plan_print__foreign_text__as_if_its_escapes_had_been_written(void **
 UNIT_MAIN(plan_print)
 {
     const struct CMUnitTest tests[] = {
+        lb_test(plan_print_text__left_as_taken_over__named),
         lb_test(plan_print_text__creation__reasons_below_when_long),
         lb_test(plan_print_counts__reservations__given_back_not_deleted),
         lb_test(plan_print_text__edit__field_lines_and_effects),
         lb_test(plan_print_text__nothing_to_do__one_line),
         lb_test(plan_print_text__many_services__quiet_ones_counted),
+        lb_test(plan_print_text__findings__are_told_in_a_quiet_plan),
         lb_test(plan_print_text__another_controllers_service__is_left_alone),
         lb_test(plan_print_text__left_alone_on_a_narrow_terminal__wrapped_in_place),
         lb_test(plan_print_text__shared_and_refused__each_said_once),
@@ -473,6 +591,8 @@ UNIT_MAIN(plan_print)
         lb_test(plan_print__sent_after__said_to_people_and_programs),
         lb_test(plan_print__foreign_text__as_if_its_escapes_had_been_written),
         lb_test(plan_join__plans__sorted_and_renumbered),
+        lb_test(plan_join__a_shared_resource__stands_once_with_all_owners),
+        lb_test(plan_join__a_shared_resource_differently__stands_twice),
     };
     return cmocka_run_group_tests_name("plan_print", tests, NULL, NULL);
 }

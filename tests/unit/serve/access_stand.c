@@ -2,13 +2,13 @@
 /* access_stand.c: see access_stand.h. */
 #include "tests/unit/serve/access_stand.h"
 
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "common/base/log.h"
+#include "tests/support/clock_mover.h"
 
 #define FLAGS_MAX       24
 #define BACK_OFF_MAX_MS 10000
@@ -111,14 +111,8 @@ void *question_thread(void *arg)
 /* Moves the clock over back-offs while the question waits for one, and not to the next look at the files. */
 static void finish(struct question *q)
 {
-    struct clock *clock = fake_api_clock(q->s->api);
     while (!atomic_load(&q->done)) {
-        int64_t ahead_ms = clock_fake_next_ms(clock) - clock_now_ms(clock);
-        if (ahead_ms > 0 && ahead_ms <= BACK_OFF_MAX_MS) {
-            clock_fake_advance(clock, ahead_ms);
-        } else {
-            (void)poll(NULL, 0, 1);
-        }
+        (void)clock_let_pass(fake_api_clock(q->s->api), BACK_OFF_MAX_MS);
     }
     pthread_join(q->thread, NULL);
 }

@@ -203,10 +203,10 @@ static const char *metrics_table(struct arena *a, const struct tt_metric *table,
                    "|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < n; i++) {
         const struct tt_metric *m = &table[i];
+        bool ours = str_has_prefix(m->name, "trimtab_") || str_has_prefix(m->name, "local_");
         str_appendf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", m->name, types[m->type],
                     m->n_labels > 0 ? str_join(a, m->labels, m->n_labels, ", ") : "–",
-                    str_has_prefix(m->name, "trimtab_") ? "trimtab" : "upstream", cell(a, m->help),
-                    buckets_of(a, m));
+                    ours ? "trimtab" : "upstream", cell(a, m->help), buckets_of(a, m));
     }
     str_append(&b, "\n");
     return str_buf_to_arena(&b, a);

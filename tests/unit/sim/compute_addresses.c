@@ -164,7 +164,7 @@ static void address__internal__comes_from_the_subnetwork(void **state)
     fixture_must(f, "POST", R "/addresses", "{\"name\":\"a\",\"addressType\":\"INTERNAL\"}");
     fixture_must(f, "GET", R "/addresses/a", NULL);
     assert_true(str_has_prefix(fixture_text(f, "address"), "10.128.8."));
-    assert_string_equal(fixture_text(f, "networkTier"), "");
+    assert_string_equal(fixture_text(f, "networkTier"), "PREMIUM");
     assert_string_equal(fixture_text(f, "subnetwork"),
                         COMPUTE_LINK "/regions/us-central1/subnetworks/default");
     fixture_stop(f);
@@ -200,6 +200,29 @@ static void address__internal__serves_rules_of_its_subnetwork_only(void **state)
     json_object_put(world);
 }
 
+/* In Google's words, and with its status: no fault of the request's text. */
+static void address__internal__of_a_full_subnetwork__is_refused(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"gce\":{"
+                               "\"projects/trimtab-sim/regions/us-central1/subnetworks/small\":"
+                               "{\"name\":\"small\",\"ipCidrRange\":\"10.64.0.0/29\"}}}";
+    struct json_object *world = json_tokener_parse(text);
+    struct fixture *f = fixture_start(&(struct sim_config){.world = world});
+    int status = 200;
+    for (int i = 0; i < 8 && status == 200; i++) {
+        status = fixture_call(f, "POST", R "/addresses",
+                              arena_printf(f->a,
+                                           "{\"name\":\"a%d\",\"addressType\":\"INTERNAL\","
+                                           "\"subnetwork\":"
+                                           "\"regions/us-central1/subnetworks/small\"}",
+                                           i));
+    }
+    fixture_expect(f, "one too many", status, 400, "IP_SPACE_EXHAUSTED");
+    fixture_stop(f);
+    json_object_put(world);
+}
+
 UNIT_MAIN(compute_addresses)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +236,7 @@ UNIT_MAIN(compute_addresses)
         cmocka_unit_test(address__named_in_a_rule__becomes_its_literal),
         cmocka_unit_test(address__internal__comes_from_the_subnetwork),
         cmocka_unit_test(address__internal__serves_rules_of_its_subnetwork_only),
+        cmocka_unit_test(address__internal__of_a_full_subnetwork__is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

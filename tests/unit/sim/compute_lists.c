@@ -28,6 +28,17 @@ static const char *names(struct fixture *f)
     return out;
 }
 
+/* ingress-gce's own program asks for them at its start. */
+static void list__global_backend_services__none(void **state)
+{
+    (void)state;
+    struct fixture *f = fixture_start(NULL);
+    fixture_must(f, "GET", P "/global/backendServices?filter=name+eq+k8s.*", NULL);
+    assert_string_equal(fixture_text(f, "kind"), "compute#backendServiceList");
+    assert_string_equal(names(f), "");
+    fixture_stop(f);
+}
+
 static void list__filters__choose_items(void **state)
 {
     (void)state;
@@ -197,6 +208,7 @@ static void update__body__replaces_what_is_not_the_servers(void **state)
 UNIT_MAIN(compute_lists)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(list__global_backend_services__none),
         cmocka_unit_test(list__filters__choose_items),
         cmocka_unit_test(list__pages__hold_every_item_once),
         cmocka_unit_test(list__deletion_between_pages__shifts_nothing),

@@ -2,10 +2,10 @@
 /* compute_operations.c: long operations, request ids, and time at --latency cloud (with a fake clock).
  *
  * Source: gce-cloud-provider.md §3.5, §16. */
+#include "tests/support/clock_mover.h"
 #include "tests/support/unit.h"
 #include "tests/unit/sim/fixture.h"
 
-#include <pthread.h>
 #include <string.h>
 
 /* Path of the operation of the last answer, as the client sees it. */
@@ -58,65 +58,29 @@ static void request_id__sent_again__answers_the_same_operation(void **state)
     fixture_stop(f);
 }
 
-/* Moves a fake clock on until told to stop: every wait of the simulator comes to its end. */
-struct mover {
-    struct clock *clock;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    bool stop;
-};
-
-static void *move(void *arg)
+/* A fake clock that goes on: every wait of the simulator comes to its end. */
+static struct clock *clock_new(void)
 {
-    struct mover *m = arg;
-    for (bool stop = false; !stop;) {
-        int64_t next = clock_fake_next_ms(m->clock), now = clock_now_ms(m->clock);
-        if (next != CLOCK_NEVER && next > now) {
-            clock_fake_advance(m->clock, next - now);
-        } else {
-            sched_yield();
-        }
-        pthread_mutex_lock(&m->lock);
-        stop = m->stop;
-        pthread_mutex_unlock(&m->lock);
-    }
-    return NULL;
-}
-
-static struct mover *mover_start(void)
-{
-    struct mover *m = xcalloc(1, sizeof(*m));
-    m->clock = clock_fake_new(1000, 1795287600000000);
-    pthread_mutex_init(&m->lock, NULL);
-    assert_int_equal(pthread_create(&m->thread, NULL, move, m), 0);
-    return m;
-}
-
-static void mover_stop(struct mover *m)
-{
-    pthread_mutex_lock(&m->lock);
-    m->stop = true;
-    pthread_mutex_unlock(&m->lock);
-    pthread_join(m->thread, NULL);
+    return clock_fake_new(1000, 1795287600000000);
 }
 
 static void operation__latency_cloud__takes_its_time_and_wait_blocks(void **state)
 {
     (void)state;
-    struct mover *m = mover_start();
+    struct clock *clock = clock_new();
+    struct clock_mover *m = clock_mover_start(clock);
     struct fixture *f = fixture_start(
-        &(struct sim_config){.nodes = 6, .latency = SIM_LATENCY_CLOUD, .clock = m->clock});
-    int64_t start = clock_now_ms(m->clock);
+        &(struct sim_config){.nodes = 6, .latency = SIM_LATENCY_CLOUD, .clock = clock});
+    int64_t start = clock_now_ms(clock);
     fixture_must(f, "POST", R "/addresses", "{\"name\":\"a\"}");
     const char *path = operation_path(f);
     fixture_must(f, "POST", arena_printf(f->a, "%s/wait", path), NULL);
     assert_string_equal(fixture_text(f, "status"), "DONE");
-    int64_t took = clock_now_ms(m->clock) - start;
+    int64_t took = clock_now_ms(clock) - start;
     assert_in_range(took, 1000, 10000);
-    mover_stop(m);
+    (void)clock_mover_stop(m);
     fixture_stop(f);
-    clock_fake_free(m->clock);
-    free(m);
+    clock_fake_free(clock);
 }
 
 #define PART(request, body)                                                                        \
@@ -134,9 +98,10 @@ static size_t count_of(const char *text, const char *word)
 static void operation__insert_still_running__resource_is_not_ready(void **state)
 {
     (void)state;
-    struct mover *m = mover_start();
+    struct clock *clock = clock_new();
+    struct clock_mover *m = clock_mover_start(clock);
     struct fixture *f = fixture_start(
-        &(struct sim_config){.nodes = 6, .latency = SIM_LATENCY_CLOUD, .clock = m->clock});
+        &(struct sim_config){.nodes = 6, .latency = SIM_LATENCY_CLOUD, .clock = clock});
     static const char pool[] =
         "{\"name\":\"tp\",\"healthChecks\":[\"global/httpHealthChecks/hc\"]}";
     /* In one batch, so that no time passes between them: the check is made, then used too early. */
@@ -154,10 +119,9 @@ static void operation__insert_still_running__resource_is_not_ready(void **state)
     const char *wait = arena_printf(f->a, "%.*s/wait", (int)strcspn(at, "\""), at);
     fixture_must(f, "POST", wait, NULL);
     fixture_must(f, "POST", R "/targetPools", pool);
-    mover_stop(m);
+    (void)clock_mover_stop(m);
     fixture_stop(f);
-    clock_fake_free(m->clock);
-    free(m);
+    clock_fake_free(clock);
 }
 
 UNIT_MAIN(compute_operations)

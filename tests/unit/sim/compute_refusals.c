@@ -526,6 +526,36 @@ static void compute__quota_reached__is_403(void **state)
     fixture_stop(f);
 }
 
+static void compute__members_beyond_their_limit__are_403(void **state)
+{
+    (void)state;
+#define INSTANCE "\"instance\":\"projects/trimtab-sim/zones/us-central1-a/instances/node-0\"}]}"
+    static const char *const quotas[] = {"MAX_INSTANCES_IN_TARGET_POOL=0",
+                                         "MAX_INSTANCES_IN_INSTANCE_GROUP=0",
+                                         "MAX_ENDPOINTS_IN_NETWORK_ENDPOINT_GROUP=0"};
+    static const struct {
+        const char *collection, *make, *action, *body;
+    } limits[] = {
+        {R "/targetPools", "{\"name\":\"a\"}", "addInstance", "{\"instances\":[{" INSTANCE},
+        {P "/zones/us-central1-a/instanceGroups", "{\"name\":\"a\"}", "addInstances",
+         "{\"instances\":[{" INSTANCE},
+        {P "/zones/us-central1-a/networkEndpointGroups",
+         "{\"name\":\"a\",\"networkEndpointType\":\"GCE_VM_IP\","
+         "\"network\":\"global/networks/default\","
+         "\"subnetwork\":\"regions/us-central1/subnetworks/default\"}",
+         "attachNetworkEndpoints", "{\"networkEndpoints\":[{" INSTANCE},
+    };
+    struct fixture *f = fixture_start(
+        &(struct sim_config){.nodes = 1, .quotas = quotas, .n_quotas = ARRAY_LEN(quotas)});
+    for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
+        fixture_must(f, "POST", limits[i].collection, limits[i].make);
+        const char *path = arena_printf(f->a, "%s/a/%s", limits[i].collection, limits[i].action);
+        int status = fixture_call(f, "POST", path, limits[i].body);
+        fixture_expect(f, limits[i].action, status, 403, "limitExceeded");
+    }
+    fixture_stop(f);
+}
+
 UNIT_MAIN(compute_refusals)
 {
     const struct CMUnitTest tests[] = {
@@ -534,6 +564,7 @@ UNIT_MAIN(compute_refusals)
         cmocka_unit_test(compute__71_target_tags__are_refused),
         cmocka_unit_test(compute__two_groups_of_one_service__may_not_share_an_instance),
         cmocka_unit_test(compute__quota_reached__is_403),
+        cmocka_unit_test(compute__members_beyond_their_limit__are_403),
         cmocka_unit_test(compute__quota__is_of_a_region_or_of_the_project),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

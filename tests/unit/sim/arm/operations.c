@@ -3,11 +3,10 @@
  *
  * Settings ("sim.azure") let operations run for a number of polls, so that no test waits for time.
  * Source: docs/spec/azure.md §3.5, §16 items 4 and 10. */
+#include "tests/support/clock_mover.h"
 #include "tests/support/unit.h"
 #include "tests/unit/sim/arm/arm_fixture.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 
 /* The path of a polling URL that the last answer gave. */
@@ -299,34 +298,14 @@ static void delete__that_failed__leaves_the_document(void **state)
     fixture_stop(f);
 }
 
-/* Moves a fake clock on until told to stop: every wait of the simulator comes to its end. */
-struct mover {
-    struct clock *clock;
-    pthread_t thread;
-    atomic_bool stop;
-};
-
-static void *move(void *arg)
-{
-    struct mover *m = arg;
-    while (!atomic_load(&m->stop)) {
-        int64_t next = clock_fake_next_ms(m->clock), now = clock_now_ms(m->clock);
-        if (next != CLOCK_NEVER && next > now) {
-            clock_fake_advance(m->clock, next - now);
-        } else {
-            sched_yield();
-        }
-    }
-    return NULL;
-}
-
 static void latency__of_the_cloud__finishes_by_itself(void **state)
 {
     (void)state;
-    struct mover m = {.clock = clock_fake_new(1000000, 1700000000000000LL)};
-    struct sim_config cfg = {.nodes = 1, .latency = SIM_LATENCY_CLOUD, .clock = m.clock};
+    struct clock *clock = clock_fake_new(1000000, 1700000000000000LL);
+    struct sim_config cfg = {.nodes = 1, .latency = SIM_LATENCY_CLOUD, .clock = clock};
     struct fixture *f = arm_start("latency", &cfg);
-    assert_int_equal(pthread_create(&m.thread, NULL, move, &m), 0);
+    struct clock_mover *m =
+        clock_mover_start(clock); /* every wait of the simulator comes to its end */
     arm_expect(f, "create", arm_call(f, "PUT", PIP, PIP_BODY), 201, NULL);
     assert_string_equal(arm_text(f, "properties.provisioningState"), "Updating");
     const char *path = poll_path(f, "Azure-AsyncOperation");
@@ -338,10 +317,9 @@ static void latency__of_the_cloud__finishes_by_itself(void **state)
     assert_string_equal(arm_text(f, "status"), "Succeeded");
     arm_must(f, "GET", PIP, NULL);
     assert_string_equal(arm_text(f, "properties.ipAddress"), "20.42.0.4");
-    atomic_store(&m.stop, true);
-    pthread_join(m.thread, NULL);
+    (void)clock_mover_stop(m);
     fixture_stop(f);
-    clock_fake_free(m.clock);
+    clock_fake_free(clock);
 }
 
 UNIT_MAIN(operations)

@@ -164,7 +164,7 @@ static void settings__by_control__part_of_the_state(void **state)
     for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
         assert_int_equal(fixture_call(f, "PUT", "/sim/settings/azure", wrong[i]), 400);
     }
-    assert_int_equal(fixture_call(f, "PUT", "/sim/settings/gce", "{}"), 404);
+    assert_int_equal(fixture_call(f, "PUT", "/sim/settings/acme", "{}"), 404);
     fixture_must(f, "GET", "/sim/settings/azure", NULL);
     assert_string_equal(arm_text(f, "page_size"), "1");
     fixture_must(f, "GET", "/sim/state", NULL);

@@ -5,11 +5,9 @@
 #include "tests/unit/sim/aws/aws_fixture.h"
 
 #include "sim/aws/aws.h"
+#include "tests/support/clock_mover.h"
 #include "tests/support/unit.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <string.h>
 
 /* --- pages ------------------------------------------------------------------------------------------ */
@@ -73,27 +71,6 @@ static void consistency__late__readers_see_groups_and_tags_after_it(void **state
 
 /* --- delays ----------------------------------------------------------------------------------------- */
 
-/* Moves a fake clock on until told to stop: every wait of the simulator comes to its end. */
-struct mover {
-    struct clock *clock;
-    pthread_t thread;
-    atomic_bool stop;
-};
-
-static void *move(void *arg)
-{
-    struct mover *m = arg;
-    while (!atomic_load(&m->stop)) {
-        int64_t next = clock_fake_next_ms(m->clock), now = clock_now_ms(m->clock);
-        if (next != CLOCK_NEVER && next > now) {
-            clock_fake_advance(m->clock, next - now);
-        } else {
-            sched_yield();
-        }
-    }
-    return NULL;
-}
-
 static void latency__of_a_cloud__by_the_cost_of_the_action(void **state)
 {
     static const struct {
@@ -105,25 +82,25 @@ static void latency__of_a_cloud__by_the_cost_of_the_action(void **state)
         {"CreateSecurityGroup", 100, 400, true},
     };
     (void)state;
-    struct mover m = {.clock = clock_fake_new(1000000, 1700000000000000LL)};
-    struct sim_config cfg = {.nodes = 1, .clock = m.clock, .latency = SIM_LATENCY_CLOUD};
+    struct clock *clock = clock_fake_new(1000000, 1700000000000000LL);
+    struct sim_config cfg = {.nodes = 1, .clock = clock, .latency = SIM_LATENCY_CLOUD};
     struct fixture *f = amz_start("latency", &cfg);
     struct json_object *vpc = json_object_array_get_idx(amz_world(f, "ec2.Vpcs"), 0);
     const char *params =
         arena_printf(f->a, "GroupName=g&GroupDescription=d&VpcId=%s", json_str(vpc, "VpcId"));
-    assert_int_equal(pthread_create(&m.thread, NULL, move, &m), 0);
+    struct clock_mover *m =
+        clock_mover_start(clock); /* every wait of the simulator comes to its end */
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        int64_t before = clock_now_ms(m.clock);
+        int64_t before = clock_now_ms(clock);
         amz_must(f, "ec2", rows[i].action, rows[i].creates ? params : NULL);
-        int64_t took = clock_now_ms(m.clock) - before;
+        int64_t took = clock_now_ms(clock) - before;
         if (took < rows[i].least || took > rows[i].most) {
             fail_msg("%s took %lld ms", rows[i].action, (long long)took);
         }
     }
-    atomic_store(&m.stop, true);
-    pthread_join(m.thread, NULL);
+    (void)clock_mover_stop(m);
     fixture_stop(f);
-    clock_fake_free(m.clock);
+    clock_fake_free(clock);
 }
 
 /* --- counts ----------------------------------------------------------------------------------------- */

@@ -244,6 +244,15 @@ void kf_expect(struct kf_call *c, int status, const char *what)
     }
 }
 
+const char *kf_quoted(struct kf *f, const char *json)
+{
+    char *text = arena_strdup(f->a, json);
+    for (char *at = text; *at != '\0'; at++) {
+        *at = *at == '\'' ? '"' : *at;
+    }
+    return text;
+}
+
 const char *kf_service(struct kf *f, const char *name)
 {
     return arena_printf(

@@ -63,6 +63,8 @@ struct kf_call *kf_patch(struct kf *f, const char *target, const char *type, con
 const char *kf_text(struct kf_call *c, const char *path);
 /* Fails with the answer unless the status is this. */
 void kf_expect(struct kf_call *c, int status, const char *what);
+/* JSON that is written with single quotes, with double ones. */
+const char *kf_quoted(struct kf *f, const char *json);
 /* A Service "name" of type LoadBalancer in default, as JSON. */
 const char *kf_service(struct kf *f, const char *name);
 /* "type name rv" of a watch's line, e.g. "ADDED web". */

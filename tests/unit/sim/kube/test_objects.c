@@ -282,7 +282,7 @@ static void paths__odd_ones__are_refused(void **state)
     } rows[] = {
         {"GET", "/api/v2", 404},
         {"GET", "/api/v1/nopes", 404},
-        {"GET", "/apis/apps/v1", 404},
+        {"GET", "/apis/batch/v1", 404},
         {"GET", SERVICES "/kubernetes/scale", 404},
         {"GET", "/api/v1/nodes/n/x/y", 404},
         {"PATCH", SERVICES, 405},

@@ -292,6 +292,92 @@ static void proto__config_map__text_and_bytes(void **state)
     kf_stop(f);
 }
 
+/* Go controllers that make their own kinds send them so, and wait until they are established. */
+static void proto__definition__is_established(void **state)
+{
+    (void)state;
+    static const char *const kind[] = {"apiextensions.k8s.io/v1", "CustomResourceDefinition"};
+    struct kf *f = kf_start(NULL);
+    struct str_buf b = STR_BUF_INIT, names = STR_BUF_INIT, version = STR_BUF_INIT,
+                   spec = STR_BUF_INIT;
+    pb_meta(&b, "frontendconfigs.networking.gke.io", "", "");
+    pb_text(&names, 1, "frontendconfigs");
+    pb_text(&names, 4, "FrontendConfig");
+    pb_text(&version, 1, "v1beta1");
+    pb_int(&version, 2, 1);
+    pb_int(&version, 3, 1);
+    pb_text(&version, 4, "\x0a\x00"); /* a schema, which is passed over */
+    pb_text(&spec, 1, "networking.gke.io");
+    pb_message(&spec, 3, &names);
+    pb_text(&spec, 4, "Namespaced");
+    pb_message(&spec, 7, &version);
+    pb_message(&b, 2, &spec);
+    struct kf_call *c =
+        pb_send(f, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", kind, &b);
+    kf_expect(c, 201, "definition");
+    assert_string_equal(kf_text(c, "spec.names.plural"), "frontendconfigs");
+    struct json_object *conditions = json_path(c->json, "status.conditions");
+    struct json_object *established = json_object_array_get_idx(conditions, 1);
+    assert_string_equal(json_str(established, "type"), "Established");
+    assert_string_equal(json_str(established, "status"), "True");
+    assert_string_equal(json_text(f->a, json_path(c->json, "status.storedVersions"), JSON_COMPACT),
+                        "[\"v1beta1\"]");
+    kf_stop(f);
+}
+
+#define DEPLOYMENTS "/apis/apps/v1/namespaces/default/deployments"
+
+/* {matchLabels: {app: web}}, or the labels of metadata. */
+static void pb_label(struct str_buf *b, unsigned field)
+{
+    struct str_buf entry = STR_BUF_INIT;
+    pb_text(&entry, 1, "app");
+    pb_text(&entry, 2, "web");
+    pb_message(b, field, &entry);
+}
+
+/* As `kubectl create deployment web --image=i --port=8080 --replicas=2` writes it. */
+static void proto__deployment__is_made(void **state)
+{
+    (void)state;
+    static const char *const kind[] = {"apps/v1", "Deployment"};
+    struct str_buf b = STR_BUF_INIT, spec = STR_BUF_INIT, selector = STR_BUF_INIT;
+    struct str_buf template = STR_BUF_INIT, meta = STR_BUF_INIT, pod = STR_BUF_INIT;
+    struct str_buf container = STR_BUF_INIT, port = STR_BUF_INIT, strategy = STR_BUF_INIT;
+    pb_meta(&b, "web", "default", "");
+    pb_int(&spec, 1, 2);
+    pb_label(&selector, 1);
+    pb_message(&spec, 2, &selector);
+    pb_label(&meta, 11);
+    pb_message(&template, 1, &meta);
+    pb_text(&container, 1, "web");
+    pb_text(&container, 2, "i");
+    pb_int(&port, 3, 8080);
+    pb_message(&container, 6, &port);
+    pb_text(&container, 13, "");
+    pb_message(&pod, 2, &container);
+    pb_text(&pod, 3, "");
+    pb_message(&template, 2, &pod);
+    pb_message(&spec, 3, &template);
+    pb_text(&strategy, 1, "");
+    pb_message(&spec, 4, &strategy);
+    pb_message(&b, 2, &spec);
+    struct kf *f = kf_start(NULL);
+    struct kf_call *c = pb_send(f, "POST", DEPLOYMENTS, kind, &b);
+    kf_expect(c, 201, "deployment");
+    struct json_object *made = json_path(c->json, "spec.template.spec.containers");
+    struct json_object *one = json_object_array_get_idx(made, 0);
+    struct json_object *first = json_object_array_get_idx(json_member(one, "ports"), 0);
+    assert_int_equal(json_int(json_member(c->json, "spec"), "replicas", 0), 2);
+    assert_string_equal(kf_text(c, "spec.selector.matchLabels.app"), "web");
+    assert_string_equal(kf_text(c, "spec.template.metadata.labels.app"), "web");
+    assert_string_equal(kf_text(c, "spec.strategy.rollingUpdate.maxSurge"), "25%");
+    assert_string_equal(json_str(one, "image"), "i");
+    assert_int_equal(json_int(first, "containerPort", 0), 8080);
+    assert_string_equal(json_str(first, "protocol"), "TCP");
+    kf_stop(f);
+}
+
 /* What cannot be read is told as for any other unknown form (recorded 044); what is malformed is a bad request. */
 static void proto__others__are_refused(void **state)
 {
@@ -307,8 +393,8 @@ static void proto__others__are_refused(void **state)
          "EndpointSlice", 415, "unknown format"},
         {"/apis/networking.gke.io/v1beta1/namespaces/default/servicenetworkendpointgroups",
          "networking.gke.io/v1beta1", "ServiceNetworkEndpointGroup", 415, "unknown format"},
-        {"/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "apiextensions.k8s.io/v1",
-         "CustomResourceDefinition", 415, "unknown format"},
+        {"/apis/networking.k8s.io/v1/namespaces/default/ingresses", "networking.k8s.io/v1",
+         "Ingress", 415, "unknown format"},
         {MAPS, "v1", "Secret", 400,
          "Secret in version \"v1\" cannot be handled as a ConfigMap: converting"},
         {EVENTS, "events.k8s.io/v1", "Event", 400, "cannot be handled as a Event"},
@@ -350,6 +436,8 @@ UNIT_MAIN(proto)
         cmocka_unit_test(proto__lease__created_renewed_and_conflicts),
         cmocka_unit_test(proto__event__both_apis_and_series),
         cmocka_unit_test(proto__config_map__text_and_bytes),
+        cmocka_unit_test(proto__definition__is_established),
+        cmocka_unit_test(proto__deployment__is_made),
         cmocka_unit_test(proto__others__are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -184,6 +184,8 @@ static void services_are_served(void **state)
         struct json_object *world = data(a, rows[i].file);
         world = rows[i].member != NULL ? json_member(world, rows[i].member) : world;
         hang_group_on_subnet(world);
+        /* The recorded slices stand for members of pools: their one port is of none of the Services. */
+        json_object_object_del(json_member(world, "kubernetes"), "endpointslices");
         assert_int_equal(check_world(a, rows[i].file, world, rows[i].machines), rows[i].ports);
         arena_free(a);
     }

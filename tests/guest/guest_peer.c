@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* guest_peer.c: pods that answer and clients that ask, in the network namespaces of the guest, as one process.
+ *
+ * Reads a plan from stdin:
+ *     listen NETNS tcp|udp ADDRESS PORT              a pod: it answers with its own address and the one that it sees
+ *     ask ID NETNS tcp|udp SOURCE ADDRESS PORT       a connection, or a datagram, from SOURCE
+ *     probe NETNS tcp|udp SOURCE ADDRESS PORT        the same, of a destination that answers
+ * and prints a line for each ask: "ID answered POD SEEN", "ID refused", "ID failed ERROR" or "ID silent".
+ *
+ * No clock decides that an ask is silent: all asks are made first, then each probe three times, one after the other.  The
+ * guest has one processor and its networks have no length, so an answer to an ask comes before the answer to a probe that
+ * was made later.  All sockets are in one epoll loop. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum kind {
+    TCP_LISTENER = 0,
+    UDP_LISTENER,
+    CLIENT,
+};
+
+enum { PROBES = 3, MOST = 1024, TEXT = 128 };
+
+struct peer {
+    enum kind kind;
+    int fd; /* -1: not open (any more) */
+    bool is_udp;
+    bool connected;
+    bool done;
+    char id[64];
+    char result[3 * TEXT];
+};
+
+struct plan {
+    int epoll;
+    size_t n;
+    size_t n_probes;
+    struct peer peers[MOST];
+    char probes[64][5][TEXT]; /* NETNS PROTO SOURCE ADDRESS PORT */
+};
+
+static void fail(const char *what, const char *about)
+{
+    fprintf(stderr, "guest_peer: %s %s: %s\n", what, about, strerror(errno));
+    exit(1);
+}
+
+static void enter(const char *netns)
+{
+    char path[TEXT + 16];
+    (void)snprintf(path, sizeof(path), "/run/netns/%s", netns);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || setns(fd, CLONE_NEWNET) != 0) {
+        fail("netns", netns);
+    }
+    (void)close(fd);
+}
+
+static struct addrinfo *resolve(const char *address, const char *port, bool is_udp)
+{
+    struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
+                             .ai_socktype = is_udp ? SOCK_DGRAM : SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    if (getaddrinfo(address, port, &hints, &found) != 0) {
+        fail("address", address);
+    }
+    return found;
+}
+
+/* A socket that is bound to an address of `netns`; SO_REUSEADDR, without waiting. */
+static int bound_socket(const char *netns, const char *address, const char *port, bool is_udp)
+{
+    static const int yes = 1;
+    enter(netns);
+    struct addrinfo *at = resolve(address, port, is_udp);
+    int fd = socket(at->ai_family, at->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) != 0 ||
+        bind(fd, at->ai_addr, at->ai_addrlen) != 0) {
+        fail("bind", address);
+    }
+    freeaddrinfo(at);
+    return fd;
+}
+
+static struct peer *add(struct plan *p, enum kind kind, int fd, bool is_udp)
+{
+    if (p->n == MOST) {
+        fail("plan", "too long");
+    }
+    struct peer *peer = &p->peers[p->n++];
+    *peer = (struct peer){.kind = kind, .fd = fd, .is_udp = is_udp};
+    struct epoll_event e = {.events = EPOLLIN, .data.ptr = peer};
+    if (kind == CLIENT && !is_udp) {
+        e.events |= EPOLLOUT;
+    }
+    if (epoll_ctl(p->epoll, EPOLL_CTL_ADD, fd, &e) != 0) {
+        fail("epoll", "");
+    }
+    return peer;
+}
+
+static void add_listener(struct plan *p, char word[][TEXT])
+{
+    bool is_udp = strcmp(word[1], "udp") == 0;
+    int fd = bound_socket(word[0], word[2], word[3], is_udp);
+    if (!is_udp && listen(fd, 128) != 0) {
+        fail("listen", word[2]);
+    }
+    (void)add(p, is_udp ? UDP_LISTENER : TCP_LISTENER, fd, is_udp);
+}
+
+static void finish(struct peer *c, const char *result, int error)
+{
+    if (c->done) {
+        return;
+    }
+    c->done = true;
+    if (error == ECONNREFUSED) {
+        (void)snprintf(c->result, sizeof(c->result), "refused");
+    } else if (error != 0) {
+        (void)snprintf(c->result, sizeof(c->result), "failed %s", strerror(error));
+    } else {
+        (void)snprintf(c->result, sizeof(c->result), "answered %s", result);
+    }
+    if (c->fd >= 0) {
+        (void)close(c->fd);
+    }
+    c->fd = -1;
+}
+
+static struct peer *add_ask(struct plan *p, const char *id, char word[][TEXT])
+{
+    bool is_udp = strcmp(word[1], "udp") == 0;
+    int fd = bound_socket(word[0], word[2], "0", is_udp);
+    struct peer *c = add(p, CLIENT, fd, is_udp);
+    (void)snprintf(c->id, sizeof(c->id), "%s", id);
+    struct addrinfo *to = resolve(word[3], word[4], is_udp);
+    int error = connect(fd, to->ai_addr, to->ai_addrlen) == 0 ? 0 : errno;
+    freeaddrinfo(to);
+    if (error == 0 && is_udp && send(fd, "?", 1, 0) < 0) {
+        error = errno;
+    }
+    if (error != 0 && error != EINPROGRESS) {
+        finish(c, NULL, error);
+    }
+    return c;
+}
+
+/* "ADDRESS:PORT" (IPv6: "[ADDRESS]:PORT"), or the address alone. */
+static void format(const struct sockaddr_storage *at, bool with_port, char *out, size_t size)
+{
+    char host[TEXT] = "?", port[16] = "";
+    (void)getnameinfo((const struct sockaddr *)at, sizeof(*at), host, sizeof(host), port,
+                      sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV);
+    bool six = at->ss_family == AF_INET6;
+    if (with_port) {
+        (void)snprintf(out, size, "%s%s%s:%s", six ? "[" : "", host, six ? "]" : "", port);
+    } else {
+        (void)snprintf(out, size, "%s", host);
+    }
+}
+
+/* The answer of a pod to somebody. */
+static size_t answer(int fd, const struct sockaddr_storage *from, char *out, size_t size)
+{
+    struct sockaddr_storage own = {0};
+    socklen_t len = sizeof(own);
+    char pod[TEXT + 16], seen[TEXT];
+    (void)getsockname(fd, (struct sockaddr *)&own, &len);
+    format(&own, true, pod, sizeof(pod));
+    format(from, false, seen, sizeof(seen));
+    return (size_t)snprintf(out, size, "%s %s", pod, seen);
+}
+
+static void serve(struct peer *l)
+{
+    struct sockaddr_storage from = {0};
+    socklen_t len = sizeof(from);
+    char text[3 * TEXT];
+    if (l->kind == UDP_LISTENER) {
+        while (recvfrom(l->fd, text, sizeof(text), 0, (struct sockaddr *)&from, &len) >= 0) {
+            size_t n = answer(l->fd, &from, text, sizeof(text));
+            (void)sendto(l->fd, text, n, 0, (struct sockaddr *)&from, len);
+            len = sizeof(from);
+        }
+        return;
+    }
+    int fd;
+    while ((fd = accept4(l->fd, (struct sockaddr *)&from, &len, SOCK_CLOEXEC)) >= 0) {
+        size_t n = answer(fd, &from, text, sizeof(text));
+        (void)!write(fd, text, n);
+        (void)close(fd);
+        len = sizeof(from);
+    }
+}
+
+static void hear(struct plan *p, struct peer *c)
+{
+    char text[2 * TEXT];
+    int error = 0;
+    socklen_t len = sizeof(error);
+    if (!c->is_udp && !c->connected) {
+        (void)getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len);
+        if (error != 0) {
+            finish(c, NULL, error);
+            return;
+        }
+        c->connected = true;
+        struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};
+        (void)epoll_ctl(p->epoll, EPOLL_CTL_MOD, c->fd, &e);
+    }
+    ssize_t n = recv(c->fd, text, sizeof(text) - 1, 0);
+    if (n > 0) {
+        text[n] = '\0';
+        finish(c, text, 0);
+    } else if (n == 0 || errno != EAGAIN) {
+        finish(c, NULL, n == 0 ? ENODATA : errno);
+    }
+}
+
+/* Handles what has happened; waits for something first if `wait`. */
+static size_t turn(struct plan *p, bool wait)
+{
+    struct epoll_event events[64];
+    int n = epoll_wait(p->epoll, events, 64, wait ? -1 : 0);
+    for (int i = 0; i < n; i++) {
+        struct peer *peer = events[i].data.ptr;
+        if (peer->kind != CLIENT) {
+            serve(peer);
+        } else if (peer->fd >= 0) {
+            hear(p, peer);
+        }
+    }
+    return n > 0 ? (size_t)n : 0;
+}
+
+static bool any_connected(const struct plan *p)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        if (p->peers[i].connected && !p->peers[i].done) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void probe_all(struct plan *p)
+{
+    for (size_t i = 0; i < PROBES * p->n_probes; i++) {
+        struct peer *c = add_ask(p, "", p->probes[i / PROBES]);
+        while (!c->done) {
+            (void)turn(p, true);
+        }
+        if (strncmp(c->result, "answered", 8) != 0) {
+            printf("probe %zu %s\n", i / PROBES, c->result);
+        }
+    }
+    while (any_connected(p) || turn(p, false) > 0) {
+        (void)turn(p, any_connected(p));
+    }
+}
+
+/* A refusal that comes back while connect() still holds the socket is remembered as a soft error, which wakes no poller. */
+static void find_soft_errors(struct plan *p)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        struct peer *c = &p->peers[i];
+        int error = 0;
+        socklen_t len = sizeof(error);
+        if (c->kind == CLIENT && !c->done &&
+            getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len) == 0 && error != 0) {
+            finish(c, NULL, error);
+        }
+    }
+}
+
+static void read_plan(struct plan *p)
+{
+    char line[1024], verb[16], id[64], word[5][TEXT];
+    while (fgets(line, sizeof(line), stdin) != NULL) {
+        if (sscanf(line, "%15s", verb) != 1) {
+            continue;
+        }
+        if (strcmp(verb, "listen") == 0 &&
+            sscanf(line, "%*s %127s %127s %127s %127s", word[0], word[1], word[2], word[3]) == 4) {
+            add_listener(p, word);
+        } else if (strcmp(verb, "ask") == 0 &&
+                   sscanf(line, "%*s %63s %127s %127s %127s %127s %127s", id, word[0], word[1],
+                          word[2], word[3], word[4]) == 6) {
+            (void)add_ask(p, id, word);
+            while (turn(p, false) > 0) {
+            }
+        } else if (strcmp(verb, "probe") == 0 && p->n_probes < 64 &&
+                   sscanf(line, "%*s %127s %127s %127s %127s %127s", word[0], word[1], word[2],
+                          word[3], word[4]) == 5) {
+            memcpy(p->probes[p->n_probes++], word, sizeof(word));
+        } else {
+            errno = EINVAL;
+            fail("line", line);
+        }
+    }
+}
+
+int main(void)
+{
+    static struct plan plan;
+    plan.epoll = epoll_create1(EPOLL_CLOEXEC);
+    read_plan(&plan);
+    probe_all(&plan);
+    find_soft_errors(&plan);
+    for (size_t i = 0; i < plan.n; i++) {
+        const struct peer *c = &plan.peers[i];
+        if (c->kind == CLIENT && c->id[0] != '\0') {
+            printf("%s %s\n", c->id, c->done ? c->result : "silent");
+        }
+    }
+    return 0;
+}

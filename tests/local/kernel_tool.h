@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernel_tool.h: what the files of kernel-tool share (kernel_tool.c). */
+#ifndef TRIMTAB_TESTS_LOCAL_KERNEL_TOOL_H
+#define TRIMTAB_TESTS_LOCAL_KERNEL_TOOL_H
+
+#include "providers/local/kernel/kernel.h"
+
+struct tool {
+    struct local_kernel *k;
+    struct arena *a; /* of one command */
+    char **words;    /* without the command's name */
+    size_t n;
+    /* The transaction under way. */
+    struct arena *changes_arena;
+    struct local_nft_change *changes;
+    size_t n_changes, cap_changes;
+    struct err err;
+};
+/* Word i of the command, in these forms; a program that is used wrongly ends. */
+const char *tool_word(const struct tool *t, size_t i);
+struct ip_addr tool_addr(const struct tool *t, size_t i);
+long tool_number(const struct tool *t, size_t i);
+struct local_frontend_id tool_frontend(const struct tool *t, size_t i);
+
+/* Commands of kernel_tool_ipvs.c. */
+int tool_ipvs(struct tool *t);
+int tool_ipvs_look(struct tool *t);
+int tool_ipvs_read(struct tool *t);
+int tool_ipvs_services(struct tool *t);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fake_kernel.h: the functions of providers/local/kernel/kernel.h over a kernel in memory, as strict as the real one.
+ *
+ * tests/local replays the same commands in both and compares.  Each call of a function that reaches a kernel is a step; a test can
+ * refuse step n, do it and lose its answer, or be called around it (to end the process there, as kill -9 does).
+ * Not thread-safe. */
+#ifndef TRIMTAB_TESTS_SUPPORT_FAKE_KERNEL_H
+#define TRIMTAB_TESTS_SUPPORT_FAKE_KERNEL_H
+
+#include "providers/local/kernel/kernel.h"
+
+/* A kernel with the links lo (1) and eth0 (2), no table, no routes, and sysctls that forward.  End with k->ops->free(). */
+struct local_kernel *fake_kernel_new(const struct local_rt_args *args);
+
+/* --- faults --------------------------------------------------------------------------------------------- */
+
+enum fake_kernel_fault {
+    FAKE_KERNEL_WELL = 0,
+    FAKE_KERNEL_REFUSE,     /* nothing is done; the call fails with `code` */
+    FAKE_KERNEL_LOSE,       /* it is done; the call fails as if its answer were lost (ENOBUFS) */
+    FAKE_KERNEL_DIE_BEFORE, /* `die` is called before anything is done */
+    FAKE_KERNEL_GONE, /* from that step on nothing is done, all calls fail with `code`: a process that is killed there */
+    FAKE_KERNEL_DIE_AFTER, /* `die` is called when it is done; the caller never sees the result if that does not return */
+};
+struct fake_kernel_plan {
+    enum fake_kernel_fault fault;
+    unsigned step; /* from 1, counted from this call on */
+    int code;      /* of REFUSE: an enum err_code */
+    void (*die)(void *arg);
+    void *arg;
+};
+void fake_kernel_plan(struct local_kernel *k, const struct fake_kernel_plan *plan);
+/* Steps since the start or the last plan. */
+unsigned fake_kernel_steps(const struct local_kernel *k);
+/* Calls `each` before and after every step: for invariants. */
+void fake_kernel_watch(struct local_kernel *k, void (*each)(void *arg, struct local_kernel *k),
+                       void *arg);
+
+/* --- the world around ----------------------------------------------------------------------------------- */
+
+void fake_kernel_link(
+    struct local_kernel *k,
+    const struct local_link *link); /* adds, or changes the one of this index; copied */
+/* A table of the same name that others made. */
+void fake_kernel_foreign_table(struct local_kernel *k, const char *name);
+/* A route for the address that is not ours. */
+void fake_kernel_foreign_route(struct local_kernel *k, const struct local_route *route);
+/* A neighbour with this MAC has the address, and answers probes for it. */
+void fake_kernel_neighbour(struct local_kernel *k, const struct ip_addr *addr,
+                           const uint8_t mac[6]);
+/* An entry of connection tracking. */
+void fake_kernel_connection(struct local_kernel *k, const struct local_frontend_id *id,
+                            const struct ip_addr *target, uint16_t target_port);
+/* Whether the kernel has IPVS (as it does from the start), and whether this scheduler. */
+void fake_kernel_no_ipvs(struct local_kernel *k, int code); /* of an enum err_code: INVALID, AUTH */
+void fake_kernel_no_scheduler(struct local_kernel *k, const char *name);
+/* Somebody else changes IPVS; a change that the kernel refuses ends the test. */
+void fake_kernel_foreign_ipvs(struct local_kernel *k, const struct local_ipvs_change *c);
+/* Connections that a destination has now. */
+void fake_kernel_active(struct local_kernel *k, const struct local_frontend_id *id,
+                        const struct ip_addr *dest, uint32_t n);
+/* All of IPVS as `ipvsadm -Sn` prints it, sorted; in `a`. */
+const char *fake_kernel_ipvsadm(const struct local_kernel *k, struct arena *a);
+void fake_kernel_sysctl(struct local_kernel *k, const char *name, int64_t value);
+/* Time goes by: lifetimes of addresses end. */
+void fake_kernel_pass(struct local_kernel *k, int64_t ms);
+/* An address of this machine itself, which is not ours; `net` keeps its host bits. */
+void fake_kernel_own_address(struct local_kernel *k, int link, const struct ip_net *net);
+/* All elements, and the addresses that are held or exported, without a step: for invariants. */
+void fake_kernel_elements(const struct local_kernel *k,
+                          void (*each)(void *arg, const struct local_nft_element *e), void *arg);
+void fake_kernel_holds(const struct local_kernel *k,
+                       void (*each)(void *arg, const struct ip_addr *addr,
+                                    enum local_route_kind kind, int link),
+                       void *arg);
+/* How often the address was announced on any link. */
+unsigned fake_kernel_announced(const struct local_kernel *k, const struct ip_addr *addr);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fake_kernel_internal.h: what the kernel in memory holds; shared by its files (see fake_kernel.h). */
+#ifndef TRIMTAB_TESTS_SUPPORT_FAKE_KERNEL_INTERNAL_H
+#define TRIMTAB_TESTS_SUPPORT_FAKE_KERNEL_INTERNAL_H
+
+#include "common/base/map.h"
+#include "tests/support/fake_kernel.h"
+#include "tests/support/fake_kernel_nft.h"
+
+struct fake_route {
+    struct local_route route;
+    bool ours;
+};
+struct fake_connection {
+    struct local_frontend_id id;
+    struct ip_addr target;
+    uint16_t port;
+    bool gone;
+};
+struct fake_kernel {
+    struct local_kernel k; /* first: the handle that callers have */
+    /* nftables: one table of ours, and the name of one that is not. */
+    struct fake_nft *table;
+    char *table_name, *foreign_table;
+    uint32_t generation;
+    /* Links, addresses, routes. */
+    struct local_link *links;
+    size_t n_links;
+    struct local_link_addr *addrs;
+    size_t n_addrs;
+    struct map *routes; /* "KIND ADDRESS" → struct fake_route */
+    /* Neighbours, connections, sysctls. */
+    struct map *neighbours; /* address → MAC */
+    struct map *probed;     /* address → "" */
+    struct map *announced;  /* address → count */
+    struct fake_connection *connections;
+    size_t n_connections;
+    struct map *sysctls; /* name → int64_t */
+    /* Faults. */
+    struct fake_kernel_plan plan;
+    unsigned steps;
+    void (*watch)(void *arg, struct local_kernel *k);
+    void *watch_arg;
+    uint64_t nft_requests, rtnl_requests, ct_requests;
+    struct fake_ipvs *ipvs;
+};
+
+static inline struct fake_kernel *fake(const struct local_kernel *k)
+{
+    return (struct fake_kernel *)CONTAINER_OF(k, struct fake_kernel, k);
+}
+
+#endif

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_sync_mark.c: the mark of what trimtab made or edited: when it is written, with which request, and when it goes; and what
+ * the provider is told of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "common/base/str.h"
+#include "tests/support/unit.h"
+#include "tests/unit/controller/stand.h"
+
+#define CAPS               (TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS)
+#define IP                 "203.0.113.10"
+#define KEY                "trimtab.io/carried-out"
+#define MARK               "\"" KEY "\":\"uid-web\""
+#define MARKED             "\"" KEY "\":\"uid-web " IP "\""
+#define EDITED             "\"" KEY "\":\"uid-web " IP " edited\""
+#define GONE               "\"" KEY "\":null"
+#define NOTED(annotations) STAND_WITH_F ",\"annotations\":{" annotations "}"
+#define RANGES             STAND_LB ",\"loadBalancerSourceRanges\":[\"10.0.0.0/8\"]"
+
+/* The flags of the last ensure. */
+static void note_flags(void *arg, struct fake_provider *p, const struct tt_call *call,
+                       const struct tt_item *item)
+{
+    (void)p;
+    (void)call;
+    if (item->verb == TT_VERB_ENSURE) {
+        *(uint32_t *)arg = item->flags;
+    }
+}
+
+static struct stand *stand_noting(uint32_t caps, uint32_t operations, uint32_t *flags)
+{
+    struct stand *r = stand_new(caps);
+
+    r->provider->ip = IP;
+    r->provider->plan_operations = operations;
+    r->provider->during = note_flags;
+    r->provider->during_arg = flags;
+    stand_node(r, "node-0", NULL, NULL);
+    return r;
+}
+
+static void sync(struct stand *r, const char *spec, const char *meta, const char *status)
+{
+    stand_service(r, "web", spec, meta, status);
+    stand_add(r, "web", TT_REASON_SPEC);
+    stand_run(r);
+}
+
+static void has(struct stand *r, size_t nth, const char *text)
+{
+    if (strstr(stand_patch(r, nth), text) == NULL) {
+        fail_msg("patch %zu: \"%s\", without \"%s\"", nth, stand_patch(r, nth), text);
+    }
+}
+
+/* With and without TT_CAP_HOLDS_FINALIZERS: the finalizer, the status, and nothing else. */
+static void made__mark_comes_with_the_finalizer_and_names_the_address_with_the_status(void **state)
+{
+    static const uint32_t caps[] = {CAPS, 0};
+    uint32_t flags = 0;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(caps); i++) {
+        struct stand *r = stand_noting(caps[i], 1, &flags);
+        sync(r, STAND_LB, NULL, NULL);
+        assert_int_equal(2, stand_patches(r));
+        has(r, 0, STAND_F);
+        has(r, 0, MARK "}");
+        has(r, 1, "\"ingress\"");
+        has(r, 1, MARKED);
+        stand_free(r);
+    }
+}
+
+/* The process ended after the finalizer was there: the next one knows. */
+static void made__stopped_in_the_middle__next_process_knows(void **state)
+{
+    uint32_t flags = 0;
+    struct stand *r = stand_noting(CAPS, 1, &flags);
+    (void)state;
+    sync(r, STAND_LB, NOTED(MARK), NULL);
+    assert_int_equal(TT_ITEM_PUT_RIGHT | TT_ITEM_MADE, flags);
+    assert_int_equal(1, stand_patches(r));
+    has(r, 0, MARKED);
+    stand_free(r);
+}
+
+/* A creation that failed: the watch may not have brought the mark yet; it is not written again. */
+static void made__fails_and_view_is_older__mark_is_known(void **state)
+{
+    uint32_t flags = 0;
+    struct stand *r = stand_noting(CAPS, 1, &flags);
+    (void)state;
+    fake_provider_answer(r->provider,
+                         (struct fake_answer){TT_VERB_ENSURE, TT_TRANSIENT, "no", 0, false});
+    sync(r, STAND_LB, NULL, NULL);
+    assert_int_equal(1, stand_patches(r));
+    stand_advance(r, 60000);
+    assert_int_equal(TT_ITEM_PUT_RIGHT | TT_ITEM_MADE, flags);
+    has(r, stand_patches(r) - 1, MARKED);
+    stand_free(r);
+}
+
+static void taken_over__nothing_is_written_or_put_right(void **state)
+{
+    uint32_t flags = TT_ITEM_PUT_RIGHT;
+    struct stand *r =
+        stand_noting(CAPS, 1, &flags); /* a plan that puts right what upstream would */
+    (void)state;
+    sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
+    assert_int_equal(0, flags);
+    assert_int_equal(0, stand_patches(r));
+    stand_free(r);
+}
+
+/* What another controller left half done, or a status that names no address: no request for the mark alone. */
+static void finished__what_another_controller_began__mark_comes_with_the_status(void **state)
+{
+    uint32_t flags = TT_ITEM_PUT_RIGHT;
+    struct stand *r = stand_noting(CAPS, 1, &flags);
+    (void)state;
+    sync(r, STAND_LB, STAND_WITH_F, NULL);
+    assert_int_equal(0, flags);
+    assert_int_equal(1, stand_patches(r));
+    has(r, 0, MARKED);
+    stand_free(r);
+}
+
+static void mark__another_objects_or_another_load_balancers__does_not_count(void **state)
+{
+    static const char *const marks[] = {
+        "\"" KEY "\":\"uid-other " IP "\"", "\"" KEY "\":\"uid-web 203.0.113.99\"",
+        MARK, /* another controller finished what was begun here */
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
+        uint32_t flags = TT_ITEM_PUT_RIGHT;
+        struct stand *r = stand_noting(CAPS, 0, &flags);
+        const char *meta = arena_printf(r->a, STAND_WITH_F ",\"annotations\":{%s}", marks[i]);
+        sync(r, STAND_LB, meta, STAND_STATUS(IP));
+        assert_int_equal(0, flags);
+        assert_int_equal(0, stand_patches(r));
+        stand_free(r);
+    }
+}
+
+/* An edit of what was taken over: marked before it is carried out, once, by a request of its own. */
+static void edited__mark_before_the_first_write_and_never_again(void **state)
+{
+    uint32_t flags = 0;
+    struct stand *r = stand_noting(CAPS, 0, &flags);
+    (void)state;
+    sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
+    r->provider->plan_operations = 1;
+    sync(r, RANGES, STAND_WITH_F, STAND_STATUS(IP));
+    assert_int_equal(TT_ITEM_PUT_RIGHT, flags);
+    assert_int_equal(1, stand_patches(r));
+    has(r, 0, EDITED);
+    sync(r, STAND_LB, NOTED(EDITED), STAND_STATUS(IP));
+    assert_int_equal(TT_ITEM_PUT_RIGHT, flags);
+    assert_int_equal(1, stand_patches(r));
+    stand_free(r);
+}
+
+/* Neither an edit without work, nor nodes, nor a note of somebody else. */
+static void not_edited__no_mark(void **state)
+{
+    static const char *const wishes[] = {"example.com/wish*"};
+    uint32_t flags = 0;
+    struct stand *r = stand_noting(CAPS, 0, &flags);
+    (void)state;
+    r->provider->desc.wish_annotations = wishes;
+    r->provider->desc.n_wish_annotations = 1;
+    stand_describe(r);
+    sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
+    sync(r, RANGES, STAND_WITH_F, STAND_STATUS(IP));
+    r->provider->plan_operations = 1;
+    sync(r, RANGES, NOTED("\"example.com/note\":\"x\""), STAND_STATUS(IP));
+    assert_int_equal(0, flags);
+    stand_node(r, "node-1", NULL, NULL);
+    stand_nodes_changed(r);
+    assert_int_equal(0, stand_patches(r));
+    sync(r, RANGES, NOTED("\"example.com/wish-1\":\"x\""), STAND_STATUS(IP));
+    assert_int_equal(TT_ITEM_PUT_RIGHT, flags);
+    assert_int_equal(1, stand_patches(r));
+    stand_free(r);
+}
+
+static void address_changes__mark_follows_in_the_same_request(void **state)
+{
+    uint32_t flags = 0;
+    struct stand *r = stand_noting(CAPS, 1, &flags);
+    (void)state;
+    r->provider->ip = "203.0.113.20";
+    sync(r, STAND_LB, NOTED(MARKED), STAND_STATUS(IP));
+    assert_int_equal(1, stand_patches(r));
+    has(r, 0, "\"" KEY "\":\"uid-web 203.0.113.20\"");
+    has(r, 0, "\"ingress\"");
+    stand_free(r);
+    r = stand_noting(CAPS, 1, &flags);
+    r->provider->ip = "203.0.113.20";
+    sync(r, STAND_LB, NOTED(EDITED), STAND_STATUS(IP));
+    assert_int_equal(TT_ITEM_PUT_RIGHT, flags);
+    has(r, 0, "\"" KEY "\":\"uid-web 203.0.113.20 edited\"");
+    stand_free(r);
+}
+
+static void taken_over__address_changes__no_mark(void **state)
+{
+    uint32_t flags = 0;
+    struct stand *r = stand_noting(CAPS, 1, &flags);
+    (void)state;
+    r->provider->ip = "203.0.113.20";
+    sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
+    assert_int_equal(1, stand_patches(r));
+    assert_null(strstr(stand_patch(r, 0), KEY));
+    stand_free(r);
+}
+
+/* Another type, or a deletion that others hold up: it goes with the finalizer, in the same request. */
+static void load_balancer_goes__mark_goes_with_the_finalizer(void **state)
+{
+    static const struct {
+        const char *spec, *meta;
+    } rows[] = {
+        {STAND_CLUSTER_IP, NOTED(MARKED)},
+        {STAND_LB, "\"finalizers\":[\"" STAND_F "\",\"example.com/other\"]," STAND_DELETING
+                   ",\"annotations\":{" MARKED "}"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        uint32_t flags = 0;
+        struct stand *r = stand_noting(CAPS, 1, &flags);
+        sync(r, rows[i].spec, rows[i].meta, STAND_STATUS(IP));
+        has(r, 0, "$deleteFromPrimitiveList/finalizers");
+        has(r, 0, GONE);
+        stand_free(r);
+    }
+}
+
+/* The annotation is not allowed: the load balancer is made all the same. */
+static void refused__finalizer_goes_on_alone(void **state)
+{
+    uint32_t flags = 0;
+    struct stand *r = stand_noting(CAPS, 1, &flags);
+    (void)state;
+    stand_refuse(r, "PATCH", "/services/", 422, "Invalid", "annotation not allowed");
+    sync(r, STAND_LB, NULL, NULL);
+    assert_int_equal(3, stand_patches(r));
+    has(r, 1, STAND_F);
+    assert_null(strstr(stand_patch(r, 1), KEY));
+    has(r, 2, "\"ingress\"");
+    assert_null(strstr(stand_events(r), "Warning"));
+    stand_free(r);
+}
+
+/* A copy that another controller's finalizer does not show is none of ours to mark: a provider of an older ABI. */
+static void older_provider__no_mark(void **state)
+{
+    uint32_t flags = 0;
+    struct stand *r = stand_noting(CAPS, 1, &flags);
+    (void)state;
+    r->provider->desc.abi_minor = 5;
+    stand_describe(r);
+    sync(r, STAND_LB, NULL, NULL);
+    assert_int_equal(2, stand_patches(r));
+    assert_null(strstr(stand_patch(r, 0), KEY));
+    assert_null(strstr(stand_patch(r, 1), KEY));
+    stand_free(r);
+}
+
+static void finalizer__taken_off_by_somebody__comes_back_in_a_minute(void **state)
+{
+    uint32_t flags = 0;
+    struct stand *r = stand_noting(0, 0, &flags);
+    (void)state;
+    sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
+    stand_service(r, "web", STAND_LB, NULL, STAND_STATUS(IP));
+    stand_run(r);
+    assert_int_equal(0, stand_patches(r));
+    stand_advance(r, 60000);
+    assert_int_equal(1, stand_patches(r));
+    has(r, 0, STAND_F);
+    stand_free(r);
+}
+
+UNIT_MAIN(sync_mark)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(made__mark_comes_with_the_finalizer_and_names_the_address_with_the_status),
+        cmocka_unit_test(made__stopped_in_the_middle__next_process_knows),
+        cmocka_unit_test(made__fails_and_view_is_older__mark_is_known),
+        cmocka_unit_test(taken_over__nothing_is_written_or_put_right),
+        cmocka_unit_test(finished__what_another_controller_began__mark_comes_with_the_status),
+        cmocka_unit_test(mark__another_objects_or_another_load_balancers__does_not_count),
+        cmocka_unit_test(edited__mark_before_the_first_write_and_never_again),
+        cmocka_unit_test(not_edited__no_mark),
+        cmocka_unit_test(address_changes__mark_follows_in_the_same_request),
+        cmocka_unit_test(taken_over__address_changes__no_mark),
+        cmocka_unit_test(load_balancer_goes__mark_goes_with_the_finalizer),
+        cmocka_unit_test(refused__finalizer_goes_on_alone),
+        cmocka_unit_test(older_provider__no_mark),
+        cmocka_unit_test(finalizer__taken_off_by_somebody__comes_back_in_a_minute),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

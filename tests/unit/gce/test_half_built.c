@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_half_built.c: a Service that can never work is refused before the first write, at each of its retries.
+ *
+ * One that is found out by the cloud alone would make an address, a check or a backend service, and give it back or leave it. */
+#include "tests/support/unit.h"
+#include "tests/unit/gce/rig.h"
+
+#include <string.h>
+
+#define TYPE              "\"networking.gke.io/load-balancer-type\":\"Internal\""
+#define RBS               "\"cloud.google.com/l4-rbs\":\"enabled\""
+#define NOTES(text, spec) "{\"metadata\":{\"annotations\":{" text "}},\"spec\":{" spec "}}"
+#define NUMBER(ip)        "\"loadBalancerIP\":\"" ip "\""
+#define V6                "\"ipFamilies\":[\"IPv6\"],\"ipFamilyPolicy\":\"SingleStack\""
+#define DUAL              "\"ipFamilies\":[\"IPv4\",\"IPv6\"],\"ipFamilyPolicy\":\"RequireDualStack\""
+
+static void service__impossible__no_write_in_ten_tries(void **state)
+{
+    static const struct {
+        const char *service;
+        int code;
+        const char *message;
+        bool negs; /* the kind with groups takes no notice of families, as upstream */
+    } rows[] = {
+        {NOTES("\"cloud.google.com/network-tier\":\"Gold\"", ""), TT_INVALID, "network tier"},
+        {NOTES("", NUMBER("198.51.100.7")), TT_INVALID, "neither static nor assigned"},
+        {NOTES("", NUMBER("2001:db8::1")), TT_INVALID, "neither static nor assigned"},
+        {NOTES(TYPE ",\"networking.gke.io/internal-load-balancer-subnet\":\"nope\"", ""),
+         TT_NOT_FOUND, "Subnetwork \"nope\" can't be found"},
+        {NOTES(TYPE, NUMBER("198.51.100.7")), TT_INVALID, "outside the range 10.128.0.0/20"},
+        {NOTES(TYPE, NUMBER("nope")), TT_INVALID, "want an IP address"},
+        {NOTES(TYPE, V6), TT_INVALID, "no internal IPv6 range", true},
+        {NOTES(TYPE, DUAL), TT_INVALID, "no internal IPv6 range", true},
+        {NOTES(RBS, NUMBER("198.51.100.7")), TT_NOT_FOUND, "\"198.51.100.7\" is not reserved"},
+        {NOTES(RBS, V6), TT_INVALID, "no external IPv6 range"},
+        {NOTES(RBS, DUAL), TT_INVALID, "no external IPv6 range"},
+    };
+    static const char *const negs[] = {"false", "true"}; /* else instance groups */
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(negs) * ARRAY_LEN(rows); i++) {
+        const struct tt_kv flags[] = {{"enable-l4-neg", negs[i % 2]},
+                                      {"gce-nodes-need-pod-cidr", "false"},
+                                      {"run-l4-controller", negs[i % 2]},
+                                      {"run-l4-netlb-controller", "true"}};
+        const struct rig_options opt = {.flags = flags, .n_flags = ARRAY_LEN(flags)};
+        if (rows[i / 2].negs && i % 2 == 0) {
+            continue;
+        }
+        struct rig *r = rig_start(&opt);
+        rig_service(r, "web", rows[i / 2].service);
+        rig_pods(r, "web", "node-0 node-1");
+        for (int k = 0; k < 10; k++) {
+            const struct tt_result *res = rig_ensure(r, "web");
+            print_message("# row %zu, negs %zu: %s\n", i / 2, i % 2, res->message);
+            assert_int_equal(res->code, rows[i / 2].code);
+            assert_non_null(strstr(res->message, rows[i / 2].message));
+        }
+        assert_int_equal(rig_mutations(r), 0);
+        assert_string_equal(rig_inventory(r), "");
+        rig_stop(r);
+    }
+}
+
+/* What the Service asks for comes: it is served with the next try. */
+static void service__address_reserved_meanwhile__served(void **state)
+{
+    (void)state;
+    static const struct tt_kv flags[] = {{"run-l4-netlb-controller", "true"}};
+    const struct rig_options opt = {.flags = flags, .n_flags = ARRAY_LEN(flags)};
+    struct rig *r = rig_start(&opt);
+    rig_service(r, "web", NOTES(RBS, NUMBER("198.51.100.7")));
+    assert_int_equal(rig_ensure(r, "web")->code, TT_NOT_FOUND);
+    rig_cloud_call(r, "POST", "regions/us-central1/addresses",
+                   "{\"name\":\"mine\",\"address\":\"198.51.100.7\"}");
+    assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
+    rig_stop(r);
+}
+
+UNIT_MAIN(half_built)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(service__impossible__no_write_in_ten_tries),
+        cmocka_unit_test(service__address_reserved_meanwhile__served),
+    };
+    return cmocka_run_group_tests_name("half_built", tests, NULL, NULL);
+}

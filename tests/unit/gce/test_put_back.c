@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_put_back.c: an edit takes the forwarding rule down, Google refuses the new one, and what stood stands again.
+ *
+ * One request is refused, as a cloud that does not like what is in it does; the undo asks for something else and is taken. */
+#include "tests/support/unit.h"
+#include "tests/unit/gce/rig.h"
+
+#include <string.h>
+
+static const struct tt_kv l4[] = {{"enable-l4-neg", "true"},
+                                  {"gce-nodes-need-pod-cidr", "false"},
+                                  {"run-l4-controller", "true"},
+                                  {"run-l4-netlb-controller", "true"}};
+
+#define INTERNAL                                                                                   \
+    "{\"metadata\":{\"annotations\":{\"networking.gke.io/load-balancer-type\":\"Internal\"}}}"
+#define RBS "{\"metadata\":{\"annotations\":{\"cloud.google.com/l4-rbs\":\"enabled\"}}}"
+#define PORTS(port, protocol)                                                                      \
+    "{\"spec\":{\"ports\":[{\"port\":" port ",\"protocol\":\"" protocol "\"}]}}"
+
+static struct rig *start(int nodes, const char *service)
+{
+    const struct rig_options opt = {.nodes = nodes, .flags = l4, .n_flags = ARRAY_LEN(l4)};
+    struct rig *r = rig_start(&opt);
+    rig_service(r, "web", service);
+    rig_edit(r, "web", PORTS("80", "TCP"));
+    rig_pods(r, "web", "node-0 node-1");
+    assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
+    return r;
+}
+
+static void refuse(struct rig *r, const char *op, int times, int status)
+{
+    rig_fault(r, arena_printf(rig_arena(r),
+                              "{\"match\":{\"op\":\"compute.%s\"},\"count\":%d,\"do\":\"refuse\","
+                              "\"status\":%d}",
+                              op, times, status));
+}
+
+static void expect_text(const char *text, const char *part)
+{
+    if (strstr(text, part) == NULL) {
+        fail_msg("not \"%s\" in: %s", part, text);
+    }
+}
+
+/* Everything but what the cloud chooses and the address that is held until the edit is through. */
+static const char *standing(struct rig *r)
+{
+    size_t n = 0;
+    char **lines = str_split(rig_arena(r), rig_fingerprint(r), '\n', &n);
+    const char *out = "";
+    for (size_t i = 0; i < n; i++) {
+        if (strstr(lines[i], "addresses/") == NULL) {
+            out = arena_printf(rig_arena(r), "%s%s\n", out, lines[i]);
+        }
+    }
+    return out;
+}
+
+struct row {
+    const char *service;
+    const char *edit;
+    const char *back;    /* the edit that takes it back */
+    const char *refused; /* operation */
+    int times;           /* a conflict is tried five times */
+    int status;
+    const char *told;
+};
+
+static void put_back(const struct row *row)
+{
+    struct rig *r = start(6, row->service);
+    const char *before = standing(r);
+    rig_edit(r, "web", row->edit);
+    expect_text(rig_plan(r, "web"), "put back if the replacement is refused");
+    refuse(r, row->refused, row->times, row->status);
+    const struct tt_result *res = rig_ensure(r, "web");
+    assert_int_not_equal(res->code, TT_OK);
+    expect_text(res->message, row->told);
+    assert_int_equal(res->retry_after_ms, 300000);
+    assert_string_equal(standing(r), before);
+    rig_edit(r, "web", row->back);
+    assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
+    assert_string_equal(standing(r), before);
+    assert_null(strstr(rig_inventory(r), "addresses/"));
+    rig_forget(r);
+    assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
+    assert_int_equal(rig_mutations(r), 0);
+    rig_stop(r);
+}
+
+static void edit__new_rule_refused__all_as_before_and_told(void **state)
+{
+    static const char *const insert = "forwardingRules.insert";
+    static const char *const both = "; the former firewall and forwarding rule were put back";
+    const struct row rows[] = {
+        {"{}", PORTS("8080", "TCP"), PORTS("80", "TCP"), insert, 1, 400, both},
+        {"{}", PORTS("8080", "TCP"), PORTS("80", "TCP"), insert, 1, 403, both},
+        {"{}", PORTS("8080", "TCP"), PORTS("80", "TCP"), insert, 5, 412, both},
+        {"{}", PORTS("8080", "TCP"), PORTS("80", "TCP"), "forwardingRules.delete", 1, 403,
+         "; the former firewall was put back"},
+        {"{}", "{\"spec\":{\"sessionAffinity\":\"ClientIP\"}}",
+         "{\"spec\":{\"sessionAffinity\":\"None\"}}", "targetPools.insert", 1, 403,
+         "; the former forwarding rule and target pool were put back"},
+        {INTERNAL, PORTS("8080", "TCP"), PORTS("80", "TCP"), insert, 1, 403, both},
+        {RBS, PORTS("8080", "TCP"), PORTS("80", "TCP"), insert, 1, 403, both},
+        {RBS, PORTS("8080", "TCP"), PORTS("80", "TCP"), insert, 5, 409, both},
+        {INTERNAL, PORTS("80", "UDP"), PORTS("80", "TCP"), insert, 1, 403,
+         "; the former backend service, firewall and forwarding rule were put back"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        print_message("# row %zu\n", i);
+        put_back(&rows[i]);
+    }
+}
+
+static void edit__pool_of_many_refused__comes_back_with_all(void **state)
+{
+    (void)state;
+    struct rig *r = start(201, "{}");
+    rig_edit(r, "web", "{\"spec\":{\"sessionAffinity\":\"ClientIP\"}}");
+    refuse(r, "targetPools.insert", 1, 403);
+    expect_text(rig_ensure(r, "web")->message, "target pool were put back");
+    struct json_object *pool =
+        rig_resource(r, arena_printf(rig_arena(r), "targetPools/%s", rig_lb_name(r, "web")));
+    assert_int_equal(json_len(json_member(pool, "instances")), 201);
+    assert_string_equal(json_str(pool, "sessionAffinity"), "NONE");
+    rig_stop(r);
+}
+
+/* A refused edit must not let in more clients than it asks for. */
+static void edit__ports_and_ranges__only_the_ports_come_back(void **state)
+{
+    const char *const kinds[] = {"{}", RBS};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        struct rig *r = start(6, kinds[i]);
+        rig_edit(r, "web", PORTS("8080", "TCP"));
+        rig_edit(r, "web", "{\"spec\":{\"loadBalancerSourceRanges\":[\"192.0.2.0/24\"]}}");
+        refuse(r, "forwardingRules.insert", 1, 403);
+        assert_int_equal(rig_ensure(r, "web")->code, TT_FORBIDDEN);
+        const char *all = standing(r);
+        expect_text(all, "192.0.2.0/24");
+        expect_text(all, "\"80\"");
+        assert_null(strstr(all, "8080"));
+        rig_stop(r);
+    }
+}
+
+/* The right to make rules is gone altogether. */
+static void edit__undo_refused_too__both_causes_told(void **state)
+{
+    (void)state;
+    struct rig *r = start(6, "{}");
+    rig_edit(r, "web", PORTS("8080", "TCP"));
+    refuse(r, "forwardingRules.insert", 0, 403);
+    const struct tt_result *res = rig_ensure(r, "web");
+    assert_int_equal(res->code, TT_FORBIDDEN);
+    expect_text(res->message,
+                "; the former forwarding rule could not be put back: forwarding rule");
+    assert_int_equal(res->retry_after_ms, 0);
+    rig_no_faults(r);
+    assert_int_equal(rig_ensure(r, "web")->code, TT_OK);
+    rig_stop(r);
+}
+
+UNIT_MAIN(put_back)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(edit__new_rule_refused__all_as_before_and_told),
+        cmocka_unit_test(edit__pool_of_many_refused__comes_back_with_all),
+        cmocka_unit_test(edit__ports_and_ranges__only_the_ports_come_back),
+        cmocka_unit_test(edit__undo_refused_too__both_causes_told),
+    };
+    return cmocka_run_group_tests_name("put_back", tests, NULL, NULL);
+}

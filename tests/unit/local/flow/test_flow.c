@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_flow.c: the whole provider over a kernel in memory; rows are named after the vectors K…, G…, L…, F… where there is one. */
+#include "tests/unit/local/flow/flow_kit.h"
+
+#include "tests/support/unit.h"
+
+#define TWO(ip) ip "[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "
+
+static const struct row {
+    const char *name, *script, *want;
+} rows[] = {
+    {"K08 create", "svc d/a; idle; state; status d/a; plan; announced 10.0.0.0",
+     TWO("10.0.0.0") "d/a=10.0.0.0 plan(0) announced(1) "},
+    {"order of a creation", "svc d/a; sync; order",
+     "order(1:create table inet trimtab, 2:create guard 10.0.0.0, 2:create frontend "
+     "10.0.0.0:80/tcp, 3:create source ranges 10.0.0.0:80/tcp, 4:create hold 10.0.0.0, 5:create "
+     "announcement 10.0.0.0 on eth0, ) "},
+    {"K13 node goes", "svc d/a; idle; nodes n1; idle; state; plan",
+     "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*4 <0.0.0.0/0 snat; plan(0) "},
+    {"K14 node comes and goes",
+     "nodes n1 n2 n3; svc d/a; idle; state; nodes n1 n2 n3 n4; idle; state; nodes n1 n2 n4; idle; "
+     "state; plan",
+     "10.0.0.0[d/a] held 80/tcp rr16 n1:30080*6 n2:30080*5 n3:30080*5 <0.0.0.0/0 snat; "
+     "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*1 n2:30080*1 n3:30080*1 n4:30080*1 <0.0.0.0/0 snat; "
+     "10.0.0.0[d/a] held 80/tcp rr16 n1:30080*6 n2:30080*5 n4:30080*5 <0.0.0.0/0 snat; plan(0) "},
+    {"K15", "svc d/a sched=lc; sync; state",
+     "d/a!invalid(scheduler lc needs an ipvs mode; nft has rr, wrr, sh and mh) "},
+    {"K20", "svc d/a affinity; idle; state; plan",
+     "10.0.0.0[d/a] held 80/tcp hash4 n2:30080*2 n1:30080*2 <0.0.0.0/0 snat; plan(0) "},
+    {"K25", "svc d/a fam=6; idle; state; plan; announced fd00::",
+     "fd00::[d/a] held on link 80/tcp rr4 n1:30080*2 n2:30080*2 <::/0 snat; plan(0) announced(1) "},
+    {"dual", "svc d/a fam=46; idle; state; status d/a; plan",
+     "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; fd00::[d/a] held on "
+     "link 80/tcp rr4 n1:30080*2 n2:30080*2 <::/0 snat; d/a=10.0.0.0 fd00:: plan(0) "},
+    {"K27", "svc d/a local; eps d/a n1 n1 n2; idle; state; plan",
+     "10.0.0.0[d/a] held 80/tcp rr16 n1:30080*11 n2:30080*5 <0.0.0.0/0 snat; plan(0) "},
+    {"K28", "svc d/a local; eps d/a n1 n2/down; idle; state",
+     "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*4 <0.0.0.0/0 snat; "},
+    {"K30", "svc d/a local; eps d/a n1; idle; eps d/a; idle; state; plan; order",
+     "10.0.0.0[d/a] held; plan(0) order(1:create table inet trimtab, 2:create guard 10.0.0.0, "
+     "2:create frontend 10.0.0.0:80/tcp, 3:create source ranges 10.0.0.0:80/tcp, 4:create hold "
+     "10.0.0.0, 5:create announcement 10.0.0.0 on eth0, 1:delete source ranges 10.0.0.0:80/tcp, "
+     "2:delete frontend 10.0.0.0:80/tcp, ) "},
+    {"K30 from the start",
+     "svc d/a local; eps d/a; idle; state; plan; announced 10.0.0.0; eps d/a n2; idle; state; "
+     "announced 10.0.0.0",
+     "10.0.0.0[d/a]; plan(0) announced(0) 10.0.0.0[d/a] held 80/tcp rr4 n2:30080*4 <0.0.0.0/0 "
+     "snat; announced(1) "},
+    {"K45", "svc d/a; idle; svc d/a ports=80/TCP/30081; idle; state; plan",
+     "10.0.0.0[d/a] held 80/tcp rr4 n1:30081*2 n2:30081*2 <0.0.0.0/0 snat; plan(0) "},
+    {"K46", "svc d/a; idle; order; svc d/a ports=81/TCP/30080; sync; order; idle; state; plan",
+     "order(1:create table inet trimtab, 2:create guard 10.0.0.0, 2:create frontend "
+     "10.0.0.0:80/tcp, 3:create source ranges 10.0.0.0:80/tcp, 4:create hold 10.0.0.0, 5:create "
+     "announcement 10.0.0.0 on eth0, ) order(1:create frontend 10.0.0.0:81/tcp, 2:create source "
+     "ranges 10.0.0.0:81/tcp, 3:delete source ranges 10.0.0.0:80/tcp, 4:delete frontend "
+     "10.0.0.0:80/tcp, 4:delete connections 10.0.0.0:80/tcp, ) 10.0.0.0[d/a] held 81/tcp rr4 "
+     "n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; plan(0) "},
+    {"UDP", "svc d/a ports=53/UDP/30053; idle; order; nodes n1; sync; order; idle; state",
+     "order(1:create table inet trimtab, 2:create guard 10.0.0.0, 2:create frontend "
+     "10.0.0.0:53/udp, 3:create source ranges 10.0.0.0:53/udp, 4:create hold 10.0.0.0, 5:create "
+     "announcement 10.0.0.0 on eth0, ) order(1:change frontend 10.0.0.0:53/udp, 2:delete "
+     "connections 10.0.0.0:53/udp, ) 10.0.0.0[d/a] held 53/udp rr4 n1:30053*4 <0.0.0.0/0 snat; "},
+    {"G02", "svc d/a ranges=192.0.2.0/24,198.51.100.7/32; idle; state; plan",
+     "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <192.0.2.0/24 <198.51.100.7/32 snat; "
+     "plan(0) "},
+    {"G03", "svc d/a ranges=192.0.2.0/24,192.0.2.128/25; idle; state; plan",
+     "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <192.0.2.0/24 snat; plan(0) "},
+    {"G04",
+     "svc d/a ranges=192.0.2.0/24; idle; svc d/a ranges=10.0.0.0/33; sync; state; svc d/b "
+     "ranges=10.0.0.0/33; sync d/b; state",
+     "d/a!invalid(service.Spec.LoadBalancerSourceRanges: [10.0.0.0/33] is not valid. Expecting a "
+     "list of IP ranges. For example, 10.0.0.0/24. Error msg: invalid CIDR address: 10.0.0.0/33) "
+     "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <192.0.2.0/24 snat; "
+     "d/b!invalid(service.Spec.LoadBalancerSourceRanges: [10.0.0.0/33] is not valid. Expecting a "
+     "list of IP ranges. For example, 10.0.0.0/24. Error msg: invalid CIDR address: 10.0.0.0/33) "
+     "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <192.0.2.0/24 snat; "},
+    {"G05", "svc d/a ranges=2001:db8::/32; idle; state; plan",
+     "10.0.0.0[d/a] 80/tcp rr4 n1:30080*2 n2:30080*2; plan(0) "},
+    {"G06", "svc d/a ranges=192.0.2.0/24; idle; svc d/a; writes; sync; writes; idle; state; plan",
+     "writes(4) writes(1) 10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "
+     "plan(0) "},
+    {"G11",
+     "svc d/a share=k ranges=192.0.2.0/24; svc d/b share=k ports=81/TCP/30081; idle; state; plan",
+     "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <192.0.2.0/24 snat 81/tcp rr4 n1:30081*2 "
+     "n2:30081*2 <0.0.0.0/0 snat; plan(0) "},
+    {"a sharer goes",
+     "svc d/a share=k; svc d/b share=k ports=81/TCP/30081 created=2; idle; delete d/a; idle; "
+     "state; plan; left; owned",
+     "10.0.0.0[d/b] held 81/tcp rr4 n1:30081*2 n2:30081*2 <0.0.0.0/0 snat; plan(0) guard 10.0.0.0 "
+     "of d/b used; frontend 10.0.0.0:81/tcp of d/b used; "},
+    {"a sharer goes, restart",
+     "svc d/a share=k; svc d/b share=k ports=81/TCP/30081 created=2; idle; delete d/a; idle; "
+     "restart; idle; left; owned; svc d/a; idle; state",
+     "guard 10.0.0.0 of d/b used; frontend 10.0.0.0:81/tcp of d/b used; 10.0.0.0[d/b] held 80/tcp "
+     "rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat 81/tcp rr4 n1:30081*2 n2:30081*2 <0.0.0.0/0 "
+     "snat; "},
+    {"both sharers go",
+     "svc d/a share=k; svc d/b share=k ports=81/TCP/30081; idle; delete d/a; delete d/b; idle; "
+     "state",
+     ""},
+    {"A14 move",
+     "svc d/a; idle; order; svc d/a ask=10.0.0.5; sync; state; order; sync; order; idle; state; "
+     "plan; status d/a",
+     "order(1:create table inet trimtab, 2:create guard 10.0.0.0, 2:create frontend "
+     "10.0.0.0:80/tcp, 3:create source ranges 10.0.0.0:80/tcp, 4:create hold 10.0.0.0, 5:create "
+     "announcement 10.0.0.0 on eth0, ) 10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 "
+     "<0.0.0.0/0 snat; 10.0.0.5[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "
+     "order(1:create guard 10.0.0.5, 1:create frontend 10.0.0.5:80/tcp, 2:create source ranges "
+     "10.0.0.5:80/tcp, 3:create hold 10.0.0.5, 4:create announcement 10.0.0.5 on eth0, ) "
+     "order(1:delete hold 10.0.0.0, 2:delete source ranges 10.0.0.0:80/tcp, 3:delete frontend "
+     "10.0.0.0:80/tcp, 3:delete connections 10.0.0.0:80/tcp, 4:delete guard 10.0.0.0, ) "
+     "10.0.0.5[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; plan(0) d/a=10.0.0.5 "},
+    {"L17 delete", "svc d/a; idle; order; delete d/a; sync; order; state",
+     "order(1:create table inet trimtab, 2:create guard 10.0.0.0, 2:create frontend "
+     "10.0.0.0:80/tcp, 3:create source ranges 10.0.0.0:80/tcp, 4:create hold 10.0.0.0, 5:create "
+     "announcement 10.0.0.0 on eth0, ) order(1:delete hold 10.0.0.0, 2:delete source ranges "
+     "10.0.0.0:80/tcp, 3:delete frontend 10.0.0.0:80/tcp, 3:delete connections 10.0.0.0:80/tcp, "
+     "4:delete guard 10.0.0.0, ) "},
+    {"type change", "svc d/a; idle; svc d/a type=ClusterIP; idle; state; status d/a", "d/a= "},
+    {"L18", "svc d/a; idle; delete d/a; refuse auth 5; sync; state; well; sync; state",
+     "d/a!auth(source ranges 10.0.0.0:80/tcp: refused by a test) 10.0.0.0[d/a] 80/tcp rr4 "
+     "n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "},
+    {"L20 L24 restart",
+     "svc d/a; svc d/b; idle; writes; restart; plan; idle; writes; announced 10.0.0.0; plan",
+     "writes(4) plan(0) writes(0) announced(2) plan(0) "},
+    {"foreign bump", "svc d/a; idle; writes; foreign bump; idle; writes", "writes(4) writes(0) "},
+    {"foreign guard", "svc d/a; svc d/b; idle; foreign guard; idle; state; plan",
+     "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; 10.0.0.1[d/b] held "
+     "80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; plan(0) "},
+    {"foreign guard, one after the other",
+     "svc d/a; svc d/b; idle; foreign guard; sync d/a; sync d/b; state; plan",
+     "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; 10.0.0.1[d/b] held "
+     "80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; plan(0) "},
+    {"foreign open", "svc d/a; svc d/b; idle; foreign open; sync d/a; sync d/b; state; plan",
+     "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; 10.0.0.1[d/b] held "
+     "80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; plan(0) "},
+    {"foreign slots", "svc d/a; svc d/b; idle; foreign slots; sync d/b; sync d/a; state; plan",
+     "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; 10.0.0.1[d/b] held "
+     "80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; plan(0) "},
+    {"K55 flush", "svc d/a; svc d/b; idle; foreign flush; idle; state; plan",
+     "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; 10.0.0.1[d/b] held "
+     "80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; plan(0) "},
+    {"K55 flush, one after the other",
+     "svc d/a; svc d/b; idle; foreign flush; sync d/a; sync d/b; state; plan",
+     "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; 10.0.0.1[d/b] held "
+     "80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; plan(0) "},
+    {"auth", "svc d/a; refuse auth 8; sync; well; idle; state; plan",
+     "d/a!auth(refused by a test) 10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 "
+     "snat; plan(0) "},
+    {"conflict", "svc d/a; sync; svc d/b; refuse conflict 6; sync; well; idle; state; plan",
+     "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; 10.0.0.1[d/b] held "
+     "80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; plan(0) "},
+    {"F05", "svc d/a; sync; svc d/b; lose 6; sync; well; idle; state; plan",
+     "d/a!transient(the kernel's answers are lost (ENOBUFS)) d/b!transient(the kernel's answers "
+     "are lost (ENOBUFS)) 10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "
+     "10.0.0.1[d/b] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; plan(0) "},
+    {"L21", "svc d/a; kill 10; sync; state; restart; idle; state; plan",
+     "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; plan(0) "},
+    {"vanished",
+     "svc d/a; svc d/b; idle; vanish d/a; restart; left; owned; cleanup d/a; state; left; plan",
+     "left(d/a) guard 10.0.0.0 of d/a removable; frontend 10.0.0.0:80/tcp of d/a removable; guard "
+     "10.0.0.1 of d/b used; frontend 10.0.0.1:80/tcp of d/b used; 10.0.0.1[d/b] held 80/tcp rr4 "
+     "n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; plan(0) "},
+    {"statuses claim first",
+     "svc d/a; svc d/b st=10.0.0.0 created=2; idle; status d/a; status d/b; state",
+     "d/a=10.0.0.1 d/b=10.0.0.0 10.0.0.0[d/b] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 "
+     "snat; 10.0.0.1[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "},
+    {"A30 two have one address",
+     "svc d/a st=10.0.0.3; svc d/b st=10.0.0.3 created=2; sync; state; status d/b",
+     "d/b!invalid(10.0.0.3 belongs to d/a (older); this Service gets another when its status is "
+     "cleared or annotation local.trimtab.io/addresses is set) 10.0.0.3[d/a] held 80/tcp rr4 "
+     "n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; d/b=10.0.0.3 "},
+    {"explain", "svc d/a; idle; writes; explain d/a; writes",
+     "writes(4) served local load balancer, nft is served by this machine at 10.0.0.0 (nft).; "
+     "address 10.0.0.0 of pool p; it has it; - 10.0.0.0 -; mode nft this machine's nftables "
+     "rewrite the destination; scheduler rr -; targets nodePort nodes' ports; snat always targets "
+     "see this machine's address; announced on eth0 MAC 02:00:00:00:00:02; - 2 targets of port 80 "
+     "-; client client -; load balancer 10.0.0.0 -; node node its source address becomes this "
+     "machine's; writes(0) "},
+    {"owned", "svc d/a; idle; owned; left",
+     "guard 10.0.0.0 of d/a used; frontend 10.0.0.0:80/tcp of d/a used; "},
+    {"one wrong Service among 300",
+     "pool [10.0.4.0/22]; many 300; refuse-address 10.0.4.7; sync; writes; status d/s006; status "
+     "d/s008; refuse-address none; idle; plan",
+     "d/s007!invalid(guard 10.0.4.7: the set is full) writes(25) d/s006=10.0.4.6 d/s008=10.0.4.8 "
+     "plan(0) "},
+    {"may not write", "svc d/a; forbid; sync; writes; state; forbid; idle; state",
+     "d/a!cancelled(table inet trimtab: writing is not allowed now) writes(0) 10.0.0.0[d/a] held "
+     "80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "},
+    {"somebody else's table", "foreign table; svc d/a; sync",
+     "open!(table inet trimtab exists and is not ours; choose another instance) "},
+    {"somebody else's table comes", "svc d/a; idle; foreign flush; foreign table; sync",
+     "d/a!invalid(table inet trimtab exists and is not ours; choose another instance) "},
+    {"routes",
+     "pool [10.0.0.0/29], announce: {by: routes}; svc d/a; idle; order; state; delete d/a; sync; "
+     "order; state",
+     "order(1:create table inet trimtab, 2:create guard 10.0.0.0, 2:create frontend "
+     "10.0.0.0:80/tcp, 3:create source ranges 10.0.0.0:80/tcp, 4:create hold 10.0.0.0, 5:create "
+     "announcement 10.0.0.0, ) 10.0.0.0[d/a] held exported 80/tcp rr4 n1:30080*2 n2:30080*2 "
+     "<0.0.0.0/0 snat; order(1:delete announcement 10.0.0.0, 2:delete hold 10.0.0.0, 3:delete "
+     "source ranges 10.0.0.0:80/tcp, 4:delete frontend 10.0.0.0:80/tcp, 4:delete connections "
+     "10.0.0.0:80/tcp, 5:delete guard 10.0.0.0, ) "},
+};
+
+static void run_rows(void **state)
+{
+    (void)state;
+    static struct flow_kit k;
+    unsigned failed = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        flow_kit_begin(&k);
+        const char *got = flow_kit_run(&k, rows[i].script);
+        if (!str_eq(got, rows[i].want)) {
+            print_error("%s\n  want %s\n  got  %s\n", rows[i].name, rows[i].want, got);
+            failed++;
+        }
+        flow_kit_end(&k);
+    }
+    assert_int_equal(failed, 0);
+}
+
+UNIT_MAIN(flow)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(run_rows)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_ipvs_modes.c: from a Service to the virtual services and destinations of the kernel, and what is refused. */
+#include "tests/unit/local/ipvs/ipvs_kit.h"
+
+#define UDP53            "{'name': 'u', 'port': 53, 'protocol': 'UDP', 'nodePort': 30053}"
+#define TCP53            "{'name': 't', 'port': 53, 'protocol': 'TCP', 'nodePort': 30054}"
+#define WISH(key, value) "'local.trimtab.io/" key "': '" value "'"
+#define STICKY(s)                                                                                  \
+    ", 'sessionAffinity': 'ClientIP', 'sessionAffinityConfig': {'clientIP': {'timeoutSeconds': " s \
+    "}}"
+#define REAL(where, port, how)                                                                     \
+    "-a " where " -r 10.1.0.1:" port " " how "\n-a " where " -r 10.1.0.2:" port " " how "\n"
+#define TCP       "-t 10.0.0.0:80"
+#define NAT_REALS REAL(TCP, "30080", "-m -w 1")
+
+static const struct ipvs_scene scenes[] = {
+    {.name = "K01 nat", .want = NAT_LINES},
+    {.name = "K02 dr",
+     .pool = "mode: ipvs-dr",
+     .want = "-A " TCP " -s rr\n" REAL(TCP, "80", "-g -w 1")},
+    {.name = "K03 dr, n2 on another network",
+     .pool = "mode: ipvs-dr",
+     .nodes = NODE("n1", "10.1.0.1") ", " NODE("n2", "10.2.0.2"),
+     .want = "-A " TCP " -s rr\n-a " TCP " -r 10.1.0.1:80 -g -w 1\n",
+     .says = "TargetOutOfReach: n2: 10.2.0.2 is on no network of this director; ipvs-dr needs one"},
+    {.name = "K04 tunnel gue",
+     .pool = "mode: ipvs-tunnel",
+     .director = "tunnel: {type: gue, port: 6080}",
+     .want = "-A " TCP
+             " -s rr\n" REAL(TCP, "80", "-i -w 1 --tun-type gue --tun-port 6080 --tun-nocsum")},
+    {.name = "K05 tunnel ipip",
+     .pool = "mode: ipvs-tunnel",
+     .want = "-A " TCP " -s rr\n" REAL(TCP, "80", "-i -w 1 --tun-type ipip")},
+    {.name = "K16 mh",
+     .wishes = WISH("scheduler", "mh"),
+     .want = "-A " TCP " -s mh -b mh-fallback,mh-port\n" NAT_REALS},
+    {.name = "K17 mh with affinity",
+     .wishes = WISH("scheduler", "mh"),
+     .spec = STICKY("10800"),
+     .want = "-A " TCP " -s mh -p 10800 -b mh-fallback\n" NAT_REALS},
+    {.name = "K18 sh",
+     .wishes = WISH("scheduler", "sh"),
+     .want = "-A " TCP " -s sh -b sh-fallback\n" NAT_REALS},
+    {.name = "K19 affinity", .spec = STICKY("60"), .want = "-A " TCP " -s rr -p 60\n" NAT_REALS},
+    {.name = "K21 udp",
+     .ports = UDP53,
+     .want = "-A -u 10.0.0.0:53 -s rr\n" REAL("-u 10.0.0.0:53", "30053", "-m -w 1")},
+    {.name = "K22 udp one packet",
+     .ports = UDP53,
+     .wishes = WISH("udp-one-packet", "true"),
+     .want = "-A -u 10.0.0.0:53 -s rr -o\n" REAL("-u 10.0.0.0:53", "30053", "-m -w 1")},
+    {.name = "K23 tcp and udp",
+     .ports = TCP53 ", " UDP53,
+     .want = "-A -t 10.0.0.0:53 -s rr\n" REAL(
+         "-t 10.0.0.0:53", "30054",
+         "-m -w 1") "-A -u 10.0.0.0:53 -s rr\n" REAL("-u 10.0.0.0:53", "30053", "-m -w 1")},
+    {.name = "K24 sctp",
+     .ports = "{'port': 80, 'protocol': 'SCTP', 'nodePort': 30080}",
+     .want = "",
+     .code = TT_INVALID,
+     .says = "port 80: SCTP is not served"},
+    {.name = "K25 IPv6",
+     .spec = ", 'ipFamilies': ['IPv6']",
+     .nodes = NODE("n1", "fd00:1::1"),
+     .want =
+         "-A -t [2001:db8::100]:80 -s rr\n-a -t [2001:db8::100]:80 -r [fd00:1::1]:30080 -m -w 1\n"},
+    {.name = "K26 IPv6, nodes without",
+     .spec = ", 'ipFamilies': ['IPv6']",
+     .want = "-A -t [2001:db8::100]:80 -s rr\n"},
+};
+
+static const char *told(struct ipvs_kit *k)
+{
+    return arena_printf(k->a, "%s%s", str_buf_text(&k->told), k->result.message);
+}
+
+static void check(const struct ipvs_scene *s)
+{
+    struct ipvs_kit k;
+
+    ipvs_kit_begin(&k);
+    assert_int_equal(ipvs_kit_open(&k, s), TT_OK);
+    int32_t code = ipvs_kit_sync(&k, s);
+    if (code != s->code || strcmp(ipvs_kit_kernel(&k), s->want) != 0 ||
+        (s->says != NULL && strstr(told(&k), s->says) == NULL)) {
+        fail_msg("%s: code %d (%d), told %s\n%s, not\n%s", s->name, (int)code, (int)s->code,
+                 told(&k), ipvs_kit_kernel(&k), s->want);
+    }
+    /* A second sync, and one of a process that was just started, change nothing. */
+    for (int i = 0; s->code == TT_OK && i < 2; i++) {
+        assert_int_equal(ipvs_kit_sync(&k, s), TT_OK);
+        if (k.changes != 0 && strstr(str_buf_text(&k.order), "announcement") == NULL) {
+            fail_msg("%s: again: %s", s->name, str_buf_text(&k.order));
+        }
+        assert_string_equal(ipvs_kit_kernel(&k), s->want);
+        ipvs_kit_close(&k);
+        assert_int_equal(ipvs_kit_open(&k, s), TT_OK);
+    }
+    if (s->code == TT_OK) {
+        assert_int_equal(ipvs_kit_sync(&k, s), TT_OK);
+        assert_int_equal(ipvs_kit_delete(&k), TT_OK);
+        assert_string_equal(ipvs_kit_kernel(&k), "");
+    }
+    ipvs_kit_end(&k);
+}
+
+static void test_modes__of_a_service__are_in_the_kernel_and_stay(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(scenes); i++) {
+        check(&scenes[i]);
+    }
+}
+
+UNIT_MAIN(ipvs_modes)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_modes__of_a_service__are_in_the_kernel_and_stay),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

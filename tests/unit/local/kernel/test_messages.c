@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_messages.c: messages of netlink byte for byte, and what refusals become. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "providers/local/kernel/nft.h"
+#include "providers/local/kernel/nft_expr.h"
+#include "tests/support/unit.h"
+
+/* The expressions of a rule, without the message around them. */
+static void assert_exprs(struct local_nl_buf *b, const struct local_nft_rule *r, const char *want)
+{
+    char got[1024] = "";
+    const uint8_t *at = (const uint8_t *)r->exprs + MNL_ATTR_HDRLEN;
+    size_t n = r->m->nlmsg_len - (size_t)(at - (const uint8_t *)r->m);
+    for (size_t i = 0; i < n; i++) {
+        snprintf(got + 2 * i, 3, "%02x", at[i]);
+    }
+    assert_string_equal(got, want);
+    local_nl_buf_done(b);
+}
+
+static struct local_nft_rule rule(struct local_nl *nl, struct local_nl_buf *b)
+{
+    struct nlmsghdr *m = local_nft_begin(nl, b, NFT_MSG_NEWRULE, 0);
+    return (struct local_nft_rule){m, mnl_attr_nest_start(m, NFTA_RULE_EXPRESSIONS)};
+}
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+/* Lengths and types of attributes are in the machine's order, numbers in them are not. */
+static void exprs__laid_out__as_the_kernel_reads_them(void **state)
+{
+    (void)state;
+    struct local_nl nl = {0};
+    struct local_nl_buf b = {0};
+    struct local_nft_rule r = rule(&nl, &b);
+    local_nft_meta_load(&r, NFT_META_L4PROTO, local_nft_reg(1));
+    assert_exprs(&b, &r,
+                 "24000180"
+                 "09000100"
+                 "6d65746100000000"
+                 "14000280"
+                 "08000200"
+                 "00000010"
+                 "08000100"
+                 "00000009");
+    r = rule(&nl, &b);
+    local_nft_verdict(&r, NFT_RETURN);
+    assert_exprs(&b, &r,
+                 "30000180"
+                 "0e000100"
+                 "696d6d6564696174650000"
+                 "00"
+                 "1c000280"
+                 "08000100"
+                 "00000000"
+                 "10000280"
+                 "0c000280"
+                 "08000100"
+                 "fffffffb");
+    r = rule(&nl, &b);
+    local_nft_reject(&r, NFT_REJECT_ICMPX_UNREACH, NFT_REJECT_ICMPX_PORT_UNREACH);
+    assert_exprs(&b, &r,
+                 "24000180"
+                 "0b000100"
+                 "72656a65637400"
+                 "00"
+                 "14000280"
+                 "08000100"
+                 "00000002"
+                 "05000200"
+                 "01000000");
+}
+
+static void elements_of_a_message__nest_and_end(void **state)
+{
+    (void)state;
+    struct local_nl nl = {0};
+    struct local_nl_buf b = {0};
+    struct local_nft_element e = {.set = LOCAL_NFT_VIP};
+    assert_true(ip_parse("203.0.113.5", &e.id.vip));
+    struct nlmsghdr *m = local_nft_begin(&nl, &b, NFT_MSG_GETSETELEM, NLM_F_ACK);
+    struct nlattr *list = local_nft_begin_list(m, "tt", "vip4");
+    local_nft_put_key(m, &e);
+    mnl_attr_nest_end(m, list);
+    local_nl_end(&b);
+    char got[256] = "";
+    for (size_t i = 0; i < b.len; i++) {
+        snprintf(got + 2 * i, 3, "%02x", b.data[i]);
+    }
+    assert_string_equal(got, "3c000000"
+                             "0d0a"
+                             "0500"
+                             "01000000"
+                             "00000000" /* header */
+                             "01000000" /* inet */
+                             "07000100"
+                             "74740000"
+                             "09000200"
+                             "7669703400000000"
+                             "14000380"
+                             "10000180"
+                             "0c000180"
+                             "08000100"
+                             "cb007105");
+    local_nl_buf_done(&b);
+}
+#endif
+
+static void registers__named_as_nft_does(void **state)
+{
+    (void)state;
+    assert_int_equal(local_nft_reg(0), NFT_REG_1);
+    assert_int_equal(local_nft_reg(1), NFT_REG32_01);
+    assert_int_equal(local_nft_reg(4), NFT_REG_2);
+    assert_int_equal(local_nft_reg(6), NFT_REG32_06);
+    assert_int_equal(local_nft_reg(8), NFT_REG_3);
+}
+
+static void buffers__grow__and_number_their_messages(void **state)
+{
+    (void)state;
+    struct local_nl nl = {.seq = 41};
+    struct local_nl_buf b = {0};
+    for (uint32_t i = 0; i < 1000; i++) {
+        struct nlmsghdr *m = local_nl_begin(&nl, &b, 16, NLM_F_ACK, 4);
+        mnl_attr_put(m, 1, 200, (const uint8_t[200]){0});
+        assert_int_equal(m->nlmsg_seq, 42 + i);
+        local_nl_end(&b);
+    }
+    int left = (int)b.len;
+    uint32_t n = 0;
+    for (struct nlmsghdr *m = (void *)b.data; mnl_nlmsg_ok(m, left); m = mnl_nlmsg_next(m, &left)) {
+        assert_int_equal(m->nlmsg_seq, 42 + n++);
+    }
+    assert_int_equal(n, 1000);
+    assert_int_equal(b.n, 1000);
+    assert_int_equal(b.first_seq, 42);
+    local_nl_buf_done(&b);
+}
+
+static void refusals__become_codes_and_sentences(void **state)
+{
+    static const struct {
+        int error, code;
+        const char *want;
+    } rows[] = {
+        {EPERM, ERR_AUTH, "not allowed to change nftables: CAP_NET_ADMIN is needed"},
+        {EEXIST, ERR_CONFLICT, "somebody else changed 203.0.113.5:80/tcp (File exists)"},
+        {ENOENT, ERR_CONFLICT,
+         "somebody else changed 203.0.113.5:80/tcp (No such file or directory)"},
+        {ENFILE, ERR_INVALID,
+         "nft set full: no room for 203.0.113.5:80/tcp (Too many open files in system)"},
+        {EOPNOTSUPP, ERR_INVALID, "this kernel has no nf_tables (module nf_tables)"},
+        {ENOMEM, ERR_TRANSIENT, "nft: 203.0.113.5:80/tcp: Cannot allocate memory"},
+        {EINTR, ERR_TRANSIENT, "nft: 203.0.113.5:80/tcp: Interrupted system call"},
+        {EINVAL, ERR_BUG, "nft: 203.0.113.5:80/tcp: Invalid argument"},
+        {ERANGE, ERR_TRANSIENT, "nft: 203.0.113.5:80/tcp: Numerical result out of range"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct err err = ERR_INIT;
+        assert_int_equal(local_nft_error(&err, rows[i].error, "203.0.113.5:80/tcp", ""),
+                         rows[i].code);
+        assert_string_equal(err.message, rows[i].want);
+    }
+    struct err err = ERR_INIT;
+    (void)local_nft_error(&err, EINVAL, "10.0.0.0/24",
+                          "interval overlaps"); /* the sentence is looked at */
+    assert_string_equal(err.message, "nft: 10.0.0.0/24: Invalid argument: interval overlaps");
+}
+
+static void codes__of_errnos_alone(void **state)
+{
+    static const struct {
+        int error, code;
+    } rows[] = {{EPERM, ERR_AUTH},
+                {EACCES, ERR_AUTH},
+                {EEXIST, ERR_CONFLICT},
+                {ESRCH, ERR_CONFLICT},
+                {EADDRNOTAVAIL, ERR_CONFLICT},
+                {EAFNOSUPPORT, ERR_INVALID},
+                {ENOBUFS, ERR_TRANSIENT},
+                {ENOMEM, ERR_TRANSIENT},
+                {ENODEV, ERR_TRANSIENT},
+                {ENETDOWN, ERR_TRANSIENT},
+                {EINVAL, ERR_BUG},
+                {EMSGSIZE, ERR_BUG}};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        if (local_nl_code(rows[i].error) != rows[i].code) {
+            fail_msg("%s: %s", strerror(rows[i].error),
+                     err_code_name(local_nl_code(rows[i].error)));
+        }
+    }
+}
+
+UNIT_MAIN(messages)
+{
+    const struct CMUnitTest tests[] = {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        cmocka_unit_test(exprs__laid_out__as_the_kernel_reads_them),
+        cmocka_unit_test(elements_of_a_message__nest_and_end),
+#endif
+        cmocka_unit_test(registers__named_as_nft_does),
+        cmocka_unit_test(buffers__grow__and_number_their_messages),
+        cmocka_unit_test(refusals__become_codes_and_sentences),
+        cmocka_unit_test(codes__of_errnos_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
