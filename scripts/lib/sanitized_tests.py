@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Names of the tests that scripts/check runs under a sanitizer, one a line, for `meson test`.
+"""Names of the tests that scripts/check runs in one of its builds, one a line, for `meson test`.
 
-    sanitized_tests.py BUILD address|thread              names
-    sanitized_tests.py BUILD address|thread --targets    what ninja has to build for them
+    sanitized_tests.py BUILD address|thread|none              names
+    sanitized_tests.py BUILD address|thread|none --targets    what ninja has to build for them
 
-address: all of the suites unit and golden, and a sixteenth of the suite sim, by the hash of the name: whole programs are slow
-there, and each of them runs without a sanitizer anyway.
+What a sanitizer can look at is in four quarters, see QUARTERS: the suites sim (of which a fifth runs) and golden, and the programs
+of unit in three parts.  A commit runs one quarter under each sanitizer, another one under each, and compiles only what these tests link.
 
-thread: a quarter of what has threads, so that a commit compiles only what these tests link (they run under the other sanitizer,
-too).  The suite sim is one quarter, of which a fifth runs; the programs of unit are three, see QUARTERS.
+address: of all tests of a quarter.  If the change touches one cloud, the quarter with that cloud's programs runs, too.
+thread:  of those that have threads, for the build holds no others.
+none:    all others, for the build without a sanitizer: not bench, and of unit and golden not what runs under the first this time.
 
-TRIMTAB_SAMPLE_TURN says which part (tests/support/sample.py): 16 consecutive commits run all under the first, 20 under the
-second.  TRIMTAB_SAMPLE=all names every test.
+TRIMTAB_SAMPLE_TURN says which part (tests/support/sample.py): 20 consecutive commits run all under both; TRIMTAB_SWEEP_WHOLE
+names the clouds that the change touches (scripts/lib/change.py).  TRIMTAB_SAMPLE=all names every test.
 """
 import collections
 import json
@@ -23,12 +24,14 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tests/support"))
 import sample  # noqa: E402
 
-WHOLE = {"trimtab:unit", "trimtab:golden"}
-SHARED = {"trimtab:sim"}
-ADDRESS_PARTS = 16
+GOLDEN = {"trimtab:golden"}
+WHOLE = {"trimtab:unit", *GOLDEN}  # run in one build
+SHARED = {"trimtab:sim"}  # runs without a sanitizer, and a part of it under one
+FIGURES = {"trimtab:bench"}  # no verdicts
 # By the beginning of a program's name; those that no quarter names are in the last.
-QUARTERS = (None, ("test_gce", "test_sim"), ("test_aws", "test_azure"), ())  # the first is the suite sim
+QUARTERS = (None, ("test_gce", "test_sim"), ("test_aws", "test_azure"), ())  # the first are the suites sim and golden
 SIM_PARTS = 5  # of that quarter
+AHEAD = 2  # of the quarter under the first sanitizer, so that at most one compiles all that sim links
 
 Test = collections.namedtuple("Test", "name suites program")
 
@@ -40,29 +43,42 @@ def check_names(tests):
         raise SystemExit(f"two tests have the name {', '.join(twice)}")
 
 
-def address(tests, everything, turn):
-    """Returns those of `tests` that run under ASan and UBSan, in their order."""
-    part = sample.Sample(1 if everything else ADDRESS_PARTS, turn)
-    return [t for t in tests if WHOLE & t.suites or SHARED & t.suites and part.takes(t.name)]
-
-
 def quarter_of(test):
-    if SHARED & test.suites:
+    if (SHARED | GOLDEN) & test.suites:
         return 0
     return next((i for i, begins in enumerate(QUARTERS) if begins and test.program.startswith(begins)), len(QUARTERS) - 1)
 
 
-def thread(tests, everything, turn):
-    """Returns those of `tests` that run under TSan, in their order."""
-    ours = [t for t in tests if (WHOLE | SHARED) & t.suites]
-    if everything:
-        return ours
+def of_quarters(tests, quarters, turn):
+    """Returns the tests of unit, golden and sim that are in one of these quarters; of sim the fifth of this turn."""
     part = sample.Sample(SIM_PARTS, turn // len(QUARTERS))
-    ours = [t for t in ours if quarter_of(t) == turn % len(QUARTERS)]
-    return [t for t in ours if not SHARED & t.suites or part.takes(t.name)]
+    return [t for t in tests if (WHOLE | SHARED) & t.suites and quarter_of(t) in quarters and (not SHARED & t.suites or part.takes(t.name))]
 
 
-CHOOSE = {"address": address, "thread": thread}
+def address(tests, everything, turn, clouds):
+    """Returns those of `tests` that run under ASan and UBSan, in their order."""
+    if everything:
+        return [t for t in tests if (WHOLE | SHARED) & t.suites]
+    quarters = {turn % len(QUARTERS)}
+    if len(clouds) == 1:
+        quarters.update(i for i, begins in enumerate(QUARTERS) if begins and f"test_{clouds[0]}" in begins)
+    return of_quarters(tests, quarters, turn)
+
+
+def thread(tests, everything, turn, clouds):
+    """Returns those of `tests` that run under TSan, in their order."""
+    if everything:
+        return [t for t in tests if (WHOLE | SHARED) & t.suites]
+    return of_quarters(tests, {(turn + AHEAD) % len(QUARTERS)}, turn + AHEAD)
+
+
+def none(tests, everything, turn, clouds):
+    """Returns those of `tests` that run without a sanitizer, in their order."""
+    elsewhere = [] if everything else address(tests, everything, turn, clouds)
+    return [t for t in tests if not FIGURES & t.suites and (t not in elsewhere or SHARED & t.suites)]
+
+
+CHOOSE = {"address": address, "thread": thread, "none": none}
 
 
 def introspect(build, what):
@@ -75,22 +91,26 @@ def program_of(words):
     return next((name for name in names if name.startswith("test_") and "." not in name), names[0])
 
 
-def targets_of(build, needed):
-    """Returns the files of the targets with these ids, as ninja names them."""
+def targets_of(build, needed, idle=()):
+    """Returns the files of the targets with these ids, as ninja names them; of no ids, all that ninja builds by itself but `idle`."""
     top = os.path.abspath(build)
-    return [os.path.relpath(f, top) for t in introspect(build, "targets") if t["id"] in needed for f in t["filename"]]
+    wanted = [t for t in introspect(build, "targets") if (t["id"] in needed if needed else t["build_by_default"] and t["id"] not in idle)]
+    return [os.path.relpath(f, top) for t in wanted for f in t["filename"]]
 
 
 def main(build, sanitizer, form=""):
     listed = introspect(build, "tests")
     tests = [Test(t["name"], set(t["suite"]), program_of(t["cmd"])) for t in listed]
     check_names(tests)
-    sampled = sample.from_env(ci=ADDRESS_PARTS, quick=ADDRESS_PARTS)
-    names = {t.name for t in CHOOSE[sanitizer](tests, sampled.parts == 1, sampled.turn)}
+    sampled = sample.from_env(ci=SIM_PARTS, quick=SIM_PARTS)
+    clouds = os.environ.get("TRIMTAB_SWEEP_WHOLE", "").split()
+    names = {t.name for t in CHOOSE[sanitizer](tests, sampled.parts == 1, sampled.turn, clouds)}
     if not names:
-        raise SystemExit(f"{build} has no test of unit, golden or sim")
+        raise SystemExit(f"{build} has no test for {sanitizer}")
     if form == "--targets":
-        print("\n".join(targets_of(build, {d for t in listed if t["name"] in names for d in t["depends"]})))
+        needed = {d for t in listed if t["name"] in names for d in t["depends"]}
+        idle = {d for t in listed if t["name"] not in names for d in t["depends"]} - needed
+        print("\n".join(targets_of(build, set() if sanitizer == "none" else needed, idle)))
     else:
         print("\n".join(t.name for t in tests if t.name in names))
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Which tests run under which sanitizer (scripts/lib/sanitized_tests.py): none is left out for long.
+"""The choice of tests for each sanitizer (scripts/lib/sanitized_tests.py): none is left out for long.
 
     sanitized_tests_test.py SOURCE
 """
@@ -16,47 +16,64 @@ from sanitized_tests import Test  # noqa: E402
 SIM = [f"sim-{i}" for i in range(80)]
 UNIT = {"gce-lb": "test_gce", "sim-kube-lists": "test_sim_kube", "aws-call": "test_aws", "azure-auth": "test_azure", "url": "test_net",
         "new": "test_anew", "interop-promtool": "test_serve"}
-TESTS = [Test("golden", {"trimtab:golden"}, "golden_runner"), Test("lint-tree", {"trimtab:lint"}, "python3"),
+WAITING = ("lint-tree", "fault-sweep")
+TESTS = [Test("golden", {"trimtab:golden"}, "golden_runner"), Test("bench", {"trimtab:bench"}, "python3"),
+         *(Test(name, {"trimtab:" + name.split("-", maxsplit=1)[0]}, "python3") for name in WAITING),
          *(Test(name, {"trimtab:unit"}, program) for name, program in UNIT.items()),
          *(Test(name, {"trimtab:sim"}, "trimtab-sim") for name in SIM)]
-OURS = {t.name for t in TESTS if t.name != "lint-tree"}
+OURS = {*UNIT, *SIM, "golden"}
+SANITIZERS = ("address", "thread")
 TURNS = (0, 7, 899, 2**63)
 
 
-def names(sanitizer, turn, everything=False):
-    return [t.name for t in sanitized_tests.CHOOSE[sanitizer](TESTS, everything, turn)]
+def names(sanitizer, turn, everything=False, clouds=()):
+    return [t.name for t in sanitized_tests.CHOOSE[sanitizer](TESTS, everything, turn, clouds)]
 
 
-def test_unit_and_golden_always_run_under_the_first_others_never():
-    for turn in range(4):
-        assert set(names("address", turn)) - set(SIM) == OURS - set(SIM)
+def quarters(chosen):
+    return {sanitized_tests.quarter_of(t) for t in TESTS if t.name in chosen}
 
 
-def test_sixteen_consecutive_commits_run_each_under_the_first():
-    for first in TURNS:
-        assert set().union(*(names("address", turn) for turn in range(first, first + 16))) == OURS
-
-
-def test_twenty_consecutive_commits_run_each_under_the_second():
-    for first in TURNS:
-        played = [name for turn in range(first, first + 20) for name in names("thread", turn)]
-        assert set(played) == OURS
-        assert all(played.count(name) == 1 for name in SIM)
-        assert all(played.count(name) == 5 for name in UNIT)
-
-
-def test_a_commit_runs_one_quarter_under_the_second():
-    sizes = []
+def test_each_commit_runs_each_test_once_or_under_a_sanitizer_in_its_place():
     for turn in range(900, 920):
-        chosen = names("thread", turn)
-        assert len({sanitized_tests.quarter_of(t) for t in TESTS if t.name in chosen}) == 1, chosen
-        sizes.append(len(set(chosen) & set(SIM)))
-    assert 0 < min(s for s in sizes if s > 0) and max(sizes) < len(SIM) / 2 and sizes.count(0) == 15, sizes
+        for clouds in ((), ("aws",), ("gce", "azure")):
+            under, plain = names("address", turn, clouds=clouds), names("none", turn, clouds=clouds)
+            assert set(under) | set(plain) == OURS | set(WAITING)
+            assert set(under) & set(plain) <= set(SIM) <= set(plain)
 
 
-def test_parts_of_whole_programs_are_about_even():
-    sizes = [len(set(names("address", turn)) & set(SIM)) for turn in range(16)]
-    assert sum(sizes) == len(SIM) and max(sizes) < len(SIM) / 4, sizes
+def test_four_consecutive_commits_run_each_program_of_unit_and_golden_once_under_each():
+    for first in TURNS:
+        for sanitizer in SANITIZERS:
+            played = [name for turn in range(first, first + 4) for name in names(sanitizer, turn)]
+            assert all(played.count(name) == 1 for name in OURS - set(SIM)), (sanitizer, first)
+
+
+def test_twenty_consecutive_commits_run_all_of_sim_once_under_each():
+    for first in TURNS:
+        for sanitizer in SANITIZERS:
+            played = [name for turn in range(first, first + 20) for name in names(sanitizer, turn)]
+            assert all(played.count(name) == 1 for name in SIM), (sanitizer, first)
+
+
+def test_a_commit_runs_one_quarter_under_each_and_two_different_ones():
+    for turn in range(900, 920):
+        first, second = (quarters(names(sanitizer, turn)) for sanitizer in SANITIZERS)
+        assert len(first) == len(second) == 1 and first != second, (first, second)
+
+
+def test_a_change_of_one_cloud_runs_its_programs_under_the_first_whatever_the_turn():
+    for clouds, name in ((("gce",), "gce-lb"), (("aws",), "aws-call"), (("azure",), "azure-auth")):
+        for turn in range(4):
+            under = names("address", turn, clouds=clouds)
+            assert name in under and set(names("address", turn)) <= set(under)
+            assert len(quarters(under)) <= 2
+            assert names("address", turn, clouds=(*clouds, "other")) == names("address", turn)
+
+
+def test_parts_of_sim_are_about_even():
+    sizes = [len(set(names("address", turn)) & set(SIM)) for turn in range(900, 920, 4)]
+    assert sum(sizes) == len(SIM) and max(sizes) < len(SIM) / 2, sizes
 
 
 def test_program_of_a_command():
@@ -75,8 +92,9 @@ def test_two_tests_of_one_name_are_refused():
 
 
 def test_all_names_every_one():
-    for sanitizer in sanitized_tests.CHOOSE:
+    for sanitizer in SANITIZERS:
         assert set(names(sanitizer, 7, everything=True)) == OURS
+    assert set(names("none", 7, everything=True)) == OURS | set(WAITING)
 
 
 if __name__ == "__main__":
