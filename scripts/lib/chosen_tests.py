@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names of the tests that scripts/check runs in one of its builds, one a line, for `meson test`.
 
-    sanitized_tests.py BUILD address|thread|none              names
-    sanitized_tests.py BUILD address|thread|none --targets    what ninja has to build for them
+    chosen_tests.py BUILD address|thread|none              names
+    chosen_tests.py BUILD address|thread|none --targets    what ninja has to build for them
 
 What a sanitizer can look at is in four quarters, see QUARTERS: the suites sim (of which a fifth runs) and golden, and the programs
 of unit in three parts.  A commit runs one quarter under each sanitizer, another one under each, and compiles only what these tests link.
@@ -11,6 +11,8 @@ of unit in three parts.  A commit runs one quarter under each sanitizer, another
 address: of all tests of a quarter.  If the change touches one cloud, the quarter with that cloud's programs runs, too.
 thread:  of those that have threads, for the build holds no others.
 none:    all others, for the build without a sanitizer: not bench, and of unit and golden not what runs under the first this time.
+         Of those that are of interop alone, where clients and emulators of others take most of the time, a quarter by the hash of the
+         name; if the change touches one cloud, all that are about it.
 
 TRIMTAB_SAMPLE_TURN says which part (tests/support/sample.py): 20 consecutive commits run all under both; TRIMTAB_SWEEP_WHOLE
 names the clouds that the change touches (scripts/lib/change.py).  TRIMTAB_SAMPLE=all names every test.
@@ -28,6 +30,9 @@ GOLDEN = {"trimtab:golden"}
 WHOLE = {"trimtab:unit", *GOLDEN}  # run in one build
 SHARED = {"trimtab:sim"}  # runs without a sanitizer, and a part of it under one
 FIGURES = {"trimtab:bench"}  # no verdicts
+INTEROP = {"trimtab:interop"}  # not those that are of another suite as well
+INTEROP_PARTS = 4
+INTEROP_OF = {"gce": ("gcloud",), "azure": ("azure",), "aws": ("aws", "boto3", "moto")}  # in names
 # By the beginning of a program's name; those that no quarter names are in the last.
 QUARTERS = (None, ("test_gce", "test_sim"), ("test_aws", "test_azure"), ())  # the first are the suites sim and golden
 SIM_PARTS = 5  # of that quarter
@@ -74,8 +79,13 @@ def thread(tests, everything, turn, clouds):
 
 def none(tests, everything, turn, clouds):
     """Returns those of `tests` that run without a sanitizer, in their order."""
-    elsewhere = [] if everything else address(tests, everything, turn, clouds)
-    return [t for t in tests if not FIGURES & t.suites and (t not in elsewhere or SHARED & t.suites)]
+    if everything:
+        return [t for t in tests if not FIGURES & t.suites]
+    elsewhere = [t for t in address(tests, everything, turn, clouds) if WHOLE & t.suites]
+    part = sample.Sample(INTEROP_PARTS, turn)
+    words = INTEROP_OF.get(clouds[0], ()) if len(clouds) == 1 else ()
+    return [t for t in tests if not FIGURES & t.suites and t not in elsewhere
+            and (t.suites != INTEROP or part.takes(t.name) or any(word in t.name for word in words))]
 
 
 CHOOSE = {"address": address, "thread": thread, "none": none}
