@@ -5,8 +5,8 @@
     chosen_tests.py BUILD address|thread|none              names
     chosen_tests.py BUILD address|thread|none --targets    what ninja has to build for them
 
-What a sanitizer can look at is in four quarters, see QUARTERS: the suites sim (of which a fifth runs) and golden, and the programs
-of unit in three parts.  A commit runs one quarter under each sanitizer, another one under each, and compiles only what these tests link.
+What a sanitizer can look at is in four quarters, see QUARTERS: the suites sim (of which a fifth runs) and golden with two programs of
+unit, and the other programs of unit in three parts.  A commit runs one quarter under each sanitizer, another one under each, and compiles only what these tests link.
 
 address: of all tests of a quarter.  If the change touches one cloud, the quarter with that cloud's programs runs, too.
 thread:  of those that have threads, for the build holds no others.
@@ -33,8 +33,9 @@ FIGURES = {"trimtab:bench"}  # no verdicts
 INTEROP = {"trimtab:interop"}  # not those that are of another suite as well
 INTEROP_PARTS = 4
 INTEROP_OF = {"gce": ("gcloud",), "azure": ("azure",), "aws": ("aws", "boto3", "moto")}  # in names
-# By the beginning of a program's name; those that no quarter names are in the last.
-QUARTERS = (None, ("test_gce", "test_sim"), ("test_aws", "test_azure"), ())  # the first are the suites sim and golden
+# By the beginning of a program's name; those that no quarter names are in the last.  The first are also the suites sim and golden:
+# all that links every provider.
+QUARTERS = (("test_cmd", "test_serve"), ("test_gce", "test_sim"), ("test_aws", "test_azure"), ())
 SIM_PARTS = 5  # of that quarter
 AHEAD = 2  # of the quarter under the first sanitizer, so that at most one compiles all that sim links
 
@@ -51,7 +52,7 @@ def check_names(tests):
 def quarter_of(test):
     if (SHARED | GOLDEN) & test.suites:
         return 0
-    return next((i for i, begins in enumerate(QUARTERS) if begins and test.program.startswith(begins)), len(QUARTERS) - 1)
+    return next((i for i, begins in enumerate(QUARTERS) if test.program.startswith(begins)), len(QUARTERS) - 1)
 
 
 def of_quarters(tests, quarters, turn):
@@ -66,7 +67,7 @@ def address(tests, everything, turn, clouds):
         return [t for t in tests if (WHOLE | SHARED) & t.suites]
     quarters = {turn % len(QUARTERS)}
     if len(clouds) == 1:
-        quarters.update(i for i, begins in enumerate(QUARTERS) if begins and f"test_{clouds[0]}" in begins)
+        quarters.update(i for i, begins in enumerate(QUARTERS) if f"test_{clouds[0]}" in begins)
     return of_quarters(tests, quarters, turn)
 
 

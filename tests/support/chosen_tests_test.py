@@ -15,7 +15,7 @@ from chosen_tests import Test  # noqa: E402
 
 SIM = [f"sim-{i}" for i in range(80)]
 UNIT = {"gce-lb": "test_gce", "sim-kube-lists": "test_sim_kube", "aws-call": "test_aws", "azure-auth": "test_azure", "url": "test_net",
-        "new": "test_anew", "interop-promtool": "test_serve"}
+        "new": "test_anew", "interop-promtool": "test_serve", "cmd-plan": "test_cmd"}
 WAITING = ("lint-tree", "fault-sweep", "guest-ipvs")
 TESTS = [Test("golden", {"trimtab:golden"}, "golden_runner"), Test("bench", {"trimtab:bench"}, "python3"),
          *(Test(name, {"trimtab:" + name.split("-", maxsplit=1)[0]}, "python3") for name in WAITING[:2]),
