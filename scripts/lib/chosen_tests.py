@@ -103,7 +103,7 @@ def program_of(words):
 
 
 def targets_of(build, needed, idle=()):
-    """Returns the files of the targets with these ids, as ninja names them; of no ids, all that ninja builds by itself but `idle`."""
+    """Returns the files of the targets with these ids, as ninja names them; for no ids, of all that ninja builds by itself but `idle`."""
     top = os.path.abspath(build)
     wanted = [t for t in introspect(build, "targets") if (t["id"] in needed if needed else t["build_by_default"] and t["id"] not in idle)]
     return [os.path.relpath(f, top) for t in wanted for f in t["filename"]]
@@ -120,7 +120,7 @@ def main(build, sanitizer, form=""):
         raise SystemExit(f"{build} has no test for {sanitizer}")
     if form == "--targets":
         needed = {d for t in listed if t["name"] in names for d in t["depends"]}
-        idle = {d for t in listed if t["name"] not in names for d in t["depends"]} - needed
+        idle = {d for t in listed if t["name"] not in names and WHOLE & set(t["suite"]) for d in t["depends"]} - needed
         print("\n".join(targets_of(build, set() if sanitizer == "none" else needed, idle)))
     else:
         print("\n".join(t.name for t in tests if t.name in names))
