@@ -35,7 +35,8 @@ static void on_call(void *arg, const struct sim_call *call)
     const char *api = call->module->name;
     bool cloud = str_eq(api, "gce") || str_eq(api, "azure") || str_eq(api, "aws");
     const char *name = arena_printf(call->arena, "%s %s -", api, call->op);
-    bool waits = strstr(call->op, "perations.") != NULL; /* what was begun may be done now */
+    bool waits =
+        strstr(call->op, "perations.") != NULL; /* an operation that has begun may be done now */
     if (cloud && (waits || fault_call_writes(name))) {
         note(h, call->sim, arena_printf(call->arena, "%s %s", call->op, call->path));
     }

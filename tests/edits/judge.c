@@ -108,8 +108,9 @@ static struct reach_ranges wanted(const struct judge *j, struct json_object *ser
     return none ? anybody(j) : named;
 }
 
-/* Everybody who is wanted is served, and nobody else from outside.  What is inside the network, a cloud may let in by rules
- * of its own: Azure's default rules, and the rules for health checks of a network load balancer without groups. */
+/* All wanted clients are served, and no others from outside.  A cloud may let in clients
+ * of the network by rules of its own: Azure's default rules, and the rules for health checks of a network load balancer without
+ * groups. */
 static bool fits(const struct judge *j, struct reach_ranges are, struct reach_ranges want)
 {
     struct reach_ranges may = reach_ranges_or(j->a, want, reach_ranges_of(j->a, "10.0.0.0/8"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* judge.h: what must hold while and after a Service is edited, by reach alone (trial.h).  Pure. */
+/* judge.h: the properties that hold during and after an edit of a Service, by reach alone (trial.h).  Pure. */
 #ifndef TRIMTAB_TESTS_EDITS_JUDGE_H
 #define TRIMTAB_TESTS_EDITS_JUDGE_H
 
@@ -27,7 +27,7 @@ void judge_course(const struct judge *j, struct json_object *after, struct json_
  * not have any more to nobody. */
 void judge_end(const struct judge *j, struct json_object *after, struct json_object *reach_after,
                bool good);
-/* E6: whether the Service says in its condition LoadBalancerServesNobody what reach shows.  A Service of
+/* E6: the condition LoadBalancerServesNobody of the Service agrees with reach.  A Service of
  * Azure that names service tags, or whose owner writes the security rules, is not asked. */
 void judge_nobody(const struct judge *j, struct json_object *after,
                   struct json_object *reach_after);

@@ -11,8 +11,9 @@
  *     fault-edits … --verbose            with the controller's log
  *     fault-edits --list                 kinds, fields, values and faults
  *
- * known.txt names what is known to be wrong, by globs over "E1 KIND FIELD VALUE [+ FAULT]"; it may only shrink: with --all a
- * line that nothing meets is a failure.  What is asserted is in trial.h and judge.h.  Output is TAP, one test per kind; in the end what was tried and what never was. */
+ * known.txt names the known findings, by globs over "E1 KIND FIELD VALUE [+ FAULT]"; it may only shrink: with --all a
+ * line that nothing meets is a failure.  The properties are in trial.h and judge.h.
+ * Output is TAP, one test per kind, and in the end the counts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
