@@ -26,7 +26,8 @@ static void note(struct history *h, struct sim *s, const char *after)
     }
     h->last = text;
     h->at = xrealloc(h->at, (h->n + 1) * sizeof(h->at[0]));
-    h->at[h->n++] = (struct moment){arena_strdup(h->a, after), reach};
+    h->at[h->n++] =
+        (struct moment){arena_strdup(h->a, after), reach, clock_now_ms(rig_clock(h->rig))};
 }
 
 static void on_call(void *arg, const struct sim_call *call)

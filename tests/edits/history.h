@@ -11,6 +11,7 @@
 struct moment {
     const char *after;         /* "compute.forwardingRules.delete /compute/v1/…"; "the start" */
     struct json_object *reach; /* GET /sim/reach */
+    int64_t at_ms;             /* by the fake clock */
 };
 struct history;
 

@@ -23,6 +23,11 @@ struct judge {
  * let in is served; the address stays unless another one was asked for. */
 void judge_course(const struct judge *j, struct json_object *after, struct json_object *reach_after,
                   bool announced);
+/* The longest time in which some client whom both Services let in was not served at some port, in milliseconds of the
+ * fake clock from the call that takes to the call that serves again; 0: none; -1: the history ends so.  *ret_port, in the
+ * arena, is that port ("TCP/80"). */
+int64_t judge_gap(const struct judge *j, struct json_object *after, struct json_object *reach_after,
+                  const char **ret_port);
 /* E6: in the end each port is served to whom the Service lets in and to nobody else (`good`), and the ports that it does
  * not have any more to nobody. */
 void judge_end(const struct judge *j, struct json_object *after, struct json_object *reach_after,

@@ -597,6 +597,38 @@ enum trial_code trial_full(const struct trial_args *args)
     return close_trial(&t, rc, TRIAL_OK);
 }
 
+/* ---- how long it takes ----------------------------------------------------------------------------- */
+
+/* The time of an interruption, as clients see it.  Without one, or without an announcement of it, the line says so. */
+enum trial_code trial_time(const struct trial_args *args)
+{
+    struct trial t;
+    const char *port = "-";
+    open_trial(&t, args);
+    t.s.cloudlike = true;
+    int rc = begin(&t);
+    rc = rc == ERR_OK ? run_start(&t) : rc;
+    if (rc != ERR_OK) {
+        return close_trial(&t, rc, TRIAL_OK);
+    }
+    struct judge j = judge_of(&t, service_now(&t, "web"), history_now(t.h));
+    history_begin(t.h);
+    if (edit_now(&t, edit_patch(t.s.a, &args->edit)) / 100 != 2) {
+        json_object_put(j.reach_before);
+        return close_trial(&t, ERR_OK, TRIAL_REFUSED);
+    }
+    rc = stage_settle(&t.s, RIG_LATER);
+    if (rc == ERR_OK) {
+        int64_t ms = judge_gap(&j, service_now(&t, "web"), history_now(t.h), &port);
+        rc = write_text(&t, "time",
+                        arena_printf(t.s.a, "%s %lld %s",
+                                     atomic_load(&t.announced) ? "announced" : "silent",
+                                     (long long)ms, port));
+    }
+    json_object_put(j.reach_before);
+    return close_trial(&t, rc, TRIAL_OK);
+}
+
 /* ---- the same with a fault ------------------------------------------------------------------------ */
 
 /* E1 while the fault lasts and after; in the end the same as without it. */

@@ -10,6 +10,7 @@
  *                     makes no writes when it is tried again
  *     trial_full()    once per edit: the same in a cloud that has room for the state before and for the state
  *                     asked for, and for no more
+ *     trial_time()    once per good edit: in a cloud that takes its time.  Writes "EDIT.time": "announced 4200 TCP/80"
  *     trial_fault()   once per call and kind of fault
  *
  * The properties (E1 to E6, E8) stand where they are checked, in judge.h, deed.h and trial.c.  Each finding is one line on stdout:
@@ -51,6 +52,7 @@ enum trial_code trial_edit(const struct trial_args *args);
 enum trial_code trial_cold(const struct trial_args *args);
 enum trial_code trial_new(const struct trial_args *args);
 enum trial_code trial_full(const struct trial_args *args);
+enum trial_code trial_time(const struct trial_args *args);
 enum trial_code trial_fault(const struct trial_args *args);
 
 #endif
