@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sync_upkeep.c: nodes join and leave a load balancer that stands, whatever is wrong with its Service.
  *
- * A wish that cannot be carried out is one thing, the nodes behind what is there are another: an ensure that failed is followed
- * by an update of the backends: when nothing was carried out, by the Service as it was accepted last, else, and when this
- * process never saw one that was, by what stands: the provider is told that the Service is unproven.  It is no second sync: the queue and the owner hear of the ensure's failure alone. */
+ * An ensure that failed is followed by an update of the backends, because the nodes of an existing load balancer change
+ * whether or not its Service can be carried out.  The update follows the Service that was accepted last, if the ensure
+ * carried out nothing.  Otherwise, or if this process has seen no accepted Service, it follows the resources in the cloud:
+ * the provider gets the Service with the mark "unproven".  The queue and the owner hear of the ensure's failure alone. */
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "controller/sync_internal.h"

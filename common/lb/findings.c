@@ -56,22 +56,64 @@ static const char *without_port(struct arena *a, const char *key, const char **r
 
 static const char *with_port(struct arena *a, const char *key, const char *port)
 {
-    const char *at = port == NULL ? NULL : strstr(key, "<port>");
+    const char *at = port == NULL || key == NULL ? NULL : strstr(key, "<port>");
     return at == NULL
                ? key
                : arena_printf(a, "%.*s%s%s", (int)(at - key), key, port, at + strlen("<port>"));
 }
 
-/* The name behind the prefix decides what is near: a whole key is long enough for three slips, "name" is not. */
-const char *lb_annotation_meant(struct arena *a, const struct lb_annotation_keys *keys,
-                                const char *key)
+/* ---- keys of another domain ---------------------------------------------------------------------------- */
+
+/* "kubernetes.io" of "service.beta.kubernetes.io/x". */
+static const char *last_labels(struct arena *a, const char *key)
 {
-    const char *prefix = prefix_of(keys, key);
-    const char *port;
-    const char *plain = without_port(a, key, &port);
-    if (prefix == NULL || is_listed(keys->known, plain) || is_listed(keys->others, key)) {
-        return NULL;
+    const char *domain = arena_strndup(a, key, strcspn(key, "/"));
+    const char *dot = strrchr(domain, '.');
+    while (dot != NULL && dot > domain && dot[-1] != '.') {
+        dot--;
     }
+    return dot == NULL ? domain : dot;
+}
+
+/* How far the domain of `key` is from that of the known one: its slips, or 4 with a label too few or too many; SIZE_MAX: it is
+ * another domain. */
+static size_t domain_distance(struct arena *a, const char *key, const char *known)
+{
+    const char *domain = str_lower(a, arena_strndup(a, key, strcspn(key, "/")));
+    const char *right = arena_strndup(a, known, strcspn(known, "/"));
+    if (str_nearest(domain, &right, 1) != NULL) {
+        return str_distance(domain, right);
+    }
+    return str_eq(last_labels(a, domain), last_labels(a, right)) ? 4 : SIZE_MAX;
+}
+
+/* The known key that has the very name of `key` behind another domain: that of another row of the table, or a slip of its own.
+ * NULL: none. */
+static const char *of_another_domain(struct arena *a, const struct lb_annotation_keys *keys,
+                                     const char *key)
+{
+    const char *slash = strchr(key, '/');
+    size_t best_distance = prefix_of(keys, key) != NULL ? SIZE_MAX : SIZE_MAX - 1;
+    const char *best = NULL;
+    for (const char *const *k = keys->known; slash != NULL && *k != NULL; k++) {
+        const char *name = strchr(*k, '/');
+        if (name != NULL && strchr(*k, '*') == NULL && str_eq_nocase(name, slash)) {
+            size_t distance = domain_distance(a, key, *k);
+            bool better = distance < best_distance || (distance == best_distance && best == NULL);
+            best = better ? *k : best;
+            best_distance = better ? distance : best_distance;
+        }
+    }
+    return best;
+}
+
+/* ---- slips --------------------------------------------------------------------------------------------- */
+
+/* The known key under that prefix that is near.  The name behind the prefix decides: a whole key is long enough for three slips,
+ * "name" is not. */
+static const char *of_same_prefix(struct arena *a, const struct lb_annotation_keys *keys,
+                                  const char *prefix, const char *name)
+{
     size_t n = 0;
     while (keys->known[n] != NULL) {
         n++;
@@ -84,9 +126,38 @@ const char *lb_annotation_meant(struct arena *a, const struct lb_annotation_keys
             names[used++] = keys->known[i] + strlen(prefix);
         }
     }
-    const char *name = plain + strlen(prefix);
-    const char *meant = str_nearest(str_lower(a, name), names, used);
-    return meant == NULL ? NULL : with_port(a, arena_printf(a, "%s%s", prefix, meant), port);
+    const char *meant = str_nearest(name, names, used);
+    return meant == NULL ? NULL : arena_printf(a, "%s%s", prefix, meant);
+}
+
+/* "ort_80_x" as "ort_<port>_x": the first number of a name stands for a port. */
+static const char *with_any_port(struct arena *a, const char *name, const char **ret_port)
+{
+    size_t at = strcspn(name, "0123456789");
+    size_t n = strspn(name + at, "0123456789");
+    *ret_port = arena_strndup(a, name + at, n);
+    return n == 0 ? name : arena_printf(a, "%.*s<port>%s", (int)at, name, name + at + n);
+}
+
+const char *lb_annotation_meant(struct arena *a, const struct lb_annotation_keys *keys,
+                                const char *key)
+{
+    const char *port;
+    const char *plain = without_port(a, key, &port);
+    if (is_listed(keys->known, plain) || is_listed(keys->others, key)) {
+        return NULL;
+    }
+    const char *prefix = prefix_of(keys, key);
+    const char *other = of_another_domain(a, keys, plain);
+    const char *own = NULL;
+    if (prefix != NULL) {
+        const char *name = str_lower(a, key + strlen(prefix));
+        own = of_same_prefix(a, keys, prefix, str_replace(a, name, "_", "-"));
+        name = own != NULL ? name : with_any_port(a, name, &port);
+        own = own != NULL ? own : of_same_prefix(a, keys, prefix, name);
+    }
+    bool by_case = own != NULL && str_eq_nocase(own, plain);
+    return with_port(a, other != NULL && !by_case ? other : own, port);
 }
 
 const char *lb_annotation_meant_text(struct arena *a, const char *key, const char *meant)

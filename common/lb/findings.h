@@ -24,12 +24,12 @@
 
 /* The annotations of one cloud.  Lists end with NULL; a key that ends in '*' stands for all that begin so. */
 struct lb_annotation_keys {
-    const char *const *prefixes; /* only keys that begin with one of these are judged */
+    const char *const *prefixes; /* of keys whose names may have slips */
     const char *const *known;    /* whole keys that have a meaning here, written by us or read */
     const char *const *others;   /* keys of other programs: never a slip, however near to ours */
 };
-/* The known key of which `key` is probably a slip: it is near one, under a prefix of the table, and nobody's own key.  NULL:
- * it is known, another program's, or near nothing.  A key with a number between "port_" and "_" is compared without it. */
+/* The known key of which `key` is probably a slip: it is near one, under a prefix of the table, or has the very name of one under
+ * a domain that is near; and it is nobody's own key.  NULL: it is known, another program's, or near nothing.  A key with a number between "port_" and "_" is compared without it. */
 const char *lb_annotation_meant(struct arena *a, const struct lb_annotation_keys *keys,
                                 const char *key);
 

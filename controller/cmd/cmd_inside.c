@@ -316,7 +316,7 @@ int cmd_inside_load(struct cmd_inside *in, struct cmd_session *s, struct err *er
     }
     fill_cluster(in);
     if (no_slices) {
-        ks_cluster_sort(&in->cluster);
+        ks_cluster_sort(in->s->a, &in->cluster);
         make_slices(in);
         fill_cluster(in);
     }
@@ -324,7 +324,7 @@ int cmd_inside_load(struct cmd_inside *in, struct cmd_session *s, struct err *er
         make_nodes(in);
         fill_cluster(in);
     }
-    ks_cluster_sort(&in->cluster);
+    ks_cluster_sort(in->s->a, &in->cluster);
     cmd_load_sort(s);
     return ERR_OK;
 }
@@ -407,7 +407,7 @@ void cmd_inside_load_behind(struct cmd_inside *in, struct cmd_session *s)
         in->lists[CMD_INSIDE_SLICE].n = 0;
     }
     fill_cluster(in);
-    ks_cluster_sort(&in->cluster);
+    ks_cluster_sort(in->s->a, &in->cluster);
 }
 
 void cmd_inside_done(struct cmd_inside *in)

@@ -242,14 +242,23 @@ static bool is_ours(const char *key)
     return name != NULL && (known(name) != NULL || is_elsewhere(name));
 }
 
+/* False for most keys: the lists of keys are not made for these. */
+static bool may_be_slip(const char *key)
+{
+    const char *slash = strchr(key, '/');
+    return str_has_prefix(key, "service.beta.kubernetes.io/") ||
+           (slash != NULL && (str_has_prefix(slash, "/aws-load-balancer-") ||
+                              str_eq(slash, "/load-balancer-source-ranges")));
+}
+
 static const char *finding_of(struct arena *a, const char *key, enum aws_kind kind)
 {
     if (is_ours(key)) {
         const char *why = why_not(a, key + strlen(AWS_ANNOTATION), kind);
         return why == NULL ? NULL : arena_printf(a, "annotation %s %s", key, why);
     }
-    if (!str_has_prefix(key, "service.beta.kubernetes.io/")) {
-        return NULL; /* most of them: the lists of keys are not made for these */
+    if (!may_be_slip(key)) {
+        return NULL;
     }
     const char *meant = lb_annotation_meant(a, aws_annotation_keys(a), key);
     return meant == NULL ? NULL : lb_annotation_meant_text(a, key, meant);

@@ -250,6 +250,17 @@ static bool has_port_without_node_port(const struct tt_service *s)
     return false;
 }
 
+/* An NLB compares the text with ssl as it is, as upstream does; a classic load balancer refuses others by itself. */
+static bool is_odd_backend_protocol(const struct aws_service *s)
+{
+    static const char *const words[] = {"", "tcp", "ssl", "http", "https"};
+    bool known = false;
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        known = known || str_eq(s->backend_protocol, words[i]);
+    }
+    return !known;
+}
+
 static void find_of_kind(struct finder *f, const struct aws_naming *naming,
                          const struct aws_service *s)
 {
@@ -266,6 +277,14 @@ static void find_of_kind(struct finder *f, const struct aws_naming *naming,
                                  "annotation " AWS_ANNOTATION
                                  "internal: \"%s\" is not understood and counts as true",
                                  lb_finding_value(f->a, aws_annotation(s->in, "internal"))));
+    }
+    if (s->kind == AWS_NLB && is_odd_backend_protocol(s)) {
+        add_finding(f, "AnnotationIgnored", AWS_ANNOTATION "backend-protocol",
+                    arena_printf(f->a,
+                                 "annotation " AWS_ANNOTATION
+                                 "backend-protocol: \"%s\" is not understood and counts as tcp; "
+                                 "want tcp, ssl, http or https",
+                                 lb_finding_value(f->a, s->backend_protocol)));
     }
     if (s->kind == AWS_CLASSIC && s->ranges6.n > 0) {
         add_finding(f, "SourceRangeIgnored", "spec.loadBalancerSourceRanges",

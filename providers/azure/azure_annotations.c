@@ -198,6 +198,52 @@ static void add_hint(struct arena *a, const struct tt_service *s, enum azure_val
     }
 }
 
+static bool has_port(const struct tt_service *s, int64_t port)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < s->n_ports; i++) {
+        found = found || s->ports[i].port == port;
+    }
+    return found;
+}
+
+/* The number of a key "port_80_NAME" whose name the table has; -1: it is another key. */
+static int64_t port_of_key(struct arena *a, const char *key)
+{
+    int64_t port = -1;
+    const char *name = str_has_prefix(key, AZURE_ANNOTATION_PREFIX "port_")
+                           ? key + strlen(AZURE_ANNOTATION_PREFIX "port_")
+                           : NULL;
+    size_t n = name == NULL ? 0 : strspn(name, "0123456789");
+    const char *row =
+        arena_printf(a, PORT_PREFIX "%s", n == 0 || name[n] == '\0' ? "" : name + n + 1);
+    for (const struct azure_annotation *r = azure_annotation_table; n > 0 && r->name != NULL; r++) {
+        if (str_eq(r->name, row) && str_to_i64(arena_strndup(a, name, n), &port)) {
+            return port;
+        }
+    }
+    return -1;
+}
+
+/* Keys of ports that the Service does not have. */
+static void add_absent_ports(struct arena *a, const struct tt_service *s, struct azure_finding *ret,
+                             size_t most, size_t *n)
+{
+    for (uint32_t i = 0; i < s->n_annotations && *n < most; i++) {
+        const char *key = s->annotations[i].key;
+        int64_t port = port_of_key(a, key);
+        if (port >= 0 && !has_port(s, port)) {
+            ret[(*n)++] = (struct azure_finding){
+                .reason = "InvalidAnnotation",
+                .field = key,
+                .message =
+                    arena_printf(a, "annotation %s has no effect: the Service has no port %lld",
+                                 key, (long long)port),
+            };
+        }
+    }
+}
+
 size_t azure_annotation_hints(struct arena *a, const struct tt_service *s,
                               struct azure_finding *ret, size_t most)
 {
@@ -218,5 +264,6 @@ size_t azure_annotation_hints(struct arena *a, const struct tt_service *s,
             add_hint(a, s, row->value, name, ret, &n);
         }
     }
+    add_absent_ports(a, s, ret, most, &n);
     return n;
 }

@@ -325,6 +325,40 @@ bool ce_address_insert(struct request *q, struct json_object *body)
     return true;
 }
 
+bool ce_global_address_insert(struct request *q, struct json_object *body)
+{
+    const char *type = str_or(json_str(body, "addressType"), "EXTERNAL");
+    const char *purpose = json_str(body, "purpose");
+    const char *tier = json_str(body, "networkTier");
+    bool internal = str_eq(type, "INTERNAL");
+    bool range = str_eq(purpose, "VPC_PEERING") || str_eq(purpose, "PRIVATE_SERVICE_CONNECT");
+    if (internal != range) {
+        return ce_refuse_invalid(&q->refusal, q->a, "resource.purpose", str_nonnull(purpose),
+                                 "A global internal address is for VPC_PEERING or "
+                                 "PRIVATE_SERVICE_CONNECT, an external one for neither.");
+    }
+    if (tier && !str_eq(tier, "PREMIUM")) {
+        return ce_refuse_invalid(&q->refusal, q->a, "resource.networkTier", tier,
+                                 "A global address is of PREMIUM tier.");
+    }
+    if (!internal && (json_str(body, "address") || str_eq(json_str(body, "ipVersion"), "IPV6"))) {
+        return ce_refuse_invalid(&q->refusal, q->a, "resource.address",
+                                 str_nonnull(json_str(body, "address")),
+                                 "The simulator chooses global addresses, of IPv4.");
+    }
+    if (!internal) {
+        const char *ip = ce_address_pick(q, type, "PREMIUM", NULL, false);
+        if (!ip) {
+            return ce_refuse_no_address(&q->refusal, q->a, NULL);
+        }
+        json_add_str(body, "address", ip);
+        json_add_str(body, "networkTier", "PREMIUM");
+    }
+    json_add_str(body, "status", "RESERVED"); /* nothing here can use one */
+    json_add_str(body, "addressType", type);
+    return true;
+}
+
 void ce_address_after(struct request *q, struct json_object *body)
 {
     ce_address_refresh(q->c, json_str(body, "address"));

@@ -34,6 +34,8 @@ const struct collection compute_collections[] = {
     {"addresses", SCOPE_REGION, LISTS("compute#address"), "address", .references = address_refs,
      .quota = "STATIC_ADDRESSES", .insert = ce_address_insert, .remove = ce_address_remove,
      .after = ce_address_after},
+    {"addresses", SCOPE_GLOBAL, LISTS("compute#address"), "address", .references = address_refs,
+     .insert = ce_global_address_insert},
     {"forwardingRules", SCOPE_REGION, LISTS("compute#forwardingRule"), "forwarding_rule",
      .references = rule_refs, .quota = "FORWARDING_RULES", .fingerprint = true,
      .insert = ce_rule_insert, .change = ce_rule_change, .after = ce_rule_after},

@@ -254,6 +254,8 @@ int64_t ce_latency_of(struct compute *c, const char *op_id);
 
 /* --- collections' own files: functions of the rows in collections.c ------------------------------- */
 
+/* A global one, which no rule of a region can have. */
+bool ce_global_address_insert(struct request *q, struct json_object *body);
 bool ce_address_insert(struct request *q, struct json_object *body);
 bool ce_address_remove(struct request *q);
 void ce_address_after(struct request *q, struct json_object *body);

@@ -85,7 +85,7 @@ static bool check_reserved(struct request *q, struct json_object *body,
     const char *region = arena_printf(q->a, "/regions/%s/", q->location);
     if (!strstr(address->path, region) || !str_eq(json_str(address->body, "addressType"), type)) {
         return ce_refuse_invalid(&q->refusal, q->a, "resource.IPAddress", ip,
-                                 "The address is in another region or of another type.");
+                                 "Invalid IP address specified.");
     }
     if (str_eq(json_str(address->body, "ipv6EndpointType"), "VM")) {
         return ce_refuse_invalid(&q->refusal, q->a, "resource.IPAddress", ip,
@@ -113,7 +113,7 @@ static bool check_literal(struct request *q, struct json_object *body, bool inte
     if (!internal) {
         return (ipv6 && ce_address_is_external(ip)) ||
                ce_refuse_invalid(&q->refusal, q->a, "resource.IPAddress", ip,
-                                 "Invalid IP address specified: it is not reserved.");
+                                 "Invalid IP address specified.");
     }
     if (!ce_address_in_subnet(q->c, ip, subnet)) {
         return ce_refuse_invalid(

@@ -85,10 +85,18 @@ def listed_elsewhere(pack):
             yield {**op, "id": "compute.backendServices.list", "path": "projects/{project}/global/backendServices"}
 
 
+def global_addresses(pack):
+    """The operations of global addresses are those of a region's, with another path."""
+    for op in pack["operations"]:
+        if op["id"] in ("compute.addresses." + verb for verb in ("get", "list", "insert", "delete")):
+            yield {**op, "id": op["id"].replace("addresses", "globalAddresses"),
+                   "path": op["path"].replace("regions/{region}", "global")}
+
+
 def print_operations(tables, pack, out):
     queries = {}
     rows = []
-    for op in sorted([*pack["operations"], *listed_elsewhere(pack)], key=lambda o: o["id"]):
+    for op in sorted([*pack["operations"], *listed_elsewhere(pack), *global_addresses(pack)], key=lambda o: o["id"]):
         query = tuple(sorted((n, tables.type_of(s)) for n, s in {**pack["query"], **op.get("query", {})}.items()))
         queries.setdefault(query, len(queries))
         number, required = tables.request(op["request"])

@@ -39,7 +39,7 @@ struct reach *reach_new(struct arena *a);
 struct arena *reach_arena(struct reach *r);
 /* A map without values of its own that lives as long as the arena; for the clouds' own files. */
 struct map *reach_map(struct arena *a);
-/* What nodes answer: read from the world at the first call; NULL: the world has no cluster. */
+/* Health answers of nodes: read from the world at the first call; NULL: the world has no cluster. */
 const struct reach_answers *reach_cluster(struct reach *r, struct json_object *world);
 
 /* Ports of an address; low 0 is all of them, printed as a star. */

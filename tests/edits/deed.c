@@ -27,7 +27,7 @@ struct deed {
     struct map *sent;        /* calls as they were sent; _guarded_by_(lock) */
     struct map *under_way;   /* "call %p" → "create firewall x"; _guarded_by_(lock) */
     struct map *done;        /* "create firewall x" → struct tally; _guarded_by_(lock) */
-    struct map *refused;     /* the same of what the cloud did not do; _guarded_by_(lock) */
+    struct map *refused;     /* the same of changes that the cloud refused; _guarded_by_(lock) */
     struct json_object *doc; /* the plan; arena */
     int exit_code;           /* of the program that made it */
 };
@@ -74,7 +74,7 @@ static const char *number_of(const struct sim_call *call)
     return arena_printf(call->arena, "call %p", (const void *)call);
 }
 
-/* In the simulator's thread: what it does can be told only as long as it is not done. */
+/* In the simulator's thread.  The effect of a call can be told only before the call has it. */
 static void on_call(void *arg, const struct sim_call *call)
 {
     struct deed *d = arg;
@@ -219,7 +219,7 @@ static struct map *planned_of(struct deed *d)
     return planned;
 }
 
-/* The name of what depends on the cluster's id is not known before there is one. */
+/* A name with the cluster's id in it is not known before the cluster has one. */
 static size_t counted_like(const struct map *m, const char *does)
 {
     _cleanup_(arena_freep) struct arena *a = arena_new();
@@ -283,14 +283,14 @@ static void tell(struct deed *d, const struct map *m, const struct map *other, c
     free(keys);
 }
 
-/* It was refused itself, or stands in a later wave than what was. */
+/* The change was refused, or is in a later wave than a refused one. */
 static bool was_cut_off(const struct deed *d, const struct map *planned, const char *does)
 {
     const struct tally *t = map_get(planned, does);
     return counted_like(d->refused, does) > 0 || t->last_wave > refused_wave(d, planned);
 }
 
-/* After a refusal what was done may be undone, or tried in another order. */
+/* After a refusal the controller may undo changes, or try them in another order. */
 static bool is_second_try(const struct deed *d, const struct map *planned, const char *does)
 {
     return refused_wave(d, planned) < INT_MAX && is_named(planned, does);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deed.h: is what is done what `trimtab plan` printed before? (E5)
+/* deed.h: compares the changes of a controller with the plan that `trimtab plan` printed before (E5).
  *
  *     deed_begin(d)                       the state is as the plan will find it
  *     deed_plan(d, file, &err)            the program itself, with -o json, against the rig's simulator
@@ -7,8 +7,9 @@
  *     deed_judge(d, ear)                  lines "E5: …"
  *
  * Compared are verb, kind and name of the resources, per cloud by a table of the API's operations (deed_calls.c).  A call that
- * is sent twice counts once, as does a resource that several Services share; changes of one resource count once.  What
- * was refused, and what stands in later waves than that, is not asked for; then only a resource that the plan does not name is told. */
+ * is sent twice counts once, as does a resource that several Services share; changes of one resource count once.  A refused
+ * change, and the changes of later waves than its own, need not be made; then only a resource that the plan does not name is
+ * told. */
 #ifndef TRIMTAB_TESTS_EDITS_DEED_H
 #define TRIMTAB_TESTS_EDITS_DEED_H
 
@@ -24,22 +25,22 @@ struct deed_ear {
 /* Listens to the probe from now on.  `flags`: the controller's (NULL: none). */
 struct deed *deed_new(struct rig *r, struct probe *p, const char *cloud, const char *const *flags);
 void deed_free(struct deed *d); /* the rig must be gone; NULL is fine */
-/* Forgets what was done. */
+/* Forgets the changes so far. */
 void deed_begin(struct deed *d);
 /* Plans all Services of the cluster, or those of the manifest in `file`.  Blocks; asks the simulator alone. */
 int deed_plan(struct deed *d, const char *file, struct err *err) _warn_unused_;
 /* Does the plan announce an interruption of that Service ("default/web")? */
 bool deed_announces(const struct deed *d, const char *key);
-/* The exit code fits what was printed: 2 with operations, 1 with an error, else 0. */
+/* The exit code fits the printed plan: 2 with operations, 1 with an error, else 0. */
 void deed_judge_exit(struct deed *d, struct deed_ear ear);
 /* Of the program that planned last; -1: it did not end by itself. */
 int deed_exit(const struct deed *d);
-/* Says what was planned and not done, done and not planned.  The controller is at rest. */
+/* Tells each planned change that was not made, and each other change.  The controller is at rest. */
 void deed_judge(struct deed *d, struct deed_ear ear);
 /* The plan as it was printed; NULL before deed_plan(). */
 struct json_object *deed_document(const struct deed *d);
 
-/* ---- deed_calls.c: what a call does to a resource ---------------------------------------------------- */
+/* ---- deed_calls.c: the effect of a call on a resource ---------------------------------------------------- */
 
 /* "create forwarding rule web", or NULL: nothing that a plan speaks of.  In the call's arena. */
 const char *deed_of_call(const struct sim_call *call);

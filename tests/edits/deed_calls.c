@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* deed_calls.c: the operations of the clouds' APIs in the words of a plan (deed.h).
  *
- * Runs in the simulator's thread before a call has its effect: what the call names is still there.  An operation without a
+ * Runs in the simulator's thread before a call has its effect, while the resource of a deletion still exists.  An operation without a
  * row is told by its id, so that a plan that does not speak of it is found out. */
 #include "tests/edits/deed.h"
 
@@ -15,7 +15,7 @@
 struct row {
     const char *op;   /* glob over operation ids; NULL ends the table */
     const char *kind; /* as plans say it */
-    const char *verb; /* AWS: what it does; else NULL */
+    const char *verb; /* AWS: its verb; else NULL */
     const char *name; /* AWS: the parameter that names the resource; else NULL */
 };
 
@@ -164,7 +164,7 @@ static const char *form_value(const struct sim_call *c, const char *name)
     return NULL;
 }
 
-/* A listener is known by its port: its protocol is what a plan may change. */
+/* A listener is known by its port; a plan may change its protocol. */
 static const char *listener_port(const struct sim_call *c, const char *arn)
 {
     const struct amz_resource *res = amz_get(c->module_state, AMZ_LISTENER, arn);

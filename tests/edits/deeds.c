@@ -3,10 +3,10 @@
  *
  *     fault-deeds [--cloud azure]     this run's part of that cloud's flows (gce): a tenth
  *     fault-deeds --flow GLOB         those
- *     fault-deeds … --verbose         with what was planned, and the controller's log
+ *     fault-deeds … --verbose         with the plan and the controller's log
  *
  * A flow's edits are made while no controller runs: creations, deletions, changes of kind, several Services at once.  Then
- * `trimtab plan` is asked, and the controller carries it out.  known.txt names what is known to be wrong, as
+ * `trimtab plan` is asked, and the controller carries it out.  known.txt names the known findings, as
  * "E5 flow NAME".  Output is TAP, one test per flow. */
 #include <stdio.h>
 #include <stdlib.h>

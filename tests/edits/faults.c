@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* faults.c: what befalls the writes of an edit (trial.h): refused once, for good, lost, or the controller dies.
+/* faults.c: the faults of an edit's writes (trial.h): refused once, for good, lost, or the controller dies.
  *
- * "For good" is what the call asks for (its body): the same is refused again until the user is tired of it, and the cloud takes
- * something else, above all what stood before.  Where a permission is missing, nothing of the kind is taken. */
+ * "For good" holds for the body of the call: the cloud refuses the same body again until the fault is healed, and takes
+ * others, above all the one that puts the former state back.  A missing permission refuses every call of the kind. */
 #include "tests/edits/trial.h"
 
 #define AWS_CODE(code)                                                                             \

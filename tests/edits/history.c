@@ -26,7 +26,8 @@ static void note(struct history *h, struct sim *s, const char *after)
     }
     h->last = text;
     h->at = xrealloc(h->at, (h->n + 1) * sizeof(h->at[0]));
-    h->at[h->n++] = (struct moment){arena_strdup(h->a, after), reach};
+    h->at[h->n++] =
+        (struct moment){arena_strdup(h->a, after), reach, clock_now_ms(rig_clock(h->rig))};
 }
 
 static void on_call(void *arg, const struct sim_call *call)
@@ -35,7 +36,8 @@ static void on_call(void *arg, const struct sim_call *call)
     const char *api = call->module->name;
     bool cloud = str_eq(api, "gce") || str_eq(api, "azure") || str_eq(api, "aws");
     const char *name = arena_printf(call->arena, "%s %s -", api, call->op);
-    bool waits = strstr(call->op, "perations.") != NULL; /* what was begun may be done now */
+    bool waits =
+        strstr(call->op, "perations.") != NULL; /* an operation that has begun may be done now */
     if (cloud && (waits || fault_call_writes(name))) {
         note(h, call->sim, arena_printf(call->arena, "%s %s", call->op, call->path));
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history.h: who could reach what after each of the controller's calls, as the simulator saw it.
+/* history.h: which clients reached which nodes after each of the controller's calls, as the simulator saw it.
  *
- * Only what differs from the moment before is kept.  Filled in the simulator's thread; read when the rig is at rest. */
+ * A moment is kept if it differs from the moment before.  Filled in the simulator's thread; read when the rig is at rest. */
 #ifndef TRIMTAB_TESTS_EDITS_HISTORY_H
 #define TRIMTAB_TESTS_EDITS_HISTORY_H
 
@@ -11,13 +11,14 @@
 struct moment {
     const char *after;         /* "compute.forwardingRules.delete /compute/v1/…"; "the start" */
     struct json_object *reach; /* GET /sim/reach */
+    int64_t at_ms;             /* by the fake clock */
 };
 struct history;
 
-/* Watches from now on: replaces what else watched the probe. */
+/* Watches from now on, instead of the former watcher of the probe. */
 struct history *history_new(struct rig *r, struct probe *p) _warn_unused_;
 void history_free(struct history *h);
-/* Forgets what was; the first moment is now. */
+/* Forgets all moments; the first one is now. */
 void history_begin(struct history *h);
 /* Reach as it is now; borrowed until the next call of history_begin(). */
 struct json_object *history_now(struct history *h);

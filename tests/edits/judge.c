@@ -59,6 +59,18 @@ static struct reach_ranges kept(const struct judge *j, struct json_object *after
     return reach_ranges_and(j->a, was, served_allowed(j->a, after, everybody(j)));
 }
 
+/* The clients of `must` that are not served at a moment, by the old address or, if another one was asked for, the new. */
+static struct reach_ranges lost_at(const struct judge *j, const struct moment *m,
+                                   struct reach_ranges must, const char *old, const char *new,
+                                   const struct served_port *p)
+{
+    struct reach_ranges are = served_clients(j->a, m->reach, old, p);
+    if (has(j, EDIT_MOVES)) {
+        are = reach_ranges_or(j->a, are, served_clients(j->a, m->reach, new, p));
+    }
+    return reach_ranges_minus(j->a, must, are);
+}
+
 static void course_of_port(const struct judge *j, struct json_object *after,
                            struct json_object *reach_after, const struct served_port *p,
                            size_t from)
@@ -68,11 +80,7 @@ static void course_of_port(const struct judge *j, struct json_object *after,
     struct reach_ranges must = kept(j, after, reach_after, p);
     for (size_t i = from; i < history_len(j->history); i++) {
         const struct moment *m = history_at(j->history, i);
-        struct reach_ranges are = served_clients(j->a, m->reach, old, p);
-        if (has(j, EDIT_MOVES)) {
-            are = reach_ranges_or(j->a, are, served_clients(j->a, m->reach, new, p));
-        }
-        struct reach_ranges lost = reach_ranges_minus(j->a, must, are);
+        struct reach_ranges lost = lost_at(j, m, must, old, new, p);
         if (!reach_ranges_empty(lost)) {
             j->report(j->arg, arena_printf(j->a, "E1: %s of %s is not served to %s after %s",
                                            served_port_text(j->a, p), old,
@@ -80,6 +88,43 @@ static void course_of_port(const struct judge *j, struct json_object *after,
             return;
         }
     }
+}
+
+static int64_t gap_of_port(const struct judge *j, struct json_object *after,
+                           struct json_object *reach_after, const struct served_port *p)
+{
+    const char *old = host_of(j, j->before);
+    const char *new = host_of(j, after);
+    struct reach_ranges must = kept(j, after, reach_after, p);
+    int64_t longest_ms = 0;
+    int64_t since_ms = 0;
+    bool lost = false;
+    for (size_t i = 0; i < history_len(j->history); i++) {
+        const struct moment *m = history_at(j->history, i);
+        bool was_lost = lost;
+        lost = !reach_ranges_empty(lost_at(j, m, must, old, new, p));
+        since_ms = lost && !was_lost ? m->at_ms : since_ms;
+        if (was_lost && !lost && m->at_ms - since_ms >= longest_ms) {
+            longest_ms = m->at_ms > since_ms ? m->at_ms - since_ms : 1; /* an instant is one, too */
+        }
+    }
+    return lost ? -1 : longest_ms;
+}
+
+int64_t judge_gap(const struct judge *j, struct json_object *after, struct json_object *reach_after,
+                  const char **ret_port)
+{
+    struct served_port ports[SERVED_PORTS_MAX];
+    size_t n = served_ports(j->before, ports);
+    int64_t longest_ms = 0;
+    for (size_t i = 0; i < n && longest_ms >= 0; i++) {
+        int64_t gap_ms = gap_of_port(j, after, reach_after, &ports[i]);
+        if (gap_ms < 0 || gap_ms > longest_ms) {
+            longest_ms = gap_ms;
+            *ret_port = served_port_text(j->a, &ports[i]);
+        }
+    }
+    return longest_ms;
 }
 
 void judge_course(const struct judge *j, struct json_object *after, struct json_object *reach_after,
@@ -108,8 +153,9 @@ static struct reach_ranges wanted(const struct judge *j, struct json_object *ser
     return none ? anybody(j) : named;
 }
 
-/* Everybody who is wanted is served, and nobody else from outside.  What is inside the network, a cloud may let in by rules
- * of its own: Azure's default rules, and the rules for health checks of a network load balancer without groups. */
+/* All wanted clients are served, and no others from outside.  A cloud may let in clients
+ * of the network by rules of its own: Azure's default rules, and the rules for health checks of a network load balancer without
+ * groups. */
 static bool fits(const struct judge *j, struct reach_ranges are, struct reach_ranges want)
 {
     struct reach_ranges may = reach_ranges_or(j->a, want, reach_ranges_of(j->a, "10.0.0.0/8"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* judge.h: what must hold while and after a Service is edited, by reach alone (trial.h).  Pure. */
+/* judge.h: the properties that hold during and after an edit of a Service, by reach alone (trial.h).  Pure. */
 #ifndef TRIMTAB_TESTS_EDITS_JUDGE_H
 #define TRIMTAB_TESTS_EDITS_JUDGE_H
 
@@ -23,11 +23,16 @@ struct judge {
  * let in is served; the address stays unless another one was asked for. */
 void judge_course(const struct judge *j, struct json_object *after, struct json_object *reach_after,
                   bool announced);
+/* The longest time in which some client whom both Services let in was not served at some port, in milliseconds of the
+ * fake clock from the call that takes to the call that serves again; 0: none; -1: the history ends so.  *ret_port, in the
+ * arena, is that port ("TCP/80"). */
+int64_t judge_gap(const struct judge *j, struct json_object *after, struct json_object *reach_after,
+                  const char **ret_port);
 /* E6: in the end each port is served to whom the Service lets in and to nobody else (`good`), and the ports that it does
  * not have any more to nobody. */
 void judge_end(const struct judge *j, struct json_object *after, struct json_object *reach_after,
                bool good);
-/* E6: whether the Service says in its condition LoadBalancerServesNobody what reach shows.  A Service of
+/* E6: the condition LoadBalancerServesNobody of the Service agrees with reach.  A Service of
  * Azure that names service tags, or whose owner writes the security rules, is not asked. */
 void judge_nobody(const struct judge *j, struct json_object *after,
                   struct json_object *reach_after);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* known.h: what is known to be wrong: the globs of known.txt over keys as "E1 KIND FIELD VALUE". */
+/* known.h: the known findings: the globs of known.txt over keys as "E1 KIND FIELD VALUE". */
 #ifndef TRIMTAB_TESTS_EDITS_KNOWN_H
 #define TRIMTAB_TESTS_EDITS_KNOWN_H
 

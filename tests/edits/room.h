@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* room.h: how much of each list with a limit a world uses, and limits that leave no room beyond it.  Pure.
  *
- * A cloud that is full takes what replaces something only when the old thing has gone first.  Limits of addresses are left
+ * A full cloud takes a replacement only after the old resource has gone.  Limits of addresses are left
  * out: an address that is held for the time of an edit needs one more. */
 #ifndef TRIMTAB_TESTS_EDITS_ROOM_H
 #define TRIMTAB_TESTS_EDITS_ROOM_H
@@ -12,7 +12,7 @@
 /* NAME → number, as the settings of that cloud's simulator take it: the most that either world uses.  Arena. */
 struct json_object *room_both(struct arena *a, const char *cloud, struct json_object *one,
                               struct json_object *other);
-/* Where the settings go and what they are: "/sim/settings/gce" and {"quotas": …}; arena. */
+/* The path of the settings and their body: "/sim/settings/gce" and {"quotas": …}; arena. */
 const char *room_path(struct arena *a, const char *cloud);
 const char *room_settings(struct arena *a, const char *cloud, struct json_object *room);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* served.h: what GET /sim/reach says about one address, protocol and port, and what a Service asks for.  Pure. */
+/* served.h: reads the answer of GET /sim/reach about one address, protocol and port, and the wishes of a Service.  Pure. */
 #ifndef TRIMTAB_TESTS_EDITS_SERVED_H
 #define TRIMTAB_TESTS_EDITS_SERVED_H
 

@@ -8,11 +8,13 @@
  *     fault-edits … --and-field GLOB [--and-value TEXT]    each of these together with each of those
  *     fault-edits … --fault NAME [--call N]                with that fault at every call, or at one; "all" are all faults
  *     fault-edits … --fault cold|full|new                  while no controller runs, in a full cloud, as a new Service (trial.h) alone
+ *     fault-edits --time                 good edits alone, in a cloud that takes its time: how long each interrupts (docs/edits.md)
  *     fault-edits … --verbose            with the controller's log
  *     fault-edits --list                 kinds, fields, values and faults
  *
- * known.txt names what is known to be wrong, by globs over "E1 KIND FIELD VALUE [+ FAULT]"; it may only shrink: with --all a
- * line that nothing meets is a failure.  What is asserted is in trial.h and judge.h.  Output is TAP, one test per kind; in the end what was tried and what never was. */
+ * known.txt names the known findings, by globs over "E1 KIND FIELD VALUE [+ FAULT]"; it may only shrink: with --all a
+ * line that nothing meets is a failure.  The properties are in trial.h and judge.h.
+ * Output is TAP, one test per kind, and in the end the counts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,7 @@
 #include "common/base/file.h"
 #include "common/base/str.h"
 #include "tests/edits/known.h"
+#include "tests/edits/tally.h"
 #include "tests/edits/trial.h"
 #include "tests/fault/pool.h"
 #include "tests/support/sample.h"
@@ -39,10 +42,11 @@ struct sweep {
     struct arena *a;
     const char *dir;
     const char *cloud, *kind, *field, *value, *field2, *value2, *fault, *call;
-    bool list, verbose, all;
+    bool list, verbose, all, time;
     unsigned parallel;
     struct sample edits, faults;
     struct known *known;
+    struct tally tally;
     /* of the kind that is tried */
     struct json_object *start;
     size_t bad;
@@ -50,7 +54,7 @@ struct sweep {
     size_t n_kinds, n_failed_kinds, n_edits, n_refused, n_points, n_past, n_found, n_known_found;
 };
 
-enum job_what { JOB_START, JOB_EDIT, JOB_COLD, JOB_FULL, JOB_NEW, JOB_FAULT };
+enum job_what { JOB_START, JOB_EDIT, JOB_COLD, JOB_FULL, JOB_NEW, JOB_TIME, JOB_FAULT };
 struct job {
     struct sweep *s;
     enum job_what what;
@@ -74,6 +78,8 @@ static int child(void *arg)
         return trial_full(&j->args);
     case JOB_NEW:
         return trial_new(&j->args);
+    case JOB_TIME:
+        return trial_time(&j->args);
     case JOB_FAULT:
         return trial_fault(&j->args);
     }
@@ -119,9 +125,49 @@ static void take_line(struct sweep *s, const struct job *j, const char *line)
     s->n_found += !known;
     s->n_known_found += known;
     s->bad += !known;
+    tally_failure(&s->tally, j->args.edit.kind, line[1]);
     printf("# %s%s:%s\n", known ? "known: " : "FOUND: ", key, line + 3);
     if (!known) {
         say_again(j);
+    }
+}
+
+/* The properties that a job has asserted. */
+static const char *asserted(const struct job *j)
+{
+    bool leaves = (edit_effects(&j->args.edit) & EDIT_LEAVES) != 0;
+    switch (j->what) {
+    case JOB_START:
+        break;
+    case JOB_EDIT:
+        return j->args.plans ? leaves ? "156" : "12356" : leaves ? "16" : "1236";
+    case JOB_COLD:
+        return leaves ? "45" : "345";
+    case JOB_FULL:
+        return leaves ? "14" : "134";
+    case JOB_NEW:
+        return "8";
+    case JOB_TIME:
+        return "1";
+    case JOB_FAULT:
+        return "14";
+    }
+    return "";
+}
+
+/* "announced 4200 TCP/80", as trial_time() has written it. */
+static void take_time(struct sweep *s, const struct job *j)
+{
+    char *text = NULL;
+    size_t n = 0;
+    const char *path = arena_printf(s->a, "%s/%s.time", s->dir, j->args.file);
+    if (file_read(s->a, path, STORY_MAX, &text, &n, NULL) != ERR_OK) {
+        return; /* refused, or broken */
+    }
+    const struct edit *e = &j->args.edit;
+    printf("# time\t%s\t%s\t%s\t%s\n", e->kind->name, e->field->name, e->value->json, text);
+    if (str_has_prefix(text, "silent ") && !str_has_prefix(text, "silent 0 ")) {
+        take_line(s, j, arena_printf(s->a, "E1: no plan announced: %s", text));
     }
 }
 
@@ -140,6 +186,12 @@ static void job_ended(void *arg, struct pool_job *pj)
         for (size_t i = 0; i < n_lines; i++) {
             take_line(s, j, lines[i]);
         }
+    }
+    if (pj->code == TRIAL_OK || pj->code == TRIAL_FOUND) {
+        tally_case(&s->tally, j->args.edit.kind, asserted(j));
+    }
+    if (j->what == JOB_TIME) {
+        take_time(s, j);
     }
     bool broken = pj->code == TRIAL_BROKEN || pj->code > TRIAL_PAST;
     if (broken) {
@@ -295,7 +347,9 @@ static void choose_edits(struct sweep *s, struct chosen *c, const struct edit_ki
             choose(s, c, &e);
         }
     }
-    choose_pairs(s, c, k);
+    if (!s->time) {
+        choose_pairs(s, c, k);
+    }
 }
 
 static const struct {
@@ -342,6 +396,20 @@ static void try_edits(struct sweep *s, const struct chosen *c)
     s->n_edits += c->n;
 }
 
+static void try_times(struct sweep *s, const struct chosen *c)
+{
+    struct jobs jobs = {0};
+    for (size_t i = 0; i < c->n; i++) {
+        struct job *j = &c->at[i];
+        j->what = JOB_TIME;
+        if (edit_is_good(&j->args.edit) && (edit_effects(&j->args.edit) & EDIT_LEAVES) == 0) {
+            add(s, &jobs, j);
+            s->n_edits++;
+        }
+    }
+    run(s, &jobs);
+}
+
 static void try_kind(struct sweep *s, const struct edit_kind *k)
 {
     struct chosen c = {0};
@@ -351,7 +419,7 @@ static void try_kind(struct sweep *s, const struct edit_kind *k)
     bool ok = make_start(s, k);
     if (ok) {
         choose_edits(s, &c, k);
-        try_edits(s, &c);
+        (s->time ? try_times : try_edits)(s, &c);
     }
     free(c.at);
     s->n_kinds++;
@@ -412,9 +480,10 @@ static void parse(struct sweep *s, int argc, char **argv)
         }
         s->all = s->all || str_eq(argv[i], "--all");
         s->list = s->list || str_eq(argv[i], "--list");
+        s->time = s->time || str_eq(argv[i], "--time");
         s->verbose = s->verbose || str_eq(argv[i], "--verbose");
         if (!taken && !str_eq(argv[i], "--all") && !str_eq(argv[i], "--list") &&
-            !str_eq(argv[i], "--verbose")) {
+            !str_eq(argv[i], "--time") && !str_eq(argv[i], "--verbose")) {
             fprintf(stderr, "unknown argument %s\n", argv[i]);
             exit(2);
         }
@@ -440,7 +509,7 @@ static bool takes_kind(const struct sweep *s, const struct edit_kind *k)
 static void judge_known(struct sweep *s)
 {
     bool ok = true;
-    for (size_t i = 0; s->all && s->kind == NULL && i < s->known->n; i++) {
+    for (size_t i = 0; s->all && !s->time && s->kind == NULL && i < s->known->n; i++) {
         const char *line = s->known->lines[i];
         bool ours = str_glob(arena_printf(s->a, "E? %s-*", s->cloud), line);
         if (ours && !s->known->met[i] && strstr(line, " & ") == NULL) {
@@ -488,6 +557,7 @@ int main(int argc, char **argv)
             try_kind(&s, k);
         }
     }
+    tally_print(&s.tally);
     judge_known(&s);
     printf("# %zu edits (%zu refused by the API server), %zu faults (%zu did not come), %zu "
            "findings, %zu known, %.1f CPU s\n",

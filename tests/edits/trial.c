@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trial.c: see trial.h.  The way of a run: start, edit, nodes, back.  What is asserted on the way is in judge.c. */
+/* trial.c: see trial.h.  The way of a run: start, edit, nodes, back.  The properties are in judge.c. */
 #include "tests/edits/trial.h"
 
 #include <stdatomic.h>
@@ -301,7 +301,7 @@ static bool put_members(struct json_object *to, struct json_object *from)
     return takes;
 }
 
-/* E5 while all is served: what `trimtab plan -f` says of the edited manifest.  A manifest that lacks something takes nothing
+/* E5 on a working Service: `trimtab plan -f` plans the edited manifest.  A manifest that lacks something takes nothing
  * away from a Service that `kubectl apply` has not made: such edits are not planned. */
 static int plan_manifest(struct trial *t, const char *patch)
 {
@@ -439,7 +439,8 @@ enum trial_code trial_cold(const struct trial_args *args)
         }
     }
     if (rc == ERR_OK && (edit_effects(&args->edit) & EDIT_LEAVES) == 0) {
-        rc = nodes_come_and_go(&t, &j); /* by what stands: this process never saw a better wish */
+        rc = nodes_come_and_go(
+            &t, &j); /* by the existing resources: this process never saw an accepted Service */
     }
     return close_trial(&t, rc, TRIAL_OK);
 }
@@ -565,7 +566,7 @@ static int node_is_replaced(struct trial *t, const struct judge *j)
     return rc;
 }
 
-/* E1, E3 and E4 where what goes must make room for what comes. */
+/* E1, E3 and E4 where an old resource must make room for its replacement. */
 enum trial_code trial_full(const struct trial_args *args)
 {
     struct trial t;
@@ -591,6 +592,38 @@ enum trial_code trial_full(const struct trial_args *args)
             report(&t, arena_printf(t.s.a, "E4: in a full cloud it ends otherwise:%.600s", diff));
         }
         rc = (edit_effects(&args->edit) & EDIT_LEAVES) == 0 ? node_is_replaced(&t, &j) : ERR_OK;
+    }
+    json_object_put(j.reach_before);
+    return close_trial(&t, rc, TRIAL_OK);
+}
+
+/* ---- how long it takes ----------------------------------------------------------------------------- */
+
+/* The time of an interruption, as clients see it.  Without one, or without an announcement of it, the line says so. */
+enum trial_code trial_time(const struct trial_args *args)
+{
+    struct trial t;
+    const char *port = "-";
+    open_trial(&t, args);
+    t.s.cloudlike = true;
+    int rc = begin(&t);
+    rc = rc == ERR_OK ? run_start(&t) : rc;
+    if (rc != ERR_OK) {
+        return close_trial(&t, rc, TRIAL_OK);
+    }
+    struct judge j = judge_of(&t, service_now(&t, "web"), history_now(t.h));
+    history_begin(t.h);
+    if (edit_now(&t, edit_patch(t.s.a, &args->edit)) / 100 != 2) {
+        json_object_put(j.reach_before);
+        return close_trial(&t, ERR_OK, TRIAL_REFUSED);
+    }
+    rc = stage_settle(&t.s, RIG_LATER);
+    if (rc == ERR_OK) {
+        int64_t ms = judge_gap(&j, service_now(&t, "web"), history_now(t.h), &port);
+        rc = write_text(&t, "time",
+                        arena_printf(t.s.a, "%s %lld %s",
+                                     atomic_load(&t.announced) ? "announced" : "silent",
+                                     (long long)ms, port));
     }
     json_object_put(j.reach_before);
     return close_trial(&t, rc, TRIAL_OK);

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trial.h: one run of an edit in this process, and what it shows.
+/* trial.h: one run of an edit in this process, and its findings.
  *
  *     trial_start()   once per kind: makes web and near, and writes the world to "KIND.start"
- *     trial_edit()    once per edit: `trimtab plan -f` tells it (E5); without faults; nodes come and go; the edit is taken back.  Writes "EDIT.end", "EDIT.reach", "EDIT.room", "EDIT.calls"
- *     trial_cold()    once per edit: the same while no controller runs, which then starts and does what `trimtab plan` has said (E5)
- *     trial_new()     once per edit that is not good: the Service is made so; what cannot be served writes nothing again and again
- *     trial_full()    once per edit: the same in a cloud that has room for what was before and for what is asked, and for no more
+ *     trial_edit()    once per edit: `trimtab plan -f` tells it (E5); without faults; nodes come and go; the edit is taken
+ *                     back.  Writes "EDIT.end", "EDIT.reach", "EDIT.room", "EDIT.calls"
+ *     trial_cold()    once per edit: the same while no controller runs, which then starts and carries out
+ *                     the plan of `trimtab plan` (E5)
+ *     trial_new()     once per edit that is not good: the Service is made so; one that cannot be served
+ *                     makes no writes when it is tried again
+ *     trial_full()    once per edit: the same in a cloud that has room for the state before and for the state
+ *                     asked for, and for no more
+ *     trial_time()    once per good edit: in a cloud that takes its time.  Writes "EDIT.time": "announced 4200 TCP/80"
  *     trial_fault()   once per call and kind of fault
  *
  * The properties (E1 to E6, E8) stand where they are checked, in judge.h, deed.h and trial.c.  Each finding is one line on stdout:
@@ -47,6 +52,7 @@ enum trial_code trial_edit(const struct trial_args *args);
 enum trial_code trial_cold(const struct trial_args *args);
 enum trial_code trial_new(const struct trial_args *args);
 enum trial_code trial_full(const struct trial_args *args);
+enum trial_code trial_time(const struct trial_args *args);
 enum trial_code trial_fault(const struct trial_args *args);
 
 #endif

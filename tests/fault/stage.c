@@ -42,6 +42,7 @@ int stage_open(struct stage *s, struct json_object *world, const char *const *fl
                                     .ipv4 = s->both_families,
                                     .ipv6 = s->both_families,
                                     .seed = s->seed > 0 ? s->seed : SEED,
+                                    .latency = s->cloudlike ? SIM_LATENCY_CLOUD : SIM_LATENCY_NONE,
                                     .cloud = s->cloud},
                             .flags = flags == NULL ? none : flags};
     if (s->site != NULL) {

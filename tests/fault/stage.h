@@ -30,6 +30,7 @@ struct stage {
     int nodes; /* of a rig without a world; 0: six */
     int64_t start_ms;     /* so long it takes until another controller runs after one has ended */
     uint64_t seed;        /* of ids that the cloud gives; 0: the usual one */
+    bool cloudlike;       /* the cloud takes its time, by the fake clock (--latency cloud) */
     bool both_families;   /* the cluster has IPv4 and IPv6 */
     const char *config;   /* members of the cloud-config beside the site's; NULL: none */
     const char *settings; /* of the simulated AWS ("sim.aws" of a world), JSON; NULL: none */

@@ -210,7 +210,7 @@ static bool has_doc(struct json_object *list, struct json_object *doc)
     return false;
 }
 
-/* What is not there yet. */
+/* Members that are not there yet. */
 static void append(struct json_object *list, struct json_object *more)
 {
     for (size_t i = 0; i < json_len(more); i++) {

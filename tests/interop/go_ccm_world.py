@@ -134,7 +134,7 @@ class Cluster(GoWorld):
         """The load balancers' resources by path, and the members of instance groups, as they are."""
         state = self.must("GET", "/sim/state")
         kept = {path: r for path, r in state["gce"].items() if path.split("/")[-2] not in STANDING and path != REGION}
-        kept.update({"members of " + group: sorted(m) for group, m in state.get("members", {}).items()})
+        kept.update({"members of " + group: sorted(m, key=str) for group, m in state.get("members", {}).items()})
         return kept
 
     def reserve(self, name, **body):

@@ -67,6 +67,9 @@ BANNED = re.compile(
     r"\b(strcpy|strcat|strncat|sprintf|vsprintf|strtok|atoi|atol|atof|gets|system|popen|rand|srand|random|alloca|localtime|"
     r"gmtime|asctime|ctime|tmpnam|mktemp|usleep|sleep|bcopy|bzero)\s*\(")
 PLACES = re.compile(r"(/(?:root|home|work)/[a-z]|\.\./shared)")
+HEADING = re.compile(r"^(?:```.*?^```$|#+ ([^\n]+)$)", re.M | re.S)
+QUESTION = re.compile(r"^(What|Who|Whose|Which|Whoever)\b")
+ANCHOR = re.compile(r"\]\(([\w./-]*\.md)?#([^)\s]+)\)")
 MARKS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 
 
@@ -371,6 +374,32 @@ def rule_marks(tree):
             bad.append("%s:%d: %s" % (f, line_of(text, m.start()), m.group(0)))
         for m in PLACES.finditer(text):
             bad.append("%s:%d: a path of one machine: %s" % (f, line_of(text, m.start()), m.group(0)))
+    return bad
+
+
+def headings(text):
+    """[(place, words)] of a Markdown text; code blocks have none."""
+    return [(m.start(), m.group(1)) for m in HEADING.finditer(text) if m.group(1)]
+
+
+def slug(words):
+    """The anchor of a heading, as GitHub and GitLab make it."""
+    return re.sub(r"[^\w -]", "", words.strip().lower()).replace(" ", "-")
+
+
+def rule_headings(tree):
+    """Headings of our documents are noun phrases, and links to them lead somewhere.  docs/spec keeps the words of its sources."""
+    bad = []
+    pages = {f: tree.text(f) for f in tree.files if f.endswith(".md") and not f.startswith(("docs/spec/", "docs/adr/", "tests/data/"))}
+    anchors = {f: {slug(words) for _, words in headings(text)} for f, text in pages.items()}
+    for f, text in pages.items():
+        for place, words in headings(text):
+            if QUESTION.match(words):
+                bad.append("%s:%d: the heading is a question: %s" % (f, line_of(text, place), words))
+        for m in ANCHOR.finditer(text):
+            target = os.path.normpath(os.path.join(os.path.dirname(f), m.group(1))) if m.group(1) else f
+            if target in anchors and m.group(2) not in anchors[target]:
+                bad.append("%s:%d: no heading for #%s" % (f, line_of(text, m.start()), m.group(2)))
     return bad
 
 

@@ -65,6 +65,11 @@ CASES = [
         '    k = arena_printf(a, "%s/%s", ns, name);\n    e = err_set(err, 1, "GET /x/%s", n);\n'
         '    m = arena_printf(a, "see %s://%s/path/%s for more", p, q, r);\n    f = arena_printf(a, "%s/.aws/config", home);\n')}, None),
     ("urls", "the builder itself", {"common/net/url_build.c": HEAD + FUNC % '    str_appendf(b, "/x/%s", s);\n'}, None),
+    ("headings", "a question", {"docs/a.md": "# What is it\n"}, "is a question"),
+    ("headings", "a link that leads nowhere", {"docs/a.md": "# It\n[x](#that)\n"}, "no heading for #that"),
+    ("headings", "a link to another page that leads nowhere", {"docs/p/a.md": "[x](../b.md#that)\n", "docs/b.md": "# It\n"}, "no heading"),
+    ("headings", "headings, links, and a comment of a shell",
+     {"docs/a.md": "# It\n## It's this, then\n[x](#its-this-then)\n```\n# What a shell says\n```\n"}, None),
     ("marks", "a promise", {"sim/a.c": HEAD + "/* TO" "DO: later */\n"}, "TO" "DO"),
     ("marks", "a path of one machine", {"docs/a.md": "see /ro" "ot/x\n"}, "a path of one machine"),
     ("abi", "a header with a GNU extension", {"common/include/trimtab/types.h": "typedef int t[0];\n"}, "does not compile"),

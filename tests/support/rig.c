@@ -186,7 +186,7 @@ static void *run_loop(void *arg)
 }
 
 /* Signatures are as old as the difference of two clocks, and deleted things go after a time that is waited for: the
- * simulated AWS has the controller's clock. */
+ * simulated AWS has the controller's clock.  So has every cloud that takes its time. */
 static bool is_aws(const struct sim_config *cfg, struct json_object *world)
 {
     struct json_object *docs = json_member(world, "aws");
@@ -207,7 +207,7 @@ static int start_sim(struct rig *r, const struct rig_args *args, struct err *err
         o.cfg.traffic_log = rig_file(r, "traffic.log");
         o.cfg.kube_log = rig_file(r, "kube.log");
     }
-    if (is_aws(&o.cfg, world)) {
+    if (is_aws(&o.cfg, world) || o.cfg.latency != SIM_LATENCY_NONE) {
         o.cfg.clock = r->fake;
     }
     r->base = event_base_new();

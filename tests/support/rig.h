@@ -17,7 +17,8 @@
  *     assert(rig_calls(rig, "gce", "compute.firewalls.patch") == 1);
  *
  * Time: the controller's clock is a fake one that only rig_settle() and rig_advance() move, so a back-off of minutes
- * costs nothing; the simulator's is real (it answers at once), but AWS, which checks how old a signature is, has the fake one.  Nothing sleeps for a fixed time.
+ * costs nothing; the simulator's is real (it answers at once), but AWS, which checks
+ * how old a signature is, and a cloud with latency have the fake one.  Nothing sleeps for a fixed time.
  * Controllers come and go (rig_start, rig_stop, rig_kill_at) while the cloud stays: that is a restart.
  * One rig at a time in a process: its log, its environment (GCE_METADATA_HOST) and libcurl are process-wide. */
 #ifndef TRIMTAB_TESTS_RIG_H

@@ -622,10 +622,11 @@ const struct ks_answer *ks_answer_make(struct arena *a, const struct ks_cluster 
                           .q = question,
                           .family = family_of(cluster, question),
                           .x = ARENA_NEW(a, struct ks_answer)};
-    const struct ks_objects c = ks_answer_objects(&m);
     m.x->question = question;
+    ks_answer_choose_hit(&m);
     name_things(&m);
     choose_client(&m);
+    const struct ks_objects c = ks_answer_objects(&m);
     bool by_balancer =
         m.x->proxied || question->client_node == NULL; /* inside, nodes capture the address */
     m.x->balancer = m.hit.at == KS_AT_INGRESS && by_balancer ? balancer : NULL;

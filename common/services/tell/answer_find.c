@@ -6,33 +6,35 @@
 #include "common/base/str.h"
 #include "common/services/tell/answer_parts.h"
 
-static bool is_address(const char *text, const struct ip_addr *ip)
+/* By its host name a load balancer is always a proxy. */
+static bool has_host(const struct ks_service *s, const char *host)
 {
-    struct ip_addr at;
-    return ip->len != 0 && !str_is_empty(text) && ip_parse_sloppy(text, &at) && ip_eq(&at, ip);
-}
-
-static bool has_address(const char *const *texts, size_t n, const struct ip_addr *ip)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (is_address(texts[i], ip)) {
+    for (size_t i = 0; host != NULL && i < s->n_ingress; i++) {
+        if (str_eq_nocase(s->ingress[i].hostname, host)) {
             return true;
         }
     }
     return false;
 }
 
-static bool at_ingress(const struct ks_service *s, const struct ks_question *q, bool *ret_proxied)
+/* By which of its addresses the Service has the destination: the outermost one. */
+static enum ks_at at_address(const struct ks_cluster *c, size_t service, const struct ip_addr *dest,
+                             bool *ret_proxied)
 {
-    for (size_t i = 0; i < s->n_ingress; i++) {
-        const struct ks_ingress *in = &s->ingress[i];
-        bool by_name = q->host != NULL && str_eq_nocase(in->hostname, q->host);
-        if (by_name || is_address(in->ip, &q->dest)) {
-            *ret_proxied = by_name || str_eq(in->ip_mode, "Proxy");
-            return true;
-        }
+    static const enum ks_at ats[] = {
+        [KS_PLACE_INGRESS] = KS_AT_INGRESS,
+        [KS_PLACE_EXTERNAL_IP] = KS_AT_EXTERNAL_IP,
+        [KS_PLACE_CLUSTER_IP] = KS_AT_CLUSTER_IP,
+    };
+    size_t n = 0;
+    const struct ks_place *place =
+        dest->len == 0 ? NULL : ks_cluster_places_of(c, dest, service, &n);
+    if (place == NULL) {
+        return KS_AT_NONE;
     }
-    return false;
+    *ret_proxied = place->kind == KS_PLACE_INGRESS &&
+                   str_eq(c->services[service]->ingress[place->index].ip_mode, "Proxy");
+    return ats[place->kind];
 }
 
 static const struct ks_service_port *port_of(const struct ks_service *s,
@@ -47,17 +49,21 @@ static const struct ks_service_port *port_of(const struct ks_service *s,
     return NULL;
 }
 
-struct ks_hit ks_hit_of(const struct ks_service *s, const struct ks_question *q, bool at_node)
+struct ks_hit ks_hit_of(const struct ks_cluster *cluster, size_t service,
+                        const struct ks_question *q, bool at_node)
 {
+    const struct ks_service *s = cluster->services[service];
     struct ks_hit hit = {.service = s, .port = port_of(s, q, false)};
-    if (at_ingress(s, q, &hit.proxied)) {
+    if (has_host(s, q->host)) {
         hit.at = KS_AT_INGRESS;
-    } else if (has_address(s->external_ips, s->n_external_ips, &q->dest)) {
-        hit.at = KS_AT_EXTERNAL_IP;
-    } else if (is_address(s->cluster_ip, &q->dest) ||
-               has_address(s->cluster_ips, s->n_cluster_ips, &q->dest)) {
-        hit.at = KS_AT_CLUSTER_IP;
-    } else if (at_node && port_of(s, q, true) != NULL) {
+        hit.proxied = true;
+        return hit;
+    }
+    hit.at = at_address(cluster, service, &q->dest, &hit.proxied);
+    if (hit.at != KS_AT_NONE) {
+        return hit;
+    }
+    if (at_node && port_of(s, q, true) != NULL) {
         hit.at = KS_AT_NODE_PORT;
         hit.port = port_of(s, q, true);
     } else if (at_node && s->health_check_node_port == q->port && q->port != 0) {
@@ -82,27 +88,48 @@ bool ks_is_node_address(const struct ks_cluster *cluster, const struct ip_addr *
            (ks_cluster_node_at(cluster, ip) != NULL || (ip->len == 4 && ip->bytes[0] == 127));
 }
 
-const struct ks_service **ks_answer_services(struct arena *a, const struct ks_cluster *cluster,
-                                             const struct ks_question *q, size_t *ret_n)
+/* A port of a node may be any Service's, and so may a host name. */
+static const size_t *find_all(struct arena *a, const struct ks_cluster *cluster,
+                              const struct ks_question *q, bool at_node, size_t *ret_n)
 {
-    bool at_node = q->each_node || ks_is_node_address(cluster, &q->dest);
-    const struct ks_service **found = NULL;
-    size_t cap = 0;
+    size_t *found = ARENA_ARRAY(a, size_t, cluster->n_services);
     size_t n = 0;
     for (size_t i = 0; i < cluster->n_services; i++) {
-        if (ks_hit_of(cluster->services[i], q, at_node).service == NULL) {
-            continue;
+        if (ks_hit_of(cluster, i, q, at_node).service != NULL) {
+            found[n++] = i;
         }
-        if (n == cap) {
-            cap = cap == 0 ? 8 : 2 * cap;
-            const struct ks_service **more = ARENA_ARRAY(a, const struct ks_service *, cap);
-            if (n > 0) {
-                memcpy(more, found, n * sizeof(*more));
-            }
-            found = more;
-        }
-        found[n++] = cluster->services[i];
     }
     *ret_n = n;
     return found;
+}
+
+const size_t *ks_answer_found(struct arena *a, const struct ks_cluster *cluster,
+                              const struct ks_question *q, size_t *ret_n)
+{
+    bool at_node = q->each_node || ks_is_node_address(cluster, &q->dest);
+    if (at_node || q->host != NULL) {
+        return find_all(a, cluster, q, at_node, ret_n);
+    }
+    size_t n_places = 0;
+    const struct ks_place *places = ks_cluster_places(cluster, &q->dest, &n_places);
+    size_t *found = ARENA_ARRAY(a, size_t, n_places);
+    size_t n = 0;
+    for (size_t i = 0; i < n_places; i++) {
+        if (n == 0 || found[n - 1] != places[i].owner) {
+            found[n++] = places[i].owner;
+        }
+    }
+    *ret_n = n;
+    return found;
+}
+
+const struct ks_service **ks_answer_services(struct arena *a, const struct ks_cluster *cluster,
+                                             const struct ks_question *q, size_t *ret_n)
+{
+    const size_t *found = ks_answer_found(a, cluster, q, ret_n);
+    const struct ks_service **services = ARENA_ARRAY(a, const struct ks_service *, *ret_n);
+    for (size_t i = 0; i < *ret_n; i++) {
+        services[i] = cluster->services[found[i]];
+    }
+    return services;
 }

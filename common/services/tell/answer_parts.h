@@ -21,9 +21,12 @@ struct ks_hit {
     bool proxied; /* the load balancer keeps the address for itself */
 };
 
-/* Whether the Service has the destination; `at_node`: the destination is an address of a node. */
-struct ks_hit ks_hit_of(const struct ks_service *service, const struct ks_question *q,
-                        bool at_node);
+/* Whether the Service of that index has the destination; `at_node`: the destination is an address of a node. */
+struct ks_hit ks_hit_of(const struct ks_cluster *cluster, size_t service,
+                        const struct ks_question *q, bool at_node);
+/* The Services that have the destination, as indices of the cluster's list, which has its order. */
+const size_t *ks_answer_found(struct arena *a, const struct ks_cluster *cluster,
+                              const struct ks_question *q, size_t *ret_n);
 
 /* An address of a node, loopback among them. */
 bool ks_is_node_address(const struct ks_cluster *cluster, const struct ip_addr *ip);
@@ -42,15 +45,17 @@ struct ks_making {
     struct ks_answer *x;
     size_t cap_because;
 };
-/* The objects that can decide about the packet (answer_objects.c), narrowed to the ports of the question. */
+/* The objects that can decide about the packet (answer_objects.c), narrowed to the ports and addresses of the question. */
 struct ks_objects {
     const struct ks_service **services;
     const struct ks_slice **slices;
     size_t n_services;
     size_t n_slices;
 };
-/* Finds them, and sets m->hit, whose Service is the whole one.  Costs the number of Services, and the ports and slices of those
- * that have the destination. */
+/* Sets m->hit, whose Service is the whole one, and m->rival. */
+void ks_answer_choose_hit(struct ks_making *m);
+/* Finds them; m->outside is chosen.  Costs the ports and slices of the Services that have the
+ * destination; for a port of nodes or a host name, the number of Services. */
 struct ks_objects ks_answer_objects(struct ks_making *m);
 
 /* Fills line, because and next of m->x, whose ways and shares are complete. */

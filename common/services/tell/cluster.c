@@ -59,12 +59,13 @@ static void sort(void *items, size_t n, int (*cmp)(const void *, const void *))
     }
 }
 
-void ks_cluster_sort(struct ks_cluster *c)
+void ks_cluster_sort(struct arena *a, struct ks_cluster *c)
 {
     sort((void *)c->services, c->n_services, cmp_service);
     sort((void *)c->slices, c->n_slices, cmp_slice);
     sort((void *)c->nodes, c->n_nodes, cmp_node);
     sort((void *)c->pods, c->n_pods, cmp_pod);
+    ks_cluster_find_places(a, c);
 }
 
 const struct ks_service *ks_cluster_service(const struct ks_cluster *c, const char *ns,
@@ -143,17 +144,4 @@ bool ks_node_address(const struct ks_node *node, enum ks_family family, struct i
         }
     }
     return false;
-}
-
-const struct ks_node *ks_cluster_node_at(const struct ks_cluster *c, const struct ip_addr *ip)
-{
-    for (size_t i = 0; i < c->n_nodes; i++) {
-        for (size_t k = 0; k < c->nodes[i]->n_addresses; k++) {
-            struct ip_addr at;
-            if (ip_parse_sloppy(c->nodes[i]->addresses[k], &at) && ip_eq(&at, ip)) {
-                return c->nodes[i];
-            }
-        }
-    }
-    return NULL;
 }

@@ -10,17 +10,33 @@
 #include "common/base/err.h"
 #include "common/services/node/plan.h"
 
+/* One address of a Service or a node. */
+enum ks_place_kind {
+    KS_PLACE_INGRESS = 0, /* status.loadBalancer.ingress[] */
+    KS_PLACE_EXTERNAL_IP,
+    KS_PLACE_CLUSTER_IP,
+};
+struct ks_place {
+    struct ip_addr ip;
+    bool of_node;            /* else of a Service */
+    enum ks_place_kind kind; /* of a Service's */
+    size_t owner;            /* index in the cluster's `services`, or `nodes` */
+    size_t index;            /* in the owner's list */
+};
+
 struct ks_cluster {
     struct ks_service const **services; /* sorted by namespace, name */
     struct ks_slice const **slices; /* sorted by namespace, Service, name; none without a Service */
     struct ks_node const **nodes;   /* sorted by name */
     struct ks_pod const **pods; /* sorted by namespace, name; read only where they were at hand */
     const char **service_cidrs; /* of ServiceCIDR objects */
+    const struct ks_place *places; /* all addresses that can be read; sorted by address */
     size_t n_services;
     size_t n_slices;
     size_t n_nodes;
     size_t n_pods;
     size_t n_service_cidrs;
+    size_t n_places;
 };
 
 /* kube-proxy's configuration, the same on every node.  Texts are "" when absent. */
@@ -65,8 +81,8 @@ struct ks_node_config ks_proxy_node(struct arena *a, const struct ks_proxy *prox
                                     const struct ks_cluster *cluster, const struct ks_node *node,
                                     enum ks_mode mode, enum ks_family family);
 
-/* Sorts and finds. */
-void ks_cluster_sort(struct ks_cluster *c);
+/* Sorts the lists and makes `places` of them; to be called again after each change of a list. */
+void ks_cluster_sort(struct arena *a, struct ks_cluster *c);
 const struct ks_service *ks_cluster_service(const struct ks_cluster *c, const char *ns,
                                             const char *name);
 const struct ks_node *ks_cluster_node(const struct ks_cluster *c, const char *name);
@@ -76,8 +92,19 @@ const struct ks_slice *const *ks_cluster_slices(const struct ks_cluster *c, cons
                                                 const char *name, size_t *ret_n);
 /* The Service that a slice belongs to: its label kubernetes.io/service-name; NULL when absent or empty. */
 const char *ks_slice_owner(const struct ks_slice *slice);
-/* The first node that has the address; NULL for none.  O(nodes). */
+/* ---- places.c: who has an address; O(log n) ------------------------------------------------------------ */
+
+/* A part of ks_cluster_sort(). */
+void ks_cluster_find_places(struct arena *a, struct ks_cluster *c);
+/* The Services at an address: *ret_n places, sorted by owner; NULL for none. */
+const struct ks_place *ks_cluster_places(const struct ks_cluster *c, const struct ip_addr *ip,
+                                         size_t *ret_n);
+/* The same of one Service, by its index; sorted by kind. */
+const struct ks_place *ks_cluster_places_of(const struct ks_cluster *c, const struct ip_addr *ip,
+                                            size_t service, size_t *ret_n);
+/* The first node that has the address; NULL for none. */
 const struct ks_node *ks_cluster_node_at(const struct ks_cluster *c, const struct ip_addr *ip);
+
 /* The family of an address. */
 enum ks_family ks_family_of(const struct ip_addr *ip);
 /* The first address of the node that is of the family; false for none. */

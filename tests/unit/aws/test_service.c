@@ -371,6 +371,9 @@ static void findings__name_what_has_no_effect(void **state)
         {"{\"internl\":\"true\"}", NULL,
          "is service.beta.kubernetes.io/aws-load-balancer-internal meant?"},
         {"{\"scheme\":\"internal\"}", NULL, "aws-load-balancer-controller only"},
+        {"{\"type\":\"nlb\",\"backend-protocol\":\"sll\"}", NULL, "\"sll\" is not understood"},
+        {"{\"backend-protocol\":\"sll\"}", NULL,
+         NULL}, /* without a certificate: no effect anyway */
         {"{\"target-group-attributes.80\":\"x\"}", NULL, "aws-load-balancer-controller only"},
         {"{\"type\":\"NLB\"}", NULL, "means a classic load balancer"},
         {"{\"type\":\"clb\"}", NULL, NULL},

@@ -204,6 +204,8 @@ static void findings__name_annotation_value_and_what_is_allowed(void **state)
          true,
          "annotation " KEY "azure-pls-create: \"true\": want a Service with IPv4: private link "
          "knows no IPv6"},
+        {"{\"port_81_no_lb_rule\":\"true\"}", V4, false,
+         "annotation " KEY "port_81_no_lb_rule has no effect: the Service has no port 81"},
         {"{\"azure-pls-ip-configuration-ip-address-count\":\"9\"}", V4, false,
          "annotation " KEY "azure-pls-ip-configuration-ip-address-count: \"9\": want a whole "
          "number from 1 to 8"},
@@ -519,7 +521,7 @@ static void hints__right_values__say_nothing(void **state)
         {"azure-pls-create", " true "},
         {"azure-load-balancer-health-probe-protocol", " HTTPS "},
         {"port_80_health-probe_protocol", ""},
-        {"port_81_no_lb_rule", "yes"}, /* no such port */
+        {"port_80_no_lb_rule", "true"},
         {"azure-pip-tags", "a=b, c = d,"},
         {"azure-pip-ip-tags", "=,a="},
     };

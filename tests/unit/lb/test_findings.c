@@ -37,6 +37,11 @@ static void meant__is_a_slip_of_a_known_key_only(void **state)
         {OURS "listen.80", NULL},
         {OURS "anything", NULL},
         {"other.io/internl", NULL},
+        {"other.io/x-internal", NULL},
+        {"service.beta.kuberntes.io/x-internal", OURS "internal"},
+        {"service.kubernetes.io/x-internal", OURS "internal"}, /* a label too few */
+        {OURS "Internal_", OURS "internal"},
+        {"service.beta.kubernetes.io/prt_80_no_rule", "service.beta.kubernetes.io/port_80_no_rule"},
         {"service.beta.kubernetes.io/port_80_no_rule", NULL},
         {"service.beta.kubernetes.io/port_80_no_rul", "service.beta.kubernetes.io/port_80_no_rule"},
     };

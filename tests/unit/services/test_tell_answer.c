@@ -2,7 +2,7 @@
 /* test_tell_answer.c: shares over all nodes, what a load balancer leaves out, and what an answer concludes. */
 #include "tests/unit/services/services_test.h"
 
-#include "common/services/tell/answer.h"
+#include "common/services/tell/answer_parts.h"
 
 #define LOCAL  "'externalTrafficPolicy': 'Local', 'healthCheckNodePort': 32000, "
 #define RANGES "'loadBalancerSourceRanges': ['198.51.100.0/24'], "
@@ -39,7 +39,7 @@ static struct ks_cluster cluster_of(struct arena *a, const char *spec, const cha
                             i, i == 1 ? "a" : "b", i));
         assert_int_equal(ks_node_decode(a, o, "", &c.nodes[i - 1], &err), ERR_OK);
     }
-    ks_cluster_sort(&c);
+    ks_cluster_sort(a, &c);
     return c;
 }
 
@@ -357,7 +357,7 @@ static struct ks_cluster large_cluster(struct arena *a, size_t n, const char *sp
         c.slices[i] = slice_of(a, arena_printf(a, "web-%05zu", i), "web", str_buf_to_arena(&b, a));
         str_buf_done(&b);
     }
-    ks_cluster_sort(&c);
+    ks_cluster_sort(a, &c);
     return c;
 }
 
@@ -426,7 +426,7 @@ static struct ks_cluster many_ports(struct arena *a, size_t ports, size_t servic
         c.slices[i] = s;
     }
     c.n_services = services;
-    ks_cluster_sort(&c);
+    ks_cluster_sort(a, &c);
     return c;
 }
 
@@ -452,6 +452,79 @@ static void answer__ports_that_are_not_asked_for__cost_nothing(void **state)
     assert_in_range(z->n_looked_at, x->n_looked_at, x->n_looked_at + 100);
 }
 
+/* The Service of cluster_of() with `n` external addresses, and as many of a load balancer; a node's address among both. */
+static struct ks_cluster many_addresses(struct arena *a, const char *spec, size_t n)
+{
+    struct ks_cluster c = cluster_of(a, spec, "VIP", SPREAD);
+    struct ks_service *s = arena_memdup(a, c.services[0], sizeof(*s));
+    const char **external = ARENA_ARRAY(a, const char *, n + 1);
+    struct ks_ingress *ingress = ARENA_ARRAY(a, struct ks_ingress, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        external[i] = arena_printf(a, "192.0.2.%zu", i);
+        ingress[i] = c.services[0]->ingress[0];
+        ingress[i].ip = arena_printf(a, "203.0.113.%zu", i);
+        ingress[i].ip_mode = i == 2 ? "Proxy" : "VIP";
+    }
+    external[n] = "10.0.0.2";
+    ingress[n] = ingress[0];
+    ingress[n].ip = "10.0.0.3";
+    s->external_ips = external;
+    s->ingress = ingress;
+    s->n_external_ips = s->n_ingress = n + 1;
+    c.services[0] = s;
+    ks_cluster_sort(a, &c);
+    return c;
+}
+
+static const char *json_of_answer(struct arena *a, const struct ks_cluster *c,
+                                  const struct ks_question *q)
+{
+    const struct ks_proxy proxy = ks_proxy_default();
+    const struct ks_show show = {.proxy_source = "", .rows = 0};
+    struct json_object *o = json_object_new_object();
+    ks_answer_json(o, ks_answer_make(a, c, &proxy, NULL, q), &show);
+    const char *text = json_text(a, o, JSON_PRETTY);
+    json_object_put(o);
+    return text;
+}
+
+/* A Service with forty addresses is traced as one with the few that a packet has: a node sees no others. */
+static void answer__addresses_that_are_not_asked_for__cost_nothing_and_change_nothing(void **state)
+{
+    static const struct {
+        const char *from, *to;
+        int32_t port;
+    } rows[] = {
+        {"8.8.8.8", "192.0.2.1", 80},      {"8.8.8.8", "203.0.113.1", 80},
+        {"8.8.8.8", "203.0.113.2", 80},    {"8.8.8.8", CIP, 80},
+        {"8.8.8.8", "10.0.0.1", 30080},    {"8.8.8.8", "10.0.0.2", 80},
+        {"8.8.8.8", "10.0.0.3", 80},       {"10.0.0.3", "203.0.113.1", 80},
+        {"203.0.113.1", "192.0.2.1", 80},  {"203.0.113.0", "203.0.113.1", 80},
+        {"10.244.1.1", "203.0.113.2", 80}, {"8.8.8.8", "192.0.2.1", 81},
+    };
+    static const char *const specs[] = {"", LOCAL, RANGES};
+    static const enum ks_mode modes[] = {KS_IPTABLES, KS_IPVS, KS_NFTABLES};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(specs) * ARRAY_LEN(modes) * ARRAY_LEN(rows); i++) {
+        _cleanup_(arena_freep) struct arena *a = arena_new();
+        size_t row = i % ARRAY_LEN(rows);
+        const char *spec = specs[i / ARRAY_LEN(rows) % ARRAY_LEN(specs)];
+        const struct ks_cluster few = many_addresses(a, spec, 3);
+        const struct ks_cluster many = many_addresses(a, spec, 40);
+        struct ks_question q = question_of(rows[row].from, rows[row].to, rows[row].port);
+        q.mode = modes[i / ARRAY_LEN(rows) / ARRAY_LEN(specs)];
+        q.with_rules = true;
+        assert_string_equal(json_of_answer(a, &many, &q), json_of_answer(a, &few, &q));
+        struct ks_making m = {.a = a, .cluster = &many, .q = &q, .family = KS_IPV4};
+        ks_answer_choose_hit(&m);
+        const struct ks_objects o = ks_answer_objects(&m);
+        assert_int_equal(o.n_services, 1);
+        assert_in_range(o.services[0]->n_external_ips, 1, 4);
+        assert_in_range(o.services[0]->n_ingress, 1, 4);
+        assert_int_equal(m.hit.service->n_external_ips, 41);
+    }
+}
+
 UNIT_MAIN(tell_answer)
 {
     const struct CMUnitTest tests[] = {
@@ -462,6 +535,7 @@ UNIT_MAIN(tell_answer)
         services_test(answer__odd_objects__have_a_reason),
         services_test(answer__two_services_at_one_address__are_both_named),
         services_test(answer__ports_that_are_not_asked_for__cost_nothing),
+        services_test(answer__addresses_that_are_not_asked_for__cost_nothing_and_change_nothing),
         services_test(answer__hairpin__only_the_client_itself_sees_the_node),
         services_test(answer__many_nodes_and_endpoints__cost_their_sum),
         services_test(answer__no_nodes__is_unreachable_and_says_what_is_missing),

@@ -36,7 +36,7 @@ static struct ks_cluster cluster_of(struct arena *a, const char *spec, const cha
                             i, i == 1 ? "a" : "b", i));
         assert_int_equal(ks_node_decode(a, o, "", &c.nodes[i - 1], &err), ERR_OK);
     }
-    ks_cluster_sort(&c);
+    ks_cluster_sort(a, &c);
     return c;
 }
 

@@ -223,9 +223,58 @@ static void address__internal__of_a_full_subnetwork__is_refused(void **state)
     json_object_put(world);
 }
 
+/* Source: compute v1 globalAddresses; Google's words: ingress-gce issue 1057, terraform issue 19231. */
+static void address__global__is_reserved_and_listed_and_no_rule_of_a_region_has_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body;
+        int status;
+    } rows[] = {
+        {"{\"name\":\"web\"}", 200},
+        {"{\"name\":\"web\"}", 409},
+        {"{\"name\":\"peer\",\"addressType\":\"INTERNAL\",\"purpose\":\"VPC_PEERING\","
+         "\"prefixLength\":16,\"network\":\"global/networks/default\"}",
+         200},
+        {"{\"name\":\"in\",\"addressType\":\"INTERNAL\"}", 400},
+        {"{\"name\":\"out\",\"purpose\":\"VPC_PEERING\"}", 400},
+        {"{\"name\":\"std\",\"networkTier\":\"STANDARD\"}", 400},
+        {"{\"name\":\"chosen\",\"address\":\"203.0.113.77\"}", 400},
+        {"{\"name\":\"six\",\"ipVersion\":\"IPV6\"}", 400},
+    };
+    struct fixture *f = fixture_start(&(struct sim_config){.nodes = 1});
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        int status = fixture_call(f, "POST", P "/global/addresses", rows[i].body);
+        if (status != rows[i].status) {
+            fail_msg("%s: %d, want %d", rows[i].body, status, rows[i].status);
+        }
+    }
+    fixture_must(f, "GET", P "/global/addresses", NULL);
+    assert_int_equal(json_len(json_member(f->answer, "items")), 2);
+    fixture_must(f, "GET", P "/global/addresses/web", NULL);
+    assert_string_equal(fixture_text(f, "status"), "RESERVED");
+    const char *ip = arena_strdup(f->a, fixture_text(f, "address"));
+    fixture_must(f, "GET", R "/addresses", NULL);
+    assert_int_equal(json_len(json_member(f->answer, "items")), 0);
+    fixture_must(f, "POST", R "/targetPools", "{\"name\":\"tp\"}");
+    int status = fixture_call(f, "POST", R "/forwardingRules",
+                              arena_printf(f->a, POOL_RULE("fr", ",\"IPAddress\":\"%s\""), ip));
+    fixture_expect(f, "a rule of a region", status, 400, "invalid");
+    assert_string_equal(json_str(json_member(f->answer, "error"), "message"),
+                        arena_printf(f->a,
+                                     "Invalid value for field 'resource.IPAddress': '%s'. Invalid "
+                                     "IP address specified.",
+                                     ip));
+    fixture_must(f, "DELETE", P "/global/addresses/web", NULL);
+    status = fixture_call(f, "GET", P "/global/addresses/web", NULL);
+    fixture_expect(f, "gone", status, 404, "notFound");
+    fixture_stop(f);
+}
+
 UNIT_MAIN(compute_addresses)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(address__global__is_reserved_and_listed_and_no_rule_of_a_region_has_it),
         cmocka_unit_test(address__ephemeral_of_a_rule__is_promoted_and_demoted),
         cmocka_unit_test(address__of_several_rules__is_promoted_with_all_of_them),
         cmocka_unit_test(address__ipv6_in_any_spelling__is_one_address),

@@ -147,7 +147,7 @@ static const struct row rows[] = {
     {"address not reserved", "POST", R "/forwardingRules",
      "{\"name\":\"x\",\"target\":\"regions/us-central1/targetPools/"
      "tp\",\"IPAddress\":\"203.0.113.5\"}",
-     400, "invalid", "not reserved"},
+     400, "invalid", "Invalid IP address specified"},
     {"address of the other tier", "POST", R "/forwardingRules",
      "{\"name\":\"x\",\"target\":\"regions/us-central1/targetPools/"
      "tp\",\"IPAddress\":\"203.0.113.77\","

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_slips.c: slips of annotations and of their values are told, and right ones are not (docs/adr/0031). */
+#include "providers/gce/gce_findings.h"
+#include "providers/gce/gce_l4_rules.h"
+#include "providers/gce/gce_service_rules.h"
+#include "tests/support/slips.h"
+#include "tests/support/unit.h"
+#include "tests/unit/gce/pure.h"
+
+static const char *const right_keys[] = {
+    "cloud.google.com/neg",
+    "cloud.google.com/backend-config",
+    "external-dns.alpha.kubernetes.io/hostname",
+    "kubectl.kubernetes.io/last-applied-configuration",
+    "meta.helm.sh/release-name",
+    "prometheus.io/scrape",
+    "service.alpha.kubernetes.io/tolerate-unready-endpoints",
+    "service.kubernetes.io/topology-mode",
+    "service.beta.kubernetes.io/azure-load-balancer-internal",
+    NULL,
+};
+
+static void keys__each_slip_is_told_and_no_right_key(void **state)
+{
+    (void)state;
+    slips_check_keys(&gce_annotation_keys, right_keys);
+}
+
+/* The rows of gce_findings() whose values are words, on a kind where they have an effect. */
+static const struct {
+    const char *key;
+    enum gce_kind kind;
+    const char *values[2];
+} rows[] = {
+    {GCE_ANN_RBS, GCE_KIND_NETLB_GROUPS, {"enabled", "disabled"}},
+    {GCE_ANN_GLOBAL_ACCESS, GCE_KIND_ILB_GROUPS, {"true", "false"}},
+    {GCE_ANN_GLOBAL_ACCESS, GCE_KIND_ILB_NEGS, {"true", "false"}},
+    {GCE_ANN_SHARE, GCE_KIND_ILB_GROUPS, {"true", "false"}},
+    {GCE_ANN_SHARE_OLD, GCE_KIND_ILB_GROUPS, {"true", "false"}},
+    {GCE_ANN_WEIGHTED, GCE_KIND_NETLB_NEGS, {"pods-per-node"}},
+    {GCE_ANN_STRONG_AFFINITY, GCE_KIND_NETLB_GROUPS, {"enabled", "disabled"}},
+};
+
+/* The number of findings of a Service with that annotation. */
+static size_t told(struct arena *a, const char *key, enum gce_kind kind, const char *value)
+{
+    const struct gce_options options = {.l4 = {.weighted_netlb = true, .weighted_ilb = true}};
+    const struct tt_service *service = test_service_text(
+        a, arena_printf(a,
+                        "{\"metadata\":{\"namespace\":\"default\",\"name\":\"web\",\"uid\":\"u\","
+                        "\"annotations\":{\"%s\":\"%s\"}},\"spec\":{\"type\":\"LoadBalancer\"}}",
+                        key, value));
+    const struct tt_item in = {.service = service};
+    struct lb_item item = {.in = &in};
+    struct lb_sync sync = {.a = a, .life = a, .items = &item};
+    gce_findings(&sync, &item, kind, &options);
+    return item.n_findings;
+}
+
+static void values__each_slip_is_told_and_no_right_value(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < ARRAY_LEN(rows); r++) {
+        for (size_t v = 0; v < ARRAY_LEN(rows[r].values) && rows[r].values[v] != NULL; v++) {
+            _cleanup_(arena_freep) struct arena *a = arena_new();
+            size_t n = 0;
+            const char **slips = slips_of(a, rows[r].values[v], &n);
+            assert_int_equal(told(a, rows[r].key, rows[r].kind, rows[r].values[v]), 0);
+            for (size_t i = 0; i < n; i++) {
+                if (told(a, rows[r].key, rows[r].kind, slips[i]) != 1) {
+                    fail_msg("%s: \"%s\" is not told", rows[r].key, slips[i]);
+                }
+            }
+        }
+    }
+}
+
+UNIT_MAIN(slips)
+{
+    const struct CMUnitTest tests[] = {
+        PURE_TEST(values__each_slip_is_told_and_no_right_value),
+        PURE_TEST(keys__each_slip_is_told_and_no_right_key),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
