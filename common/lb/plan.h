@@ -214,6 +214,8 @@ void lb_plan_left(struct lb_plan *p, const char *key, const char *fmt, ...) _pri
 int lb_plan_add(struct lb_plan *p, const char *key, const struct lb_op *op);
 /* Is the operation the replacement until which that is owed? */
 bool lb_op_ends_undo(const struct lb_op *op, const struct lb_undo *u);
+/* Does the operation take down something that works, for a replacement? */
+bool lb_op_takes_down(const struct lb_op *op);
 /* An operation with the defaults: no only_if, no sent_after. */
 #define LB_OP(...) ((struct lb_op){.only_if_op = -1, .sent_after = -1, __VA_ARGS__})
 /* Checks the plan (refs and only_if point backwards, owners exist, a parallel operation does not depend on its own

@@ -2,7 +2,10 @@
 /* faults.c: what befalls the writes of an edit (trial.h): refused once, for good, lost, or the controller dies.
  *
  * "For good" is what the call asks for (its body): the same is refused again until the user is tired of it, and the cloud takes
- * something else, above all what stood before.  Where a permission is missing, nothing of the kind is taken. */
+ * something else, above all what stood before.  Where a permission is missing, nothing of the kind is taken.
+ *
+ * Two faults at once, of which a restart is one: the controller dies before the call, and the next process is refused; or it is
+ * refused, nothing of the kind is taken, so that nothing can be put back, and the next process finds that only the new is refused. */
 #include "tests/edits/trial.h"
 
 #define AWS_CODE(code)                                                                             \
@@ -33,5 +36,9 @@ const struct fault_kind edit_faults[] = {
     {"for-good-quota-aws", EFFECT_NEVER, 0, SCOPE_AWS_ADDS, AWS_CODE("LimitExceeded")},
     {"for-good-invalid-aws", EFFECT_NEVER, 0, SCOPE_AWS, AWS_CODE("ValidationError")},
     {"for-good-throttled-aws", EFFECT_NEVER, 0, SCOPE_AWS, AWS_CODE("Throttling")},
+    {"killed-for-good-400", EFFECT_KILLED_NEVER, 400, SCOPE_MAKES_BUT_AWS},
+    {"killed-for-good-aws", EFFECT_KILLED_NEVER, 0, SCOPE_AWS_ADDS, AWS_CODE("ValidationError")},
+    {"stuck-400", EFFECT_STUCK, 400, SCOPE_MAKES_BUT_AWS},
+    {"stuck-aws", EFFECT_STUCK, 0, SCOPE_AWS_ADDS, AWS_CODE("ValidationError")},
     {0},
 };

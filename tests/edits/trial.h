@@ -2,7 +2,7 @@
 /* trial.h: one run of an edit in this process, and what it shows.
  *
  *     trial_start()   once per kind: makes web and near, and writes the world to "KIND.start"
- *     trial_edit()    once per edit: `trimtab plan -f` tells it (E5); without faults; nodes come and go; the edit is taken back.  Writes "EDIT.end", "EDIT.reach", "EDIT.room", "EDIT.calls"
+ *     trial_edit()    once per edit: `trimtab plan -f` tells it (E5); without faults; nodes come and go; the edit is taken back.  Writes "EDIT.end", "EDIT.reach", "EDIT.room", "EDIT.calls", "EDIT.asked"
  *     trial_cold()    once per edit: the same while no controller runs, which then starts and does what `trimtab plan` has said (E5)
  *     trial_new()     once per edit that is not good: the Service is made so; what cannot be served writes nothing again and again
  *     trial_full()    once per edit: the same in a cloud that has room for what was before and for what is asked, and for no more
