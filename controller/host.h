@@ -82,6 +82,9 @@ struct tt_result {
     const char *mark_body;
     bool mark_alone; /* it goes also when all finalizers are there */
     bool marked;     /* it was sent in this call */
+    /* set by the syncer: a patch that goes before something that works is taken down (sync_former.c); NULL: none */
+    const char *former_body;
+    bool former_sent; /* in this call */
     char *version; /* set by the syncer: the resourceVersion that was seen last (service_patch.h) */
     bool let_go;   /* set by the syncer: the Service may bear fewer finalizers than it shows */
     const char *hold_failure; /* why they could not be; NULL otherwise */

@@ -71,6 +71,10 @@ void host_break_result(struct tt_result *r, const char *what) _requires_(r->call
 const char *host_take_text(struct tt_result *r, const char *text, size_t max, const char *what)
     _requires_(r->call->lock);
 
+/* --- host_kube.c ------------------------------------------------------------------------------------ */
+/* Sends r->former_body, before the plan that takes something down is carried out.  A failure is logged. */
+void host_keep_former(struct tt_host_ctx *h, struct tt_result *r);
+
 /* --- host_plan.c ------------------------------------------------------------------------------------ */
 #define HOST_WHY_MAX 256
 /* May the plan, or the operation, be read?  False: `why` says what is wrong with it. */

@@ -445,6 +445,28 @@ static int32_t host_hold_finalizers(struct tt_host_ctx *h, const struct tt_call 
     return rc;
 }
 
+void host_keep_former(struct tt_host_ctx *h, struct tt_result *r)
+{
+    char any[SERVICE_VERSION_MAX] = "";
+    struct err err = ERR_INIT;
+    const struct service_patch patch = {.client = h->args.client,
+                                        .services = h->args.services,
+                                        .cancel = r->call->cancel,
+                                        .metrics = h->args.metrics,
+                                        .svc = r->service,
+                                        .version = r->version == NULL ? any : r->version};
+
+    if (h->args.client == NULL || (r->own & TT_OWN_STATUS) != 0 ||
+        !h->table.may_mutate(h, &r->call->abi)) {
+        return;
+    }
+    r->former_sent = true; /* also when its answer is lost */
+    if (service_patch_send(&patch, r->former_body, &err) != ERR_OK) {
+        log_warning("What the Service asked for before was not kept on it",
+                    LOG_S("service", r->key), LOG_S("err", err.message));
+    }
+}
+
 void host_table_kube(struct tt_host *t)
 {
     t->kube_get = host_kube_get;

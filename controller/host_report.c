@@ -233,6 +233,17 @@ static void refuse_plan(struct tt_host_ctx *h, const struct tt_call *call, const
     }
 }
 
+static bool takes_down(const struct tt_plan *plan, const char *key)
+{
+    bool some = false;
+
+    for (uint32_t i = 0; i < plan->n_operations; i++) {
+        const struct tt_operation *op = plan->operations[i];
+        some = some || ((op->flags & TT_OP_PUT_BACK) != 0 && op_is_for(op, key));
+    }
+    return some;
+}
+
 static void host_report_plan(struct tt_host_ctx *h, const struct tt_call *call,
                              const struct tt_plan *plan)
 {
@@ -277,6 +288,9 @@ static void host_report_plan(struct tt_host_ctx *h, const struct tt_call *call,
         mutex_unlock(&c->lock);
         if (first && h->args.hooks.on_work != NULL) {
             h->args.hooks.on_work(c->call_arg, r);
+        }
+        if (r->former_body != NULL && !r->former_sent && takes_down(plan, r->key)) {
+            host_keep_former(h, r);
         }
     }
 }

@@ -118,6 +118,7 @@ void service_cache_set(struct service_cache *c, const char *key, struct kube_obj
         e->k.stuck = false;
         e->k.refused = false;
         e->k.half = false;
+        e->k.replacing = false;
         e->k.behind = false;
         e->k.waits_ms = 0;
         e->k.wait_told = false;
@@ -134,6 +135,16 @@ void service_cache_set(struct service_cache *c, const char *key, struct kube_obj
     mutex_unlock(&c->lock);
     kube_object_unref(old);
     kube_object_unref(accepted);
+}
+
+void service_cache_note_replacing(struct service_cache *c, const char *key)
+{
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL) {
+        e->k.replacing = true;
+    }
+    mutex_unlock(&c->lock);
 }
 
 void service_cache_set_behind(struct service_cache *c, const char *key, bool behind)
@@ -157,6 +168,7 @@ void service_cache_end_ensure(struct service_cache *c, const char *key,
         e->k.stuck = end->stuck;
         e->k.half = !good && (e->k.half || end->touched);
         e->k.refused = end->refused || (!good && !e->k.half);
+        e->k.replacing = !good && e->k.replacing;
     }
     if (e != NULL && good && e->k.state != NULL) {
         old = e->k.accepted;

@@ -34,7 +34,9 @@ struct service_known {
     bool half; /* since `accepted` something was carried out for it, and no ensure has ended well */
     bool
         refused; /* its last ensure was, or it failed before anything was carried out: what stands is what `accepted` asks for */
-    bool behind; /* the last update of its backends failed */
+    bool
+        replacing; /* what it asked for before was kept on it since its last ensure that ended well */
+    bool behind;   /* the last update of its backends failed */
     int64_t waits_ms; /* since when the cloud is at work for it, by the clock; 0: it is not */
     bool wait_told;   /* its owner was told that this takes long */
     bool has_nodes;
@@ -72,6 +74,8 @@ struct ensure_end {
 };
 void service_cache_end_ensure(struct service_cache *c, const char *key,
                               const struct ensure_end *end);
+/* What it asked for before is kept on it; until an ensure ends well. */
+void service_cache_note_replacing(struct service_cache *c, const char *key);
 /* Whether its backends are behind, see struct service_known. */
 void service_cache_set_behind(struct service_cache *c, const char *key, bool behind);
 /* The cloud is at work for it (TT_IN_PROGRESS).  Returns since when, by the clock: `now_ms` the first time; 0 (and keeps

@@ -50,7 +50,7 @@ struct tt_item sync_item_in(const struct sync_item *item, const struct tt_servic
         in.previous = state->service;
     }
     if (verb == TT_VERB_ENSURE) {
-        in.flags = sync_mark_flags(item, svc);
+        in.flags = sync_mark_flags(item, svc) | (item->leads_back ? TT_ITEM_FORMER : 0);
     } else if (verb == TT_VERB_UPDATE && sync_is_unproven(item, svc)) {
         in.flags = TT_ITEM_UNPROVEN;
     }
@@ -158,6 +158,7 @@ static void call_provider(struct sync_batch *b, struct sync_item **items, uint32
         items[i]->result->let_go = items[i]->view_lets_go;
         items[i]->result->version = items[i]->version;
         items[i]->result->mark_body = sync_mark_due(items[i], &items[i]->result->mark_alone);
+        items[i]->result->former_body = sync_former_body(items[i]);
         ins[i] = &items[i]->in;
     }
     const struct tt_batch batch = sync_batch_in(b, ins, n);
@@ -168,6 +169,9 @@ static void call_provider(struct sync_batch *b, struct sync_item **items, uint32
         items[i]->requests += host_call_requests(c);
         if (items[i]->result->marked) {
             sync_mark_note(items[i]);
+        }
+        if (items[i]->result->former_sent) {
+            service_cache_note_replacing(s->cache, items[i]->key);
         }
     }
     host_call_end(c);

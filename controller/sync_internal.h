@@ -3,7 +3,7 @@
  *
  * The parts: sync.c the order of things; sync_call.c calls into the provider; sync_report.c what a Service says of its load
  * balancer; sync_drift.c looks whether somebody else changed something; sync_left.c Services that went while nobody watched;
- * sync_findings.c wishes without effect, and that nobody is served; sync_unreadable.c Services and endpoints that cannot be read; sync_upkeep.c the nodes of those that are refused;
+ * sync_findings.c wishes without effect, and that nobody is served; sync_unreadable.c Services and endpoints that cannot be read; sync_upkeep.c the nodes of those that are refused; sync_former.c leads back what was taken down in vain;
  * sync_kube.c patches; sync_mark.c the mark of what was made here; sync_after.c what an outcome means; sync_events.c the words of events; sync_board.c what /status
  * shows. */
 #ifndef TRIMTAB_CONTROLLER_SYNC_INTERNAL_H
@@ -34,6 +34,8 @@ struct sync_item {
     bool quarantined; /* the provider is not called for it: err says why */
     bool refused;     /* validate() refused it: err says why, and no call is made */
     bool began;       /* the event that says "something happens" was sent */
+    bool leads_back;  /* `svc` is as it was carried out last (TT_ITEM_FORMER) */
+    bool led_back;    /* its backends are those of now, too */
     bool unproven;    /* an update by a Service that no ensure has carried out (TT_ITEM_UNPROVEN) */
     struct tt_item in;
     struct tt_result *result; /* of the last call; NULL before */
@@ -193,8 +195,16 @@ const char *sync_mark_gone(const struct sync_item *item);
 /* It was written. */
 void sync_mark_note(struct sync_item *item);
 
+/* --- sync_former.c ---------------------------------------------------------------------------------- */
+/* The patch that keeps what the Service asked for when it was carried out last; NULL: it is there, or not known. */
+const char *sync_former_body(const struct sync_item *item);
+/* The patch that takes it off; NULL: there is none. */
+const char *sync_former_gone_body(const struct sync_item *item);
+/* Ensures once more what failed in this batch, as it was before something that worked was taken down for it. */
+void sync_lead_back(struct sync_batch *b);
+
 /* --- sync_report.c ---------------------------------------------------------------------------------- */
-#define SYNC_REPORTS_MAX 3
+#define SYNC_REPORTS_MAX 4
 /* Patches that bring condition and annotations up to date; returns how many `ret` got.  `delay_ms`, after which it is
  * tried again, counts with SYNC_REPORT_FAILED. */
 enum sync_report {

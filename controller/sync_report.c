@@ -76,6 +76,7 @@ static size_t after_good(const struct sync_item *item, const char **ret)
         n = push(ret, n, sync_condition_body(item, &c));
     }
     n = push(ret, n, sync_nobody_body(item));
+    n = push(ret, n, item->todo == SYNC_ENSURE ? sync_former_gone_body(item) : NULL);
     if (!item->s->annotations) {
         return n;
     }
@@ -118,6 +119,7 @@ static size_t after_gone(const struct sync_item *item, const char **ret)
     size_t n = push(ret, 0, sync_condition_body(item, &c));
 
     n = push(ret, n, sync_nobody_gone_body(item));
+    n = push(ret, n, sync_former_gone_body(item));
     return push(ret, n, annotations_body(item, none, ARRAY_LEN(none)));
 }
 

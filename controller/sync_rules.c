@@ -63,12 +63,18 @@ static struct svc_scope ours_of(const struct sync_scope *scope)
                               .skips_reports = true};
 }
 
-bool scope_is_edit(const struct sync_scope *scope, const struct tt_service *was,
-                   const struct tt_service *is)
+struct svc_scope scope_of_wishes(const struct sync_scope *scope)
 {
     struct svc_scope wishes = ours_of(scope);
     wishes.wishes = scope->wishes;
     wishes.n_wishes = scope->n_wishes;
+    return wishes;
+}
+
+bool scope_is_edit(const struct sync_scope *scope, const struct tt_service *was,
+                   const struct tt_service *is)
+{
+    const struct svc_scope wishes = scope_of_wishes(scope);
     return svc_needs_update_in(&wishes, was, is, NULL);
 }
 

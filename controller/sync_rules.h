@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <trimtab/provider.h>
 
+#include "common/lb/service_rules.h"
+
 /* Which Services are the controller's: those without a class, and the classes and finalizers that the provider's
  * descriptor names. */
 struct sync_scope {
@@ -38,6 +40,8 @@ bool scope_needs_cleanup(const struct sync_scope *scope, const struct tt_service
 /* Does it ask for something else than it did?  Annotations that ask for nothing, and our own, do not count. */
 bool scope_is_edit(const struct sync_scope *scope, const struct tt_service *was,
                    const struct tt_service *is);
+/* The annotations by which it asks are `wishes` of the scope that is returned. */
+struct svc_scope scope_of_wishes(const struct sync_scope *scope);
 /* The same object lacks a finalizer that it carried, while it wants a load balancer. */
 bool scope_lost_finalizer(const struct sync_scope *scope, const struct tt_service *was,
                           const struct tt_service *is);

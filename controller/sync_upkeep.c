@@ -59,7 +59,7 @@ static bool is_due(const struct sync_batch *b, const struct sync_item *item)
     bool of_kind =
         item->todo == SYNC_ENSURE || (item->todo == SYNC_UNREADABLE && has_accepted(item));
     bool followed = sync_backends_are_known(b, item) && !item->known.behind;
-    return stands && of_kind && !followed;
+    return stands && of_kind && !followed && !item->led_back;
 }
 
 static void settle(struct sync_batch *b, struct sync_item *item, struct sync_item *up)

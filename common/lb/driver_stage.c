@@ -7,6 +7,7 @@
 #include "common/base/str.h"
 #include "common/lb/driver_internal.h"
 #include "common/lb/findings.h"
+#include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
 
 #include <string.h>
@@ -393,6 +394,26 @@ static enum turn stage_execute(struct drive *d)
     return turn;
 }
 
+/* A Service that is led back to what it asked for keeps what stands: it leaves the batch if its plan takes something down. */
+static bool spare_what_stands(struct drive *d)
+{
+    bool some = false;
+    for (size_t i = 0; i < d->plan.n_ops; i++) {
+        const struct lb_op *op = &d->plan.ops[i];
+        const char *key;
+        STR_SET_EACH (key, &op->owners) {
+            struct lb_item *item = lb_op_takes_down(op) ? item_of(d, key) : NULL;
+            if (item != NULL && lb_item_is_active(item) && lb_leads_back(item->in)) {
+                struct err err = ERR_INIT;
+                (void)err_set(&err, ERR_IN_USE, "%s %s stands", op->kind, op->name);
+                drive_fail_item(item, &err);
+                some = true;
+            }
+        }
+    }
+    return some;
+}
+
 /* ---- the loop ----------------------------------------------------------------------------------------- */
 static enum turn stage_fail(struct drive *d, const struct err *err)
 {
@@ -471,6 +492,9 @@ static enum turn stage_turn(struct drive *d, const struct lb_stage *stage)
     }
     if (!drive_has_active(d)) {
         return TURN_DONE;
+    }
+    if (spare_what_stands(d)) {
+        return TURN_AGAIN;
     }
     if (!stage_hold(d)) {
         d->s.fresh = true;

@@ -62,3 +62,8 @@ bool lb_is_unproven(const struct tt_item *item)
 {
     return has_flag(item, TT_ITEM_UNPROVEN);
 }
+
+bool lb_leads_back(const struct tt_item *item)
+{
+    return has_flag(item, TT_ITEM_FORMER);
+}

@@ -36,5 +36,8 @@ bool lb_was_made(const struct tt_item *item);
 /* Asked by providers in an update of backends: has the Service, as it is handed over, never been carried out?  Nodes then
  * follow by what stands.  (TT_ITEM_UNPROVEN) */
 bool lb_is_unproven(const struct tt_item *item);
+/* Asked by planners and the driver: is the Service handed over as it was, so that nothing that stands may be taken down for it?
+ * (TT_ITEM_FORMER) */
+bool lb_leads_back(const struct tt_item *item);
 
 #endif

@@ -218,6 +218,11 @@ bool lb_op_type_is_whole(const struct lb_op_type *type)
            (type->step != NULL) + (type->run != NULL) + (type->run_many != NULL) == 1;
 }
 
+bool lb_op_takes_down(const struct lb_op *op)
+{
+    return op->undo != NULL && op->undo->verb == LB_CREATE;
+}
+
 bool lb_op_ends_undo(const struct lb_op *op, const struct lb_undo *u)
 {
     bool makes = op->verb == LB_CREATE || op->verb == LB_CHANGE;

@@ -119,6 +119,11 @@ static bool counts_not(const struct svc_scope *scope, const char *key)
            (scope->wishes != NULL && !is_among(scope->wishes, scope->n_wishes, key));
 }
 
+bool svc_is_wish(const struct svc_scope *scope, const char *key)
+{
+    return !counts_not(scope, key);
+}
+
 /* The next one from *i on that counts; NULL at the end. */
 static const struct tt_kv *next_annotation(const struct svc_scope *scope,
                                            const struct tt_service *s, uint32_t *i)

@@ -57,6 +57,8 @@ struct svc_scope {
 };
 bool svc_needs_update_in(const struct svc_scope *scope, const struct tt_service *old_svc,
                          const struct tt_service *cur, const char **ret_what);
+/* Does the annotation count in that scope? */
+bool svc_is_wish(const struct svc_scope *scope, const char *key);
 /* Is `key` one of the three annotations above, which the controller itself writes? */
 bool svc_is_report(const char *key);
 const char *svc_annotation(const struct tt_service *s, const char *key); /* NULL when absent */

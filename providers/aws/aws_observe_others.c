@@ -147,10 +147,17 @@ static bool may_have_groups(const struct tt_service *svc)
            svc_has_finalizer(svc, LB_CLEANUP_FINALIZER);
 }
 
+/* One that came back with the name of the Service that goes is another one: what it needs stays. */
+static bool is_itself(const struct others *o, const struct aws_service *s)
+{
+    const struct aws_service *mine = o->it->service;
+    return str_eq(s->key, mine->key) && str_eq(s->in->uid, mine->in->uid);
+}
+
 static void other_service(struct others *o, const struct tt_service *svc)
 {
     const struct aws_service *s = aws_service_read(o->y->s->a, &o->y->p->naming, svc);
-    if (str_eq(s->key, o->it->service->key)) {
+    if (is_itself(o, s)) {
         return;
     }
     o->own_names[o->n_own_names++] = s->classic_group;

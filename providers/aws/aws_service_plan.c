@@ -408,6 +408,38 @@ static int check_kind(const struct aws_planning *p, struct err *err)
                    nlb ? "an NLB" : "a classic load balancer");
 }
 
+static bool has_listener(const struct aws_planning *p, int32_t port)
+{
+    const struct aws_classic *classic = p->seen->classic;
+    for (size_t i = 0; classic != NULL && i < classic->n_listeners; i++) {
+        if (classic->listeners[i].port == port) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < p->seen->n_listeners; i++) {
+        if (p->seen->listeners[i].port == port) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A port without node port gets no listener (PortIgnored); one that is served is not taken away for that. */
+static int check_ports(const struct aws_planning *p, struct err *err)
+{
+    const struct tt_service *s = p->service->in;
+    for (uint32_t i = 0; i < s->n_ports; i++) {
+        if (s->ports[i].node_port == 0 && has_listener(p, s->ports[i].port)) {
+            return err_set(err, ERR_INVALID,
+                           "port %d: no node port is allocated "
+                           "(spec.allocateLoadBalancerNodePorts), so that nobody could be served "
+                           "there any more; name a node port, or take the port out",
+                           (int)s->ports[i].port);
+        }
+    }
+    return ERR_OK;
+}
+
 static int plan_kind(struct aws_planning *p, struct err *err)
 {
     return p->service->kind == AWS_NLB ? plan_nlb(p, err) : plan_classic(p, err);
@@ -455,6 +487,9 @@ static int plan_wanted(struct aws_planning *p, struct err *err)
     int rc = check_kind(p, err);
     if (rc == ERR_OK) {
         rc = err_copy(err, &s->err);
+    }
+    if (rc == ERR_OK) {
+        rc = check_ports(p, err);
     }
     if (rc != ERR_OK) {
         return rc;

@@ -67,6 +67,7 @@ struct gce_tp_input {
     bool
         changes_kind; /* DELETE: the Service gets another kind; what is of that one already stays */
     bool puts_right;  /* lb_puts_right() */
+    bool leads_back;  /* lb_leads_back() */
     struct gce_tp_outcome *outcome; /* filled while the plan is made and carried out */
 };
 /* What steps and status need. */

@@ -91,6 +91,7 @@ int gce_tp_flow_facts(struct lb_sync *s, struct lb_item *item, struct err *err)
     struct gce_tp_item *t = item->data;
     t->outcome.call = s->call;
     t->in = (struct gce_tp_input){.puts_right = lb_puts_right(item->in),
+                                  .leads_back = lb_leads_back(item->in),
                                   .service = svc,
                                   .key = item->key,
                                   .verb = t->in.verb,

@@ -329,7 +329,9 @@ static void plan_remove_pool(struct tp_ensure *n)
     tp_next_wave(e);
     int at = tp_delete(e, GCE_TP_DELETE_POOL, n->d->names.lb,
                        "spec.sessionAffinity changed, and a pool cannot change it");
-    e->p->ops[at].undo = tp_undo(e, TP_KIND_POOL, n->d->names.lb, back, true);
+    if (n->need.exists || !n->e.in->leads_back) { /* else no rule leads to it */
+        e->p->ops[at].undo = tp_undo(e, TP_KIND_POOL, n->d->names.lb, back, true);
+    }
     tp_next_wave(e);
 }
 

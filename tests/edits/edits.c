@@ -105,8 +105,22 @@ unsigned edit_effects(const struct edit *e)
     return e->value->effects | (e->value2 != NULL ? e->value2->effects : 0);
 }
 
+static bool writes_ports(const struct edit_field *f)
+{
+    return str_eq(f->name, "spec.ports") || str_eq(f->name, "spec");
+}
+
+bool edit_is_bare(const struct edit *e)
+{
+    bool ports = writes_ports(e->field) || (e->field2 != NULL && writes_ports(e->field2));
+    return ports && (edit_effects(e) & EDIT_BARE) != 0;
+}
+
 bool edit_is_good(const struct edit *e)
 {
+    if (edit_is_bare(e) && !str_eq(e->kind->cloud, "gce")) {
+        return false;
+    }
     return e->value->nature == EDIT_GOOD && (e->value2 == NULL || e->value2->nature == EDIT_GOOD);
 }
 

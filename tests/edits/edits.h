@@ -40,6 +40,8 @@ enum edit_effect {
     EDIT_MEMBERS = 1 << 2, /* other nodes take part than behind the bystander */
     EDIT_PORTS = 1 << 3,   /* packets arrive at other ports than before */
     EDIT_LEAVES = 1 << 4,  /* the Service is not one of ours any more */
+    EDIT_BARE =
+        1 << 5, /* ports that are written anew get no node port, so that a cloud may refuse them */
 };
 
 struct edit_value {
@@ -76,6 +78,8 @@ bool edit_at(const struct edit_kind *k, size_t i, struct edit *ret);
 /* Both at once; false: they cannot be, because they are about the same field. */
 bool edit_pair(const struct edit *one, const struct edit *other, struct edit *ret);
 unsigned edit_effects(const struct edit *e);
+/* Its ports have no node ports, or not all of them have one. */
+bool edit_is_bare(const struct edit *e);
 /* Everything of it can be carried out. */
 bool edit_is_good(const struct edit *e);
 /* "gce-target-pool spec.sessionAffinity "ClientIP"", with " & …" for a second one. */

@@ -2,7 +2,10 @@
 /* faults.c: the faults of an edit's writes (trial.h): refused once, for good, lost, or the controller dies.
  *
  * "For good" holds for the body of the call: the cloud refuses the same body again until the fault is healed, and takes
- * others, above all the one that puts the former state back.  A missing permission refuses every call of the kind. */
+ * others, above all the one that puts the former state back.  A missing permission refuses every call of the kind.
+ *
+ * Two faults at once, of which a restart is one: the controller dies before the call, and the next process is refused; or it is
+ * refused, nothing of the kind is taken, so that nothing can be put back, and the next process finds that only the new is refused. */
 #include "tests/edits/trial.h"
 
 #define AWS_CODE(code)                                                                             \
@@ -33,5 +36,9 @@ const struct fault_kind edit_faults[] = {
     {"for-good-quota-aws", EFFECT_NEVER, 0, SCOPE_AWS_ADDS, AWS_CODE("LimitExceeded")},
     {"for-good-invalid-aws", EFFECT_NEVER, 0, SCOPE_AWS, AWS_CODE("ValidationError")},
     {"for-good-throttled-aws", EFFECT_NEVER, 0, SCOPE_AWS, AWS_CODE("Throttling")},
+    {"killed-for-good-400", EFFECT_KILLED_NEVER, 400, SCOPE_MAKES_BUT_AWS},
+    {"killed-for-good-aws", EFFECT_KILLED_NEVER, 0, SCOPE_AWS_ADDS, AWS_CODE("ValidationError")},
+    {"stuck-400", EFFECT_STUCK, 400, SCOPE_MAKES_BUT_AWS},
+    {"stuck-aws", EFFECT_STUCK, 0, SCOPE_AWS_ADDS, AWS_CODE("ValidationError")},
     {0},
 };

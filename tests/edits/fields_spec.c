@@ -63,7 +63,7 @@ const struct edit_field edit_fields_spec[] = {
     {"gce-*", "spec", {{EDIT_GOOD, AFFINE}}},
     {"azure-*", "spec", {{EDIT_GOOD, AFFINE}}},
     {"aws-*", "spec", {{EDIT_IMPOSSIBLE, AFFINE}}},
-    {"*", "spec.allocateLoadBalancerNodePorts", {{EDIT_GOOD, "false"}}},
+    {"*", "spec.allocateLoadBalancerNodePorts", {{EDIT_GOOD, "false", EDIT_BARE}}},
     {"*", "spec.internalTrafficPolicy", {{EDIT_GOOD, "\"Local\""}}},
     {"*", "spec.publishNotReadyAddresses", {{EDIT_GOOD, "true"}}},
     {"*", "example.com/note", {{EDIT_GOOD, "\"anything\""}}},

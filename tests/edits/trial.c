@@ -319,7 +319,7 @@ static int plan_manifest(struct trial *t, const char *patch)
         takes = put_members(json_member(meta, "annotations"),
                             json_path(tree, "metadata.annotations")) ||
                 takes;
-        if (takes) {
+        if (takes || edit_is_bare(&t->args->edit)) { /* a manifest leaves node ports as they are */
             json_object_put(web);
             return ERR_OK;
         }
@@ -398,7 +398,9 @@ enum trial_code trial_edit(const struct trial_args *args)
     rc = rc == ERR_OK ? write_text(&t, "calls", str_join(t.s.a, calls, n, "\n")) : rc;
     if ((edit_effects(&args->edit) & EDIT_LEAVES) == 0) {
         rc = rc == ERR_OK ? nodes_come_and_go(&t, &j) : rc;
+        (void)probe_asked(t.s.probe, t.s.a);
         rc = rc == ERR_OK ? take_back(&t, &j, patch) : rc;
+        rc = rc == ERR_OK ? write_text(&t, "asked", probe_asked(t.s.probe, t.s.a)) : rc;
     }
     rc = rc == ERR_OK ? stage_check_log(&t.s) : rc;
     json_object_put(j.reach_before);
@@ -635,7 +637,7 @@ enum trial_code trial_time(const struct trial_args *args)
 static int run_fault(struct trial *t, struct judge *j, const char *patch)
 {
     const struct trial_args *args = t->args;
-    bool down = args->fault->effect == EFFECT_DOWN || args->fault->effect == EFFECT_NEVER;
+    bool down = fault_lasts(args->fault);
     t->s.began_ms = clock_now_ms(rig_clock(t->s.rig));
     probe_begin(t->s.probe, args->fault, args->call);
     history_begin(t->h);
@@ -643,6 +645,10 @@ static int run_fault(struct trial *t, struct judge *j, const char *patch)
         return err_set(&t->err, ERR_BUG, "the edit is not taken");
     }
     int rc = stage_settle(&t->s, down ? STAGE_HEALED_MS / 2 : RIG_LATER);
+    if (rc == ERR_OK && args->fault->effect == EFFECT_STUCK) {
+        rc = stage_restart(&t->s);
+        rc = rc == ERR_OK ? stage_settle(&t->s, STAGE_HEALED_MS / 2) : rc;
+    }
     if (rc == ERR_OK && down) {
         judge_course(j, service_now(t, "web"), history_now(t->h), atomic_load(&t->announced));
         history_begin(t->h);
@@ -655,6 +661,18 @@ static int run_fault(struct trial *t, struct judge *j, const char *patch)
     return rc;
 }
 
+/* What leads back from the edit made what stood before it. */
+static int read_asked(struct trial *t)
+{
+    char *text = NULL;
+    bool leaves = (edit_effects(&t->args->edit) & EDIT_LEAVES) != 0; /* it was not taken back */
+    int rc = leaves ? ERR_OK : read_text(t, "asked", &text);
+    if (rc == ERR_OK) {
+        probe_stood(t->s.probe, text);
+    }
+    return rc;
+}
+
 enum trial_code trial_fault(const struct trial_args *args)
 {
     struct trial t;
@@ -662,6 +680,7 @@ enum trial_code trial_fault(const struct trial_args *args)
     open_trial(&t, args);
     int rc = begin(&t);
     rc = rc == ERR_OK ? read_text(&t, "end", &want) : rc;
+    rc = rc == ERR_OK ? read_asked(&t) : rc;
     rc = rc == ERR_OK ? run_start(&t) : rc;
     if (rc != ERR_OK) {
         return close_trial(&t, rc, TRIAL_OK);

@@ -356,6 +356,7 @@ static int begin(struct chaos *c, struct json_object **ret_start)
     if (rc != ERR_OK) {
         return rc;
     }
+    stage_watch(s);
     *ret_start = rig_world(s->rig);
     rc = world_add_foreign(s->a, *ret_start, s->err);
     if (rc == ERR_OK && c->cloud->prepare != NULL) {
@@ -444,6 +445,7 @@ static int play(struct chaos *c)
         rc = c->cloud->last(c);
     }
     rc = rc == ERR_OK ? stage_settle(&c->s, RIG_LATER) : rc;
+    rc = rc == ERR_OK ? reached_rest(c->s.reached, "default/svc-", c->s.err) : rc;
     rc = rc == ERR_OK && c->cloud->part != NULL ? c->cloud->part(c) : rc;
     return rc == ERR_OK ? judge(c, start) : rc;
 }

@@ -65,6 +65,12 @@ const struct fault_kind *fault_kind_find(const char *name)
     return NULL;
 }
 
+bool fault_lasts(const struct fault_kind *k)
+{
+    return k->effect == EFFECT_DOWN || k->effect == EFFECT_NEVER ||
+           k->effect == EFFECT_KILLED_NEVER || k->effect == EFFECT_STUCK;
+}
+
 static bool reads(const char *op)
 {
     static const char *const verbs[] = {"*.get",  "*.list", "*.watch", "*.aggregatedList",

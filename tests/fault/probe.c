@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "common/base/lock.h"
 #include "common/base/map.h"
 #include "sim/kube/kube.h"
@@ -27,7 +28,10 @@ struct probe {
     int64_t count;
     const struct fault_kind *kind; /* NULL: only write down */
     char *target;
-    char *never; /* EFFECT_NEVER: operation, path and body that are refused; NULL: none */
+    struct map *asked; /* digests of what was asked of a cloud */
+    char *stood;       /* such digests, of another run; NULL: none */
+    char *never;       /* EFFECT_NEVER: operation, path and body that are refused; NULL: none */
+    char *like;        /* EFFECT_STUCK: operation and path that are; NULL: none */
     bool fired;
     bool dead;
     int64_t kill_in; /* 0: not asked for */
@@ -143,6 +147,19 @@ static const char *wish_of(const struct sim_call *call)
                         str_nonnull(call->body));
 }
 
+static const char *likeness_of(const struct sim_call *call)
+{
+    return arena_printf(call->arena, "%s %s", call->op, call->path);
+}
+
+/* What the call asks for is refused from now on. */
+static void note_never(struct probe *p, const struct sim_call *call)
+{
+    if (p->never == NULL) {
+        p->never = xstrdup(wish_of(call));
+    }
+}
+
 /* How a call is refused for good, without who is meant. */
 static const char *refusal_of(struct arena *a, const struct fault_kind *kind)
 {
@@ -165,10 +182,13 @@ static void strike(struct probe *p, const struct sim_call *call, enum fault_effe
                   arena_printf(a, "{\"match\":{\"op\":\"%s\",\"path\":\"%s\"},\"count\":0,%s",
                                call->op, call->path, refusal_of(a, kind)));
         break;
+    case EFFECT_STUCK:
+        p->like = xstrdup(likeness_of(call));
+        note_never(p, call);
+        add_fault(call->sim, arena_printf(a, "{%s", refusal_of(a, kind)));
+        break;
     case EFFECT_NEVER:
-        if (p->never == NULL) {
-            p->never = xstrdup(wish_of(call));
-        }
+        note_never(p, call);
         add_fault(call->sim, arena_printf(a, "{%s", refusal_of(a, kind)));
         break;
     case EFFECT_FAULT:
@@ -180,6 +200,11 @@ static void strike(struct probe *p, const struct sim_call *call, enum fault_effe
     case EFFECT_KILLED_AFTER:
         add_fault(call->sim, "{\"do\":\"lose\"}");
         add_fault(call->sim, "{\"do\":\"close\",\"from\":2,\"count\":0}");
+        p->dead = true;
+        break;
+    case EFFECT_KILLED_NEVER:
+        note_never(p, call);
+        add_fault(call->sim, "{\"do\":\"close\",\"count\":0}");
         p->dead = true;
         break;
     case EFFECT_KILLED_BEFORE:
@@ -209,6 +234,28 @@ static void storm(struct probe *p, const struct sim_call *call)
     }
 }
 
+/* "7a5f… ": a word of probe_asked(). */
+static const char *digest_of(const struct sim_call *call)
+{
+    const char *own = http_req_header(call->req, "Host"); /* another one in each run */
+    const char *wish = str_replace(call->arena, wish_of(call), str_or(own, "-"), "HOST");
+    return arena_printf(call->arena, "%016llx ",
+                        (unsigned long long)hash_bytes(1, wish, strlen(wish)));
+}
+
+/* Can it be refused for good without refusing what stood before? */
+static bool is_news(const struct probe *p, const struct sim_call *call)
+{
+    bool two = p->kind->effect == EFFECT_KILLED_NEVER || p->kind->effect == EFFECT_STUCK;
+    return !two || p->stood == NULL || strstr(p->stood, digest_of(call)) == NULL;
+}
+
+static bool is_refused(const struct probe *p, const struct sim_call *call)
+{
+    return (p->never != NULL && str_eq(p->never, wish_of(call))) ||
+           (p->like != NULL && str_eq(p->like, likeness_of(call)));
+}
+
 static void before_call(struct probe *p, const struct sim_call *call)
 {
     const char *name = name_of(p, call);
@@ -222,10 +269,13 @@ static void before_call(struct probe *p, const struct sim_call *call)
     p->count++;
     const char *numbered = arena_printf(call->arena, "%s #%d", name, *nth);
     map_set(p->calls, numbered, NULL);
-    if (p->kind != NULL && !p->fired && str_eq(numbered, p->target)) {
+    if (fault_call_writes(name)) {
+        map_set(p->asked, digest_of(call), NULL);
+    }
+    if (p->kind != NULL && !p->fired && str_eq(numbered, p->target) && is_news(p, call)) {
         p->fired = true;
         strike(p, call, p->kind->effect, p->kind);
-    } else if (p->never != NULL && str_eq(p->never, wish_of(call))) {
+    } else if (!p->dead && is_refused(p, call)) {
         strike(p, call, EFFECT_NEVER, p->kind);
     }
     if (p->kill_in > 0 && --p->kill_in == 0) {
@@ -344,6 +394,7 @@ struct probe *probe_new(struct rig *r, struct names *names)
     p->seen = map_new(free);
     p->calls = map_new(NULL);
     p->published = map_new(free);
+    p->asked = map_new(NULL);
     p->may_move = map_new(NULL);
     rig_in_sim(r, install, p);
     return p;
@@ -418,12 +469,15 @@ void probe_free(struct probe *p)
         map_free(p->seen);
         map_free(p->calls);
         map_free(p->published);
+        map_free(p->asked);
+        free(p->stood);
         map_free(p->may_move);
         free(p->moved);
         rng_free(p->storm);
         mutex_done(&p->lock);
         free(p->target);
         free(p->never);
+        free(p->like);
         free(p->first_write);
         free(p);
     }
@@ -439,8 +493,8 @@ void probe_begin(struct probe *p, const struct fault_kind *kind, const char *cal
     free(p->first_write);
     p->first_write = NULL;
     p->kind = kind;
-    free(p->never);
-    p->never = NULL;
+    free(STEAL(p->never));
+    free(STEAL(p->like));
     free(p->target);
     p->target = xstrdup(call);
     p->fired = false;
@@ -462,6 +516,26 @@ const char **probe_calls(struct probe *p, struct arena *a, size_t *ret_n)
     mutex_unlock(&p->lock);
     *ret_n = n;
     return out;
+}
+
+const char *probe_asked(struct probe *p, struct arena *a)
+{
+    mutex_lock(&p->lock);
+    size_t n = 0;
+    const char **keys = map_keys(p->asked, &n);
+    const char *text = str_join(a, keys, n, "");
+    map_clear(p->asked);
+    free(keys);
+    mutex_unlock(&p->lock);
+    return text;
+}
+
+void probe_stood(struct probe *p, const char *asked)
+{
+    mutex_lock(&p->lock);
+    free(p->stood);
+    p->stood = asked == NULL ? NULL : xstrdup(asked);
+    mutex_unlock(&p->lock);
 }
 
 int64_t probe_count(struct probe *p)
@@ -491,13 +565,30 @@ bool probe_is_dead(struct probe *p)
 void probe_heal(struct probe *p)
 {
     mutex_lock(&p->lock);
-    free(p->never);
-    p->never = NULL;
+    free(STEAL(p->never));
+    free(STEAL(p->like));
     p->dead = false;
     p->kill_in = 0;
     p->storm_per_mille = 0;
     mutex_unlock(&p->lock);
     rig_fault_remove(p->rig, 0);
+}
+
+void probe_bury(struct probe *p)
+{
+    mutex_lock(&p->lock);
+    enum fault_effect effect = p->kind == NULL ? EFFECT_REFUSED : p->kind->effect;
+    bool stays = p->never != NULL && (effect == EFFECT_KILLED_NEVER || effect == EFFECT_STUCK);
+    if (stays) {
+        free(STEAL(p->like));
+        p->dead = false;
+    }
+    mutex_unlock(&p->lock);
+    if (stays) {
+        rig_fault_remove(p->rig, 0);
+    } else {
+        probe_heal(p);
+    }
 }
 
 void probe_kill_at(struct probe *p, int64_t nth, enum fault_effect before_or_after)

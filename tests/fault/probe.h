@@ -17,6 +17,10 @@ enum fault_effect {
     EFFECT_LOST, /* it is done, its answer never comes */
     EFFECT_KILLED_BEFORE,
     EFFECT_KILLED_AFTER,
+    /* The controller dies before it, and the next process is refused as by EFFECT_NEVER.  This and the next: not of a call that asks for
+     * what stood at first (probe_stood()), word for word: a cloud that takes that no more takes nothing back. */
+    EFFECT_KILLED_NEVER,
+    EFFECT_STUCK, /* as EFFECT_NEVER, and until the controller is started anew others like it are refused, too */
     EFFECT_FAULT, /* what `fault` says befalls this one */
 };
 enum fault_scope {
@@ -42,9 +46,11 @@ struct fault_kind {
     int status; /* of the refusal */
     enum fault_scope scope;
     const char *
-        fault; /* JSON, as POST /sim/faults takes it; EFFECT_FAULT and, without match and count, EFFECT_DOWN and EFFECT_NEVER */
+        fault; /* JSON, as POST /sim/faults takes it; EFFECT_FAULT and, without match and count, refusals that last */
 };
 extern const struct fault_kind fault_kinds[];
+/* It is over only when the probe is healed. */
+bool fault_lasts(const struct fault_kind *k);
 const struct fault_kind *fault_kind_find(const char *name); /* NULL: no such kind */
 
 /* One call: "gce compute.firewalls.insert projects/p/global/firewalls #1". */
@@ -77,10 +83,15 @@ const char **probe_calls(struct probe *p, struct arena *a, size_t *ret_n);
 int64_t probe_count(struct probe *p);
 /* Writes to a cloud since then that were not refused; the first one's name, in the arena, if there was one. */
 size_t probe_writes_done(struct probe *p, struct arena *a, const char **ret_first);
-bool probe_fired(struct probe *p);   /* the call came */
-bool probe_is_dead(struct probe *p); /* nobody hears the controller any more */
+/* What was asked of clouds since the last such call, as digests, in the arena; and that made what stood first, in such a text. */
+const char *probe_asked(struct probe *p, struct arena *a);
+void probe_stood(struct probe *p, const char *asked); /* NULL: nothing is known */
+bool probe_fired(struct probe *p);                    /* the call came */
+bool probe_is_dead(struct probe *p);                  /* nobody hears the controller any more */
 /* Faults are over; the controller that died must be gone. */
 void probe_heal(struct probe *p);
+/* The same before a new controller starts; a refusal that outlives the old one (EFFECT_KILLED_NEVER, EFFECT_STUCK) stays. */
+void probe_bury(struct probe *p);
 /* Kills the controller around its `nth` call from now (1 is the next). */
 void probe_kill_at(struct probe *p, int64_t nth, enum fault_effect before_or_after);
 /* From now on each call has that chance to be refused, lost, cut off, slowed down, in a way that `seed` chooses; 0: none.

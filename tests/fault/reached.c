@@ -70,7 +70,8 @@ struct look {
     bool first; /* that of reached_begin() */
     bool stale; /* more is to be served than was so far */
     bool rest;
-    const char *key; /* of the Service that is looked at */
+    const char *only; /* Services whose key begins so are judged at rest; NULL: all */
+    const char *key;  /* of the Service that is looked at */
 };
 
 static void find(struct look *l, const char *text)
@@ -313,7 +314,8 @@ static bool look_at_service(const char *key, void *value, void *arg)
             k->first = reach_ranges_or(l->w->a, are, REACH_NOBODY);
         }
         lost_or_not(l, s, k, are);
-        if (l->rest && s->edited && *s->lets == '\0' && !l->w->others_admit) {
+        if (l->rest && (l->only == NULL || str_has_prefix(key, l->only)) && s->edited &&
+            *s->lets == '\0' && !l->w->others_admit) {
             judge_rest(l, s, k, are);
         }
         struct reach_ranges must = reach_ranges_and(l->tmp, are, k->limit);
@@ -503,9 +505,9 @@ static void begin(struct sim *sim, void *arg)
     map_clear(w->foreign);
     arena_reset(w->a);
     w->paused = false;
-    w->begun = true;
+    w->begun = !l->rest;
     free(STEAL(w->finding));
-    learn(w, sim, false, l->tmp);
+    learn(w, sim, l->rest, l->tmp);
     look(l, sim);
 }
 
@@ -631,6 +633,14 @@ void reached_may_move(struct reached *w, const char *key)
 {
     struct moving m = {w, key};
     rig_in_sim(w->rig, may_move, &m);
+}
+
+int reached_rest(struct reached *w, const char *only, struct err *err)
+{
+    const struct look l = {
+        .w = w, .after = "all was at rest", .first = true, .rest = true, .only = only};
+    in_sim(l, begin);
+    return w->finding == NULL ? ERR_OK : err_set(err, ERR_CONFLICT, "%s", w->finding);
 }
 
 int reached_check(struct reached *w, struct err *err)

@@ -35,6 +35,9 @@ void reached_resume(struct reached *w);
 void reached_calm(struct reached *w);
 /* The user is about to ask for another address of the Service "default/web". */
 void reached_may_move(struct reached *w, const char *key);
+/* Everything is at rest, without a beginning: each Service whose key begins with `only`, and that has an address, is served as it
+ * asks.  ERR_CONFLICT: the first that is not. */
+int reached_rest(struct reached *w, const char *only, struct err *err) _warn_unused_;
 /* Everything is at rest; nothing more is looked at.  ERR_CONFLICT: the first finding since reached_begin(). */
 int reached_check(struct reached *w, struct err *err) _warn_unused_;
 

@@ -107,9 +107,7 @@ int stage_check_reached(struct stage *s)
 /* Refusals that last have lasted long enough. */
 static void heal_in_time(struct stage *s)
 {
-    bool lasts =
-        s->kind != NULL && (s->kind->effect == EFFECT_DOWN || s->kind->effect == EFFECT_NEVER);
-    bool down = lasts && probe_fired(s->probe);
+    bool down = s->kind != NULL && fault_lasts(s->kind) && probe_fired(s->probe);
     if (down && clock_now_ms(rig_clock(s->rig)) - s->began_ms > STAGE_HEALED_MS) {
         probe_heal(s->probe);
     }
@@ -146,7 +144,7 @@ int stage_restart(struct stage *s)
     if (!rig_stop(s->rig)) {
         return err_set(s->err, ERR_BUG, "the controller does not end");
     }
-    probe_heal(s->probe);
+    probe_bury(s->probe);
     rig_advance(s->rig, s->start_ms);
     return stage_start(s);
 }

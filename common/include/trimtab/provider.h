@@ -80,6 +80,9 @@ struct tt_call {
 /* With TT_VERB_UPDATE, since 1.6: no ensure of this Service, as it is handed over, has ended well: it was refused, or half of it
  * was carried out.  Nodes and endpoints follow by what stands in the cloud; nothing that only the Service asks for is done. */
 #define TT_ITEM_UNPROVEN 0x4u
+/* With TT_VERB_ENSURE, since 1.8.  The Service is handed over as it was carried out last, because its replacement failed: what is
+ * missing is made again, and nothing that stands is taken down for it (a plan that would do so fails). */
+#define TT_ITEM_FORMER 0x8u
 
 /* One Service in a call. */
 struct tt_item {
@@ -121,6 +124,11 @@ struct tt_batch {
 /* Since 1.4.  A delete that gives back a reservation which was made for the time of a plan only: the text of the plan
  * says so, and does not count it among what goes away. */
 #define TT_OP_GIVES_BACK 0x10u
+
+/* Since 1.8.  Something that works is taken down for its replacement: before it is, the controller keeps on the Service what it
+ * asked for when it was carried out last, and leads back to it (TT_ITEM_FORMER) should the replacement fail, in another process,
+ * too.  report_plan() writes that; it may block. */
+#define TT_OP_PUT_BACK 0x20u
 
 /* One difference: path inside the resource, and its texts.  NULL old: added; NULL new: taken away. */
 struct tt_field {

@@ -553,6 +553,28 @@ static void kind__other_than_what_is_there__is_refused(void **state)
     service_kit_free(s);
 }
 
+/* A port that never had a listener gets none, with a finding; one that is served is not taken away without a word. */
+static void ports__without_node_port__what_is_served_stays(void **state)
+{
+    static const char *const kinds[] = {"", "nlb"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        struct service_kit *s = service_kit_new();
+        struct err err = ERR_INIT;
+        s->k->kind = kinds[i];
+        s->k->ports = "80:30080 443:30443";
+        service_settle(s, true);
+        s->k->ports = "80:30080 443:0";
+        assert_int_equal(service_try(s, true, &err), ERR_INVALID);
+        assert_non_null(strstr(err.message, "port 443: no node port is allocated"));
+        assert_int_equal(s->k->plan.n_ops, 0);
+        s->k->ports = "80:30080 443:30443 444:0";
+        service_plan(s, true);
+        assert_null(strstr(kit_waves(s->k), "Listener"));
+        service_kit_free(s);
+    }
+}
+
 /* 15 row 8: whatever a host name looks like, and whatever else has the name. */
 static void kind__both_are_there__the_wanted_one_is_served(void **state)
 {
@@ -609,6 +631,7 @@ UNIT_MAIN(classic_plan)
         cmocka_unit_test(instances__come_before_others_go),
         cmocka_unit_test(instances__many__in_calls_of_500),
         cmocka_unit_test(kind__other_than_what_is_there__is_refused),
+        cmocka_unit_test(ports__without_node_port__what_is_served_stays),
         cmocka_unit_test(kind__both_are_there__the_wanted_one_is_served),
         cmocka_unit_test(plan__unchanged__says_that_the_name_stays),
     };

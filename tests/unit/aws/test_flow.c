@@ -328,7 +328,7 @@ static void nobody__no_instance_or_no_listener__told_with_the_reason(void **stat
     assert_int_equal(flow_kit_sync(k, TT_VERB_UPDATE, TT_REASON_NODES, classic(k)), TT_OK);
     assert_non_null(strstr(flow_kit_findings(k), "serves nobody: no node takes part"));
     k->nodes = "n1";
-    const struct tt_service *svc = aws_test_object(k->a, NULL, "\"ports\":[{\"port\":80}]");
+    const struct tt_service *svc = aws_test_object(k->a, NULL, "\"ports\":[{\"port\":81}]");
     (void)flow_kit_plan(k, svc);
     assert_non_null(strstr(flow_kit_findings(k), "serves nobody: no port has a node port"));
     svc = aws_test_object(k->a, NULL, CLOSED);

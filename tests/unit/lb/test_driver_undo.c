@@ -130,6 +130,22 @@ static void reconcile__cancelled__nothing_is_put_back(void **state)
     fixture_done(f);
 }
 
+/* A Service that is led back to what it asked for: what is missing is made, what stands is not taken down for it. */
+static void reconcile__led_back__nothing_that_stands_goes(void **state)
+{
+    struct fixture *f = old_stands(*state, "E");
+    f->items[0].flags = TT_ITEM_FORMER;
+    assert_code(fixture_drive(f, false), TT_IN_USE);
+    assert_trace(f, "facts · observe main · plan main");
+    assert_string_equal(str_buf_text(&f->cloud), ";old/a;");
+    fixture_done(f);
+    f = fixture_new(*state, "E");
+    f->items[0].flags = TT_ITEM_FORMER;
+    assert_code(fixture_drive(f, false), TT_OK);
+    assert_string_equal(str_buf_text(&f->cloud), ";main/a;");
+    fixture_done(f);
+}
+
 static int group_setup(void **state)
 {
     (void)state;
@@ -147,6 +163,7 @@ UNIT_MAIN(driver_undo)
         lb_test(reconcile__removal_finds_nothing__owed_all_the_same),
         lb_test(reconcile__two_services__only_the_failed_one_gets_back),
         lb_test(reconcile__cancelled__nothing_is_put_back),
+        lb_test(reconcile__led_back__nothing_that_stands_goes),
     };
     return cmocka_run_group_tests_name("driver-undo", tests, group_setup, NULL);
 }

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_sync_former.c: what a Service asked for is kept on it while something that worked is replaced, and is led back to when the
+ * replacement fails (controller/sync_former.c). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "common/base/arena.h"
+#include "common/base/str.h"
+#include "tests/support/unit.h"
+#include "tests/unit/controller/stand.h"
+
+#define CAPS   (TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS)
+#define STANDS STAND_STATUS("203.0.113.10")
+#define EDITED "\"generation\":2," STAND_WITH_F
+#define STICKY STAND_LB ",\"sessionAffinity\":\"ClientIP\""
+#define TYPE   "trimtab.io/LoadBalancerReplacing"
+#define KEPT                                                                                       \
+    STANDS ",\"conditions\":[{\"type\":\"" TYPE "\",\"status\":\"True\",\"reason\":\"Replacing\"," \
+           "\"message\":\"put back if the replacement is refused: {\\\"ports\\\":[{\\\"port\\\":"  \
+           "80,\\\"protocol\\\":\\\"TCP\\\"}],\\\"sessionAffinity\\\":\\\"None\\\"}\"}]"
+
+static void answer(struct stand *r, int32_t code)
+{
+    fake_provider_answer(r->provider, (struct fake_answer){TT_VERB_ENSURE, code, "no", 0, false});
+}
+
+static struct stand *new_stand(void)
+{
+    struct stand *r = stand_new(CAPS);
+    r->provider->plan_operations = 1;
+    stand_node(r, "node1", NULL, NULL);
+    return r;
+}
+
+/* web stands and was ensured by this process; then it is edited, and the plan of that takes something down. */
+static struct stand *replacing(int32_t code)
+{
+    struct stand *r = new_stand();
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STANDS);
+    stand_run(r);
+    fake_provider_forget(r->provider);
+    r->provider->operation_flags = TT_OP_PUT_BACK;
+    if (code != TT_OK) {
+        answer(r, code);
+    }
+    stand_service(r, "web", STICKY, EDITED, STANDS);
+    stand_run(r);
+    return r;
+}
+
+/* How many patches name the condition; the last one's body. */
+static size_t count_kept(struct stand *r, const char **ret_last)
+{
+    size_t n = 0;
+    *ret_last = "";
+    for (size_t i = 0; i < stand_patches(r); i++) {
+        if (strstr(stand_patch(r, i), TYPE) != NULL) {
+            *ret_last = stand_patch(r, i);
+            n++;
+        }
+    }
+    return n;
+}
+
+static bool takes_off(const char *body)
+{
+    return strstr(body, "\"$patch\":\"delete\"") != NULL;
+}
+
+static void ensure__takes_down__kept_before_and_off_after(void **state)
+{
+    (void)state;
+    struct stand *r = replacing(TT_OK);
+    const char *last = NULL;
+    assert_int_equal(2, count_kept(r, &last));
+    assert_true(takes_off(last));
+    size_t first = 0;
+    while (strstr(stand_patch(r, first), TYPE) == NULL) {
+        first++;
+    }
+    assert_non_null(strstr(stand_patch(r, first), "put back if the replacement is refused"));
+    assert_non_null(strstr(stand_patch(r, first), "\\\"nodePort\\\":30080"));
+    assert_string_equal(stand_story(r), "ensure demo/web");
+    stand_free(r);
+}
+
+static void ensure__takes_nothing_down__nothing_is_kept(void **state)
+{
+    (void)state;
+    struct stand *r = new_stand();
+    const char *last = NULL;
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STANDS);
+    stand_run(r);
+    stand_service(r, "web", STICKY, EDITED, STANDS);
+    stand_run(r);
+    assert_int_equal(0, count_kept(r, &last));
+    stand_free(r);
+}
+
+/* The status is another process' to write. */
+static void ensure__status_is_anothers__nothing_is_kept(void **state)
+{
+    (void)state;
+    struct stand *r = new_stand();
+    const char *last = NULL;
+    r->provider->own = TT_OWN_STATUS;
+    r->provider->operation_flags = TT_OP_PUT_BACK;
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STANDS);
+    stand_run(r);
+    stand_service(r, "web", STICKY, EDITED, STANDS);
+    stand_run(r);
+    assert_int_equal(0, count_kept(r, &last));
+    stand_free(r);
+}
+
+/* The first sync puts back by itself what it took; from the next one on it may have failed to. */
+static void refused__next_try_fails_too__led_back(void **state)
+{
+    (void)state;
+    struct stand *r = replacing(TT_QUOTA);
+    const char *last = NULL;
+    assert_string_equal(stand_story(r), "ensure demo/web");
+    assert_int_equal(1, count_kept(r, &last));
+    assert_false(takes_off(last));
+    fake_provider_forget(r->provider);
+    answer(r, TT_QUOTA);
+    stand_add(r, "web", TT_REASON_RESYNC);
+    stand_run(r);
+    assert_string_equal(stand_story(r), "ensure demo/web, ensure demo/web");
+    struct fake_call as_edited = fake_provider_call(r->provider, TT_VERB_ENSURE, 0);
+    struct fake_call as_before = fake_provider_call(r->provider, TT_VERB_ENSURE, 1);
+    assert_string_equal(as_edited.affinity, "ClientIP");
+    assert_int_equal(as_edited.flags & TT_ITEM_FORMER, 0);
+    assert_string_equal(as_before.affinity, "");
+    assert_int_equal(as_before.flags & TT_ITEM_FORMER, TT_ITEM_FORMER);
+    assert_int_equal(1, count_kept(r, &last));
+    stand_free(r);
+}
+
+/* A process that died in between: what the Service says is all that is known. */
+static void new_process__refused__led_back_by_what_the_service_says(void **state)
+{
+    (void)state;
+    struct stand *r = new_stand();
+    answer(r, TT_INVALID);
+    stand_service(r, "web", STICKY, STAND_WITH_F, KEPT);
+    stand_run(r);
+    assert_string_equal(stand_story(r), "ensure demo/web, ensure demo/web");
+    struct fake_call back = fake_provider_call(r->provider, TT_VERB_ENSURE, 1);
+    assert_string_equal(back.affinity, "None");
+    assert_int_equal(back.flags & TT_ITEM_FORMER, TT_ITEM_FORMER);
+    /* Each further try takes down what works: not before five minutes are over. */
+    fake_provider_forget(r->provider);
+    stand_advance(r, 299000);
+    assert_string_equal(stand_story(r), "");
+    stand_advance(r, 2000);
+    assert_string_equal(stand_story(r), "ensure demo/web");
+    assert_non_null(strstr(stand_events(r), "no; what it asked for before was put back"));
+    stand_free(r);
+}
+
+static void new_process__ensured__taken_off(void **state)
+{
+    (void)state;
+    struct stand *r = new_stand();
+    const char *last = NULL;
+    r->provider->plan_operations = 0;
+    stand_service(r, "web", STICKY, STAND_WITH_F, KEPT);
+    stand_run(r);
+    assert_string_equal(stand_story(r), "ensure demo/web");
+    assert_int_equal(1, count_kept(r, &last));
+    assert_true(takes_off(last));
+    stand_free(r);
+}
+
+static void new_process__text_of_somebody_else__not_led_back(void **state)
+{
+    (void)state;
+    struct stand *r = new_stand();
+    answer(r, TT_INVALID);
+    stand_service(r, "web", STICKY, STAND_WITH_F,
+                  STANDS ",\"conditions\":[{\"type\":\"" TYPE "\",\"status\":\"True\","
+                         "\"reason\":\"X\",\"message\":\"anything\"}]");
+    stand_run(r);
+    assert_int_equal(1, fake_provider_count(r->provider, TT_VERB_ENSURE));
+    stand_free(r);
+}
+
+/* Nothing may be sent, the cloud is at work, or the balancer is another program's. */
+static void new_process__not_called_for__not_led_back(void **state)
+{
+    static const int32_t codes[] = {TT_CANCELLED, TT_IN_PROGRESS, TT_IMPLEMENTED_ELSEWHERE};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(codes); i++) {
+        struct stand *r = new_stand();
+        answer(r, codes[i]);
+        stand_service(r, "web", STICKY, STAND_WITH_F, KEPT);
+        stand_run(r);
+        assert_int_equal(1, fake_provider_count(r->provider, TT_VERB_ENSURE));
+        stand_free(r);
+    }
+}
+
+static void deleted__taken_off_with_the_rest(void **state)
+{
+    (void)state;
+    struct stand *r = new_stand();
+    const char *last = NULL;
+    stand_service(r, "web", STAND_CLUSTER_IP, STAND_WITH_F, KEPT);
+    stand_add(r, "web", TT_REASON_SPEC);
+    stand_run(r);
+    assert_int_equal(1, count_kept(r, &last));
+    assert_true(takes_off(last));
+    stand_free(r);
+}
+
+UNIT_MAIN(sync_former)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ensure__takes_down__kept_before_and_off_after),
+        cmocka_unit_test(ensure__takes_nothing_down__nothing_is_kept),
+        cmocka_unit_test(ensure__status_is_anothers__nothing_is_kept),
+        cmocka_unit_test(refused__next_try_fails_too__led_back),
+        cmocka_unit_test(new_process__refused__led_back_by_what_the_service_says),
+        cmocka_unit_test(new_process__ensured__taken_off),
+        cmocka_unit_test(new_process__text_of_somebody_else__not_led_back),
+        cmocka_unit_test(new_process__not_called_for__not_led_back),
+        cmocka_unit_test(deleted__taken_off_with_the_rest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
