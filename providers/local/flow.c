@@ -145,6 +145,25 @@ static int want_at(struct lb_sync *s, const struct lb_item *item, struct local_i
     return local_fronts_desired(s->a, &args, ret, &failed->err);
 }
 
+/* A Service that leaves an address to those that share it may have a port by now that one of them has there. */
+static void leave_to_others(const struct lb_sync *s, const struct local_item *it,
+                            struct local_wanted *w)
+{
+    size_t kept = 0;
+
+    w->some_open = false;
+    for (size_t i = 0; i < w->n; i++) {
+        if (!local_port_is_anothers(s, it, &w->fronts[i].id)) {
+            w->fronts[kept] = w->fronts[i];
+            w->targets[kept] = w->targets[i];
+            w->base[kept] = w->base[i];
+            w->some_open = w->some_open || w->fronts[kept].n_open > 0;
+            kept++;
+        }
+    }
+    w->n = kept;
+}
+
 /* Of each granted address, then of each one that goes when the status no longer has it. */
 static int want(struct lb_sync *s, struct lb_item *item, struct local_item *it)
 {
@@ -157,7 +176,11 @@ static int want(struct lb_sync *s, struct lb_item *item, struct local_item *it)
         bool stays = i < it->grant.n;
         const struct ip_addr *vip =
             stays ? &it->grant.have[i].addr : &it->grant.old[i - it->grant.n];
-        rc = want_at(s, item, it, vip, pool_of(s, it, i), &it->wanted[it->n_wanted++]);
+        struct local_wanted *w = &it->wanted[it->n_wanted++];
+        rc = want_at(s, item, it, vip, pool_of(s, it, i), w);
+        if (rc == ERR_OK && !stays) {
+            leave_to_others(s, it, w);
+        }
     }
     return rc;
 }

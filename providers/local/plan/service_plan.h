@@ -9,7 +9,7 @@
  *   ANNOUNCE  neighbours and routing daemons hear of it
  *   QUIET     destinations that go get weight 0: open connections go on
  *   WITHDRAW  … and that it is gone, then it is let go
- *   CLOSE     nobody may come any more
+ *   CLOSE     nobody may come any more; destinations of a port that is closed but stays get weight 0 only now
  *   DROP      targets, and connections that they leave behind; destinations of IPVS when they have drained, in a later plan
  *   UNGUARD   the guard, last: a process that ends before finds by its comment what is left to do
  *

@@ -246,6 +246,21 @@ static void test_others__in_a_pool_at_the_first_start__stop_it_or_are_taken_over
     assert_non_null(strstr(str_buf_text(&k->order), "delete virtual service 10.0.0.7:80/tcp"));
 }
 
+static void test_others__in_a_pool_of_nft__stay_when_a_service_wants_ipvs(void **state)
+{
+    struct ipvs_kit *k = *state;
+    static const struct ipvs_scene wish = {
+        .name = "wish", .pool = "mode: nft", .wishes = "'local.trimtab.io/mode': 'ipvs-nat'"};
+    struct local_ipvs_change c = foreign(LOCAL_IPVS_ADD_SERVICE, "10.0.0.7", "10.1.0.1");
+
+    fake_kernel_foreign_ipvs(k->kernel, &c);
+    assert_int_equal(ipvs_kit_open(k, &wish), TT_OK);
+    assert_int_equal(ipvs_kit_sync(k, &wish), TT_INVALID);
+    assert_non_null(strstr(k->result.message, "ipvs service 10.0.0.7:80/tcp exists and no trimtab "
+                                              "made it; --local-allow-foreign takes it over"));
+    assert_string_equal(ipvs_kit_kernel(k), "-A -t 10.0.0.7:80 -s rr\n");
+}
+
 static void test_start__without_ipvs__only_where_no_pool_needs_it(void **state)
 {
     struct ipvs_kit *k = *state;
@@ -353,6 +368,7 @@ UNIT_MAIN(ipvs_life)
         LIFE(others__change_a_service_of_ours__is_put_right),
         LIFE(others__outside_the_pools__stay),
         LIFE(others__in_a_pool_at_the_first_start__stop_it_or_are_taken_over),
+        LIFE(others__in_a_pool_of_nft__stay_when_a_service_wants_ipvs),
         LIFE(start__without_ipvs__only_where_no_pool_needs_it),
         LIFE(fullnat__without_conntrack__fails_and_writes_nothing),
         LIFE(scheduler__that_the_kernel_lacks__is_named),
