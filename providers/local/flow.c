@@ -246,9 +246,12 @@ static const char *mode_text(const struct lb_sync *s, const struct local_item *i
 }
 
 static void describe(const struct lb_sync *s, const struct lb_item *item,
-                     const struct local_item *it, struct lb_plan *plan)
+                     const struct local_item *it, const struct local_service_state *st,
+                     struct lb_plan *plan)
 {
     struct lb_plan_service *ps = lb_plan_service(plan, item->key);
+    const struct local_frontend_id *id = NULL;
+    char front[LOCAL_FRONTEND_TEXT_MAX];
     char text[IP_TEXT_MAX];
 
     ps->kind = mode_text(s, it);
@@ -266,6 +269,13 @@ static void describe(const struct lb_sync *s, const struct lb_item *item,
         ip_format(&it->grant.old[i], text);
         lb_plan_effect(plan, item->key,
                        "%s is served until the Service's status shows the new address.", text);
+    }
+    if (local_ipvs_breaks(st, &id)) {
+        local_frontend_text(id, front);
+        lb_plan_effect(plan, item->key,
+                       "Connections to %s that are open may break: targets change to or from "
+                       "ipvs-dr at the same port.",
+                       front);
     }
     if (it->grant.n > 0 && it->grant.have[0].in_status && it->grant.n_old == 0) {
         lb_plan_effect(plan, item->key, "The address stays.");
@@ -389,7 +399,7 @@ int local_plan_stage(struct lb_sync *s, struct lb_plan *plan, struct err *err)
             continue;
         }
         fill_state(s, item, it, &states[n++]);
-        describe(s, item, it, plan);
+        describe(s, item, it, &states[n - 1], plan);
         if (!goes) {
             find(s, item, it);
         }

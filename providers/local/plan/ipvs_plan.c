@@ -322,6 +322,24 @@ void local_ipvs_drop(struct emit *e)
     }
 }
 
+bool local_ipvs_breaks(const struct local_service_state *s, const struct local_frontend_id **ret)
+{
+    for (size_t i = 0; i < s->n_want; i++) {
+        const struct local_front *to = &s->want[i];
+        const struct local_front *from = local_front_of(s->have, s->n_have, &to->id);
+        for (size_t k = 0; from != NULL && k < to->ipvs.n_reals; k++) {
+            const struct local_ipvs_dest *d = &to->ipvs.reals[k].dest;
+            const struct local_ipvs_real *was = local_ipvs_find(&from->ipvs, d);
+            if (was != NULL && was->dest.method != d->method &&
+                (was->dest.method == LOCAL_IPVS_DR || d->method == LOCAL_IPVS_DR)) {
+                *ret = &to->id;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 int64_t local_ipvs_again_ms(const struct local_service_state *s)
 {
     int64_t soonest = 0;

@@ -49,6 +49,10 @@ struct local_service_state {
 /* In how many ms the Service is to be looked at again, because a destination drains; 0: none does. */
 int64_t local_ipvs_again_ms(const struct local_service_state *s);
 
+/* A destination turns from or to ipvs-dr at one address and port: the kernel has one route for it, which the other way to forward
+ * spoils, so that open connections break.  *ret: the first such frontend. */
+bool local_ipvs_breaks(const struct local_service_state *s, const struct local_frontend_id **ret);
+
 /* Appends the operations for all of them.  `instance` names the table, which is made first when it is not there. */
 void local_services_plan(struct lb_plan *plan, const char *instance, bool table_there,
                          const struct local_service_state *items, size_t n);
