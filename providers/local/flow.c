@@ -145,6 +145,25 @@ static int want_at(struct lb_sync *s, const struct lb_item *item, struct local_i
     return local_fronts_desired(s->a, &args, ret, &failed->err);
 }
 
+/* A Service that leaves an address to those that share it may have a port by now that one of them has there. */
+static void leave_to_others(const struct lb_sync *s, const struct local_item *it,
+                            struct local_wanted *w)
+{
+    size_t kept = 0;
+
+    w->some_open = false;
+    for (size_t i = 0; i < w->n; i++) {
+        if (!local_port_is_anothers(s, it, &w->fronts[i].id)) {
+            w->fronts[kept] = w->fronts[i];
+            w->targets[kept] = w->targets[i];
+            w->base[kept] = w->base[i];
+            w->some_open = w->some_open || w->fronts[kept].n_open > 0;
+            kept++;
+        }
+    }
+    w->n = kept;
+}
+
 /* Of each granted address, then of each one that goes when the status no longer has it. */
 static int want(struct lb_sync *s, struct lb_item *item, struct local_item *it)
 {
@@ -157,7 +176,11 @@ static int want(struct lb_sync *s, struct lb_item *item, struct local_item *it)
         bool stays = i < it->grant.n;
         const struct ip_addr *vip =
             stays ? &it->grant.have[i].addr : &it->grant.old[i - it->grant.n];
-        rc = want_at(s, item, it, vip, pool_of(s, it, i), &it->wanted[it->n_wanted++]);
+        struct local_wanted *w = &it->wanted[it->n_wanted++];
+        rc = want_at(s, item, it, vip, pool_of(s, it, i), w);
+        if (rc == ERR_OK && !stays) {
+            leave_to_others(s, it, w);
+        }
     }
     return rc;
 }
@@ -223,9 +246,12 @@ static const char *mode_text(const struct lb_sync *s, const struct local_item *i
 }
 
 static void describe(const struct lb_sync *s, const struct lb_item *item,
-                     const struct local_item *it, struct lb_plan *plan)
+                     const struct local_item *it, const struct local_service_state *st,
+                     struct lb_plan *plan)
 {
     struct lb_plan_service *ps = lb_plan_service(plan, item->key);
+    const struct local_frontend_id *id = NULL;
+    char front[LOCAL_FRONTEND_TEXT_MAX];
     char text[IP_TEXT_MAX];
 
     ps->kind = mode_text(s, it);
@@ -243,6 +269,13 @@ static void describe(const struct lb_sync *s, const struct lb_item *item,
         ip_format(&it->grant.old[i], text);
         lb_plan_effect(plan, item->key,
                        "%s is served until the Service's status shows the new address.", text);
+    }
+    if (local_ipvs_breaks(st, &id)) {
+        local_frontend_text(id, front);
+        lb_plan_effect(plan, item->key,
+                       "Connections to %s that are open may break: targets change to or from "
+                       "ipvs-dr at the same port.",
+                       front);
     }
     if (it->grant.n > 0 && it->grant.have[0].in_status && it->grant.n_old == 0) {
         lb_plan_effect(plan, item->key, "The address stays.");
@@ -366,7 +399,7 @@ int local_plan_stage(struct lb_sync *s, struct lb_plan *plan, struct err *err)
             continue;
         }
         fill_state(s, item, it, &states[n++]);
-        describe(s, item, it, plan);
+        describe(s, item, it, &states[n - 1], plan);
         if (!goes) {
             find(s, item, it);
         }

@@ -348,7 +348,7 @@ static void want_front(struct local_provider *p, struct arena *a, const struct s
     c->failed_open = c->failed_open || r.failed_open;
     c->want[i] = f->front;
     const struct local_front_serving by = {
-        .config = p->config, .serve = f->serve, .have = c->have[i].m > 0 ? &c->have[i] : NULL};
+        .config = p->config, .serve = f->serve, .have = &c->have[i]};
     local_front_serve(a, &by, &c->targets[i], &c->want[i]);
     if (!local_front_has_target(&c->want[i])) {
         c->want[i].n_open = 0;

@@ -10,24 +10,44 @@
 #include "common/base/str.h"
 #include "common/lb/findings.h"
 
-int local_ipvs_usable(struct local_provider *p, struct err *err)
-{
-    int rc = p->ipvs ? ERR_OK : p->kernel->ops->ipvs_look(p->kernel, err);
+/* ---- the first use --------------------------------------------------------------------------------- */
 
-    p->ipvs = rc == ERR_OK;
+/* An address of a pool is held by a route or an address of our protocol: an earlier run was here, though its table is gone, as after
+ * `nft flush ruleset`. */
+static int held_before(struct local_provider *p, struct arena *a, bool *ret, struct err *err)
+{
+    struct local_route *routes = NULL;
+    struct local_link_addr *addrs = NULL;
+    size_t n_routes = 0;
+    size_t n_addrs = 0;
+    int rc = p->kernel->ops->routes(p->kernel, a, &routes, &n_routes, err);
+
+    *ret = false;
+    if (rc == ERR_OK) {
+        rc = p->kernel->ops->addrs(p->kernel, a, &addrs, &n_addrs, err);
+    }
+    for (size_t i = 0; rc == ERR_OK && i < n_routes; i++) {
+        *ret = *ret || local_pool_of(p->config, &routes[i].addr) != NULL;
+    }
+    for (size_t i = 0; rc == ERR_OK && i < n_addrs; i++) {
+        *ret = *ret || (addrs[i].ours && local_pool_of(p->config, &addrs[i].net.addr) != NULL);
+    }
     return rc;
 }
 
-/* ---- the start ----------------------------------------------------------------------------------- */
-
-/* With no table of ours there, no trimtab made what stands in a pool. */
+/* With no table of ours and nothing held by us, no trimtab made what stands in a pool. */
 static int check_foreign(struct local_provider *p, struct err *err)
 {
     struct arena *a = arena_new();
     struct local_ipvs_service *all = NULL;
     size_t n = 0;
     char text[LOCAL_FRONTEND_TEXT_MAX];
-    int rc = p->kernel->ops->ipvs_services(p->kernel, a, &all, &n, err);
+    bool before = false;
+    int rc = held_before(p, a, &before, err);
+
+    if (rc == ERR_OK && !before) {
+        rc = p->kernel->ops->ipvs_services(p->kernel, a, &all, &n, err);
+    }
 
     for (size_t i = 0; rc == ERR_OK && i < n; i++) {
         if (local_pool_of(p->config, &all[i].id.vip) != NULL) {
@@ -42,6 +62,17 @@ static int check_foreign(struct local_provider *p, struct err *err)
     return rc;
 }
 
+int local_ipvs_usable(struct local_provider *p, struct err *err)
+{
+    int rc = p->ipvs ? ERR_OK : p->kernel->ops->ipvs_look(p->kernel, err);
+
+    if (rc == ERR_OK && !p->ipvs && !p->table.exists && !p->allow_foreign) {
+        rc = check_foreign(p, err);
+    }
+    p->ipvs = rc == ERR_OK;
+    return rc;
+}
+
 int local_ipvs_start(struct local_provider *p, struct err *err)
 {
     bool needed = false;
@@ -49,11 +80,7 @@ int local_ipvs_start(struct local_provider *p, struct err *err)
     for (size_t i = 0; i < p->config->n_pools; i++) {
         needed = needed || local_mode_is_ipvs(p->config->pools[i].serve.mode);
     }
-    if (!needed) {
-        return ERR_OK;
-    }
-    int rc = local_ipvs_usable(p, err);
-    return rc != ERR_OK || p->table.exists || p->allow_foreign ? rc : check_foreign(p, err);
+    return needed ? local_ipvs_usable(p, err) : ERR_OK;
 }
 
 /* ---- observe ------------------------------------------------------------------------------------- */
@@ -90,6 +117,16 @@ static bool is_ours(const struct local_provider *p, const struct ip_addr *vip)
     return local_pool_of(p->config, vip) != NULL;
 }
 
+/* The module is there; the question does not load it. */
+static bool is_loaded(const struct local_provider *p)
+{
+    struct err ignored = ERR_INIT;
+    int64_t value = 0;
+
+    return p->kernel->ops->sysctl_read(p->kernel, "net.ipv4.vs.conntrack", &value, &ignored) !=
+           ERR_NOT_FOUND;
+}
+
 int local_ipvs_list(struct lb_sync *s, struct err *err)
 {
     struct local_provider *p = ((struct local_sync *)s->data)->p;
@@ -98,11 +135,16 @@ int local_ipvs_list(struct lb_sync *s, struct err *err)
     size_t n = 0;
 
     (void)local_mirror_scope(p->mirror, &n_scope);
-    if (!p->ipvs && (n_scope == 0 || local_ipvs_usable(p, &(struct err){0}) != ERR_OK)) {
+    if (!p->ipvs && (n_scope == 0 || !is_loaded(p))) {
         return ERR_OK;
     }
+    /* Services that an earlier run made must not be overlooked: a Service that is deleted now would leave them behind. */
+    int rc = local_ipvs_usable(p, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
     s->reads++;
-    int rc = p->kernel->ops->ipvs_services(p->kernel, s->a, &all, &n, err);
+    rc = p->kernel->ops->ipvs_services(p->kernel, s->a, &all, &n, err);
     for (size_t i = 0; rc == ERR_OK && i < n; i++) {
         if (is_ours(p, &all[i].id.vip)) {
             const struct local_ipvs_list l = {.service = all[i], .there = true};
@@ -273,6 +315,16 @@ void local_ipvs_findings(struct lb_sync *s, const struct lb_item *item, const st
 
 /* ---- plan ---------------------------------------------------------------------------------------- */
 
+static void add_served(struct ip_addr *vips, size_t *n_vips, const struct local_front *fronts,
+                       size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (fronts[i].ipvs.served) {
+            vips[(*n_vips)++] = fronts[i].id.vip;
+        }
+    }
+}
+
 void local_ipvs_scope_of(struct lb_sync *s, struct local_service_state *states, size_t n)
 {
     const struct local_provider *p = ((struct local_sync *)s->data)->p;
@@ -282,20 +334,20 @@ void local_ipvs_scope_of(struct lb_sync *s, struct local_service_state *states, 
     size_t n_vips = 0;
 
     for (size_t i = 0; i < n; i++) {
-        n_vips += states[i].n_want;
+        n_vips += states[i].n_want + states[i].n_have;
     }
     struct ip_addr *vips = ARENA_ARRAY(s->a, struct ip_addr, n_vips + 1);
+    x.vips = vips;
     for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < states[i].n_want; k++) {
-            if (states[i].want[k].ipvs.served) {
-                vips[x.n_vips++] = states[i].want[k].id.vip;
-            }
+        add_served(vips, &x.n_vips, states[i].want, states[i].n_want);
+        if (states[i].n_want >
+            0) { /* what drains is ours, too, though others took the table away */
+            add_served(vips, &x.n_vips, states[i].have, states[i].n_have);
         }
     }
     if (x.n_vips == 0) {
         return;
     }
-    x.vips = vips;
     x.have = local_mirror_scope(p->mirror, &x.n_have);
     local_ipvs_scope_changes(s->a, &x, &changes, &n_changes);
     for (size_t i = 0; i < n; i++) {

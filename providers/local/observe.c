@@ -255,9 +255,8 @@ static bool has_port(const struct tt_service *svc, const struct local_frontend_i
     return false;
 }
 
-/* Another Service has the port at this address. */
-static bool is_anothers(const struct lb_sync *s, const struct local_item *it,
-                        const struct local_frontend_id *id)
+bool local_port_is_anothers(const struct lb_sync *s, const struct local_item *it,
+                            const struct local_frontend_id *id)
 {
     const struct local_sync *y = s->data;
     const struct tt_service *const *all = NULL;
@@ -386,7 +385,8 @@ static void add_fronts(struct lb_sync *s, struct local_item *it, struct map *tak
         for (size_t k = 0; v != NULL && k < v->n_fronts; k++) {
             const struct local_frontend_id *id = &v->fronts[k].id;
             bool granted = own && i < it->grant.n; /* granted addresses are the first ones */
-            if (has_port(it->service, id) != own || (!granted && is_anothers(s, it, id))) {
+            if (has_port(it->service, id) != own ||
+                (!granted && local_port_is_anothers(s, it, id))) {
                 continue;
             }
             local_frontend_text(id, text);

@@ -119,6 +119,9 @@ int32_t local_reconcile(void *provider, const struct tt_call *call, const struct
 int32_t local_plan(void *provider, const struct tt_call *call, const struct tt_batch *batch);
 int local_facts(struct lb_sync *s, struct err *err);
 int local_observe(struct lb_sync *s, struct err *err);
+/* Another Service has the port at this address. */
+bool local_port_is_anothers(const struct lb_sync *s, const struct local_item *it,
+                            const struct local_frontend_id *id);
 int local_plan_stage(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 
 /* --- services.c: Services as the allocator sees them ------------------------------------------------- */

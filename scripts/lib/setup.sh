@@ -106,3 +106,33 @@ fetch_guest() {
     say "guest: a package or the kernel could not be fetched (see $log); its tests will be skipped"
     return 1
 }
+
+# Programs that tests run beside trimtab, and libraries of theirs that Debian does not install anyway: keepalived writes to IPVS,
+# too; BIRD and FRR take routes from a table.
+packages_peers="keepalived bird2 frr libsnmp40 libpci3 libwrap0 libssh-gcrypt-4 libyang2"
+
+# fetch_peers FOLDER: unpacks packages_peers in FOLDER/peers, where tests look for them below a build folder's tools/.  Never
+# installed, because they start servers.  Once: what is there stays.  Where they cannot be had it says so and returns 1; the tests
+# that need them are skipped then.
+fetch_peers() {
+    local folder=$1/peers log=$1/peers.log new root="" package
+    [ "$(id -u)" = 0 ] || root=sudo
+    if [ -x "$folder/usr/sbin/keepalived" ] && [ -x "$folder/usr/sbin/bird" ] && [ -x "$folder/usr/lib/frr/bgpd" ]; then
+        say "peers are there"
+        return 0
+    fi
+    mkdir -p "$1" && new=$(mktemp -d "$1/peers.XXXXXX") || return 1
+    # shellcheck disable=SC2086
+    if (cd "$new" || exit 1
+        apt-get -o APT::Sandbox::User=root download $packages_peers ||
+            { $root apt-get update -qq && apt-get -o APT::Sandbox::User=root download $packages_peers; } || exit 1
+        for package in *.deb; do dpkg-deb -x "$package" tree || exit 1; done) >"$log" 2>&1; then
+        rm -rf "$folder" && mv "$new/tree" "$folder"
+        rm -rf "$new" "$log"
+        say "peers (keepalived, BIRD, FRR) are unpacked in $folder"
+        return 0
+    fi
+    rm -rf "$new"
+    say "peers (keepalived, BIRD, FRR) could not be fetched (see $log); their tests will be skipped"
+    return 1
+}

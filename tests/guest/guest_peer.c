@@ -5,6 +5,12 @@
  *     listen NETNS tcp|udp ADDRESS PORT              a pod: it answers with its own address and the one that it sees
  *     ask ID NETNS tcp|udp SOURCE ADDRESS PORT       a connection, or a datagram, from SOURCE
  *     probe NETNS tcp|udp SOURCE ADDRESS PORT        the same, of a destination that answers
+ *     stay NETNS ADDRESS PORT                        a pod that answers each message of a TCP connection, which goes on
+ *     open ID NETNS SOURCE ADDRESS PORT              a TCP connection that goes on
+ *     talk ID LABEL                                  a message on it, at once; prints "LABEL answered POD SEEN" or "LABEL failed ERROR"
+ *     shut ID                                        its end
+ *     run COMMAND                                    by the shell; the lines before it have been done
+ *     api LABEL NETNS PORT METHOD PATH [BODY]        a request of JSON to 127.0.0.1; prints "LABEL STATUS BODY" on one line
  * and prints a line for each ask: "ID answered POD SEEN", "ID refused", "ID failed ERROR" or "ID silent".
  *
  * No clock decides that an ask is silent: all asks are made first, then each probe three times, one after the other.  The
@@ -14,6 +20,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,12 +28,16 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum kind {
     TCP_LISTENER = 0,
     UDP_LISTENER,
     CLIENT,
+    STAY_LISTENER,
+    STAYING, /* a connection at such a pod */
+    TALKER,
 };
 
 enum { PROBES = 3, MOST = 1024, TEXT = 128 };
@@ -102,6 +113,8 @@ static struct peer *add(struct plan *p, enum kind kind, int fd, bool is_udp)
     struct epoll_event e = {.events = EPOLLIN, .data.ptr = peer};
     if (kind == CLIENT && !is_udp) {
         e.events |= EPOLLOUT;
+    } else if (kind == TALKER) {
+        e.events |= EPOLLOUT | EPOLLET; /* one wake-up when it is connected */
     }
     if (epoll_ctl(p->epoll, EPOLL_CTL_ADD, fd, &e) != 0) {
         fail("epoll", "");
@@ -204,6 +217,166 @@ static void serve(struct peer *l)
     }
 }
 
+/* ---- connections that go on ---------------------------------------------------------------------- */
+
+enum { USER_TIMEOUT_MS = 120000, SYN_RETRIES = 6 }; /* so long a message may have no answer */
+
+static void add_staying_pod(struct plan *p, char word[][TEXT])
+{
+    int fd = bound_socket(word[0], word[1], word[2], false);
+    if (listen(fd, 128) != 0) {
+        fail("listen", word[1]);
+    }
+    (void)add(p, STAY_LISTENER, fd, false);
+}
+
+static void take_staying(struct plan *p, const struct peer *l)
+{
+    int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0) {
+        (void)add(p, STAYING, fd, false);
+    }
+}
+
+static void serve_staying(struct peer *s)
+{
+    struct sockaddr_storage from = {0};
+    socklen_t len = sizeof(from);
+    char text[3 * TEXT];
+    ssize_t n = recv(s->fd, text, sizeof(text), 0);
+    if (n > 0) {
+        (void)getpeername(s->fd, (struct sockaddr *)&from, &len);
+        size_t size = answer(s->fd, &from, text, sizeof(text));
+        (void)!write(s->fd, text, size);
+    } else if (n == 0 || errno != EAGAIN) {
+        (void)close(s->fd);
+        s->fd = -1;
+    }
+}
+
+static void add_talker(struct plan *p, const char *id, char word[][TEXT])
+{
+    static const int retries = SYN_RETRIES, limit = USER_TIMEOUT_MS;
+    int fd = bound_socket(word[0], word[1], "0", false);
+    struct addrinfo *to = resolve(word[2], word[3], false);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_SYNCNT, &retries, sizeof(retries));
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof(limit));
+    (void)connect(fd, to->ai_addr,
+                  to->ai_addrlen); /* the first message says whether that went well */
+    freeaddrinfo(to);
+    struct peer *c = add(p, TALKER, fd, false);
+    (void)snprintf(c->id, sizeof(c->id), "%s", id);
+}
+
+static void hear_talker(struct peer *c)
+{
+    char text[2 * TEXT];
+    ssize_t n = recv(c->fd, text, sizeof(text) - 1, 0);
+    if (n > 0) {
+        text[n] = '\0';
+        (void)snprintf(c->result, sizeof(c->result), "answered %s", text);
+        c->done = true;
+    } else if (n == 0 || errno != EAGAIN) {
+        (void)snprintf(c->result, sizeof(c->result), "failed %s",
+                       strerror(n == 0 ? ENODATA : errno));
+        c->done = true;
+        (void)close(c->fd);
+        c->fd = -1;
+    }
+}
+
+static struct peer *talker_of(struct plan *p, const char *id)
+{
+    for (size_t i = p->n; i-- > 0;) {
+        if (p->peers[i].kind == TALKER && strcmp(p->peers[i].id, id) == 0) {
+            return &p->peers[i];
+        }
+    }
+    fail("no connection", id);
+    return NULL;
+}
+
+static size_t turn(struct plan *p, bool wait);
+
+static bool is_connecting(int fd)
+{
+    struct tcp_info info = {0};
+    socklen_t len = sizeof(info);
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 &&
+           info.tcpi_state == TCP_SYN_SENT;
+}
+
+static void talk(struct plan *p, const char *id, const char *label)
+{
+    struct peer *c = talker_of(p, id);
+    while (c->fd >= 0 && is_connecting(c->fd)) {
+        (void)turn(p, true);
+    }
+    c->done = c->fd < 0;
+    if (c->fd >= 0 && send(c->fd, "?", 1, MSG_NOSIGNAL) < 0) {
+        hear_talker(c);
+    }
+    while (!c->done) {
+        (void)turn(p, true);
+    }
+    printf("%s %s\n", label, c->result);
+    (void)fflush(stdout);
+}
+
+static void shut(struct plan *p, const char *id)
+{
+    struct peer *c = talker_of(p, id);
+    if (c->fd >= 0) {
+        (void)close(c->fd);
+        c->fd = -1;
+    }
+    while (turn(p, false) > 0) {
+    }
+}
+
+/* ---- a server of JSON ---------------------------------------------------------------------------- */
+
+static void send_all(int fd, const char *text, size_t n)
+{
+    for (ssize_t done; n > 0; text += done, n -= (size_t)done) {
+        done = write(fd, text, n);
+        if (done <= 0) {
+            fail("send", "api");
+        }
+    }
+}
+
+static void api(const char *label, char word[][TEXT], const char *body)
+{
+    static char text[65536];
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    size_t n = 0;
+    to.sin_port = htons((uint16_t)strtoul(word[1], NULL, 10));
+    enter(word[0]);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || connect(fd, (const struct sockaddr *)&to, sizeof(to)) != 0) {
+        fail("connect", "api");
+    }
+    int size = snprintf(text, sizeof(text),
+                        "%s %s HTTP/1.1\r\nHost: api\r\nConnection: close\r\nContent-Type: "
+                        "application/merge-patch+json\r\nContent-Length: %zu\r\n\r\n%s",
+                        word[2], word[3], strlen(body), body);
+    send_all(fd, text, (size_t)size);
+    for (ssize_t got = 1; got > 0 && n<sizeof(text) - 1; n += got> 0 ? (size_t)got : 0) {
+        got = read(fd, text + n, sizeof(text) - 1 - n);
+    }
+    (void)close(fd);
+    text[n] = '\0';
+    const char *rest = strstr(text, "\r\n\r\n");
+    for (char *c = text; *c != '\0'; c++) {
+        *c = *c == '\n' ? ' ' : *c;
+    }
+    printf("%s %.3s %s\n", label, n > 12 ? text + 9 : "?", rest == NULL ? "" : rest + 4);
+    (void)fflush(stdout);
+}
+
+/* ---- the loop ------------------------------------------------------------------------------------ */
+
 static void hear(struct plan *p, struct peer *c)
 {
     char text[2 * TEXT];
@@ -235,10 +408,25 @@ static size_t turn(struct plan *p, bool wait)
     int n = epoll_wait(p->epoll, events, 64, wait ? -1 : 0);
     for (int i = 0; i < n; i++) {
         struct peer *peer = events[i].data.ptr;
-        if (peer->kind != CLIENT) {
-            serve(peer);
-        } else if (peer->fd >= 0) {
+        if (peer->fd < 0) {
+            continue;
+        }
+        switch (peer->kind) {
+        case CLIENT:
             hear(p, peer);
+            break;
+        case STAY_LISTENER:
+            take_staying(p, peer);
+            break;
+        case STAYING:
+            serve_staying(peer);
+            break;
+        case TALKER:
+            hear_talker(peer);
+            break;
+        default:
+            serve(peer);
+            break;
         }
     }
     return n > 0 ? (size_t)n : 0;
@@ -284,6 +472,45 @@ static void find_soft_errors(struct plan *p)
     }
 }
 
+static void run(const char *command)
+{
+    int status = -1;
+    (void)fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        (void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
+        printf("run failed: %s", command);
+    }
+}
+
+/* Lines that are done at once; false: `line` is none of them. */
+static bool do_line(struct plan *p, const char *line)
+{
+    char verb[16], id[64], word[5][TEXT];
+    int at = 0;
+    if (sscanf(line, "stay %127s %127s %127s", word[0], word[1], word[2]) == 3) {
+        add_staying_pod(p, word);
+    } else if (sscanf(line, "open %63s %127s %127s %127s %127s", id, word[0], word[1], word[2],
+                      word[3]) == 5) {
+        add_talker(p, id, word);
+    } else if (sscanf(line, "talk %63s %127s", id, word[0]) == 2) {
+        talk(p, id, word[0]);
+    } else if (sscanf(line, "shut %63s", id) == 1) {
+        shut(p, id);
+    } else if (sscanf(line, "api %63s %127s %127s %127s %127s %n", id, word[0], word[1], word[2],
+                      word[3], &at) == 5) {
+        api(id, word, line + at);
+    } else if (sscanf(line, "%15s %n", verb, &at) == 1 && strcmp(verb, "run") == 0) {
+        run(line + at);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static void read_plan(struct plan *p)
 {
     char line[1024], verb[16], id[64], word[5][TEXT];
@@ -304,7 +531,7 @@ static void read_plan(struct plan *p)
                    sscanf(line, "%*s %127s %127s %127s %127s %127s", word[0], word[1], word[2],
                           word[3], word[4]) == 5) {
             memcpy(p->probes[p->n_probes++], word, sizeof(word));
-        } else {
+        } else if (!do_line(p, line)) {
             errno = EINVAL;
             fail("line", line);
         }

@@ -15,7 +15,9 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "support")]
+import beside  # noqa: E402  pylint: disable=wrong-import-position
 import guest  # noqa: E402  pylint: disable=wrong-import-position
+import packets  # noqa: E402  pylint: disable=wrong-import-position
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 
 PERSISTENT, ONE_PACKET, FALLBACK, PORT = 1, 4, 8, 16
@@ -167,22 +169,28 @@ pools:
   addresses: [10.0.0.0/24, "2001:db8::100/120"]
   mode: ipvs-nat
   announce: {by: none}
-director: {directorIsGateway: true, tunnel: {type: gue, port: 6080}}
+director: {directorIsGateway: true, tunnel: {type: gue, port: 6080}, checks: {cluster: none, local: none}}
 """
 PRODUCT = """\
 $in sh -c 'for s in expire_nodest_conn expire_quiescent_template conn_reuse_mode; do echo 1 >/proc/sys/net/ipv4/vs/$s; done'
 $in sh -c 'echo 1 >/proc/sys/net/ipv6/conf/all/forwarding'
 $in ipvsadm -C; $in nft delete table inet trimtab; ip -n p-d route flush table local proto 116
-$in trimtab-sim --cloud=none --port=0 --seed=1 --ip-families=IPv4,IPv6 --world=/t/world --write-kubeconfig=/tmp/kubeconfig >/tmp/sim 2>&1 &
+KEEPALIVED BEFORE
+$in trimtab-sim --cloud=none --port=8811 --seed=1 --ip-families=IPv4,IPv6 --world=/t/world --write-kubeconfig=/tmp/kubeconfig >/tmp/sim 2>&1 &
 until [ -s /tmp/kubeconfig ] || ! kill -0 $!; do sleep 0.1; done
+echo "== product plan"
+$in trimtab plan --cloud-provider=local --cloud-config=/t/config --kubeconfig=/tmp/kubeconfig -o json 2>/tmp/plan
 $in trimtab --cloud-provider=local --leader-elect=false --secure-port=0 --cloud-config=/t/config --kubeconfig=/tmp/kubeconfig >/tmp/trimtab 2>&1 &
 trimtab=$!
 tries=0
 until [ "$(grep -c '"Synced"' /tmp/trimtab)" -ge SERVICES ] || ! kill -0 $trimtab || [ $tries -ge 60 ]; do tries=$((tries + 1)); sleep 0.5; done
+KEEPALIVED AFTER
 echo "== product saved"; $in ipvsadm -Sn
+echo "== product table"; $in nft -j list table inet trimtab; ip -j -n p-d route show table local proto 116
 echo "== product set"; $in nft list set inet trimtab scope4; $in nft list set inet trimtab snat4
+echo "== product packets"; guest_peer </t/product
 kill $trimtab; wait $trimtab
-echo "== product log"; cat /tmp/sim /tmp/trimtab
+echo "== product log"; cat /tmp/plan /tmp/sim /tmp/trimtab
 """
 
 
@@ -222,6 +230,8 @@ def product_services():
             lines += [f"-A {front} {options}"] + saved("-m", port["nodePort"], front, "192.0.2.1{}")
     objects.append(("six", {}, {"ports": [port_of(80, 30190)], "ipFamilies": ["IPv6"]}, "2001:db8::101"))
     lines += ["-A -t [2001:db8::101]:80 -s rr"] + saved("-m", 30190, "-t [2001:db8::101]:80", "[fd00:1::{}]")
+    objects += list(packets.services())
+    lines += packets.saved()
     return objects, lines
 
 
@@ -234,7 +244,8 @@ def product_world():
                 for i, (name, wishes, spec, address) in enumerate(product_services()[0])]
     nodes = [{"metadata": {"name": f"n{i}"}, "status": {"conditions": [{"type": "Ready", "status": "True"}], "addresses": [
         {"type": "InternalIP", "address": f"192.0.2.1{i}"}, {"type": "InternalIP", "address": f"fd00:1::{i}"}]}} for i in (1, 2)]
-    return json.dumps({"kubernetes": {"namespaces": [{"metadata": {"name": "demo"}}], "nodes": nodes, "services": services}})
+    return json.dumps({"kubernetes": {"namespaces": [{"metadata": {"name": "demo"}}], "nodes": nodes, "services": services,
+                                      "endpointslices": packets.slices()}})
 
 
 def product_differences(said):
@@ -247,12 +258,62 @@ def product_differences(said):
     return wrong + ([f"sets: {sets}"] + shown(said["product", "log"][-30:]) if wrong else [])
 
 
+def planned(document):
+    """{kind: names that the plan makes}, and the lines of `ipvsadm -Sn` that its fields tell, as far as they do."""
+    names, schedulers, weights = {}, {}, {}
+    for op in (op for s in document["services"] for op in s["operations"] or []):
+        fields = {f["path"]: f["new"] for f in op.get("fields", [])}
+        names.setdefault(op["kind"], set()).add(op["name"])
+        if op["kind"] == "virtual service":
+            schedulers[op["name"]] = fields["scheduler"]
+        elif op["kind"] == "destination":
+            weights[op["name"]] = fields["weight"]
+    return names, schedulers, weights
+
+
+def front_name(words):
+    return words[1] + ("/tcp" if words[0] == "-t" else "/udp")
+
+
+def plan_differences(said):
+    """The plan of a process that has written nothing yet, against what the kernel has when it is carried out."""
+    if ("product", "table") not in said:
+        return ["the script did not come that far"]
+    text = "\n".join(said["product", "plan"])
+    if not text.startswith("{"):
+        return ["the plan is no document", *shown(said["product", "plan"][:5])]
+    names, schedulers, weights = planned(json.loads(text))
+    lines = [line.split() for line in said["product", "saved"]]
+    table, routes = (json.loads(line) for line in said["product", "table"][:2])
+    sets = {k["name"]: k.get("elem", []) for item in table["nftables"] for kind in ("set", "map") if (k := item.get(kind))}
+    wrong = []
+
+    def compare(what, plan, kernel):
+        if plan != kernel:
+            wrong.append(f"{what}: only planned {sorted(set(plan) - set(kernel))[:4]}, only there {sorted(set(kernel) - set(plan))[:4]}, or unequal")
+    compare("virtual services", schedulers, {front_name(w[1:]): w[w.index("-s") + 1] for w in lines if w[0] == "-A"})
+    compare("destinations", weights, {f"{front_name(w[1:])} → {w[4]}": w[w.index("-w") + 1] for w in lines if w[0] == "-a"})
+    vips = {e["elem"]["val"] if isinstance(e, dict) else e for family in "46" for e in sets["vip" + family]}
+    compare("guards", names["guard"], vips)
+    opened = set()
+    for element in sets["open4"] + sets["open6"]:
+        [address, protocol, port, _] = (element if "concat" in element else element["elem"]["val"])["concat"]
+        opened.add(f"[{address}]:{port}/{protocol}" if ":" in address else f"{address}:{port}/{protocol}")
+    compare("source ranges", names["source ranges"], opened)
+    compare("holds", {n for n in names["hold"] if ":" not in n}, {r["dst"] for r in routes})
+    return wrong
+
+
 # --- the guest ------------------------------------------------------------------------------------------------
 
-def script():
+def script(keepalived):
     text = "#!/bin/sh\nexport PATH=$PATH:/usr/bin\necho 1000000 >/proc/sys/net/ipv4/icmp_msgs_per_sec\n"
     text += "ip netns add k && ip -n k link set lo up && ip netns exec k sh /t/cases || exit 1\n"
-    return text + NETWORK + PRODUCT.replace("SERVICES", str(len(product_services()[0])))
+    lines = product_services()[1]
+    text += beside.FUNCTIONS + beside.alone(lines) if keepalived else ""
+    product = PRODUCT.replace("SERVICES", str(len(product_services()[0])))
+    product = product.replace("KEEPALIVED BEFORE\n", beside.before() if keepalived else "")
+    return text + NETWORK + packets.NETWORK + product.replace("KEEPALIVED AFTER\n", beside.after(len(lines)) if keepalived else "")
 
 
 def cases_script():
@@ -300,14 +361,18 @@ def case_differences(tool, name, i, said):
 
 
 def main(build, tool, init, peer, *programs):
+    keepalived = beside.programs(build)
     try:
         machine = guest.Guest(build, init, [(peer, "/usr/bin/guest_peer"), (tool, "/usr/bin/kernel-tool"),
+                                            *keepalived,
                                             *[(p, "/usr/bin/" + os.path.basename(p)) for p in programs]])
     except guest.Absent as why:
         return tap.skip(str(why))
-    files = {"run": script(), "cases": cases_script(), "world": product_world(), "config": CONFIG, "plan": packet_plan(), "packets": "".join(line + "\n" for line in packet_lines())}
+    files = {"run": script(keepalived), "cases": cases_script(), "world": product_world(), "config": CONFIG, "plan": packet_plan(), "packets": "".join(line + "\n" for line in packet_lines())}
     files.update({f"k{i}": "".join(line + "\n" for line in lines) for i, (lines, _) in enumerate(CASES.values())})
     files.update({f"node-{n}": NODE.format(VIP, a) for n, a in NODES.items()})
+    files.update({"keep-same": beside.config(product_services()[1]), "keep-others": beside.config(beside.OTHERS)})
+    files.update({f"pods-{n}": packets.node_rules(n) for n in NODES}, product=packets.plan(), **{"await": packets.AWAIT})
     report = tap.Report()
     try:
         result = machine.run(files)
@@ -321,6 +386,9 @@ def main(build, tool, init, peer, *programs):
         report.check(f"{name}: ipvsadm prints what was written, the kernel in memory answers the same", case_differences(tool, name, i, said))
     report.check("packets: nat with masquerade, dr, tunnel ipip", packet_differences(said))
     report.check("product: from Services to what ipvsadm prints", product_differences(said))
+    report.check("product: the plan names what the kernel has afterwards", plan_differences(said))
+    beside.check(report, said, product_services()[1], not keepalived)
+    packets.check(report, said.get(("product", "packets"), []))
     report.check("the kernel has nothing to say", [line for line in result.console.splitlines() if "IPVS:" in line and "scheduler" not in line and
                                                    "Registered" not in line and "onnection hash" not in line and "ipvs loaded" not in line])
     return report.end()

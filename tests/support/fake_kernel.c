@@ -47,7 +47,7 @@ static int done(struct local_kernel *k, int code, struct err *err)
     if (is_due(f, FAKE_KERNEL_DIE_AFTER)) {
         f->plan.die(f->plan.arg);
     }
-    if (code == ERR_OK && is_due(f, FAKE_KERNEL_LOSE)) {
+    if (code == ERR_OK && (is_due(f, FAKE_KERNEL_LOSE) || is_due(f, FAKE_KERNEL_OVERRUN))) {
         return err_set(err, ERR_TRANSIENT, "the kernel's answers are lost (ENOBUFS)");
     }
     return code;
@@ -61,6 +61,13 @@ int fake_kernel_step(struct local_kernel *k, uint64_t *requests, struct err *err
 int fake_kernel_done(struct local_kernel *k, int code, struct err *err)
 {
     return done(k, code, err);
+}
+
+bool fake_kernel_overran(const struct local_kernel *k, unsigned since)
+{
+    const struct fake_kernel *f = fake(k);
+
+    return f->plan.fault == FAKE_KERNEL_OVERRUN && f->plan.step > since && f->plan.step <= f->steps;
 }
 
 void fake_kernel_plan(struct local_kernel *k, const struct fake_kernel_plan *plan)

@@ -16,8 +16,9 @@ struct local_kernel *fake_kernel_new(const struct local_rt_args *args);
 
 enum fake_kernel_fault {
     FAKE_KERNEL_WELL = 0,
-    FAKE_KERNEL_REFUSE,     /* nothing is done; the call fails with `code` */
-    FAKE_KERNEL_LOSE,       /* it is done; the call fails as if its answer were lost (ENOBUFS) */
+    FAKE_KERNEL_REFUSE,  /* nothing is done; the call fails with `code` */
+    FAKE_KERNEL_LOSE,    /* it is done; the call fails as if its answer were lost (ENOBUFS) */
+    FAKE_KERNEL_OVERRUN, /* the whole call is done, and the answers to all requests of it are lost */
     FAKE_KERNEL_DIE_BEFORE, /* `die` is called before anything is done */
     FAKE_KERNEL_GONE, /* from that step on nothing is done, all calls fail with `code`: a process that is killed there */
     FAKE_KERNEL_DIE_AFTER, /* `die` is called when it is done; the caller never sees the result if that does not return */
@@ -59,6 +60,9 @@ void fake_kernel_foreign_ipvs(struct local_kernel *k, const struct local_ipvs_ch
 /* Connections that a destination has now. */
 void fake_kernel_active(struct local_kernel *k, const struct local_frontend_id *id,
                         const struct ip_addr *dest, uint32_t n);
+/* All of IPVS without a step: for invariants. */
+void fake_kernel_virtual(const struct local_kernel *k,
+                         void (*each)(void *arg, const struct local_ipvs_list *l), void *arg);
 /* All of IPVS as `ipvsadm -Sn` prints it, sorted; in `a`. */
 const char *fake_kernel_ipvsadm(const struct local_kernel *k, struct arena *a);
 void fake_kernel_sysctl(struct local_kernel *k, const char *name, int64_t value);

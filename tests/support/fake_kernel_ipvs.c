@@ -232,6 +232,7 @@ int fake_ipvs_read(struct local_kernel *k, struct arena *a, struct local_ipvs_li
 int fake_ipvs_change(struct local_kernel *k, const struct local_ipvs_change *changes, size_t n,
                      int *ret_codes, struct err *err)
 {
+    unsigned before = fake_kernel_steps(k);
     int first = ERR_OK;
     for (size_t i = 0; i < n; i++) {
         struct err later = ERR_INIT;
@@ -241,6 +242,9 @@ int fake_ipvs_change(struct local_kernel *k, const struct local_ipvs_change *cha
             ret_codes[i] = fake_kernel_done(k, change(fake_kernel_ipvs(k), &changes[i], e), e);
         }
         first = first == ERR_OK ? ret_codes[i] : first;
+    }
+    for (size_t i = 0; fake_kernel_overran(k, before) && i < n; i++) {
+        ret_codes[i] = ERR_TRANSIENT;
     }
     return first;
 }
@@ -275,6 +279,19 @@ void fake_kernel_active(struct local_kernel *k, const struct local_frontend_id *
         if (ip_eq(&s->dests[i].addr, dest)) {
             s->dests[i].active = n;
         }
+    }
+}
+
+void fake_kernel_virtual(const struct local_kernel *k,
+                         void (*each)(void *arg, const struct local_ipvs_list *l), void *arg)
+{
+    const struct fake_ipvs *x = fake_kernel_ipvs(k);
+    for (size_t i = 0; i < x->n; i++) {
+        const struct local_ipvs_list l = {.service = x->services[i].s,
+                                          .there = true,
+                                          .dests = x->services[i].dests,
+                                          .n_dests = x->services[i].n};
+        each(arg, &l);
     }
 }
 

@@ -20,6 +20,8 @@ int fake_ipvs_change(struct local_kernel *k, const struct local_ipvs_change *cha
 /* Around whatever reaches the kernel: where the faults are (fake_kernel.c). */
 int fake_kernel_step(struct local_kernel *k, uint64_t *requests, struct err *err);
 int fake_kernel_done(struct local_kernel *k, int code, struct err *err);
+/* Answers were lost (FAKE_KERNEL_OVERRUN) in a step after this one. */
+bool fake_kernel_overran(const struct local_kernel *k, unsigned since);
 /* Of this kernel. */
 struct fake_ipvs *fake_kernel_ipvs(const struct local_kernel *k);
 

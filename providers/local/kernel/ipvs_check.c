@@ -49,9 +49,6 @@ static const char *wrong_with_dest(const struct local_frontend_id *id,
     if (d->port == 0) {
         return "the destination has no port";
     }
-    if (d->method != LOCAL_IPVS_NAT && d->port != id->port) {
-        return "the kernel keeps the port of the service";
-    }
     if (d->method != LOCAL_IPVS_NAT && d->method != LOCAL_IPVS_DR && !tunnels) {
         return "no such way to forward";
     }

@@ -179,7 +179,11 @@ static void fill(struct arena *a, const struct local_front *have, const struct l
 void local_front_serve(struct arena *a, const struct local_front_serving *by,
                        struct local_target_set *t, struct local_front *f)
 {
-    const struct local_ipvs_wish wish = {by->config, by->serve, t, f->id};
+    const struct local_ipvs_wish wish = {.config = by->config,
+                                         .serve = by->serve,
+                                         .targets = t,
+                                         .id = f->id,
+                                         .have = by->have == NULL ? NULL : &by->have->ipvs};
 
     if (!local_mode_keeps_vip(
             by->serve->mode)) { /* a sorry server does not take packets for the address */

@@ -76,11 +76,35 @@ static void want_service(const struct local_ipvs_wish *w, struct local_ipvs_serv
     }
 }
 
+static const struct local_ipvs_real *real_at(const struct local_ipvs_front *f,
+                                             const struct local_target *t, uint16_t port)
+{
+    const struct local_ipvs_dest d = {.addr = t->addr, .port = port};
+
+    return f == NULL ? NULL : local_ipvs_find(f, &d);
+}
+
+/* The kernel keeps one route for a destination, and ipvs-dr needs another one than the other ways.  So where a destination of
+ * another way stands, a new one takes the next port, until the old one has drained: with ipvs-dr and tunnels a packet keeps its
+ * own port whatever the destination's is. */
+static uint16_t port_of(const struct local_ipvs_wish *w, const struct local_target *t, bool dr)
+{
+    uint16_t next = t->port == UINT16_MAX ? UINT16_MAX - 1 : (uint16_t)(t->port + 1);
+    const struct local_ipvs_real *first = real_at(w->have, t, t->port);
+    const struct local_ipvs_real *second = real_at(w->have, t, next);
+    bool first_fits = first == NULL || (first->dest.method == LOCAL_IPVS_DR) == dr;
+    bool second_fits = second == NULL || (second->dest.method == LOCAL_IPVS_DR) == dr;
+    bool second_serves = second != NULL && second->dest.weight > 0;
+
+    return second_fits && (first == NULL ? second_serves : !first_fits) ? next : t->port;
+}
+
 void local_ipvs_wanted(struct arena *a, const struct local_ipvs_wish *w,
                        struct local_ipvs_front *ret)
 {
     enum local_mode mode = w->serve->mode;
     bool tunnels = mode == LOCAL_MODE_IPVS_TUNNEL;
+    bool dr = mode == LOCAL_MODE_IPVS_DR;
     enum local_tunnel tunnel = tunnels ? w->config->director.tunnel : LOCAL_TUNNEL_IPIP;
 
     *ret = (struct local_ipvs_front){
@@ -90,11 +114,11 @@ void local_ipvs_wanted(struct arena *a, const struct local_ipvs_wish *w,
         const struct local_target *t = &w->targets->items[i];
         ret->reals[ret->n_reals++] = (struct local_ipvs_real){
             .dest = {.addr = t->addr,
-                     .port = t->port,
+                     .port = local_mode_keeps_vip(mode) ? port_of(w, t, dr) : t->port,
                      .weight = t->weight,
-                     .method = tunnels                      ? LOCAL_IPVS_TUNNEL
-                               : mode == LOCAL_MODE_IPVS_DR ? LOCAL_IPVS_DR
-                                                            : LOCAL_IPVS_NAT,
+                     .method = tunnels ? LOCAL_IPVS_TUNNEL
+                               : dr    ? LOCAL_IPVS_DR
+                                       : LOCAL_IPVS_NAT,
                      .tunnel = tunnel,
                      .tunnel_port = tunnels && tunnel == LOCAL_TUNNEL_GUE
                                         ? w->config->director.tunnel_port

@@ -114,21 +114,27 @@ static void service_fields(struct emit *e, struct lb_op *op, const struct local_
 
 /* ---- phases that build --------------------------------------------------------------------------- */
 
-static bool wants_ipvs(const struct emit *e)
+static bool some_served(const struct local_front *fronts, size_t n)
 {
-    for (size_t i = 0; i < e->s->n_want; i++) {
-        if (e->s->want[i].ipvs.served) {
+    for (size_t i = 0; i < n; i++) {
+        if (fronts[i].ipvs.served) {
             return true;
         }
     }
     return false;
 }
 
+/* Of one that stands and has nothing to want the rest goes at once. */
+static bool has_to_do_with_ipvs(const struct local_service_state *s)
+{
+    return some_served(s->want, s->n_want) || (s->n_want > 0 && some_served(s->have, s->n_have));
+}
+
 void local_ipvs_own(struct emit *e)
 {
     struct local_nft_deed *deed = ARENA_NEW(e->a, struct local_nft_deed);
 
-    if (e->s->n_scope == 0 || !wants_ipvs(e)) {
+    if (e->s->n_scope == 0 || !has_to_do_with_ipvs(e->s)) {
         return;
     }
     *deed = (struct local_nft_deed){.changes = e->s->scope, .n = e->s->n_scope};
@@ -171,7 +177,7 @@ static void fill_dest(struct emit *e, const struct local_front *from, const stru
     if (same_way && was->dest.weight == real->dest.weight) {
         return;
     }
-    if (same_way && goes_quiet(was, real)) {
+    if (goes_quiet(was, real)) {
         return; /* when the others are in */
     }
     struct lb_op op = LB_OP(.verb = was != NULL ? LB_CHANGE : LB_CREATE,
@@ -220,9 +226,10 @@ static bool leaves(const struct local_front *to, const struct local_ipvs_real *r
 }
 
 static void quiet_dest(struct emit *e, const struct local_front *from,
-                       const struct local_ipvs_real *real, const char *why)
+                       const struct local_ipvs_real *real, const struct local_ipvs_real *wanted,
+                       const char *why)
 {
-    struct local_ipvs_dest d = real->dest;
+    struct local_ipvs_dest d = wanted != NULL ? wanted->dest : real->dest;
     struct lb_op op = LB_OP(.verb = LB_CHANGE, .why = why);
 
     d.weight = 0;
@@ -238,26 +245,45 @@ static const char *why_quiet(struct emit *e, const struct local_ipvs_real *real)
                         (long long)(e->s->drain_timeout_ms / 1000));
 }
 
-void local_ipvs_quiet(struct emit *e)
+static void quiet_front(struct emit *e, const struct local_front *from,
+                        const struct local_front *to)
+{
+    for (size_t k = 0; k < from->ipvs.n_reals; k++) {
+        const struct local_ipvs_real *real = &from->ipvs.reals[k];
+        const struct local_ipvs_real *wanted =
+            to == NULL ? NULL : local_ipvs_find(&to->ipvs, &real->dest);
+        if (real->dest.weight == 0) {
+            continue;
+        }
+        if (leaves(to, real) && drains(e, from)) {
+            quiet_dest(e, from, real, NULL, why_quiet(e, real));
+        } else if (wanted != NULL && goes_quiet(real, wanted)) {
+            quiet_dest(e, from, real, wanted, str_or(wanted->why, "it gets no new connections"));
+        }
+    }
+}
+
+static void quiet_fronts(struct emit *e, bool open)
 {
     for (size_t i = 0; i < e->s->n_have; i++) {
         const struct local_front *from = &e->s->have[i];
         const struct local_front *to = local_front_of(e->s->want, e->s->n_want, &from->id);
-        for (size_t k = 0; k < from->ipvs.n_reals; k++) {
-            const struct local_ipvs_real *real = &from->ipvs.reals[k];
-            const struct local_ipvs_real *wanted =
-                to == NULL ? NULL : local_ipvs_find(&to->ipvs, &real->dest);
-            if (real->dest.weight == 0) {
-                continue;
-            }
-            if (leaves(to, real) && drains(e, from)) {
-                quiet_dest(e, from, real, why_quiet(e, real));
-            } else if (wanted != NULL && goes_quiet(real, wanted) &&
-                       local_ipvs_same_way(&real->dest, &wanted->dest)) {
-                quiet_dest(e, from, real, str_or(wanted->why, "it gets no new connections"));
-            }
+        bool stays_open = to != NULL && to->n_open > 0;
+        if (stays_open == open) {
+            quiet_front(e, from, to);
         }
     }
+}
+
+void local_ipvs_quiet(struct emit *e)
+{
+    quiet_fronts(e, true);
+}
+
+/* While a port is open, some destination of it has weight: clients of one that closes are refused, none waits in vain. */
+void local_ipvs_quiet_closed(struct emit *e)
+{
+    quiet_fronts(e, false);
 }
 
 static bool all_drained(const struct local_service_state *s, const struct local_front *from)
@@ -294,6 +320,24 @@ void local_ipvs_drop(struct emit *e)
             }
         }
     }
+}
+
+bool local_ipvs_breaks(const struct local_service_state *s, const struct local_frontend_id **ret)
+{
+    for (size_t i = 0; i < s->n_want; i++) {
+        const struct local_front *to = &s->want[i];
+        const struct local_front *from = local_front_of(s->have, s->n_have, &to->id);
+        for (size_t k = 0; from != NULL && k < to->ipvs.n_reals; k++) {
+            const struct local_ipvs_dest *d = &to->ipvs.reals[k].dest;
+            const struct local_ipvs_real *was = local_ipvs_find(&from->ipvs, d);
+            if (was != NULL && was->dest.method != d->method &&
+                (was->dest.method == LOCAL_IPVS_DR || d->method == LOCAL_IPVS_DR)) {
+                *ret = &to->id;
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 int64_t local_ipvs_again_ms(const struct local_service_state *s)

@@ -41,6 +41,7 @@ struct local_ipvs_wish {
     const struct local_serve *serve;
     const struct local_target_set *targets;
     struct local_frontend_id id;
+    const struct local_ipvs_front *have; /* what stands there, or NULL */
 };
 void local_ipvs_wanted(struct arena *a, const struct local_ipvs_wish *w,
                        struct local_ipvs_front *ret);

@@ -560,6 +560,7 @@ void local_services_plan(struct lb_plan *plan, const char *instance, bool table_
     phase(plan, items, n, withdraw);
     phase(plan, items, n, let_go);
     phase(plan, items, n, close_all);
+    phase(plan, items, n, local_ipvs_quiet_closed);
     phase(plan, items, n, drop);
     phase(plan, items, n, local_ipvs_drop);
     phase(plan, items, n, unguard);

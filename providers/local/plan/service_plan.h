@@ -9,7 +9,7 @@
  *   ANNOUNCE  neighbours and routing daemons hear of it
  *   QUIET     destinations that go get weight 0: open connections go on
  *   WITHDRAW  … and that it is gone, then it is let go
- *   CLOSE     nobody may come any more
+ *   CLOSE     nobody may come any more; destinations of a port that is closed but stays get weight 0 only now
  *   DROP      targets, and connections that they leave behind; destinations of IPVS when they have drained, in a later plan
  *   UNGUARD   the guard, last: a process that ends before finds by its comment what is left to do
  *
@@ -48,6 +48,10 @@ struct local_service_state {
 };
 /* In how many ms the Service is to be looked at again, because a destination drains; 0: none does. */
 int64_t local_ipvs_again_ms(const struct local_service_state *s);
+
+/* A destination turns from or to ipvs-dr at one address and port: the kernel has one route for it, which the other way to forward
+ * spoils, so that open connections break.  *ret: the first such frontend. */
+bool local_ipvs_breaks(const struct local_service_state *s, const struct local_frontend_id **ret);
 
 /* Appends the operations for all of them.  `instance` names the table, which is made first when it is not there. */
 void local_services_plan(struct lb_plan *plan, const char *instance, bool table_there,

@@ -27,6 +27,7 @@ void local_ipvs_own(struct emit *e);
 void local_ipvs_serve(struct emit *e);
 void local_ipvs_fill(struct emit *e);
 void local_ipvs_quiet(struct emit *e);
+void local_ipvs_quiet_closed(struct emit *e);
 void local_ipvs_drop(struct emit *e);
 
 #endif

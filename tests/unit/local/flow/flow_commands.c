@@ -20,8 +20,11 @@ static void foreign(struct flow_kit *k, const char *what)
         fake_kernel_foreign_table(k->kernel, "trimtab");
     } else if (str_eq(what, "flush")) {
         k->watching = false;
+        k->flushed = true;
         (void)k->real_ops.nft_remove(k->kernel, "trimtab", &err); /* a fault may hit it, too */
-    } else if (str_eq(what, "bump")) {                            /* without a table nobody can */
+    } else if (str_eq(what, "ipvs")) {
+        flow_world_clear_ipvs(k);
+    } else if (str_eq(what, "bump")) { /* without a table nobody can */
         (void)k->real_ops.nft_commit(k->kernel, "trimtab", &others, 1, &err);
         (void)k->real_ops.nft_commit(k->kernel, "trimtab", &undo, 1, &err);
     } else {
@@ -96,6 +99,12 @@ static bool world_command(struct flow_kit *k, char **w, size_t n)
         s->seen = NULL;
     } else if (str_eq(w[0], "vanish")) {
         s->gone = true;
+    } else if (str_eq(w[0], "active")) {
+        flow_world_active(k, (uint32_t)strtoul(w[1], NULL, 10), w + 2, n - 2);
+    } else if (str_eq(w[0], "drains")) {
+        k->drain_ms = strtol(w[1], NULL, 10);
+    } else if (str_eq(w[0], "pass")) {
+        clock_fake_advance(k->clock, strtol(w[1], NULL, 10));
     } else if (str_eq(w[0], "foreign")) {
         foreign(k, w[1]);
     } else {
@@ -139,6 +148,7 @@ static void check(struct flow_kit *k)
 {
     k->watching = true;
     k->unchecked = 1;
+    k->reals.n = 0;
     flow_world_check(k, k->kernel);
 }
 

@@ -2,23 +2,29 @@
 /* flow_kit.h: the whole provider `local` over the kernel in memory, as a script, so that a row of a table is one line.
  *
  *     "svc d/a; idle; state"  →  "10.0.0.0[d/a] held announced 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0; "
+ *     with mode=ipvs-dr       →  "10.0.0.0[d/a] held announced 80/tcp ipvs-rr n1:80g1 n2:80g1 <0.0.0.0/0; "
  *
- * Two nodes, n1 (10.1.0.1) and n2; eth0 has 10.0.0.254/24 and fd00::fe/64; the pool is 10.0.0.0/29 and fd00::/125.  After
- * every step of the kernel the invariants are held against it: a held address has its guard, an open port has a target.
+ * Two nodes, n1 (10.1.0.1) and n2; eth0 has 10.0.0.254/24, 10.1.0.254/24, fd00::fe/64, fd01::fe/64; the pool is 10.0.0.0/29
+ * and fd00::/125.  After every step of the kernel the invariants are held against it: a held address has its guard, an open
+ * port has a target, a destination that goes has drained, virtual services stand in the scope.
  * Commands, parted by ";":
  *   config TEXT       before the first sync: further lines of the configuration, "|" for a new line;  pool TEXT: its addresses and more
  *   many N            Services d/s000 …;  forbid: this replica may not write;  refuse-address IP: the kernel takes nothing with it
  *   svc KEY …         it is made, or is so from now on.  Words: ports=80/TCP/30080,… local type=T ask=IP share=K ranges=CIDR,…
- *                     fam=46 sched=S affinity created=N st=IP snat=W
+ *                     fam=46 sched=S mode=M drain=T affinity created=N st=IP snat=W
  *   eps KEY n1 n2/down …  endpoints, one each; nothing: an empty slice
  *   nodes n1 n2 …     these are there
  *   delete KEY        it is being deleted;  vanish KEY: it is gone, and nobody was told
  *   sync KEY …        one call for these, or for all; adds "KEY!code(message) " for each that failed
- *   idle              syncs until nothing is left to do; fails when that does not come, or a Service fails 9 times
+ *   idle              syncs until nothing is left to do, and time passes while destinations drain; fails when that does not
+ *                     come, or a Service fails 9 times
+ *   active N IP…      destinations of IPVS with these addresses have N connections;  drains N: they have ended after N ms;
+ *                     pass N: time goes by
  *   check             the invariants count from now on
  *   cleanup KEY       one that "left" told of is deleted;  restart: another process
  *   refuse CODE N, lose N, kill N   the step of the kernel, counted from here; well: no more of it
- *   foreign guard|open|slots|bump KEY…   somebody else takes elements away, or changes some other table; flush: all of it
+ *   foreign guard|open|slots|bump KEY…   somebody else takes elements away, or changes some other table; flush: all of it; ipvs: all
+ *                     virtual services
  *   state, writes, order, status KEY, plan, announced IP, owned, left, explain KEY   add what they say; plan: "plan(N) " */
 #ifndef TESTS_UNIT_LOCAL_FLOW_KIT_H
 #define TESTS_UNIT_LOCAL_FLOW_KIT_H
@@ -39,9 +45,11 @@
 #include "tests/support/fake_kernel.h"
 
 #define KIT_SERVICES 400
+#define KIT_SOON_MS  100000 /* a look that is asked for within that time waits for something */
 
 struct tt_result {
     int32_t code;
+    int64_t again_ms; /* 0: it need not be looked at again soon */
     char message[512];
     char ingress[128]; /* addresses between blanks */
     bool has_ingress;
@@ -56,6 +64,16 @@ struct kit_service {
     unsigned version;
     const struct tt_service *seen; /* as the snapshot has it */
     struct tt_result result;
+};
+/* A destination of IPVS as the kernel had it at the last step. */
+struct kit_real {
+    struct local_frontend_id id;
+    struct local_ipvs_dest dest;
+    int64_t quiet_ms; /* since when it has no weight; 0: it has */
+};
+struct kit_reals {
+    struct kit_real items[64];
+    size_t n;
 };
 struct flow_kit {
     struct arena *a;
@@ -82,6 +100,9 @@ struct flow_kit {
     unsigned failures;
     int unchecked; /* times to hold the invariants against the kernel: something was written */
     bool watching, broken; /* an invariant, told in `out` */
+    bool flushed; /* others took the table: nobody knows any more which virtual services are ours */
+    struct kit_reals reals;
+    int64_t drain_ms; /* so long a destination may have connections before it goes */
     struct str_buf order, out;
     /* Lets the clock go on when the driver waits between two tries after a conflict, which must be expected. */
     bool conflicts;
@@ -104,6 +125,8 @@ void flow_kit_cleanup(struct flow_kit *k, const char *key);
 void flow_kit_explain(struct flow_kit *k, char **keys, size_t n);
 /* Syncs until nothing is left to do. */
 void flow_kit_idle(struct flow_kit *k);
+/* Lets time pass until some Service asks to be looked at again, if that is soon; false: none does. */
+bool flow_kit_pass(struct flow_kit *k);
 /* How many changes a process would plan that has just been started. */
 uint32_t flow_kit_second_plan(struct flow_kit *k);
 
@@ -118,5 +141,20 @@ const struct tt_slice **flow_world_slices(struct flow_kit *k, const struct kit_s
 /* Tells in k->out when an invariant is broken. */
 void flow_world_check(void *kit, struct local_kernel *kernel);
 void flow_world_foreign(struct flow_kit *k, const char *what);
+/* Tells in k->out that an invariant does not hold at this address, and sets k->broken. */
+void flow_world_broken(struct flow_kit *k, const char *which, const struct ip_addr *addr);
+/* As "n1:80" or "10.9.9.9:80". */
+void flow_world_show_dest(struct str_buf *b, const struct ip_addr *addr, uint16_t port);
+
+/* --- flow_world_ipvs.c: virtual services of the kernel ---------------------------------------------------- */
+/* Into the mirror of a check. */
+void flow_world_read_ipvs(struct flow_kit *k, struct local_mirror *m);
+void flow_world_show_ipvs(struct str_buf *b, const struct local_mirror *m,
+                          const struct local_ipvs_front *f);
+/* I4: what went since the last check had drained, or its port was closed; virtual services stand in the scope. */
+void flow_world_check_ipvs(struct flow_kit *k, const struct local_mirror *m);
+/* As `ipvsadm -C`. */
+void flow_world_clear_ipvs(struct flow_kit *k);
+void flow_world_active(struct flow_kit *k, uint32_t n, char *const *addrs, size_t n_addrs);
 
 #endif

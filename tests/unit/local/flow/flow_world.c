@@ -102,7 +102,10 @@ static void add_word(struct arena *a, struct parts *x, const char *word)
         str_appendf(&x->notes, ", \"" LOCAL_PREFIX "addresses\": \"%s\"", value);
     } else if (str_has_prefix(word, "sched=")) {
         str_appendf(&x->notes, ", \"" LOCAL_PREFIX "scheduler\": \"%s\"", value);
-    } else if (str_has_prefix(word, "share=") || str_has_prefix(word, "snat=")) {
+    } else if (str_has_prefix(word, "drain=")) {
+        str_appendf(&x->notes, ", \"" LOCAL_PREFIX "drain-timeout\": \"%s\"", value);
+    } else if (str_has_prefix(word, "share=") || str_has_prefix(word, "snat=") ||
+               str_has_prefix(word, "mode=")) {
         str_appendf(&x->notes, ", \"" LOCAL_PREFIX "%.*s\": \"%s\"", (int)(eq - word), word, value);
     } else if (!str_has_prefix(word, "st=") && *word != '\0') {
         fail_msg("word %s", word);
@@ -258,6 +261,7 @@ static void read_kernel(struct reading *r)
     r->m = local_mirror_new();
     fake_kernel_elements(r->k->kernel, note_element, r);
     fake_kernel_holds(r->k->kernel, note_hold, r);
+    flow_world_read_ipvs(r->k, r->m);
 }
 
 static size_t count_slots(const struct local_front *f)
@@ -270,7 +274,7 @@ static size_t count_slots(const struct local_front *f)
     return n;
 }
 
-static void broken(struct flow_kit *k, const char *which, const struct ip_addr *addr)
+void flow_world_broken(struct flow_kit *k, const char *which, const struct ip_addr *addr)
 {
     char text[IP_TEXT_MAX];
 
@@ -286,19 +290,19 @@ static void check_address(void *arg, const struct local_mirror_vip *v)
     struct reading *r = arg;
 
     if ((v->vip.held || v->vip.exported) && !v->vip.guarded) {
-        broken(r->k, "I1", &v->vip.addr);
+        flow_world_broken(r->k, "I1", &v->vip.addr);
     }
     if (v->vip.exported && !v->vip.held) {
-        broken(r->k, "I3", &v->vip.addr);
+        flow_world_broken(r->k, "I3", &v->vip.addr);
     }
     for (size_t i = 0; i < v->n_fronts; i++) {
         size_t n = count_slots(&v->fronts[i]);
         r->n_shown += n + v->fronts[i].n_open;
-        if (v->fronts[i].n_open > 0 && n == 0) {
-            broken(r->k, "I2", &v->vip.addr);
+        if (v->fronts[i].n_open > 0 && n == 0 && !local_ipvs_some_weight(&v->fronts[i].ipvs)) {
+            flow_world_broken(r->k, "I2", &v->vip.addr);
         }
         if (n != v->fronts[i].m) {
-            broken(r->k, "HALF A FRONTEND", &v->vip.addr);
+            flow_world_broken(r->k, "HALF A FRONTEND", &v->vip.addr);
         }
     }
 }
@@ -315,6 +319,7 @@ void flow_world_check(void *kit, struct local_kernel *kernel)
     k->unchecked--;
     read_kernel(&r);
     local_mirror_each(r.m, check_address, &r);
+    flow_world_check_ipvs(k, r.m);
     if (r.n_shown != r.n_elements && !k->broken) {
         str_append(&k->out, "A FRONTEND IS IN TWO MAPS ");
         k->broken = true;
@@ -322,15 +327,15 @@ void flow_world_check(void *kit, struct local_kernel *kernel)
     local_mirror_free(r.m);
 }
 
-static void show_dest(struct str_buf *b, const struct local_dest *d)
+void flow_world_show_dest(struct str_buf *b, const struct ip_addr *addr, uint16_t port)
 {
     char text[IP_TEXT_MAX];
 
-    ip_format(&d->addr, text);
+    ip_format(addr, text);
     if (str_has_prefix(text, "10.1.0.") || str_has_prefix(text, "fd01::")) {
-        str_appendf(b, "n%c:%u", text[strlen(text) - 1], d->port);
+        str_appendf(b, "n%c:%u", text[strlen(text) - 1], port);
     } else {
-        str_appendf(b, "%s:%u", text, d->port);
+        str_appendf(b, "%s:%u", text, port);
     }
 }
 
@@ -347,7 +352,7 @@ static void show_slots(struct str_buf *b, const struct local_front *f)
         }
         if (first) {
             str_append(b, " ");
-            show_dest(b, &f->slots[i]);
+            flow_world_show_dest(b, &f->slots[i].addr, f->slots[i].port);
             str_appendf(b, "*%u", n);
         }
     }
@@ -359,7 +364,7 @@ static int by_id(const void *a, const void *b)
                               &(*(const struct local_front *const *)b)->id);
 }
 
-static void show_front(struct str_buf *b, const struct local_front *f)
+static void show_front(struct str_buf *b, const struct local_mirror *m, const struct local_front *f)
 {
     char text[IP_TEXT_MAX];
 
@@ -368,6 +373,7 @@ static void show_front(struct str_buf *b, const struct local_front *f)
         str_appendf(b, " %s%u", f->hash ? "hash" : "rr", f->m);
         show_slots(b, f);
     }
+    flow_world_show_ipvs(b, m, &f->ipvs);
     for (size_t i = 0; i < f->n_open; i++) {
         ip_net_format(&f->open[i], text);
         str_appendf(b, " <%s", text);
@@ -392,7 +398,7 @@ static void show_address(void *arg, const struct local_mirror_vip *v)
     }
     qsort(sorted, v->n_fronts, sizeof *sorted, by_id);
     for (size_t i = 0; i < v->n_fronts; i++) {
-        show_front(r->out, sorted[i]);
+        show_front(r->out, r->m, sorted[i]);
     }
     str_append(r->out, "; ");
 }

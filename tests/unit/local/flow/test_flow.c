@@ -170,6 +170,23 @@ static const struct row {
      "d/b!invalid(10.0.0.3 belongs to d/a (older); this Service gets another when its status is "
      "cleared or annotation local.trimtab.io/addresses is set) 10.0.0.3[d/a] held 80/tcp rr4 "
      "n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; d/b=10.0.0.3 "},
+    {"a sharer leaves for IPv6, with a port that the other has",
+     "svc d/a share=k; svc d/b share=k ports=81/TCP/30081 created=2; idle; svc d/b fam=6 "
+     "ports=80/TCP/30081 created=2; idle; status d/b; state; plan",
+     "d/b=fd00:: 10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "
+     "fd00::[d/b] held on link 80/tcp rr4 n1:30081*2 n2:30081*2 <::/0 snat; plan(0) "},
+    {"the same with ipvs",
+     "config director: {directorIsGateway: true}; pool [10.0.0.0/29, \"fd00::/125\"], mode: "
+     "ipvs-nat; svc d/a share=k; svc d/b share=k ports=81/TCP/30081 created=2; idle; svc d/b fam=6 "
+     "ports=80/TCP/30081 created=2; idle; status d/b; state; plan",
+     "d/b=fd00:: 10.0.0.0[d/a] held 80/tcp ipvs-rr n1:30080m1 n2:30080m1 <0.0.0.0/0; fd00::[d/b] "
+     "held on link 80/tcp ipvs-rr n1:30081m1 n2:30081m1 <::/0; plan(0) "},
+    {"ipvs unknown after a restart, and a Service goes",
+     "config director: {directorIsGateway: true}; svc d/a mode=ipvs-nat; svc d/b; idle; restart; "
+     "delete d/a; refuse transient 7; sync; well; idle; state; owned",
+     "d/a!transient(refused by a test) d/b!transient(refused by a test) 10.0.0.1[d/b] held 80/tcp "
+     "rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0; guard 10.0.0.1 of d/b used; frontend 10.0.0.1:80/tcp "
+     "of d/b used; "},
     {"explain", "svc d/a; idle; writes; explain d/a; writes",
      "writes(4) served local load balancer, nft is served by this machine at 10.0.0.0 (nft).; "
      "address 10.0.0.0 of pool p; it has it; - 10.0.0.0 -; mode nft this machine's nftables "

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/sample.h"
 #include "tests/support/unit.h"
 
-#define STORMS 60
+#define STORMS 3000
+#define PARTS  30 /* of the storms, one in each of as many consecutive commits */
 #define BLOWS  24
 
 static const char *const words[] = {
@@ -30,7 +32,51 @@ static const char *const others[] = {
     "refuse auth %d", "refuse invalid %d", "kill %d; sync; sync; restart",
 };
 
-static void blow(struct flow_kit *k)
+/* The same with modes of IPVS, of which a Service changes at any time. */
+static const char *const ipvs_words[] = {
+    "",
+    "mode=ipvs-nat ports=80/TCP/30080,53/UDP/30053",
+    "mode=ipvs-dr sched=mh",
+    "mode=ipvs-fullnat share=k ports=8%d/TCP/30080",
+    "mode=ipvs-fullnat fam=46 affinity",
+    "mode=ipvs-tunnel ask=10.0.0.%d",
+    "mode=nft share=k ports=8%d/TCP/30080",
+    "mode=ipvs-nat sched=wlc drain=5s ranges=192.0.2.0/24",
+    "mode=ipvs-dr fam=6 ports=80/TCP/3008%d",
+    "type=ClusterIP",
+};
+static const char *const ipvs_others[] = {
+    "restart",
+    "restart",
+    "nodes n1 n2",
+    "nodes n2 n3 n4",
+    "nodes n1",
+    "foreign open",
+    "foreign ipvs",
+    "foreign slots",
+    "foreign bump",
+    "foreign flush",
+    "lose %d",
+    "refuse transient %d",
+    "refuse auth %d",
+    "refuse conflict %d",
+    "kill %d; sync; sync; restart",
+    "pass 3000",
+    "pass 60000",
+    "active 2 10.1.0.2",
+};
+
+struct storm {
+    const char *const *words, *const *others;
+    size_t n_words, n_others;
+    const char *before;
+};
+static const struct storm of_nft = {words, others, ARRAY_LEN(words), ARRAY_LEN(others), ""};
+static const struct storm of_ipvs = {ipvs_words, ipvs_others, ARRAY_LEN(ipvs_words),
+                                     ARRAY_LEN(ipvs_others),
+                                     "config director: {directorIsGateway: true}; drains 5000"};
+
+static void blow(struct flow_kit *k, const struct storm *x)
 {
     unsigned what = (unsigned)rng_below(k->rng, 10);
     int number = (int)rng_below(k->rng, 6);
@@ -39,7 +85,7 @@ static void blow(struct flow_kit *k)
 
     k->conflicts = true;
     if (what < 4 && !s->deleting) {
-        const char *w = str_replace(k->a, words[rng_below(k->rng, ARRAY_LEN(words))], "%d",
+        const char *w = str_replace(k->a, x->words[rng_below(k->rng, x->n_words)], "%d",
                                     arena_printf(k->a, "%d", s->key[2] - 'a'));
         (void)flow_kit_run(k,
                            arena_printf(k->a, "svc %s %s created=%d", key, w, s->key[2] - 'a' + 1));
@@ -49,7 +95,7 @@ static void blow(struct flow_kit *k)
         (void)flow_kit_run(k,
                            rng_below(k->rng, 2) == 0 ? "sync" : arena_printf(k->a, "sync %s", key));
     } else {
-        (void)flow_kit_run(k, str_replace(k->a, others[rng_below(k->rng, ARRAY_LEN(others))], "%d",
+        (void)flow_kit_run(k, str_replace(k->a, x->others[rng_below(k->rng, x->n_others)], "%d",
                                           arena_printf(k->a, "%d", number * 4 + 1)));
     }
 }
@@ -80,7 +126,10 @@ static const char *strays(struct flow_kit *k)
                 found = found || str_eq(addrs[j], addr);
             }
         }
-        if (!found) {
+        /* After a flush nobody knows whose a virtual service is: it is left alone, neither held nor open. */
+        bool unknown = k->flushed && str_has_prefix(at + strlen(addr), "[not guarded] ") &&
+                       strstr(arena_strndup(k->a, at, strcspn(at, ";")), " held") == NULL;
+        if (!found && !unknown) {
             return arena_printf(k->a, "%s is left over", addr);
         }
     }
@@ -90,25 +139,32 @@ static const char *strays(struct flow_kit *k)
 /* Wishes that contradict each other fail for ever, and change nothing. */
 static bool settle(struct flow_kit *k)
 {
-    for (int i = 0; i < 9; i++) {
+    int left = 9;
+
+    for (int i = 0; i < 500 && left > 0; i++) {
         unsigned writes = k->writes;
         flow_kit_sync(k, NULL, 0);
+        if (flow_kit_pass(k)) {
+            continue; /* a destination drains */
+        }
         if (!k->moved && writes == k->writes) {
             return true;
         }
+        left--;
     }
     return false;
 }
 
-static bool storm(unsigned seed)
+static bool storm(const struct storm *x, unsigned seed)
 {
     static struct flow_kit k;
 
     flow_kit_begin(&k);
+    (void)flow_kit_run(&k, x->before);
     rng_free(k.rng);
     k.rng = rng_seeded_new(seed);
     for (unsigned i = 0; i < BLOWS && !k.broken; i++) {
-        blow(&k);
+        blow(&k, x);
     }
     str_buf_reset(&k.out);
     (void)flow_kit_run(&k, "well; sync");
@@ -130,19 +186,34 @@ static bool storm(unsigned seed)
     return well;
 }
 
-static void storms(void **state)
+static unsigned storms(const struct storm *x)
 {
+    const struct sample part = sample_of_test(PARTS);
     unsigned failed = 0;
 
-    (void)state;
     for (unsigned seed = 1; seed <= STORMS; seed++) {
-        failed += !storm(seed);
+        failed += sample_takes_number(&part, seed) && !storm(x, seed);
     }
-    assert_int_equal(failed, 0);
+    return failed;
+}
+
+static void storm__in_mode_nft__settles(void **state)
+{
+    (void)state;
+    assert_int_equal(storms(&of_nft), 0);
+}
+
+static void storm__modes_of_ipvs_among_them__settles(void **state)
+{
+    (void)state;
+    assert_int_equal(storms(&of_ipvs), 0);
 }
 
 UNIT_MAIN(storm)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(storms)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(storm__in_mode_nft__settles),
+        cmocka_unit_test(storm__modes_of_ipvs_among_them__settles),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

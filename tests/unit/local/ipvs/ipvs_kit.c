@@ -63,6 +63,9 @@ static void report_plan(struct tt_host_ctx *ctx, const struct tt_call *call,
             const struct tt_finding *found = plan->services[i]->findings[f];
             str_appendf(&kit(ctx)->told, "%s: %s\n", found->reason, found->message);
         }
+        for (uint32_t e = 0; e < plan->services[i]->n_effects; e++) {
+            str_appendf(&kit(ctx)->told, "%s\n", plan->services[i]->effects[e]);
+        }
     }
     for (uint32_t i = 0; i < plan->n_operations; i++) {
         const struct tt_operation *op = plan->operations[i];

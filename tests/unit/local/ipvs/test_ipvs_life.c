@@ -186,6 +186,53 @@ static void test_mode__changes__new_path_before_the_old_goes(void **state)
     assert_int_equal(k->changes, 0);
 }
 
+static const struct ipvs_scene of_dr = {.name = "dr",
+                                        .wishes = "'local.trimtab.io/mode': 'ipvs-dr'"};
+static const struct ipvs_scene of_tunnel = {.name = "tunnel",
+                                            .wishes = "'local.trimtab.io/mode': 'ipvs-tunnel'"};
+
+/* One destination cannot do both at once: the kernel keeps one route for it. */
+static void test_mode__from_dr_to_a_tunnel_and_back__other_destinations_while_the_old_drain(
+    void **state)
+{
+    struct ipvs_kit *k = *state;
+    static const char *const both =
+        "-A -t 10.0.0.0:80 -s rr\n-a -t 10.0.0.0:80 -r 10.1.0.1:80 -g -w 0\n"
+        "-a -t 10.0.0.0:80 -r 10.1.0.1:81 -i -w 1 --tun-type ipip\n"
+        "-a -t 10.0.0.0:80 -r 10.1.0.2:80 -g -w 0\n"
+        "-a -t 10.0.0.0:80 -r 10.1.0.2:81 -i -w 1 --tun-type ipip\n";
+
+    assert_int_equal(ipvs_kit_open(k, &of_dr), TT_OK);
+    assert_int_equal(ipvs_kit_sync(k, &of_dr), TT_OK);
+    assert_int_equal(ipvs_kit_sync(k, &of_tunnel), TT_OK);
+    assert_string_equal(ipvs_kit_kernel(k), both);
+    clock_fake_advance(k->clock, 3000);
+    assert_int_equal(ipvs_kit_sync(k, &of_tunnel), TT_OK);
+    assert_null(strstr(ipvs_kit_kernel(k), " -g "));
+    assert_int_equal(ipvs_kit_sync(k, &of_tunnel), TT_OK);
+    assert_int_equal(k->changes, 0);
+    assert_int_equal(ipvs_kit_sync(k, &of_dr), TT_OK);
+    assert_non_null(strstr(ipvs_kit_kernel(k), "-r 10.1.0.1:80 -g -w 1"));
+    assert_non_null(strstr(ipvs_kit_kernel(k), "-r 10.1.0.1:81 -i -w 0"));
+}
+
+static void test_mode__from_dr_to_nat_at_one_port__tells_that_connections_may_break(void **state)
+{
+    struct ipvs_kit *k = *state;
+    static const char *const says = "Connections to 10.0.0.0:80/tcp that are open may break";
+    static const struct ipvs_scene nat80 = {
+        .name = "nat", .ports = "{'port': 80, 'protocol': 'TCP', 'nodePort': 80}"};
+    struct ipvs_scene dr80 = of_dr;
+
+    dr80.ports = nat80.ports;
+    assert_int_equal(ipvs_kit_open(k, &dr80), TT_OK);
+    assert_int_equal(ipvs_kit_sync(k, &dr80), TT_OK);
+    assert_null(strstr(str_buf_text(&k->told), says));
+    assert_int_equal(ipvs_kit_sync(k, &nat80), TT_OK);
+    assert_non_null(strstr(str_buf_text(&k->told), says));
+    assert_non_null(strstr(ipvs_kit_kernel(k), "-r 10.1.0.1:80 -m -w 1"));
+}
+
 static struct local_ipvs_change foreign(enum local_ipvs_what what, const char *vip,
                                         const char *dest)
 {
@@ -244,6 +291,21 @@ static void test_others__in_a_pool_at_the_first_start__stop_it_or_are_taken_over
     begin(k, &nat, NAT_LINES);
     assert_null(strstr(str_buf_text(&k->order), "virtual service 10.0.0.0:80/tcp"));
     assert_non_null(strstr(str_buf_text(&k->order), "delete virtual service 10.0.0.7:80/tcp"));
+}
+
+static void test_others__in_a_pool_of_nft__stay_when_a_service_wants_ipvs(void **state)
+{
+    struct ipvs_kit *k = *state;
+    static const struct ipvs_scene wish = {
+        .name = "wish", .pool = "mode: nft", .wishes = "'local.trimtab.io/mode': 'ipvs-nat'"};
+    struct local_ipvs_change c = foreign(LOCAL_IPVS_ADD_SERVICE, "10.0.0.7", "10.1.0.1");
+
+    fake_kernel_foreign_ipvs(k->kernel, &c);
+    assert_int_equal(ipvs_kit_open(k, &wish), TT_OK);
+    assert_int_equal(ipvs_kit_sync(k, &wish), TT_INVALID);
+    assert_non_null(strstr(k->result.message, "ipvs service 10.0.0.7:80/tcp exists and no trimtab "
+                                              "made it; --local-allow-foreign takes it over"));
+    assert_string_equal(ipvs_kit_kernel(k), "-A -t 10.0.0.7:80 -s rr\n");
 }
 
 static void test_start__without_ipvs__only_where_no_pool_needs_it(void **state)
@@ -350,9 +412,12 @@ UNIT_MAIN(ipvs_life)
         LIFE(port__of_the_service_changes__new_service_then_the_old_goes),
         LIFE(scheduler__changes__touches_no_destination),
         LIFE(mode__changes__new_path_before_the_old_goes),
+        LIFE(mode__from_dr_to_a_tunnel_and_back__other_destinations_while_the_old_drain),
+        LIFE(mode__from_dr_to_nat_at_one_port__tells_that_connections_may_break),
         LIFE(others__change_a_service_of_ours__is_put_right),
         LIFE(others__outside_the_pools__stay),
         LIFE(others__in_a_pool_at_the_first_start__stop_it_or_are_taken_over),
+        LIFE(others__in_a_pool_of_nft__stay_when_a_service_wants_ipvs),
         LIFE(start__without_ipvs__only_where_no_pool_needs_it),
         LIFE(fullnat__without_conntrack__fails_and_writes_nothing),
         LIFE(scheduler__that_the_kernel_lacks__is_named),
