@@ -14,8 +14,9 @@
 #include "common/lb/findings.h"
 #include "common/lb/service_rules.h"
 
-#define IPVS_LOOK_MS   600000
-#define QUOTA_AGAIN_MS 5000 /* looking costs nothing but our own time */
+#define IPVS_LOOK_MS    600000
+#define QUOTA_AGAIN_MS  5000 /* looking costs nothing but our own time */
+#define SECOND_AGAIN_MS 30000
 
 static struct local_sync *sync_of(const struct lb_sync *s)
 {
@@ -40,6 +41,10 @@ static int grant(struct lb_sync *s, const struct lb_item *item, struct local_ite
 {
     struct local_provider *p = sync_of(s)->p;
     int64_t now_ms = clock_now_ms(s->clock);
+
+    if (item->in->verb == TT_VERB_UPDATE) {
+        return local_ipam_kept(p->ipam, item->key, now_ms, &it->grant, err);
+    }
     int rc = s->planning ? local_ipam_would_grant(p->ipam, item->key, now_ms, &it->grant, err)
                          : local_ipam_grant(p->ipam, item->key, now_ms, &it->grant, err);
 
@@ -415,6 +420,9 @@ static void status(struct lb_sync *s, struct lb_item *item)
     }
     s->host->result_ingress(item->in->result, in, (uint32_t)it->grant.n);
     int64_t again_ms = local_again_ms(s, it);
+    if ((it->grant.flags & LOCAL_GRANT_SECOND_MISSING) != 0 && again_ms == 0) {
+        again_ms = SECOND_AGAIN_MS; /* another Service may have given one back */
+    }
     int64_t ails_ms = local_directing_again_ms(s, it);
     again_ms = again_ms == 0 || (ails_ms != 0 && ails_ms < again_ms) ? ails_ms : again_ms;
     if (again_ms > 0 && TT_HAS(s->host, result_again)) {

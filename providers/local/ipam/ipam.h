@@ -63,6 +63,9 @@ void local_ipam_forget(struct local_ipam *m, const char *key, int64_t now_ms);
  * *ret is what it goes on having (n may be 0) also when an error is returned.  `a` for messages. */
 int local_ipam_grant(struct local_ipam *m, const char *key, int64_t now_ms, struct local_grant *ret,
                      struct err *err) _warn_unused_;
+/* What it has, and nothing new: for an update of backends, after which no status is written.  Errors as above but ERR_QUOTA. */
+int local_ipam_kept(struct local_ipam *m, const char *key, int64_t now_ms, struct local_grant *ret,
+                    struct err *err) _warn_unused_;
 /* What grant would say, without giving anything out: for plans. */
 int local_ipam_would_grant(const struct local_ipam *m, const char *key, int64_t now_ms,
                            struct local_grant *ret, struct err *err) _warn_unused_;
