@@ -14,9 +14,11 @@
 #include "common/lb/findings.h"
 #include "common/lb/service_rules.h"
 
-#define IPVS_LOOK_MS    600000
-#define QUOTA_AGAIN_MS  5000 /* looking costs nothing but our own time */
-#define SECOND_AGAIN_MS 30000
+#define IPVS_LOOK_MS       600000
+#define QUOTA_AGAIN_MS     5000 /* looking costs nothing but our own time */
+#define QUOTA_AGAIN_MAX_MS 60000
+#define QUOTA_APART_MS     5
+#define SECOND_AGAIN_MS    30000
 
 static struct local_sync *sync_of(const struct lb_sync *s)
 {
@@ -36,6 +38,14 @@ static int older_first(const void *a, const void *b)
     return strcmp(str_nonnull(x->uid), str_nonnull(y->uid));
 }
 
+/* All who wait ask again, because nothing wakes them: not more than some 200 in a second. */
+static int64_t ask_again_ms(const struct local_provider *p)
+{
+    int64_t ms = (int64_t)local_ipam_n_waiting(p->ipam) * QUOTA_APART_MS;
+
+    return ms < QUOTA_AGAIN_MS ? QUOTA_AGAIN_MS : ms > QUOTA_AGAIN_MAX_MS ? QUOTA_AGAIN_MAX_MS : ms;
+}
+
 static int grant(struct lb_sync *s, const struct lb_item *item, struct local_item *it,
                  struct err *err)
 {
@@ -49,7 +59,7 @@ static int grant(struct lb_sync *s, const struct lb_item *item, struct local_ite
                          : local_ipam_grant(p->ipam, item->key, now_ms, &it->grant, err);
 
     if (rc == ERR_QUOTA) {
-        err->retry_after_ms = QUOTA_AGAIN_MS;
+        err->retry_after_ms = ask_again_ms(p);
     }
     return rc;
 }
@@ -265,6 +275,10 @@ static void find(struct lb_sync *s, const struct lb_item *item, const struct loc
         ip_format(&it->grant.have[i].addr, text);
         open = open || it->wanted[i].some_open;
         local_directing_find(s, item, &it->grant.have[i].addr);
+        const char *silent = local_directing_silent(s->a, it, i);
+        if (silent != NULL) {
+            lb_finding(s, item, "NotAnnounced", NULL, "%s", silent);
+        }
         if (it->grant.have[i].pool == NULL) {
             lb_finding(s, item, "AddressOutsidePools", NULL,
                        "%s is in no pool any more; it is kept until annotation " LOCAL_PREFIX
