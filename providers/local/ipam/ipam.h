@@ -57,6 +57,7 @@ void local_ipam_forget(struct local_ipam *m, const char *key, int64_t now_ms);
 /* Which addresses the Service has; what it gets anew is pending from now on.
  *   ERR_OK                     n may be 0: it wants none
  *   ERR_INVALID                impossible wish; the message says why
+ *   ERR_IN_USE                 an address that it has or asks for is another's; may pass without an edit of it
  *   ERR_QUOTA                  no free address: what would help
  *   ERR_TRANSIENT              its clusterIPs are not there yet
  *   ERR_IMPLEMENTED_ELSEWHERE  its status holds an address of others, and it was never ours

@@ -174,7 +174,7 @@ static const struct row {
      "rr4 n1:30080*4 <::/0 snat; plan(0) "},
     {"A30 two have one address",
      "svc d/a st=10.0.0.3; svc d/b st=10.0.0.3 created=2; sync; state; status d/b",
-     "d/b!invalid(10.0.0.3 belongs to d/a (older); this Service gets another when its status is "
+     "d/b!in-use(10.0.0.3 belongs to d/a (older); this Service gets another when its status is "
      "cleared or annotation local.trimtab.io/addresses is set) 10.0.0.3[d/a] held 80/tcp rr4 "
      "n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; d/b=10.0.0.3 "},
     {"explain", "svc d/a; idle; writes; explain d/a; writes",
