@@ -382,6 +382,7 @@ int local_plan_stage(struct lb_sync *s, struct lb_plan *plan, struct err *err)
         if (!goes &&
             (want(s, item, it) != ERR_OK || check_forwarding(s, it, &item->err) != ERR_OK ||
              local_ipvs_fits(s, it, &item->err) != ERR_OK)) {
+            local_ipam_take_back(y->p->ipam, item->key, &it->grant);
             continue;
         }
         fill_state(s, item, it, &states[n++]);

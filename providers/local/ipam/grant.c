@@ -21,6 +21,7 @@ struct want {
     struct ip_addr get[2];  /* what it is to have; len 0: not decided */
     bool missing[2];        /* nothing is free */
     bool as_is;             /* nothing new */
+    bool taken[2];          /* a moment ago */
     unsigned flags;
 };
 
@@ -346,6 +347,7 @@ static void tell(const struct want *w, const struct ip_addr *addrs, struct local
     for (size_t f = 0; f < w->e->n_families; f++) {
         if (addrs[f].len != 0) {
             ret->have[ret->n] = granted(w, &addrs[f]);
+            ret->have[ret->n].is_new = w->taken[f];
             ret->flags |= ret->have[ret->n].pool == NULL ? LOCAL_GRANT_OUTSIDE : 0;
             ret->n++;
         }
@@ -406,6 +408,7 @@ static void commit(struct want *w)
         }
         if (w->get[f].len != 0 && !has) {
             ipam_take(w->m, w->e, &w->get[f], w->now_ms);
+            w->taken[f] = true;
         }
     }
 }

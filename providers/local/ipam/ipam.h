@@ -37,6 +37,7 @@ struct local_granted {
     struct ip_addr addr;
     const struct local_pool *pool; /* NULL: outside all pools */
     bool in_status;                /* the Service has it in its status */
+    bool is_new;                   /* this grant has given it */
 };
 struct local_grant {
     struct local_granted have[2]; /* in the order of spec.ipFamilies */
@@ -64,6 +65,8 @@ void local_ipam_forget(struct local_ipam *m, const char *key, int64_t now_ms);
  * *ret is what it goes on having (n may be 0) also when an error is returned.  `a` for messages. */
 int local_ipam_grant(struct local_ipam *m, const char *key, int64_t now_ms, struct local_grant *ret,
                      struct err *err) _warn_unused_;
+/* Nothing will be made of the grant: what is new in it is free again at once, as if it had never been given. */
+void local_ipam_take_back(struct local_ipam *m, const char *key, const struct local_grant *grant);
 /* What it has, and nothing new: for an update of backends, after which no status is written.  Errors as above but ERR_QUOTA. */
 int local_ipam_kept(struct local_ipam *m, const char *key, int64_t now_ms, struct local_grant *ret,
                     struct err *err) _warn_unused_;

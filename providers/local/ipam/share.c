@@ -42,8 +42,8 @@ static int refuse_port(const struct service_port *p, const struct use *use,
     char text[IP_TEXT_MAX];
 
     ip_format(&use->addr, text);
-    return err_set(err, ERR_IN_USE, "port %u/%s of %s is %s's", p->port,
-                   protocol_word(p->protocol), text, other->key);
+    return err_set(err, ERR_IN_USE, "port %u/%s of %s is %s's", p->port, protocol_word(p->protocol),
+                   text, other->key);
 }
 
 /* Nobody else needs to agree that `e` is there already. */

@@ -165,6 +165,13 @@ static const struct row {
      "svc d/a; svc d/b st=10.0.0.0 created=2; idle; status d/a; status d/b; state",
      "d/a=10.0.0.1 d/b=10.0.0.0 10.0.0.0[d/b] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 "
      "snat; 10.0.0.1[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "},
+    {"refused takes no address",
+     "svc d/a share=k; idle; svc d/b share=k sched=wlc ports=81/TCP/30081; sync; delete d/a; sync; "
+     "state; "
+     "svc d/c; sync d/c; status d/c",
+     "d/b!invalid(scheduler wlc needs an ipvs mode; nft has rr, wrr, sh and mh) "
+     "d/b!invalid(scheduler "
+     "wlc needs an ipvs mode; nft has rr, wrr, sh and mh) d/c=10.0.0.0 "},
     {"update takes no address",
      "pool [10.0.0.0/29, \"fd00::1\"]; svc d/b fam=46; svc d/a fam=~46 created=2; idle; delete "
      "d/b; "
