@@ -175,6 +175,23 @@ class Life(product.Cluster):
         self.stop()
         self.start()
 
+    def step_tamper(self):
+        """Another program takes something away while trimtab is not there; the anchor's and guards stay, or I1 would be its fault."""
+        self.resume()
+        self.kill()
+        [address] = self.addresses(ANCHOR)
+        ports = sorted(o for o in opened() if o[0] != address)
+        routes = [a for a in product.held() if a != address]
+        if ports and self.rng.random() < .7:
+            a, protocol, port, sources = self.rng.choice(ports)
+            self.tell("somebody closes", a, protocol, port, sources)
+            world.command("nft", "delete", "element", "inet", "trimtab", f"open{6 if ':' in a else 4}", "{ %s . %s . %d . %s }" % (a, protocol, port, sources))
+        elif routes:
+            gone = self.rng.choice(routes)
+            self.tell("somebody lets go", gone)
+            world.command("ip", "route", "del", "local", gone, "dev", "lo", "table", "local", "proto", "116")
+        self.start()
+
     def step_pause(self):
         if not self.stopped:
             self.tell("SIGSTOP")
@@ -188,7 +205,7 @@ class Life(product.Cluster):
             self.stopped = False
 
     CHOICES = [(step_make, 6), (step_edit, 8), (step_remove, 3), (step_type, 1), (step_pods, 3), (step_node, 2), (step_kill, 2), (step_restart, 1),
-               (step_pause, 1)]
+               (step_tamper, 1), (step_pause, 1)]
 
     def step(self):
         functions, weights = zip(*self.CHOICES)
@@ -206,7 +223,6 @@ class Life(product.Cluster):
     def settle(self):
         self.resume()
         self.until("nothing is left to do", lambda: not self.pending() and not self.deleting())
-        # Addresses may have come free meanwhile, which wakes others: the same must hold after what is due.
         assert self.trimtab.poll() is None, "trimtab has ended"
 
     def deleting(self):
@@ -435,7 +451,7 @@ def main():
     verbose = "--verbose" in rest
     seeds = [int(rest[rest.index("--seed") + 1])] if "--seed" in rest else None
     if seeds is None:
-        chosen = sample.from_env(ci=20, quick=40)
+        chosen = sample.from_env(ci=40, quick=40)
         print(chosen.line(), flush=True)
         seeds = [n for n in range(LIVES) if n % chosen.parts == chosen.turn % chosen.parts]
     world.build()
