@@ -5,6 +5,7 @@
  * upstream's binary.  The one file that knows which providers are built in. */
 #include <string.h>
 
+#include "common/base/caps.h"
 #include "common/base/cores.h"
 #include "common/base/output.h"
 #include "controller/cmd.h"
@@ -24,6 +25,7 @@ static int run(int argc, char **argv)
     size_t n = 0;
 
     cores_forbid(); /* credentials are in memory */
+    caps_take();
     const struct tt_provider *const *builtins = trimtab_builtin_providers(&n);
 
     if (argc > 1 && argv[1][0] != '-' && strcmp(program, "cloud-controller-manager") != 0) {

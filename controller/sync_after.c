@@ -280,6 +280,21 @@ static void log_synced(const struct sync_batch *b, const struct sync_item *item)
              LOG_I("calls", item->requests), LOG_MS("took", took_ms));
 }
 
+/* Thousands may wait for the same thing, and ask again every few seconds. */
+static void log_not_ready(const struct sync_item *item, const char *resource, int64_t delay_ms)
+{
+    static struct log_limit limit = {.interval_ms = 1000, .burst = 100};
+
+    if (log_limit_ok(&limit, clock_now_ms(item->s->clock))) {
+        log_warning("Service is not ready, asking again later", LOG_S("service", item->key),
+                    LOG_S("code", err_code_name(item->err.code)), LOG_S("resource", resource),
+                    LOG_S("message", item->err.message), LOG_MS("retryIn", delay_ms));
+    } else {
+        log_info(2, "Service is not ready yet", LOG_S("service", item->key),
+                 LOG_S("message", item->err.message), LOG_MS("retryIn", delay_ms));
+    }
+}
+
 static void log_failed(const struct sync_item *item, const struct sync_outcome *o, int64_t delay_ms)
 {
     const char *resource = "";
@@ -295,9 +310,7 @@ static void log_failed(const struct sync_item *item, const struct sync_outcome *
         return;
     }
     if (o->retry == RETRY_AFTER) {
-        log_warning("Service is not ready, asking again later", LOG_S("service", item->key),
-                    LOG_S("code", err_code_name(item->err.code)), LOG_S("resource", resource),
-                    LOG_S("message", item->err.message), LOG_MS("retryIn", delay_ms));
+        log_not_ready(item, resource, delay_ms);
         return;
     }
     log_error(item->err.message,

@@ -138,6 +138,25 @@ void local_directing_find(struct lb_sync *s, const struct lb_item *item, const s
     }
 }
 
+const char *local_directing_silent(struct arena *a, const struct local_item *it, size_t address)
+{
+    const struct local_pool *pool = it->grant.have[address].pool;
+    bool wished = it->has_wish && it->wish.n_interfaces > 0;
+    char text[IP_TEXT_MAX];
+
+    if (pool == NULL || pool->announce_by != LOCAL_ANNOUNCE_ARP || it->vips[address].n_links > 0) {
+        return NULL;
+    }
+    ip_format(&it->grant.have[address].addr, text);
+    return arena_printf(a,
+                        "no interface of this machine%s has an address in a subnet with %s: no "
+                        "host asks for it by ARP",
+                        wished ? " that annotation " LOCAL_PREFIX "interfaces names"
+                        : pool->n_interfaces > 0 ? " that announce.interfaces names"
+                                                 : "",
+                        text);
+}
+
 int64_t local_directing_again_ms(struct lb_sync *s, const struct local_item *it)
 {
     struct local_provider *p = ((struct local_sync *)s->data)->p;

@@ -120,20 +120,19 @@ static void explain_serving(struct lb_explain *b, const struct local_item *it)
                               "through this machine");
 }
 
-static void explain_links(struct lb_explain *b, const struct local_vip_pair *v)
+static void explain_links(struct lb_explain *b, const struct local_item *it, size_t address)
 {
+    const struct local_vip_pair *v = &it->vips[address];
+    const char *silent = address < it->grant.n ? local_directing_silent(b->a, it, address) : NULL;
+
     for (size_t i = 0; i < v->n_links; i++) {
         const struct local_link *l = v->links[i];
         lb_explain_decision(b, "announced on", l->name,
                             arena_printf(b->a, "MAC %02x:%02x:%02x:%02x:%02x:%02x", l->mac[0],
                                          l->mac[1], l->mac[2], l->mac[3], l->mac[4], l->mac[5]));
     }
-    if (v->n_links == 0) {
-        lb_explain_text_row(b, TT_EXPLAIN_WARNING,
-                            arena_printf(b->a,
-                                         "no interface of this machine has an address in a subnet "
-                                         "with %s: no host asks for it by ARP",
-                                         addr_text(b->a, &v->have.addr)));
+    if (silent != NULL) {
+        lb_explain_text_row(b, TT_EXPLAIN_WARNING, silent);
     }
 }
 
@@ -225,7 +224,7 @@ static void explain_one(struct local_session *x, struct lb_item *item, struct lo
     if (explain_answer(&b, item, it) && it->service->n_ports > 0) {
         explain_addresses(&b, it);
         explain_serving(&b, it);
-        explain_links(&b, &it->vips[0]);
+        explain_links(&b, it, 0);
         explain_targets(&b, &x->s, it);
         explain_way(&b, it);
     }

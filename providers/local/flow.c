@@ -14,8 +14,11 @@
 #include "common/lb/findings.h"
 #include "common/lb/service_rules.h"
 
-#define IPVS_LOOK_MS   600000
-#define QUOTA_AGAIN_MS 5000 /* looking costs nothing but our own time */
+#define IPVS_LOOK_MS       600000
+#define QUOTA_AGAIN_MS     5000 /* looking costs nothing but our own time */
+#define QUOTA_AGAIN_MAX_MS 60000
+#define QUOTA_APART_MS     5
+#define SECOND_AGAIN_MS    30000
 
 static struct local_sync *sync_of(const struct lb_sync *s)
 {
@@ -35,16 +38,28 @@ static int older_first(const void *a, const void *b)
     return strcmp(str_nonnull(x->uid), str_nonnull(y->uid));
 }
 
+/* All who wait ask again, because nothing wakes them: not more than some 200 in a second. */
+static int64_t ask_again_ms(const struct local_provider *p)
+{
+    int64_t ms = (int64_t)local_ipam_n_waiting(p->ipam) * QUOTA_APART_MS;
+
+    return ms < QUOTA_AGAIN_MS ? QUOTA_AGAIN_MS : ms > QUOTA_AGAIN_MAX_MS ? QUOTA_AGAIN_MAX_MS : ms;
+}
+
 static int grant(struct lb_sync *s, const struct lb_item *item, struct local_item *it,
                  struct err *err)
 {
     struct local_provider *p = sync_of(s)->p;
     int64_t now_ms = clock_now_ms(s->clock);
+
+    if (item->in->verb == TT_VERB_UPDATE) {
+        return local_ipam_kept(p->ipam, item->key, now_ms, &it->grant, err);
+    }
     int rc = s->planning ? local_ipam_would_grant(p->ipam, item->key, now_ms, &it->grant, err)
                          : local_ipam_grant(p->ipam, item->key, now_ms, &it->grant, err);
 
     if (rc == ERR_QUOTA) {
-        err->retry_after_ms = QUOTA_AGAIN_MS;
+        err->retry_after_ms = ask_again_ms(p);
     }
     return rc;
 }
@@ -293,6 +308,10 @@ static void find(struct lb_sync *s, const struct lb_item *item, const struct loc
         ip_format(&it->grant.have[i].addr, text);
         open = open || it->wanted[i].some_open;
         local_directing_find(s, item, &it->grant.have[i].addr);
+        const char *silent = local_directing_silent(s->a, it, i);
+        if (silent != NULL) {
+            lb_finding(s, item, "NotAnnounced", NULL, "%s", silent);
+        }
         if (it->grant.have[i].pool == NULL) {
             lb_finding(s, item, "AddressOutsidePools", NULL,
                        "%s is in no pool any more; it is kept until annotation " LOCAL_PREFIX
@@ -396,6 +415,7 @@ int local_plan_stage(struct lb_sync *s, struct lb_plan *plan, struct err *err)
         if (!goes &&
             (want(s, item, it) != ERR_OK || check_forwarding(s, it, &item->err) != ERR_OK ||
              local_ipvs_fits(s, it, &item->err) != ERR_OK)) {
+            local_ipam_take_back(y->p->ipam, item->key, &it->grant);
             continue;
         }
         fill_state(s, item, it, &states[n++]);
@@ -448,6 +468,9 @@ static void status(struct lb_sync *s, struct lb_item *item)
     }
     s->host->result_ingress(item->in->result, in, (uint32_t)it->grant.n);
     int64_t again_ms = local_again_ms(s, it);
+    if ((it->grant.flags & LOCAL_GRANT_SECOND_MISSING) != 0 && again_ms == 0) {
+        again_ms = SECOND_AGAIN_MS; /* another Service may have given one back */
+    }
     int64_t ails_ms = local_directing_again_ms(s, it);
     again_ms = again_ms == 0 || (ails_ms != 0 && ails_ms < again_ms) ? ails_ms : again_ms;
     if (again_ms > 0 && TT_HAS(s->host, result_again)) {

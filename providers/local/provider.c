@@ -137,36 +137,8 @@ static const char *name_of_machine(struct arena *a, const struct tt_open_args *a
                                                                       : "director";
 }
 
-/* A pool that has an address of this machine would hand it out. */
-static int check_own_addresses(struct local_provider *p, struct err *err)
-{
-    struct local_link *links = NULL;
-    struct local_link_addr *addrs = NULL;
-    size_t n_links = 0;
-    size_t n_addrs = 0;
-    char text[IP_TEXT_MAX];
-    int rc = p->kernel->ops->links(p->kernel, p->a, &links, &n_links, err);
-
-    if (rc == ERR_OK) {
-        rc = p->kernel->ops->addrs(p->kernel, p->a, &addrs, &n_addrs, err);
-    }
-    for (size_t i = 0; rc == ERR_OK && i < n_addrs; i++) {
-        const struct local_pool *pool =
-            addrs[i].ours ? NULL : local_pool_of(p->config, &addrs[i].net.addr);
-        for (size_t k = 0; pool != NULL && k < n_links; k++) {
-            if (links[k].index == addrs[i].link) {
-                ip_format(&addrs[i].net.addr, text);
-                return err_set(err, ERR_INVALID,
-                               "pool \"%s\" contains %s, which this machine has on %s", pool->name,
-                               text, links[k].name);
-            }
-        }
-    }
-    return rc;
-}
-
-static int open_kernel(struct local_provider *p, const struct local_open_with *with,
-                       struct err *err)
+static int open_kernel(struct local_provider *p, const char *file,
+                       const struct local_open_with *with, struct err *err)
 {
     const struct local_rt_args rt = {.protocol = p->config->director.route_protocol,
                                      .table = p->config->director.route_table};
@@ -181,7 +153,7 @@ static int open_kernel(struct local_provider *p, const struct local_open_with *w
         }
     }
     if (rc == ERR_OK) {
-        rc = check_own_addresses(p, err);
+        rc = local_check_machine(p, file, err);
     }
     if (rc == ERR_OK) {
         rc = p->kernel->ops->nft_look(p->kernel, p->config->instance, &p->table, err);
@@ -234,7 +206,7 @@ int32_t local_provider_open(const struct tt_open_args *args, const struct local_
         rc = check_supported(str_or(args->config_path, "cloud config"), p->config, &err);
     }
     if (rc == ERR_OK) {
-        rc = open_kernel(p, with, &err);
+        rc = open_kernel(p, str_or(args->config_path, "cloud config"), with, &err);
     }
     if (rc == ERR_OK && (with == NULL || with->kernel == NULL || with->directing_kernel != NULL)) {
         rc = local_directing_start(p, with == NULL ? NULL : with->directing_kernel, &err);
@@ -289,9 +261,18 @@ static const struct tt_option options[] = {
 static const char *const served_classes[] = {LOCAL_CLASS};
 static const char *const own_annotations[] = {LOCAL_POOL_GIVEN};
 static const char *const event_reasons[] = {
-    "AddressInUse",       "AddressOutsidePools", "AnnotationIgnored", "DirectorNotReady",
-    "FailOpen",           "NoTargets",           "PortsShared",       "SecondFamilyMissing",
-    "SourceRangeIgnored", "TargetOutOfReach",    "TargetsEjected",
+    "AddressInUse",
+    "AddressOutsidePools",
+    "AnnotationIgnored",
+    "DirectorNotReady",
+    "FailOpen",
+    "NoTargets",
+    "NotAnnounced",
+    "PortsShared",
+    "SecondFamilyMissing",
+    "SourceRangeIgnored",
+    "TargetOutOfReach",
+    "TargetsEjected",
 };
 static const struct tt_kube_kind kube_kinds[] = {
     {.api_version = "v1", .resource = "namespaces", .verbs = "list"},

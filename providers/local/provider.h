@@ -66,13 +66,15 @@ int32_t local_check_config(const struct tt_open_args *args, struct tt_result *re
 int local_directing_start(struct local_provider *p, struct local_kernel *kernel,
                           struct err *err) _warn_unused_;
 /* False: there is no thread to announce it. */
+struct local_item;
 bool local_directing_announce(struct local_provider *p, const struct local_announce_deed *deed);
 void local_directing_withdraw(struct local_provider *p, const struct ip_addr *addr);
 /* What the owner of the address is told of its announcement. */
 void local_directing_find(struct lb_sync *s, const struct lb_item *item,
                           const struct ip_addr *addr);
+/* Why no neighbour hears of a granted address that is to be announced by ARP or NDP; NULL: one does. */
+const char *local_directing_silent(struct arena *a, const struct local_item *it, size_t address);
 /* In how many ms the Service is to be looked at again, because something of it is not as it should be; 0: all is well. */
-struct local_item;
 int64_t local_directing_again_ms(struct lb_sync *s, const struct local_item *it);
 #define LOCAL_DIRECTING_METRICS 2
 extern const struct tt_metric local_directing_metrics[LOCAL_DIRECTING_METRICS];
@@ -148,6 +150,10 @@ void local_ipvs_findings(struct lb_sync *s, const struct lb_item *item,
                          const struct local_item *it);
 /* The scope that the plan needs: the same for all. */
 void local_ipvs_scope_of(struct lb_sync *s, struct local_service_state *states, size_t n);
+
+/* --- machine.c ------------------------------------------------------------------------------------------ */
+/* Of open(): no pool has an address of this machine; `file` for messages.  Warnings go to the log. */
+int local_check_machine(struct local_provider *p, const char *file, struct err *err);
 
 /* --- others ------------------------------------------------------------------------------------------- */
 int32_t local_get_load_balancer(void *provider, const struct tt_call *call,

@@ -30,6 +30,7 @@ SIM, TRIMTAB, TREE = sys.argv[1:4]
 DEPLOY = os.path.join(TREE, "deploy")
 CHART = os.path.join(DEPLOY, "helm", "trimtab")
 CLOUDS = ("gce", "azure", "aws")
+PROVIDERS = (*CLOUDS, "local")
 HELM = os.environ.get("TRIMTAB_HELM") or shutil.which("helm")
 CLUSTER_WIDE = ("ClusterRole", "ClusterRoleBinding")
 
@@ -80,17 +81,19 @@ def test_version__is_the_projects():
 # --- plain manifests -----------------------------------------------------------------------------------------------
 
 def test_every_object__has_its_place_and_is_there_once():
-    for cloud in CLOUDS:
+    for cloud in PROVIDERS:
         names = [(o["kind"], o["metadata"].get("namespace"), o["metadata"]["name"]) for o in objects(cloud)]
         assert len(names) == len(set(names)), names
         for kind, ns, name in names:
             assert ns == (None if kind in CLUSTER_WIDE else "kube-system"), (kind, ns, name)
-        for kind in ("Deployment", "ServiceAccount", "PodDisruptionBudget", "NetworkPolicy", "Service"):
+        for kind in ("Deployment", "ServiceAccount", "PodDisruptionBudget", "Service"):
             assert kind in {n[0] for n in names}, (cloud, kind)
+        # A policy does not hold for pods on the host's network.
+        assert ("NetworkPolicy" in {n[0] for n in names}) == (cloud != "local"), cloud
 
 
 def test_bindings__give_roles_that_are_there_to_the_account_that_runs():
-    for cloud in CLOUDS:
+    for cloud in PROVIDERS:
         items = objects(cloud)
         account = deployment(items)["spec"]["template"]["spec"]["serviceAccountName"]
         roles = {(o["kind"], o["metadata"]["name"]) for o in items if o["kind"] in ("Role", "ClusterRole")}
@@ -103,26 +106,36 @@ def test_bindings__give_roles_that_are_there_to_the_account_that_runs():
 
 
 def test_pods__may_do_nothing_that_they_need_not():
-    for cloud in CLOUDS:
+    for cloud in PROVIDERS:
+        local = cloud == "local"
         spec = deployment(objects(cloud))["spec"]
         pod = spec["template"]["spec"]
-        assert spec["replicas"] == 2 and "hostNetwork" not in pod
+        assert (spec["replicas"], pod.get("hostNetwork", False)) == ((1, True) if local else (2, False))
         assert pod["securityContext"]["runAsNonRoot"] is True and pod["securityContext"]["runAsUser"] > 0
         assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
         assert pod["priorityClassName"] == "system-cluster-critical"
+        capabilities = {"drop": ["ALL"], "add": ["NET_ADMIN", "NET_RAW"]} if local else {"drop": ["ALL"]}
         for container in pod["containers"] + pod.get("initContainers", []):
             assert container["securityContext"] == {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
-                                                    "capabilities": {"drop": ["ALL"]}}, container
+                                                    "capabilities": capabilities}, container
             assert "memory" in container["resources"]["limits"] and "cpu" in container["resources"]["requests"]
             assert "cpu" not in container["resources"]["limits"], "a limit of CPU delays lease renewals"
-        tolerated = {t["key"] for t in pod["tolerations"]}
-        assert {"node-role.kubernetes.io/control-plane", "node.cloudprovider.kubernetes.io/uninitialized"} <= tolerated
+        tolerated = {t.get("key") for t in pod["tolerations"]}  # None: each
+        assert None in tolerated or {"node-role.kubernetes.io/control-plane", "node.cloudprovider.kubernetes.io/uninitialized"} <= tolerated
         assert pod["affinity"]["podAntiAffinity"] and pod["topologySpreadConstraints"]
         selector = spec["selector"]["matchLabels"]
         assert selector.items() <= spec["template"]["metadata"]["labels"].items()
-        for kind, at in (("PodDisruptionBudget", "selector"), ("NetworkPolicy", "podSelector")):
+        for kind, at in (("PodDisruptionBudget", "selector"), ("NetworkPolicy", "podSelector"))[:1 if local else 2]:
             other, = (o for o in objects(cloud) if o["kind"] == kind)
             assert other["spec"][at]["matchLabels"] == selector, other
+
+
+def test_pod__of_the_provider_local_stays_on_its_node_and_is_alone():
+    """Two would answer for the same addresses: the next one starts when the last one has ended."""
+    spec = deployment(objects("local"))["spec"]
+    pod = spec["template"]["spec"]
+    assert (spec["replicas"], spec["strategy"], pod["dnsPolicy"]) == (1, {"type": "Recreate"}, "ClusterFirstWithHostNet")
+    assert pod["nodeSelector"] == {"trimtab.io/director": "true"} and {"operator": "Exists"} in pod["tolerations"]
 
 
 def allowed_out(items):
@@ -145,7 +158,7 @@ def test_policy__of_the_chart_has_no_metadata_server_where_none_is_named():
 
 
 def test_probes__ask_pages_that_need_no_permission():
-    for cloud in CLOUDS:
+    for cloud in PROVIDERS:
         container, = deployment(objects(cloud))["spec"]["template"]["spec"]["containers"]
         port, = container["ports"]
         assert f"--secure-port={port['containerPort']}" in container["args"]
@@ -156,7 +169,7 @@ def test_probes__ask_pages_that_need_no_permission():
 
 def test_flags__are_the_programs_own():
     known = set(re.findall(r"--([a-z][a-z0-9-]*)", tree.run(TRIMTAB, "--help").stdout))
-    for cloud in CLOUDS:
+    for cloud in PROVIDERS:
         container, = deployment(objects(cloud))["spec"]["template"]["spec"]["containers"]
         used = [arg[2:].split("=")[0] for arg in container["args"]]
         assert len(used) == len(set(used)) and (set(used) - {"v"}) <= known, (used, set(used) - known)
@@ -167,7 +180,7 @@ def test_flags__are_the_programs_own():
 
 
 def test_cloud_config__is_mounted_where_the_flag_says_and_can_be_read():
-    for cloud in CLOUDS:
+    for cloud in PROVIDERS:
         items = objects(cloud)
         pod = deployment(items)["spec"]["template"]["spec"]
         volume, = (v for v in pod["volumes"] if v["name"] == "cloud-config")
@@ -198,7 +211,7 @@ def test_schema__knows_every_value_and_refuses_others():
     assert schema_says(values) == []
     known = json.loads(read("deploy", "helm", "trimtab", "values.schema.json"))["properties"]
     assert set(known) - {"global", "nameOverride", "fullnameOverride"} == set(values), set(known) ^ set(values)
-    for cloud in CLOUDS:
+    for cloud in PROVIDERS:
         assert schema_says(yaml.safe_load(read("deploy", "values", cloud + ".yaml"))) == []
     for wrong in ({"replicas": -1}, {"replica": 2}, {"cloud": "G C E"}, {"flags": ["run-l4-controller"]},
                   {"plugins": {"source": "image"}}, {"cloudConfig": {"kind": "File"}}, {"port": 80},
@@ -207,7 +220,7 @@ def test_schema__knows_every_value_and_refuses_others():
 
 
 def test_helm_lint():
-    for cloud in CLOUDS:
+    for cloud in PROVIDERS:
         tree.run(tap.need(HELM, "helm is not installed"), "lint", "--strict", CHART, "--values", os.path.join(DEPLOY, "values", cloud + ".yaml"))
 
 
@@ -230,6 +243,13 @@ def test_chart__what_could_make_two_writers_is_refused():
     assert "--leader-elect=false" in spec["template"]["spec"]["containers"][0]["args"]
 
 
+def test_chart__of_the_provider_local_wants_a_node_and_pools():
+    helm_refuses("nodeSelector: with cloud local", "--set=cloud=local")
+    helm_refuses("needs pools of addresses", "--set=cloud=local,nodeSelector.lb=here")
+    items = rendered("--set=cloud=local,nodeSelector.lb=here,cloudConfig.existing=its,replicas=3,plugins.source=none")
+    assert deployment(items)["spec"]["replicas"] == 1 and "NetworkPolicy" not in {o["kind"] for o in items}
+
+
 def test_chart__names_lease_certificate_and_host_network():
     items = rendered("--set=leaderElection.resourceName=mine,tls.secret=cert,hostNetwork=true,port=10358",
                      "--set=serviceAccount.name=robot,cloudConfig.existing=its,cloudConfig.kind=Secret")
@@ -241,8 +261,8 @@ def test_chart__names_lease_certificate_and_host_network():
     assert [v["secret"]["secretName"] for v in pod["volumes"]] == ["its", "cert"]
     text = json.dumps(items)
     assert "x-" + "account-x" not in text and '"mine"' in text and '"name": "robot"' in text
-    for cloud in ("azure", "aws"):
-        other = rendered(f"--set=cloud={cloud}")
+    for cloud in ("azure", "aws", "local"):
+        other = rendered("--values", os.path.join(DEPLOY, "values", cloud + ".yaml"))
         assert [o for o in other if o["kind"] == "ClusterRole" and o["metadata"]["name"] == "trimtab"]
 
 
@@ -262,7 +282,7 @@ def kubectl(server, *args, folder, stdin=None):
 def test_kubectl__every_manifest_can_be_applied():
     """As far as kubectl judges itself; the kinds come from a stand-in for discovery."""
     with Discovery() as server, tempfile.TemporaryDirectory() as folder:
-        for part in (*CLOUDS, "monitoring"):
+        for part in (*PROVIDERS, "monitoring"):
             said = kubectl(server.url, "apply", "--dry-run=client", "--validate=false", "-f",
                            os.path.join(DEPLOY, "manifests", part), folder=folder).stdout
             want = len(objects(part))
@@ -276,7 +296,7 @@ def test_kubectl__the_api_server_takes_what_the_simulator_knows():
                               text=True) as sim:
             try:
                 url = sim.stdout.readline().split()[-1]
-                for cloud in CLOUDS:
+                for cloud in PROVIDERS:
                     known = [o for o in objects(cloud) if o["kind"] in ("ServiceAccount", "ConfigMap", "Secret", "Service")]
                     assert len(known) == 3, known
                     said = kubectl(url, "apply", "--dry-run=server", "-f", "-", folder=folder,
@@ -289,7 +309,7 @@ def test_kubectl__the_api_server_takes_what_the_simulator_knows():
 
 def test_service_monitor__finds_the_service_and_the_job_of_the_alerts():
     monitor = yaml.safe_load(read("deploy", "manifests", "monitoring", "servicemonitor.yaml"))
-    for cloud in CLOUDS:
+    for cloud in PROVIDERS:
         service, = (o for o in objects(cloud) if o["kind"] == "Service")
         assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
         assert monitor["spec"]["endpoints"][0]["port"] in [p["name"] for p in service["spec"]["ports"]]

@@ -6,15 +6,18 @@
 
 TRIMTAB_DEBS=FOLDER names packages that scripts/build-deb made: they are unpacked and their program is run.
 """
+import ctypes
 import glob
 import json
 import os
 import re
 import shlex
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402  pylint: disable=wrong-import-position
@@ -26,6 +29,7 @@ SBOM = os.path.join(TREE, "deploy", "image", "sbom")
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 BILL = "/usr/share/doc/trimtab/sbom.cdx.json"
 DEBS = os.environ.get("TRIMTAB_DEBS")
+OFFLINE_EXPOSURE_LOCAL = 25
 OFFLINE_EXPOSURE = 20  # of systemd-analyze security: tenths; a unit without any of its settings has 96
 
 
@@ -73,6 +77,62 @@ def test_image__its_program_starts_as_a_user_without_rights():
         assert "Commands:" in said, said
 
 
+NET_ADMIN, NET_RAW = 12, 13
+MARK = struct.pack("<5I", 0x02000000, 1 << NET_ADMIN | 1 << NET_RAW, 0, 0, 0)  # as setcap cap_net_admin,cap_net_raw=p writes it
+
+
+def in_container(capabilities):
+    """What a runtime does before it starts a program for user 65532: it leaves these capabilities permitted, and no way to more."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    bits = sum(1 << c for c in capabilities)
+
+    def become():
+        for c in range(64):
+            if c not in capabilities:
+                libc.prctl(24, c, 0, 0, 0)  # PR_CAPBSET_DROP
+        libc.prctl(8, 1, 0, 0, 0)  # PR_SET_KEEPCAPS
+        os.setgroups([])
+        os.setresgid(65532, 65532, 65532)
+        os.setresuid(65532, 65532, 65532)
+        libc.capset(struct.pack("<Ii", 0x20080522, 0), struct.pack("<6I", bits, bits, 0, 0, 0, 0))
+        libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
+    return become
+
+
+def effective(process):
+    with open(f"/proc/{process.pid}/status", encoding="ascii") as f:
+        text = f.read()
+    return int(re.search(r"CapEff:\s*(\w+)", text).group(1), 16) if "Name:\ttrimtab" in text else None
+
+
+def test_image__its_program_gets_from_its_file_what_the_container_allows():
+    if os.geteuid() != 0:
+        raise tap.Absent("only root becomes another user")
+    if instrumented():
+        raise tap.Absent("this build has a sanitizer's library")
+    with tempfile.TemporaryDirectory() as root:
+        os.chmod(root, 0o755)
+        program = shutil.copy(TRIMTAB, os.path.join(root, "trimtab"))
+        try:
+            os.setxattr(program, "security.capability", MARK)
+        except OSError as why:
+            raise tap.Absent(f"files have no capabilities here: {why}") from None
+        for allowed in ((NET_ADMIN, NET_RAW), ()):
+            want = sum(1 << c for c in allowed)
+            read_end, write_end = os.pipe()  # it waits for its manifest
+            with subprocess.Popen([program, "plan", "-f", "-", "--cloud-provider=gce"], stdin=read_end, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL, preexec_fn=in_container(allowed)) as process:
+                os.close(read_end)
+                found = None
+                try:
+                    until = time.monotonic() + 180
+                    while process.poll() is None and found != want and time.monotonic() < until:
+                        found = effective(process)
+                finally:
+                    os.close(write_end)
+            assert found == want, (allowed, found)
+
+
 def test_image__a_missing_library_stops_it():
     with tempfile.TemporaryDirectory() as folder:
         fake = os.path.join(folder, "ldd")
@@ -92,7 +152,9 @@ def build_packages():
 def test_image__recipe_installs_what_a_build_needs():
     text = read("deploy", "image", "Dockerfile")
     installed = set(re.search(r"--no-install-recommends \\\n(.*?)&&", text, re.S).group(1).replace("\\", " ").split())
-    assert installed == build_packages(), installed ^ build_packages()
+    want = build_packages() | {"libcap2-bin"}  # setcap
+    assert installed == want, installed ^ want
+    assert re.search(r"setcap cap_net_admin,cap_net_raw=p /image/usr/bin/trimtab && \\\n    chroot", text), "no mark, or not tried"
     stages = re.findall(r"(?m)^FROM (\S+)", text)
     assert re.search(r"(?m)^ARG BASE=debian:12$", text) and stages == ["${BASE}", "scratch"], stages
     assert text.count("deploy/image/collect /image/usr/bin/trimtab /image") == 1
@@ -116,6 +178,30 @@ def test_unit__systemd_takes_it_and_finds_little_exposed():
         assert done.stderr.strip() == "", done.stderr
         said = tree.run(analyze, "security", "--offline=yes", f"--threshold={OFFLINE_EXPOSURE}", path).stdout
         print("#", said.strip().splitlines()[-1])
+
+
+def test_unit__of_the_provider_local_gets_two_capabilities_and_no_more():
+    analyze = tap.need(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
+    with tempfile.TemporaryDirectory() as folder:
+        path = unit(folder)
+        shutil.copytree(os.path.join(TREE, "packaging", "local", "trimtab.service.d"), path + ".d")
+        done = tree.run(analyze, "verify", "--man=no", path)
+        assert done.stderr.strip() == "", done.stderr
+        said = tree.run(analyze, "security", "--offline=yes", f"--threshold={OFFLINE_EXPOSURE_LOCAL}", path).stdout
+        print("#", said.strip().splitlines()[-1])
+        granted = re.findall(r"✗ CapabilityBoundingSet=~(\S+)", said)
+        assert granted == ["CAP_NET_ADMIN", "CAP_NET_(BIND_SERVICE|BROADCAST|RAW)"], granted
+
+
+def test_local__its_example_is_a_configuration_and_its_modules_are_the_kernels():
+    tree.run(TRIMTAB, "check-config", "--strict", "--cloud-provider=local",
+             "--cloud-config=" + os.path.join(TREE, "packaging", "local", "cloud-config.yaml"))
+    modules = [line for line in read("packaging", "local", "modules-load.d", "trimtab.conf").splitlines() if line[:1] not in "#;"]
+    assert set(modules) == {"nf_tables", "ip_vs", *(f"ip_vs_{s}" for s in ("rr", "wrr", "lc", "wlc", "sh", "mh"))}, modules
+    named = re.findall(r"(?m)^usr/share/trimtab/(\S+)", read("debian", "trimtab-local.install"))
+    files = [os.path.relpath(p, os.path.join(TREE, "packaging")) for p in glob.glob(os.path.join(TREE, "packaging", "local", "**"), recursive=True)
+             if os.path.isfile(p)]
+    assert sorted(named) == sorted(files), (named, files)
 
 
 def test_unit__its_flags_are_the_programs():

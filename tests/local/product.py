@@ -28,6 +28,7 @@ pools:
 """
 ROLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "deploy", "cluster_roles.yaml")
 NFNL_GETGEN, NFNL_GEN_ID = 10 << 8 | 16, 1
+RTM_NEWROUTE, RTM_DELROUTE, RT_SCOPE_LINK = 24, 25, 253
 RTMGRP = 0x40 | 0x400 | 0x10 | 0x100  # routes and addresses, of both families
 
 
@@ -164,7 +165,7 @@ def generation():
 
 
 class RouteWrites:
-    """Counts changes of routes and addresses since it was made."""
+    """Counts changes of routes of ours and of addresses since it was made; what the kernel does for its link-local ones is none."""
 
     def __init__(self):
         self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
@@ -175,10 +176,22 @@ class RouteWrites:
         n = 0
         while True:
             try:
-                self.socket.recv(65536)
-                n += 1
+                n += sum(map(self.counts, messages(self.socket.recv(65536))))
             except BlockingIOError:
                 return n
+
+    @staticmethod
+    def counts(message):
+        """Of `struct rtmsg` the protocol is byte 5, of `struct ifaddrmsg` the scope is byte 3."""
+        [kind] = struct.unpack_from("=H", message, 4)
+        return message[16 + 5] == 116 if kind in (RTM_NEWROUTE, RTM_DELROUTE) else message[16 + 3] != RT_SCOPE_LINK
+
+
+def messages(said):
+    while said:
+        [length] = struct.unpack_from("=I", said)
+        yield said[:length]
+        said = said[(length + 3) & ~3:]
 
 
 def outside():

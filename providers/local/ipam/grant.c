@@ -20,6 +20,8 @@ struct want {
     struct ip_addr have[2]; /* len 0: none */
     struct ip_addr get[2];  /* what it is to have; len 0: not decided */
     bool missing[2];        /* nothing is free */
+    bool as_is;             /* nothing new */
+    bool taken[2];          /* a moment ago */
     unsigned flags;
 };
 
@@ -345,6 +347,7 @@ static void tell(const struct want *w, const struct ip_addr *addrs, struct local
     for (size_t f = 0; f < w->e->n_families; f++) {
         if (addrs[f].len != 0) {
             ret->have[ret->n] = granted(w, &addrs[f]);
+            ret->have[ret->n].is_new = w->taken[f];
             ret->flags |= ret->have[ret->n].pool == NULL ? LOCAL_GRANT_OUTSIDE : 0;
             ret->n++;
         }
@@ -362,6 +365,17 @@ static void tell(const struct want *w, const struct ip_addr *addrs, struct local
     }
 }
 
+static int stay(struct want *w)
+{
+    bool one = w->have[0].len == 0 || w->have[1].len == 0;
+
+    memcpy(w->get, w->have, sizeof w->get);
+    if (w->e->policy == PREFER_DUAL_STACK && w->e->n_families == 2 && one) {
+        w->flags |= LOCAL_GRANT_SECOND_MISSING;
+    }
+    return ERR_OK;
+}
+
 static int choose(struct want *w, struct err *err)
 {
     struct err conflict = ERR_INIT;
@@ -369,6 +383,9 @@ static int choose(struct want *w, struct err *err)
 
     if (rc != ERR_OK && w->e->n_asked == 0) {
         return err_copy(err, &conflict);
+    }
+    if (w->as_is) {
+        return stay(w);
     }
     rc = take_asked(w, err);
     if (rc == ERR_OK) {
@@ -391,6 +408,7 @@ static void commit(struct want *w)
         }
         if (w->get[f].len != 0 && !has) {
             ipam_take(w->m, w->e, &w->get[f], w->now_ms);
+            w->taken[f] = true;
         }
     }
 }
@@ -489,6 +507,14 @@ int local_ipam_grant(struct local_ipam *m, const char *key, int64_t now_ms, stru
         note_waiting(m, w.e, rc == ERR_QUOTA || (rc == ERR_OK && wants_more));
     }
     return rc;
+}
+
+int local_ipam_kept(struct local_ipam *m, const char *key, int64_t now_ms, struct local_grant *ret,
+                    struct err *err)
+{
+    struct want w = {.m = m, .e = map_get(m->entries, key), .now_ms = now_ms, .as_is = true};
+
+    return decide(&w, false, ret, err);
 }
 
 /* Searching moves where searches begin, which nobody can tell from the outside. */

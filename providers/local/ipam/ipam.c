@@ -93,8 +93,8 @@ static void note_gone(struct local_ipam *m, const struct ip_addr *addr, int64_t 
     m->gone[m->n_gone++] = (struct gone){.addr = *addr, .at_ms = now_ms};
 }
 
-static void give_back(struct local_ipam *m, const struct entry *e, const struct ip_addr *addr,
-                      int64_t now_ms)
+/* Returns its use when nobody has it any more. */
+static struct use *part(struct local_ipam *m, const struct entry *e, const struct ip_addr *addr)
 {
     struct use *u = use_of(m, addr);
 
@@ -104,7 +104,24 @@ static void give_back(struct local_ipam *m, const struct entry *e, const struct 
             break;
         }
     }
-    if (u == NULL || u->n_by > 0) {
+    return u == NULL || u->n_by > 0 ? NULL : u;
+}
+
+static void leave(struct local_ipam *m, const struct entry *e, const struct ip_addr *addr)
+{
+    struct use *u = part(m, e, addr);
+
+    if (u != NULL) {
+        use_drop(m, u);
+    }
+}
+
+static void give_back(struct local_ipam *m, const struct entry *e, const struct ip_addr *addr,
+                      int64_t now_ms)
+{
+    struct use *u = part(m, e, addr);
+
+    if (u == NULL) {
         return;
     }
     if (m->config->reuse_delay_ms == 0) {
@@ -395,6 +412,23 @@ void ipam_drop_pending(struct local_ipam *m, struct entry *e, const struct local
         }
     }
     e->n_had = kept;
+}
+
+void local_ipam_take_back(struct local_ipam *m, const char *key, const struct local_grant *grant)
+{
+    struct entry *e = map_get(m->entries, key);
+
+    for (size_t i = 0; e != NULL && i < grant->n; i++) {
+        const struct ip_addr *addr = &grant->have[i].addr;
+        size_t at = 0;
+        while (at < e->n_had && !(ip_eq(&e->had[at].addr, addr) && !e->had[at].in_status)) {
+            at++;
+        }
+        if (grant->have[i].is_new && at < e->n_had) {
+            e->had[at] = e->had[--e->n_had];
+            leave(m, e, addr);
+        }
+    }
 }
 
 static void drop_addresses(struct local_ipam *m, struct entry *e, int64_t now_ms)

@@ -37,6 +37,7 @@ struct local_granted {
     struct ip_addr addr;
     const struct local_pool *pool; /* NULL: outside all pools */
     bool in_status;                /* the Service has it in its status */
+    bool is_new;                   /* this grant has given it */
 };
 struct local_grant {
     struct local_granted have[2]; /* in the order of spec.ipFamilies */
@@ -57,12 +58,18 @@ void local_ipam_forget(struct local_ipam *m, const char *key, int64_t now_ms);
 /* Which addresses the Service has; what it gets anew is pending from now on.
  *   ERR_OK                     n may be 0: it wants none
  *   ERR_INVALID                impossible wish; the message says why
+ *   ERR_IN_USE                 an address that it has or asks for is another's; may pass without an edit of it
  *   ERR_QUOTA                  no free address: what would help
  *   ERR_TRANSIENT              its clusterIPs are not there yet
  *   ERR_IMPLEMENTED_ELSEWHERE  its status holds an address of others, and it was never ours
  * *ret is what it goes on having (n may be 0) also when an error is returned.  `a` for messages. */
 int local_ipam_grant(struct local_ipam *m, const char *key, int64_t now_ms, struct local_grant *ret,
                      struct err *err) _warn_unused_;
+/* Nothing will be made of the grant: what is new in it is free again at once, as if it had never been given. */
+void local_ipam_take_back(struct local_ipam *m, const char *key, const struct local_grant *grant);
+/* What it has, and nothing new: for an update of backends, after which no status is written.  Errors as above but ERR_QUOTA. */
+int local_ipam_kept(struct local_ipam *m, const char *key, int64_t now_ms, struct local_grant *ret,
+                    struct err *err) _warn_unused_;
 /* What grant would say, without giving anything out: for plans. */
 int local_ipam_would_grant(const struct local_ipam *m, const char *key, int64_t now_ms,
                            struct local_grant *ret, struct err *err) _warn_unused_;
@@ -73,6 +80,8 @@ void local_ipam_remember(struct local_ipam *m, const char *key, const struct ip_
  * when the next will be free; INT64_MAX: nobody waits for time. */
 size_t local_ipam_waiting(struct local_ipam *m, struct arena *a, int64_t now_ms,
                           const char *const **ret_keys, int64_t *ret_next_ms);
+/* How many Services have asked in vain. */
+size_t local_ipam_n_waiting(const struct local_ipam *m);
 /* Other Services on this address, sorted; for comments and events. */
 size_t local_ipam_sharers(const struct local_ipam *m, struct arena *a, const struct ip_addr *addr,
                           const char *const **ret_keys);

@@ -109,7 +109,7 @@ int ipam_refuse_closed(const struct entry *e, const struct local_pool *pool, enu
                        struct err *err);
 
 /* --- share.c -------------------------------------------------------------------------------------- */
-/* May `e`, which is not there, join those who have the address?  ERR_INVALID: why not. */
+/* May `e`, which is not there, join those who have the address?  ERR_IN_USE: why not. */
 int ipam_may_join(const struct entry *e, const struct use *use, struct err *err);
 /* May `e` stay at an address that it has, and others, too?  *ret_broken: it may, but the key says otherwise by now. */
 int ipam_may_stay(const struct entry *e, const struct use *use, bool *ret_broken, struct err *err);

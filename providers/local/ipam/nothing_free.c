@@ -149,6 +149,11 @@ struct entry *ipam_oldest_waiting(const struct local_ipam *m)
     return oldest;
 }
 
+size_t local_ipam_n_waiting(const struct local_ipam *m)
+{
+    return m->n_waiting;
+}
+
 size_t local_ipam_waiting(struct local_ipam *m, struct arena *a, int64_t now_ms,
                           const char *const **ret_keys, int64_t *ret_next_ms)
 {

@@ -42,8 +42,8 @@ static int refuse_port(const struct service_port *p, const struct use *use,
     char text[IP_TEXT_MAX];
 
     ip_format(&use->addr, text);
-    return err_set(err, ERR_INVALID, "port %u/%s of %s is %s's", p->port,
-                   protocol_word(p->protocol), text, other->key);
+    return err_set(err, ERR_IN_USE, "port %u/%s of %s is %s's", p->port, protocol_word(p->protocol),
+                   text, other->key);
 }
 
 /* Nobody else needs to agree that `e` is there already. */
@@ -54,18 +54,18 @@ static int may_share(const struct entry *e, const struct entry *other, const str
 
     ip_format(&use->addr, text);
     if (other->share == NULL) {
-        return err_set(err, ERR_INVALID, "%s is %s's, which does not share", text, other->key);
+        return err_set(err, ERR_IN_USE, "%s is %s's, which does not share", text, other->key);
     }
     if (e->share == NULL) {
-        return err_set(err, ERR_INVALID, "%s is shared under key \"%s\", this Service has none",
+        return err_set(err, ERR_IN_USE, "%s is shared under key \"%s\", this Service has none",
                        text, other->share);
     }
     if (strcmp(e->share, other->share) != 0) {
-        return err_set(err, ERR_INVALID, "%s is shared under key \"%s\", this Service has \"%s\"",
+        return err_set(err, ERR_IN_USE, "%s is shared under key \"%s\", this Service has \"%s\"",
                        text, other->share, e->share);
     }
     if (!same_key(e, other)) {
-        return err_set(err, ERR_INVALID,
+        return err_set(err, ERR_IN_USE,
                        "%s is %s's, of another namespace: the key of both must begin with \"*/\"",
                        text, other->key);
     }
@@ -77,7 +77,7 @@ int ipam_may_join(const struct entry *e, const struct use *use, struct err *err)
 {
     for (size_t i = 0; i < use->n_by; i++) {
         if (use->by[i] != e && may_share(e, use->by[i], use, err) != ERR_OK) {
-            return ERR_INVALID;
+            return ERR_IN_USE;
         }
     }
     return ERR_OK;
@@ -103,7 +103,7 @@ int ipam_may_stay(const struct entry *e, const struct use *use, bool *ret_broken
         const struct service_port *p = common_port(e, other);
         if (ipam_is_older(other, e) && never) {
             ip_format(&use->addr, text);
-            return err_set(err, ERR_INVALID,
+            return err_set(err, ERR_IN_USE,
                            "%s belongs to %s (older); this Service gets another when its status is "
                            "cleared or annotation " LOCAL_PREFIX "addresses is set",
                            text, other->key);

@@ -19,13 +19,19 @@ struct pool_reader {
     size_t *index;       /* item of `addresses` for each range */
 };
 
+/* Of DNS, as names of pools and of namespaces are. */
+static bool is_label(const char *text)
+{
+    size_t n = strlen(text);
+
+    return n > 0 && n <= POOL_NAME_MAX && strspn(text, DIGITS_LETTERS "-") == n && text[0] != '-' &&
+           text[n - 1] != '-';
+}
+
 static void read_name(struct local_cfg *c, const struct local_cfg_at *at,
                       const struct local_cfg_field *f, struct json_object *v, void *out)
 {
-    const char *text = json_object_is_type(v, json_type_string) ? json_object_get_string(v) : "-";
-    size_t n = strlen(text);
-    if (n == 0 || n > POOL_NAME_MAX || strspn(text, DIGITS_LETTERS "-") != n || text[0] == '-' ||
-        text[n - 1] == '-') {
+    if (!is_label(json_object_is_type(v, json_type_string) ? json_object_get_string(v) : "-")) {
         local_cfg_error(c, at,
                         "pool name \"%.100s\": lower-case letters, digits and dashes, at most %d",
                         local_cfg_shown(c, v), POOL_NAME_MAX);
@@ -56,6 +62,12 @@ static void read_namespaces(struct local_cfg *c, const struct local_cfg_at *at,
     struct pool_reader *r = out;
     (void)f;
     r->p.namespaces = local_cfg_texts(c, at, v, &r->p.n_namespaces);
+    for (size_t i = 0; i < r->p.n_namespaces; i++) {
+        if (!is_label(r->p.namespaces[i])) {
+            local_cfg_error(c, at, "namespaces: no namespace can be called \"%.100s\"",
+                            r->p.namespaces[i]);
+        }
+    }
 }
 
 static void read_interfaces(struct local_cfg *c, const struct local_cfg_at *at,

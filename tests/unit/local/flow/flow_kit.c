@@ -163,6 +163,12 @@ static void result_annotation(struct tt_result *r, const char *key, const char *
     (void)value;
 }
 
+static void result_again(struct tt_result *r, int64_t after_ms)
+{
+    (void)r;
+    (void)after_ms;
+}
+
 static void result_text(struct tt_result *r, const char *text)
 {
     str_append(&r->text, text);
@@ -355,6 +361,7 @@ void flow_kit_begin(struct flow_kit *k)
         .result_again = result_again,
         .result_resource = result_resource,
         .result_annotation = result_annotation,
+        .result_again = result_again,
         .result_text = result_text,
         .result_row = result_row,
         .result_done = result_done,
@@ -433,7 +440,9 @@ static void add_item(struct flow_kit *k, struct kit_batch *b, struct kit_service
     str_buf_reset(&s->result.text);
     s->result = (struct tt_result){.code = -1, .text = s->result.text};
     *item = (struct tt_item){.size = sizeof *item,
-                             .verb = s->deleting || !wants ? TT_VERB_DELETE : TT_VERB_ENSURE,
+                             .verb = s->deleting || !wants ? TT_VERB_DELETE
+                                     : k->updates          ? TT_VERB_UPDATE
+                                                           : TT_VERB_ENSURE,
                              .reasons = TT_REASON_RESYNC,
                              .service = s->seen,
                              .slices = slices,
@@ -486,6 +495,9 @@ static void take_result(struct flow_kit *k, const struct tt_item *item, struct k
         return;
     }
     bool goes = item->verb == TT_VERB_DELETE;
+    if (item->verb == TT_VERB_UPDATE) {
+        return;
+    }
     s->finalizer = s->finalizer && !goes;
     const char *status = goes ? "" : s->result.has_ingress ? s->result.ingress : s->status;
     if (goes && s->deleting) {

@@ -11,11 +11,12 @@
  *   config TEXT       before the first sync: further lines of the configuration, "|" for a new line;  pool TEXT: its addresses and more
  *   many N            Services d/s000 …;  forbid: this replica may not write;  refuse-address IP: the kernel takes nothing with it
  *   svc KEY …         it is made, or is so from now on.  Words: ports=80/TCP/30080,… local type=T ask=IP share=K ranges=CIDR,…
- *                     fam=46 sched=S mode=M drain=T affinity created=N st=IP snat=W
+ *                     fam=46 fam=~46 (46 at best) sched=S mode=M drain=T affinity created=N st=IP snat=W
  *   eps KEY n1 n2/down …  endpoints, one each; nothing: an empty slice
  *   nodes n1 n2 …     these are there
  *   delete KEY        it is being deleted;  vanish KEY: it is gone, and nobody was told
  *   sync KEY …        one call for these, or for all; adds "KEY!code(message) " for each that failed
+ *   update KEY …      the same after nodes have changed: no status is written
  *   idle              syncs until nothing is left to do, and time passes while destinations drain; fails when that does not
  *                     come, or a Service fails 9 times
  *   active N IP…      destinations of IPVS with these addresses have N connections;  drains N: they have ended after N ms;
@@ -86,6 +87,7 @@ struct flow_kit {
     void *p;
     const char *config, *pool;
     bool forbidden;          /* to write */
+    bool updates;            /* syncs are updates of backends */
     struct ip_addr refusing; /* transactions with this address */
     char nodes[256];
     struct kit_service services[KIT_SERVICES];

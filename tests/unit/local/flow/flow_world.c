@@ -68,7 +68,10 @@ static void add_list(struct arena *a, struct str_buf *b, const char *list)
 static void add_families(struct str_buf *b, const char *which)
 {
     str_appendf(b, ", \"ipFamilyPolicy\": \"%s\", \"ipFamilies\": [",
-                strlen(which) > 1 ? "RequireDualStack" : "SingleStack");
+                *which == '~'       ? "PreferDualStack"
+                : strlen(which) > 1 ? "RequireDualStack"
+                                    : "SingleStack");
+    which += *which == '~';
     for (const char *at = which; *at != '\0'; at++) {
         str_appendf(b, "%s\"IPv%c\"", at == which ? "" : ", ", *at);
     }

@@ -165,9 +165,23 @@ static const struct row {
      "svc d/a; svc d/b st=10.0.0.0 created=2; idle; status d/a; status d/b; state",
      "d/a=10.0.0.1 d/b=10.0.0.0 10.0.0.0[d/b] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 "
      "snat; 10.0.0.1[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "},
+    {"refused takes no address",
+     "svc d/a share=k; idle; svc d/b share=k sched=wlc ports=81/TCP/30081; sync; delete d/a; sync; "
+     "state; "
+     "svc d/c; sync d/c; status d/c",
+     "d/b!invalid(scheduler wlc needs an ipvs mode; nft has rr, wrr, sh and mh) "
+     "d/b!invalid(scheduler "
+     "wlc needs an ipvs mode; nft has rr, wrr, sh and mh) d/c=10.0.0.0 "},
+    {"update takes no address",
+     "pool [10.0.0.0/29, \"fd00::1\"]; svc d/b fam=46; svc d/a fam=~46 created=2; idle; delete "
+     "d/b; "
+     "sync d/b; nodes n1; update d/a; status d/a; state; idle; status d/a; state; plan",
+     "d/a=10.0.0.1 10.0.0.1[d/a] held 80/tcp rr4 n1:30080*4 <0.0.0.0/0 snat; d/a=10.0.0.1 fd00::1 "
+     "10.0.0.1[d/a] held 80/tcp rr4 n1:30080*4 <0.0.0.0/0 snat; fd00::1[d/a] held on link 80/tcp "
+     "rr4 n1:30080*4 <::/0 snat; plan(0) "},
     {"A30 two have one address",
      "svc d/a st=10.0.0.3; svc d/b st=10.0.0.3 created=2; sync; state; status d/b",
-     "d/b!invalid(10.0.0.3 belongs to d/a (older); this Service gets another when its status is "
+     "d/b!in-use(10.0.0.3 belongs to d/a (older); this Service gets another when its status is "
      "cleared or annotation local.trimtab.io/addresses is set) 10.0.0.3[d/a] held 80/tcp rr4 "
      "n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; d/b=10.0.0.3 "},
     {"a sharer leaves for IPv6, with a port that the other has",

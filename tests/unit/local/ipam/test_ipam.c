@@ -50,7 +50,7 @@ static const struct row {
     {"A10", P, "see d/a ask=10.0.0.5; grant d/a", "d/a=10.0.0.5 "},
     {"A12", P, "see d/a ask=10.9.9.9; grant d/a", "d/a!invalid(10.9.9.9 is in no pool) "},
     {"A13", P, "see d/b st=10.0.0.5; see d/a ask=10.0.0.5; grant d/a",
-     "d/a!invalid(10.0.0.5 is d/b's, which does not share) "},
+     "d/a!in-use(10.0.0.5 is d/b's, which does not share) "},
     {"A14", P,
      "see d/a; grant d/a; pub d/a; see d/a ask=10.0.0.6 st=10.0.0.0 ours; grant d/a; pub d/a; "
      "grant d/a; "
@@ -58,7 +58,7 @@ static const struct row {
      "d/a=10.0.0.0 d/a=10.0.0.6-10.0.0.0 d/a=10.0.0.6 d/b=10.0.0.1 "},
     {"A14, the other one is not free: it keeps what it has", P,
      "see d/b st=10.0.0.6; see d/a st=10.0.0.0 ask=10.0.0.6 ours; grant d/a",
-     "d/a!invalid(10.0.0.6 is d/b's, which does not share)=10.0.0.0 "},
+     "d/a!in-use(10.0.0.6 is d/b's, which does not share)=10.0.0.0 "},
     {"A15", P " q=10.1.0.0-10.1.0.7",
      "see d/a pool=q st=10.0.0.0 ours; grant d/a; pub d/a; grant d/a",
      "d/a=10.1.0.0-10.0.0.0 d/a=10.1.0.0 "},
@@ -90,7 +90,7 @@ static const struct row {
     {"A30", P,
      "see d/a st=10.0.0.5 created=1; see d/b st=10.0.0.5 created=2; grant d/a; grant d/b; see d/b "
      "ask=10.0.0.1 st=10.0.0.5 created=2; grant d/b",
-     "d/a=10.0.0.5 d/b!invalid(10.0.0.5 belongs to d/a (older); this Service gets another when its "
+     "d/a=10.0.0.5 d/b!in-use(10.0.0.5 belongs to d/a (older); this Service gets another when its "
      "status is cleared or "
      "annotation local.trimtab.io/addresses is set) d/b=10.0.0.1 "},
     {"A31", P, "see d/x st=10.0.0.0 no; grant d/x; see d/a; grant d/a", "d/x= d/a=10.0.0.1 "},
@@ -129,7 +129,7 @@ static const struct row {
     {"the same name comes back at once", P,
      "see d/a; grant d/a; pub d/a; gone d/a; see d/a ask=10.0.0.0; grant d/a; see d/b "
      "ask=10.0.0.0; grant d/b",
-     "d/a=10.0.0.0 d/a=10.0.0.0 d/b!invalid(10.0.0.0 is d/a's, which does not share) "},
+     "d/a=10.0.0.0 d/a=10.0.0.0 d/b!in-use(10.0.0.0 is d/a's, which does not share) "},
     {"given back a moment ago, to somebody else", P,
      "see d/a; grant d/a; pub d/a; gone d/a; at 20; see d/b ask=10.0.0.0; grant d/b",
      "d/a=10.0.0.0 d/b!quota(10.0.0.0 was given back a moment ago and is not given away again for "
@@ -150,9 +150,9 @@ static const struct row {
     {"H02", P,
      "see d/a key=dns ports=53/UDP; grant d/a; see d/b key=dns ports=53/UDP; grant d/b; see d/c "
      "key=dns ports=53/UDP ask=10.0.0.0; grant d/c",
-     "d/a=10.0.0.0 d/b=10.0.0.1 d/c!invalid(port 53/UDP of 10.0.0.0 is d/a's) "},
+     "d/a=10.0.0.0 d/b=10.0.0.1 d/c!in-use(port 53/UDP of 10.0.0.0 is d/a's) "},
     {"H03", P, "see d/a key=dns ports=53/UDP; grant d/a; see d/b key=web ask=10.0.0.0; grant d/b",
-     "d/a=10.0.0.0 d/b!invalid(10.0.0.0 is shared under key \"dns\", this Service has \"web\") "},
+     "d/a=10.0.0.0 d/b!in-use(10.0.0.0 is shared under key \"dns\", this Service has \"web\") "},
     {"H05", P,
      "see d/a key=dns ports=53/UDP; grant d/a; see e/b key=dns ports=53/TCP; grant e/b; see d/c "
      "key=*/dns ports=54/TCP; grant d/c; "
@@ -174,7 +174,7 @@ static const struct row {
     {"H08, onto a port that another one has", P,
      "see d/a key=k ports=53/UDP created=1 st=10.0.0.0; see d/b key=k ports=53/UDP created=2 "
      "st=10.0.0.0 ours; grant d/a; grant d/b",
-     "d/a=10.0.0.0 d/b!invalid(port 53/UDP of 10.0.0.0 is d/a's) "},
+     "d/a=10.0.0.0 d/b!in-use(port 53/UDP of 10.0.0.0 is d/a's) "},
 };
 
 static void local_ipam__vectors(void **state)

@@ -236,6 +236,8 @@ static const struct row others[] = {
      V "pools:\n- {name: a, addresses: [10.0.0.1]}\n- {name: a, addresses: "
        "[10.0.0.2]}\n",
      "error 4: two pools are called \"a\"\n"},
+    {"namespace", V "pools:\n- {name: a, addresses: [10.0.0.1], namespaces: [demo, A_B]}\n",
+     "error 3: namespaces: no namespace can be called \"A_B\"\n"},
     {"pool name", V "pools:\n- {name: A b, addresses: [10.0.0.1]}\n",
      "error 3: pool name \"A b\": lower-case letters, digits and dashes, at most 63\n"},
     {"no name", V "pools:\n- {addresses: [10.0.0.1]}\n", "error 3: pool has no name\n"},

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The provider local in surroundings that do not fit: pools, interfaces, other programs' addresses, too many Services.
+
+    trouble_test.py TRIMTAB_SIM TRIMTAB [TEST…]      (TAP; skipped only where `unshare -Urnm` is not allowed)
+
+Each test says what trimtab tells about it, and that what works goes on.
+"""
+import contextlib
+import functools
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import product  # noqa: E402  pylint: disable=wrong-import-position
+import tap  # noqa: E402  pylint: disable=wrong-import-position
+import world  # noqa: E402  pylint: disable=wrong-import-position
+
+MARK = "TRIMTAB_LOCAL_TROUBLE_TEST"
+FIRST = "192.0.2.48"
+MANY = 150
+
+
+@contextlib.contextmanager
+def configured(c, text):
+    """trimtab is not there, and would start with this configuration; afterwards it runs with its own again."""
+    config, c.config = c.config, os.path.join(c.folder, "other.yaml")
+    with open(c.config, "w", encoding="utf-8") as f:
+        f.write("apiVersion: local.trimtab.io/v1\nreuseDelay: 0s\n" + text)
+    if c.trimtab.poll() is None:
+        c.stop()
+    try:
+        yield
+    finally:
+        if c.trimtab.poll() is None:
+            c.stop()
+        c.config = config
+        c.start()
+
+
+def events(c, name):
+    return [(e["reason"], e["message"]) for e in c.must("GET", "/api/v1/namespaces/demo/events")["items"] if e["involvedObject"]["name"] == name]
+
+
+def test_pool__has_an_address_of_this_machine__named_with_line_and_interface(c):
+    with configured(c, "pools:\n- name: public\n  addresses: [192.0.2.0/28]\n"):
+        said = c.start_fails()
+        assert 'other.yaml:4: pool "public" contains 192.0.2.1, which this machine has on eth0' in said, said
+
+
+def test_kube_ipvs0__has_service_addresses__no_reason_not_to_start(c):
+    """kube-proxy in mode ipvs binds the address of each Service to this interface, also on the director."""
+    c.serve("web")
+    c.until("all is written", lambda: c.run_command("plan")[0] == 0)
+    world.command("ip", "link", "add", "kube-ipvs0", "type", "veth", "peer", "name", "kube-other")  # dummy there; a host may lack that
+    try:
+        world.command("ip", "addr", "add", f"{FIRST}/32", "dev", "kube-ipvs0")
+        c.kill()
+        c.start()
+        c.until("the Service is synced", lambda: c.logged("Synced", "demo/web"))
+        assert c.addresses("web") == [FIRST]
+    finally:
+        world.command("ip", "link", "del", "kube-ipvs0")
+    c.remove("web")
+
+
+def test_pool_of_no_subnet_here__warned_of_at_the_start_and_told_to_the_service(c):
+    with configured(c, "pools:\n- name: public\n  addresses: [198.51.100.8/29]\n- {name: routed, autoAssign: false, addresses: [198.51.100.16/29], "
+                       "announce: {by: routes}}\n"):
+        c.start()
+        assert c.logged('other.yaml:4: pool \\"public\\": no interface has an address in 198.51.100.8/29; no host will ask for it by ARP'), c.log()
+        assert not c.logged("routed"), c.log()
+        [address] = c.serve("web")
+        text = f"no interface of this machine has an address in a subnet with {address}: no host asks for it by ARP"
+        c.until("an event", lambda: ("NotAnnounced", text) in events(c, "web"))
+        assert text in " ".join(c.run_command("explain", "demo/web")[1].split())
+        c.serve("far", {"local.trimtab.io/pool": "routed"}, ports=((80, 30182),))
+        c.until("it is served", lambda: "EnsuredLoadBalancer" in [e[0] for e in events(c, "far")])
+        assert "NotAnnounced" not in [e[0] for e in events(c, "far")]
+        assert "no host asks" not in c.run_command("explain", "demo/far")[1]
+        c.remove("web", "far")
+
+
+def test_interfaces_of_a_service__that_are_not_there__told(c):
+    c.serve("web", {"local.trimtab.io/interfaces": "ens*"})
+    c.until("an event", lambda: [m for r, m in events(c, "web") if r == "NotAnnounced" and "that annotation local.trimtab.io/interfaces names" in m])
+    c.remove("web")
+
+
+def test_many_services_for_few_addresses__wait_without_a_flood_of_lines(c):
+    """And those who have one are served all the time."""
+    c.serve("first")
+    with world_of_many(c):
+        c.until("each was told", lambda: len({e["involvedObject"]["name"] for e in c.must("GET", "/api/v1/namespaces/many/events")["items"]
+                                              if "no free address for IPv4: public 8 of 8 used" in e["message"]}) == MANY - 7)
+        assert world.tcp(FIRST, 80)[0] in world.NODES
+        warned = len(c.logged("asking again later"))
+        assert 0 < warned <= 100 + len(c.logged("Service is not ready yet")), warned
+    c.until("all others are gone", lambda: product.held() == [FIRST])
+    c.remove("first")
+
+
+@contextlib.contextmanager
+def world_of_many(c):
+    c.must("POST", "/api/v1/namespaces", {"metadata": {"name": "many"}})
+    path = "/api/v1/namespaces/many/services"
+    for i in range(MANY):
+        c.must("POST", path, {"metadata": {"name": f"s{i}"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]}})
+    yield
+    for i in range(MANY):
+        c.must("DELETE", f"{path}/s{i}")
+    c.until("they are gone", lambda: not c.must("GET", path)["items"], lambda: len(c.must("GET", path)["items"]))
+
+
+def test_stopped_for_a_while__edits_come_afterwards_and_packets_go_on(c):
+    c.serve("web")
+    c.trimtab.send_signal(signal.SIGSTOP)
+    try:
+        c.edit("web", ports=product.ports_of([(80, world.TCP_PORT), (81, 30181)]))
+        c.must("DELETE", "/api/v1/nodes/n3")
+        assert world.tcp(FIRST, 80)[0] in world.NODES
+    finally:
+        c.trimtab.send_signal(signal.SIGCONT)
+    c.until("two nodes and two ports", lambda: "10.1.0.3" not in str(product.elements()) and len(product.elements()["open4"]) == 2)
+    c.must("POST", "/api/v1/nodes", product.node("n3"))
+    c.remove("web")
+
+
+def test_route_of_somebody_else__for_an_address_of_the_pool__told_and_left_alone(c):
+    world.command("ip", "route", "add", "local", "192.0.2.50/32", "dev", "lo", "table", "local", "proto", "99")
+    try:
+        c.must("POST", "/api/v1/namespaces/demo/services", {"metadata": {"name": "web", "annotations": {"local.trimtab.io/addresses": "192.0.2.50"}},
+                                                            "spec": {"type": "LoadBalancer", "ports": product.ports_of([(80, world.TCP_PORT)])}})
+        c.until("an event", lambda: [m for _, m in events(c, "web") if "192.0.2.50: somebody else has a route for it" in m])
+        assert "192.0.2.50" not in product.held()
+    finally:
+        world.command("ip", "route", "del", "local", "192.0.2.50/32", "table", "local", "proto", "99")
+    c.until("it is served", lambda: "192.0.2.50" in product.held())
+    c.remove("web")
+
+
+def test_check_config__of_pools_that_overlap__names_both(c):
+    with configured(c, 'pools:\n- {name: a, addresses: [192.0.2.48/29]}\n- {name: b, addresses: [192.0.2.52-192.0.2.60]}\n'):
+        done = subprocess.run([c.trimtab_exe, "check-config", "--cloud-provider=local", f"--cloud-config={c.config}"], capture_output=True,
+                              text=True, check=False)
+        assert done.returncode == 1 and 'pools "a" and "b" both have 192.0.2.52' in done.stderr, done
+
+
+def tidy(test):
+    """The test, and after a failed one its Services go."""
+    @functools.wraps(test)
+    def run(c):
+        try:
+            test(c)
+        except BaseException:
+            c.remove(*[s["metadata"]["name"] for s in c.must("GET", "/api/v1/namespaces/demo/services")["items"]])
+            raise
+    return run
+
+
+def main():
+    programs, chosen = sys.argv[1:3], sys.argv[3:]
+    if not world.here(MARK):
+        for program in ("unshare", "nft", "ip"):
+            if not shutil.which(program):
+                return tap.skip(f"{program} is absent")
+        status = world.reexec_unshared(os.path.abspath(__file__), sys.argv[1:], MARK)
+        return tap.skip(status) if isinstance(status, str) else status
+    world.build()
+    world.Servers()
+    with tempfile.TemporaryDirectory() as folder, product.Cluster(programs, folder) as cluster:
+        cluster.start()
+        return tap.run([(name, tidy(test)) for name, test in tap.tests_of(globals(), chosen)], cluster)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
