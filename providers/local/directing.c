@@ -12,22 +12,6 @@
 #define LOOK_AGAIN_MS  10000
 #define PROBE_AGAIN_MS 1000
 
-static const char *const of_kind[] = {"kind"};
-static const char *const of_check[] = {"kind", "result"};
-const struct tt_metric local_directing_metrics[LOCAL_DIRECTING_METRICS] = {
-    {.name = "local_announcements_total",
-     .help = "Announcements of an address on a link, by kind: arp, ndp",
-     .type = TT_METRIC_COUNTER,
-     .labels = of_kind,
-     .n_labels = ARRAY_LEN(of_kind)},
-    {.name = "local_checks_total",
-     .help = "Health checks of targets, by kind (kube-proxy, healthCheckNodePort, tcp, http) and "
-             "result (good, bad)",
-     .type = TT_METRIC_COUNTER,
-     .labels = of_check,
-     .n_labels = ARRAY_LEN(of_check)},
-};
-
 /* ---- what the thread says ------------------------------------------------------------------------ */
 
 static void tell(void *arg, const struct local_news *news)
@@ -57,8 +41,8 @@ static void count(void *arg, const char *counter, const char *first, const char 
 {
     struct local_provider *p = arg;
 
-    for (size_t i = 0; i < LOCAL_DIRECTING_METRICS; i++) {
-        const struct tt_metric *m = &local_directing_metrics[i];
+    for (size_t i = 0; i < LOCAL_METRICS; i++) {
+        const struct tt_metric *m = &local_metrics[i];
         if (str_eq(m->name, counter)) {
             const struct tt_kv labels[] = {{m->labels[0], first},
                                            {m->n_labels > 1 ? m->labels[1] : "", second}};
@@ -67,8 +51,10 @@ static void count(void *arg, const char *counter, const char *first, const char 
     }
 }
 
-int local_directing_start(struct local_provider *p, struct local_kernel *kernel, struct err *err)
+int local_directing_start(struct local_provider *p, const struct local_open_with *with,
+                          struct err *err)
 {
+    struct local_kernel *kernel = with == NULL ? NULL : with->directing_kernel;
     const struct local_rt_args rt = {.protocol = p->config->director.route_protocol,
                                      .table = p->config->director.route_table};
     struct local_director_args args = {.kernel = kernel,
@@ -77,6 +63,10 @@ int local_directing_start(struct local_provider *p, struct local_kernel *kernel,
                                        .tell = tell,
                                        .count = count,
                                        .changed = local_health_changed,
+                                       .look = local_watch_look,
+                                       .freed = local_watch_freed,
+                                       .instance = p->config->instance,
+                                       .own = p->kernel,
                                        .arg = p};
     int rc = ERR_OK;
 
@@ -88,7 +78,7 @@ int local_directing_start(struct local_provider *p, struct local_kernel *kernel,
     }
     if (rc == ERR_OK) {
         p->directing = local_director_new(&args);
-        rc = local_director_start(p->directing, err);
+        rc = with != NULL && with->turns ? ERR_OK : local_director_start(p->directing, err);
     }
     return rc;
 }
@@ -113,6 +103,13 @@ bool local_directing_announce(struct local_provider *p, const struct local_annou
     }
     local_director_announce(p->directing, &order);
     return true;
+}
+
+void local_directing_again(struct local_provider *p, const struct ip_addr *addr)
+{
+    if (p->directing != NULL) {
+        local_director_again(p->directing, addr);
+    }
 }
 
 void local_directing_withdraw(struct local_provider *p, const struct ip_addr *addr)

@@ -37,6 +37,10 @@ static void close_provider(void *provider)
     map_free(p->seen);
     map_free(p->served);
     map_free(p->namespaces);
+    map_free(p->drifted);
+    map_free(p->taken);
+    map_free(p->machine_told);
+    local_round_done(&p->round);
     call_watch_free(p->watch);
     http_pool_free(p->http);
     cancel_free(p->cancel);
@@ -207,6 +211,9 @@ static void make_parts(struct local_provider *p, const struct tt_open_args *args
     p->watch = call_watch_new();
     p->seen = map_new(free);
     p->served = map_new(local_served_free);
+    p->drifted = map_new(free);
+    p->taken = map_new(free);
+    p->machine_told = map_new(free);
     p->mirror = local_mirror_new();
 }
 
@@ -222,6 +229,7 @@ int32_t local_provider_open(const struct tt_open_args *args, const struct local_
     p->lock_fd = -1;
     p->allow_foreign = str_eq(option_of(args, "local-allow-foreign"), "true");
     p->planning = TT_HAS(args, planning) && args->planning != 0;
+    p->drift = TT_HAS(args, drift) ? args->drift : TT_DRIFT_OFF;
     p->clock = with != NULL && with->clock != NULL ? with->clock : clock_real();
     p->rng = with != NULL && with->rng != NULL ? with->rng : rng_real();
     mutex_init(&p->lock);
@@ -237,7 +245,7 @@ int32_t local_provider_open(const struct tt_open_args *args, const struct local_
         rc = open_kernel(p, with, &err);
     }
     if (rc == ERR_OK && (with == NULL || with->kernel == NULL || with->directing_kernel != NULL)) {
-        rc = local_directing_start(p, with == NULL ? NULL : with->directing_kernel, &err);
+        rc = local_directing_start(p, with, &err);
     }
     if (rc != ERR_OK) {
         args->host->result_fail(result, rc, err.message, 0);
@@ -289,9 +297,18 @@ static const struct tt_option options[] = {
 static const char *const served_classes[] = {LOCAL_CLASS};
 static const char *const own_annotations[] = {LOCAL_POOL_GIVEN};
 static const char *const event_reasons[] = {
-    "AddressInUse",       "AddressOutsidePools", "AnnotationIgnored", "DirectorNotReady",
-    "FailOpen",           "NoTargets",           "PortsShared",       "SecondFamilyMissing",
-    "SourceRangeIgnored", "TargetOutOfReach",    "TargetsEjected",
+    "AddressInUse",
+    "AddressOutsidePools",
+    "AnnotationIgnored",
+    "DirectorNotReady",
+    "FailOpen",
+    "LoadBalancerDrift",
+    "NoTargets",
+    "PortsShared",
+    "SecondFamilyMissing",
+    "SourceRangeIgnored",
+    "TargetOutOfReach",
+    "TargetsEjected",
 };
 static const struct tt_kube_kind kube_kinds[] = {
     {.api_version = "v1", .resource = "namespaces", .verbs = "list"},
@@ -314,8 +331,8 @@ const struct tt_provider tt_local_provider = {
     .n_classes = ARRAY_LEN(served_classes),
     .event_reasons = event_reasons,
     .n_event_reasons = ARRAY_LEN(event_reasons),
-    .metrics = local_directing_metrics,
-    .n_metrics = LOCAL_DIRECTING_METRICS,
+    .metrics = local_metrics,
+    .n_metrics = LOCAL_METRICS,
     .kube_kinds = kube_kinds,
     .n_kube_kinds = ARRAY_LEN(kube_kinds),
     .own_annotations = own_annotations,

@@ -80,6 +80,21 @@ void local_director_withdraw(struct local_director *d, const struct ip_addr *add
     mutex_unlock(&d->lock);
 }
 
+void local_director_again(struct local_director *d, const struct ip_addr *addr)
+{
+    int64_t now_ms = clock_now_ms(d->args.clock);
+    char key[IP_TEXT_MAX];
+
+    ip_format(addr, key);
+    mutex_lock(&d->lock);
+    struct director_address *x = map_get(d->announcements, key);
+    for (size_t i = 0; x != NULL && i < x->n; i++) {
+        local_announcement_again(&x->on[i], now_ms);
+        d->announce_next_ms = now_ms;
+    }
+    mutex_unlock(&d->lock);
+}
+
 static void add_state(struct local_announce_state *st, const struct local_announcement *e,
                       int64_t now_ms)
 {

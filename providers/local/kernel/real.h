@@ -63,6 +63,21 @@ int local_ipvs_read(struct local_ipvs *x, struct arena *a, struct local_ipvs_lis
 int local_ipvs_changes(struct local_ipvs *x, const struct local_ipvs_change *changes, size_t n,
                        int *ret_codes, struct err *err);
 
+/* --- what others do (watch.c) --------------------------------------------------------------------------- */
+
+#define LOCAL_WATCH_OWN 4 /* sockets of this process that write */
+struct local_watch_args {
+    const char *instance;
+    const struct local_rt_args *rt;
+    const struct local_nl *own[LOCAL_WATCH_OWN]; /* or NULL */
+};
+struct local_watch;
+int local_watch_new(const struct local_watch_args *args, struct local_watch **ret, struct err *err);
+void local_watch_free(struct local_watch *w);
+int local_watch_hear(struct local_watch *w, void (*each)(void *arg, const struct local_event *e),
+                     void *arg, struct err *err);
+unsigned local_watch_fds(const struct local_watch *w, int fds[LOCAL_WATCH_FDS]);
+
 /* --- connections, sysctls ------------------------------------------------------------------------------- */
 
 int local_ct_delete(struct local_nl *nl, const struct local_connection *gone, size_t n,

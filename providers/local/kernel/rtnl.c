@@ -378,7 +378,7 @@ static int judge(struct local_nl *nl, const struct local_rtnl_change *c, int *er
                 return code;
             }
             listed = true;
-            c->codes[i] = is_listed(&ours, &c->routes[i]) ? ERR_OK : ERR_CONFLICT;
+            c->codes[i] = is_listed(&ours, &c->routes[i]) ? ERR_OK : ERR_IN_USE;
         }
         if (c->codes[i] != ERR_OK && first == ERR_OK) {
             char text[IP_TEXT_MAX];

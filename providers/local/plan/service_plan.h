@@ -49,8 +49,16 @@ struct local_service_state {
 /* In how many ms the Service is to be looked at again, because a destination drains; 0: none does. */
 int64_t local_ipvs_again_ms(const struct local_service_state *s);
 
-/* Appends the operations for all of them.  `instance` names the table, which is made first when it is not there. */
-void local_services_plan(struct lb_plan *plan, const char *instance, bool table_there,
+/* The table, as it is. */
+enum local_table_is {
+    LOCAL_TABLE_ABSENT = 0,
+    LOCAL_TABLE_WHOLE,
+    LOCAL_TABLE_OLD,     /* of another layout */
+    LOCAL_TABLE_CHANGED, /* others have changed its chains or rules */
+};
+/* Appends the operations for all of them.  `instance` names the table, which is made first when it is not there, or made anew with
+ * what it has when it is not whole. */
+void local_services_plan(struct lb_plan *plan, const char *instance, enum local_table_is table,
                          const struct local_service_state *items, size_t n);
 
 #endif

@@ -19,6 +19,14 @@
  *   cleanup KEY       one that "left" told of is deleted;  restart: another process
  *   refuse CODE N, lose N, kill N   the step of the kernel, counted from here; well: no more of it
  *   foreign guard|open|slots|bump KEY…   somebody else takes elements away, or changes some other table; flush: all of it
+ *   director [report]  before the first sync: there is a director's thread, whose turns are made by "pass"; no target is checked.  With
+ *                      it events on Services are added to the text: "event(d/a REASON: words) "
+ *   pass MS            time goes by for the director;  drift: adds how often others changed something, "drift(N) "
+ *   sysctl NAME N      it is so from now on; with a director what is logged of sysctls is added: "log(words) "
+ *   figures NAME       adds the gauges of this name: "LABEL…=N "
+ *   foreign layout N, rules   another version of trimtab made the table; others change its rules
+ *   foreign hold|taken|freed IP, lost   others take a route of ours, make or give up one of their own; events are lost.  A last
+ *                      word "quiet": the kernel does not tell
  *   state, writes, order, status KEY, plan, announced IP, owned, left, explain KEY   add what they say; plan: "plan(N) " */
 #ifndef TESTS_UNIT_LOCAL_FLOW_KIT_H
 #define TESTS_UNIT_LOCAL_FLOW_KIT_H
@@ -68,6 +76,10 @@ struct flow_kit {
     void *p;
     const char *config, *pool;
     bool forbidden;          /* to write */
+    bool directed;           /* there is a director's thread */
+    uint32_t drift;          /* --drift */
+    unsigned n_drift;        /* what metrics say of it */
+    struct map *figures;     /* "NAME LABEL…" → its value as text */
     struct ip_addr refusing; /* transactions with this address */
     char nodes[256];
     struct kit_service services[KIT_SERVICES];
@@ -106,6 +118,16 @@ void flow_kit_explain(struct flow_kit *k, char **keys, size_t n);
 void flow_kit_idle(struct flow_kit *k);
 /* How many changes a process would plan that has just been started. */
 uint32_t flow_kit_second_plan(struct flow_kit *k);
+
+/* --- flow_others.c: what others do, and the director's thread ------------------------------------------------- */
+/* False: it is no command of these. */
+bool flow_others_command(struct flow_kit *k, char **w, size_t n);
+bool flow_others_foreign(struct flow_kit *k, char **w, size_t n);
+void flow_others_figure(struct flow_kit *k, const char *name, const struct tt_kv *labels,
+                        uint32_t n, double value);
+void flow_others_log(struct flow_kit *k, const char *message);
+void flow_others_event(struct flow_kit *k, const struct tt_service *service, const char *reason,
+                       const char *message);
 
 /* --- flow_world.c: Services, nodes, slices and the kernel's state ------------------------------------------ */
 struct kit_service *flow_world_service(struct flow_kit *k, const char *key);
