@@ -57,8 +57,10 @@ static int read_item(struct lb_sync *s, struct lb_item *item, struct local_item 
     it->service = item->in->service;
     item->data = it;
     if (item->in->verb == TT_VERB_DELETE) {
-        return ERR_OK;
+        return it->service->n_ingress == 0 || s->planning ? ERR_OK
+                                                          : local_release_wait(p, item->key, err);
     }
+    local_release_over(p, item->key);
     if (!local_wants(p, it->service)) {
         return err_set(err, ERR_IMPLEMENTED_ELSEWHERE,
                        "Services without a class are not served here (defaultClass: false)");
@@ -420,6 +422,7 @@ static void status(struct lb_sync *s, struct lb_item *item)
     local_health_settled(sync_of(s)->p, item->key);
 
     if (item->in->verb == TT_VERB_DELETE) {
+        local_release_over(sync_of(s)->p, item->key);
         s->host->result_annotation(item->in->result, LOCAL_POOL_GIVEN, NULL);
         return;
     }

@@ -30,6 +30,7 @@ struct local_provider {
     const struct local_config *config;
     const char *director;   /* name of this machine */
     bool planning;          /* nothing may be written, not even the lock */
+    bool dumping;           /* --local-state-dump */
     uint32_t drift;         /* --drift: TT_DRIFT_… */
     int lock_fd;            /* of the instance on this machine; -1: not held */
     struct http_pool *http; /* none is made; the driver wants one */
@@ -56,6 +57,7 @@ struct local_provider {
     struct map *served; /* key of a Service → what its weights are made of (health.c) */
     bool own_turn;      /* the director's thread changes weights; no call is under way */
     struct local_round round;
+    struct map *releasing;     /* key of a Service that goes → int64_t, since when */
     struct map *machine_told;  /* sysctl → what was logged of it */
     uint64_t requests_told[4]; /* to the kernel, by API, as metrics have them */
     bool conntrack_full;
@@ -200,6 +202,15 @@ void local_ipvs_findings(struct lb_sync *s, const struct lb_item *item,
                          const struct local_item *it);
 /* The scope that the plan needs: the same for all. */
 void local_ipvs_scope_of(struct lb_sync *s, struct local_service_state *states, size_t n);
+
+/* --- dump.c --------------------------------------------------------------------------------------------- */
+/* What the kernel has of ours, as JSON. */
+int local_state_dump(struct local_provider *p, struct arena *a, const char **ret, struct err *err);
+
+/* --- release.c ------------------------------------------------------------------------------------------ */
+/* A Service goes whose directors are other processes: ERR_IN_PROGRESS until they have had releaseDelay to withdraw its addresses. */
+int local_release_wait(struct local_provider *p, const char *key, struct err *err);
+void local_release_over(struct local_provider *p, const char *key);
 
 /* --- others ------------------------------------------------------------------------------------------- */
 int32_t local_get_load_balancer(void *provider, const struct tt_call *call,

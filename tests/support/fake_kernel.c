@@ -582,6 +582,7 @@ static const struct local_kernel_ops ops = {
     .announce = announce,
     .probe_send = probe_send,
     .probe_answer = probe_answer,
+    .neighbours = fake_neighbours,
     .connections_delete = connections_delete,
     .sysctl_read = sysctl_read,
     .sysctl_write = sysctl_write,

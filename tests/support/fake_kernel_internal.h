@@ -58,6 +58,8 @@ int fake_watch(struct local_kernel *k, const char *instance, const struct local_
                struct err *err);
 int fake_heard(struct local_kernel *k, void (*each)(void *arg, const struct local_event *e),
                void *arg, struct err *err);
+int fake_neighbours(struct local_kernel *k, struct arena *a, struct local_neighbour **ret,
+                    size_t *ret_n, struct err *err);
 unsigned fake_watch_fds(const struct local_kernel *k, int fds[LOCAL_WATCH_FDS]);
 
 static inline struct fake_kernel *fake(const struct local_kernel *k)

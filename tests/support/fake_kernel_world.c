@@ -121,6 +121,36 @@ void fake_kernel_neighbour(struct local_kernel *k, const struct ip_addr *addr, c
     map_set(fake(k)->neighbours, key, copy);
 }
 
+struct listing {
+    struct local_neighbour *items;
+    size_t n;
+};
+
+static bool list_neighbour(const char *key, void *value, void *arg)
+{
+    struct listing *l = arg;
+    if (ip_parse(key, &l->items[l->n].addr)) {
+        memcpy(l->items[l->n++].mac, value, sizeof(l->items->mac));
+    }
+    return true;
+}
+
+int fake_neighbours(struct local_kernel *k, struct arena *a, struct local_neighbour **ret,
+                    size_t *ret_n, struct err *err)
+{
+    struct fake_kernel *f = fake(k);
+    int code = fake_kernel_step(k, &f->rtnl_requests, err);
+    code = code == ERR_OK ? fake_kernel_done(k, code, err) : code;
+    if (code == ERR_OK) {
+        struct listing l = {
+            .items = ARENA_ARRAY(a, struct local_neighbour, map_size(f->neighbours) + 1)};
+        map_each(f->neighbours, list_neighbour, &l);
+        *ret = l.items;
+        *ret_n = l.n;
+    }
+    return code;
+}
+
 void fake_kernel_connection(struct local_kernel *k, const struct local_frontend_id *id,
                             const struct ip_addr *target, uint16_t target_port)
 {

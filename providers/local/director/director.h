@@ -22,6 +22,10 @@ struct local_news {
         *service; /* "namespace/name", whose owner gets an event; NULL: it concerns the machine */
     const char *reason; /* of the event */
     const char *text;
+    struct local_in_use { /* of AddressInUse; addr.len 0: something else */
+        struct ip_addr addr;
+        uint8_t mac[6]; /* of the host that answered */
+    } in_use;
 };
 struct local_director_args {
     struct local_kernel *kernel; /* the director's from now on */

@@ -100,6 +100,11 @@ struct local_rt_args {
 
 /* --- announcing ------------------------------------------------------------------------------------------- */
 
+/* A host on a link, as the kernel has heard of it. */
+struct local_neighbour {
+    struct ip_addr addr;
+    uint8_t mac[6];
+};
 struct local_probe_answer {
     bool answered;
     uint8_t mac[6];
@@ -240,6 +245,10 @@ struct local_kernel_ops {
     int (*probe_answer)(struct local_kernel *k, const struct local_link *link,
                         const struct ip_addr *addr, struct local_probe_answer *ret,
                         struct err *err);
+
+    /* Those whose MAC is known. */
+    int (*neighbours)(struct local_kernel *k, struct arena *a, struct local_neighbour **ret,
+                      size_t *ret_n, struct err *err);
 
     /* Entries of these connections end; *ret_n: how many there were.  The kernel walks its whole
      * table of connections once, however many are asked for: some 80 ms with 262,144 buckets. */

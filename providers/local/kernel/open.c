@@ -132,6 +132,12 @@ static int probe_answer(struct local_kernel *k, const struct local_link *link,
     return local_announcer_answer(real(k)->announcer, link, addr, ret, err);
 }
 
+static int neighbours(struct local_kernel *k, struct arena *a, struct local_neighbour **ret,
+                      size_t *ret_n, struct err *err)
+{
+    return local_rtnl_neighbours(&real(k)->rtnl, a, ret, ret_n, err);
+}
+
 static int connections_delete(struct local_kernel *k, const struct local_connection *gone, size_t n,
                               unsigned *ret_n, struct err *err)
 {
@@ -247,6 +253,7 @@ static const struct local_kernel_ops ops = {
     .announce = announce,
     .probe_send = probe_send,
     .probe_answer = probe_answer,
+    .neighbours = neighbours,
     .connections_delete = connections_delete,
     .sysctl_read = sysctl_read,
     .sysctl_write = sysctl_write,

@@ -23,6 +23,8 @@ struct local_rtnl_addr {
 int local_rtnl_addr_change(struct local_nl *nl, const struct local_rtnl_addr *c, struct err *err);
 int local_rtnl_routes(struct local_nl *nl, const struct local_rt_args *rt, struct arena *a,
                       struct local_route **ret, size_t *ret_n, struct err *err);
+int local_rtnl_neighbours(struct local_nl *nl, struct arena *a, struct local_neighbour **ret,
+                          size_t *ret_n, struct err *err);
 struct local_rtnl_change {
     const struct local_rt_args *rt;
     bool del;

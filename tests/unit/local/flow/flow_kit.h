@@ -23,6 +23,7 @@
  *                      it events on Services are added to the text: "event(d/a REASON: words) "
  *   pass MS            time goes by for the director;  drift: adds how often others changed something, "drift(N) "
  *   sysctl NAME N      it is so from now on; with a director what is logged of sysctls is added: "log(words) "
+ *   neighbour IP N     a host with MAC 02:00:00:00:01:N has the address, and answers for it
  *   figures NAME       adds the gauges of this name: "LABEL…=N "
  *   foreign layout N, rules   another version of trimtab made the table; others change its rules
  *   foreign hold|taken|freed IP, lost   others take a route of ours, make or give up one of their own; events are lost.  A last

@@ -2,6 +2,8 @@
 /* test_watch.c: what others change in the kernel is found between syncs, told, and put right; the vectors K52 to K55. */
 #include "tests/unit/local/flow/flow_kit.h"
 
+#include <string.h>
+
 #include "tests/support/unit.h"
 
 #define TWO(ip)    ip "[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "
@@ -72,6 +74,25 @@ static const struct row {
      "state; plan",
      "d/a!transient(table inet trimtab: refused by a test) " TWO("10.0.0.0")
          TWO("10.0.0.0") "plan(0) "},
+    {"orphanGrace: what is left is told after it, and not before",
+     "director; svc d/a; svc d/b; idle; vanish d/a; restart; sync; left; pass 29000; left; state; "
+     "pass 1000; left",
+     TWO("10.0.0.0") "10.0.0.1[d/b] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "
+                     "left(d/a) "},
+    {"orphanGrace: an address without a name",
+     "director; svc d/a; svc d/b; idle; vanish d/a; foreign guard quiet; restart; sync d/b; state; "
+     "pass 30000; sync d/b; state",
+     "10.0.0.0[not guarded] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; 10.0.0.1[d/b] "
+     "held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; 10.0.0.1[d/b] held 80/tcp rr4 "
+     "n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "},
+    {"L28 another host answers",
+     "director; neighbour 10.0.0.0 9; neighbour 10.1.0.1 7; svc d/a; sync; pass 2000",
+     "event(d/a AddressInUse: 10.0.0.0 answers from 02:00:00:00:01:09; not announced) "},
+    {"L29 a node answers",
+     "director; neighbour 10.0.0.0 7; neighbour 10.1.0.1 7; svc d/a; sync; pass 2000",
+     "event(d/a AddressInUse: 10.0.0.0 answers from 02:00:00:00:01:07; not announced; node "
+     "10.1.0.1 "
+     "answers ARP for it: set arp_ignore=1, arp_announce=2 there) "},
     {"sysctls, at the start and every ten minutes",
      "director; svc d/a; idle; sysctl net.ipv4.conf.all.arp_ignore 1; pass 10; pass 599000; sysctl "
      "net.ipv4.ip_forward 0; pass 2000; pass 600000; sysctl net.ipv4.conf.all.arp_ignore 0; "
@@ -152,8 +173,60 @@ static void run_rows(void **state)
     assert_int_equal(failed, 0);
 }
 
+/* The allocator's wait: only where the directors are other processes. */
+static void release__of_an_allocator__waits_for_directors(void **state)
+{
+    static struct flow_kit k;
+    struct err err = ERR_INIT;
+
+    (void)state;
+    flow_kit_begin(&k);
+    (void)flow_kit_run(&k, "svc d/a; idle");
+    struct local_provider *p = k.p;
+    assert_int_equal(local_release_wait(p, "d/a", &err), ERR_OK); /* role all */
+    struct local_config config = *p->config;
+    config.role = LOCAL_ROLE_ALLOCATOR;
+    config.release_delay_ms = 2000;
+    p->config = &config;
+    assert_int_equal(local_release_wait(p, "d/a", &err), ERR_IN_PROGRESS);
+    assert_int_equal(err.retry_after_ms, 2000);
+    clock_fake_advance(k.clock, 1999);
+    assert_int_equal(local_release_wait(p, "d/a", &err), ERR_IN_PROGRESS);
+    assert_int_equal(err.retry_after_ms, 1);
+    clock_fake_advance(k.clock, 1);
+    assert_int_equal(local_release_wait(p, "d/a", &err), ERR_OK);
+    local_release_over(p, "d/a"); /* it is made again, and goes again */
+    assert_int_equal(local_release_wait(p, "d/a", &err), ERR_IN_PROGRESS);
+    flow_kit_end(&k);
+}
+
+static void dump__says_what_the_kernel_has(void **state)
+{
+    static struct flow_kit k;
+    struct err err = ERR_INIT;
+    const char *text = NULL;
+
+    (void)state;
+    flow_kit_begin(&k);
+    (void)flow_kit_run(&k, "svc d/a ranges=192.0.2.0/24; idle");
+    assert_int_equal(local_state_dump(k.p, k.a, &text, &err), ERR_OK);
+    static const char *const words[] = {
+        "\"whole\":true",     "\"service\":\"d\\/a\"", "\"frontend\":\"10.0.0.0:80\\/tcp\"",
+        "\"10.1.0.1:30080\"", "\"192.0.2.0\\/24\"",    "\"held\":true"};
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        if (strstr(text, words[i]) == NULL) {
+            fail_msg("no %s in %s", words[i], text);
+        }
+    }
+    flow_kit_end(&k);
+}
+
 UNIT_MAIN(watch)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(run_rows)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(run_rows),
+        cmocka_unit_test(release__of_an_allocator__waits_for_directors),
+        cmocka_unit_test(dump__says_what_the_kernel_has),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
