@@ -59,6 +59,23 @@ static bool are_fields(const struct tt_operation *op)
     return true;
 }
 
+/* Of a plan of ABI 1.8: numbers of other operations. */
+static bool is_after_ok(const struct tt_operation *op)
+{
+    if (!TT_HAS(op, after) || op->n_after == 0) {
+        return true;
+    }
+    if (op->n_after > TT_LIST_MAX || op->after == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < op->n_after; i++) {
+        if (op->after[i] == 0 || op->after[i] == op->n) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool host_operation_ok(const struct tt_operation *op, char why[HOST_WHY_MAX])
 {
     if (op == NULL || !TT_HAS(op, calls)) {
@@ -83,6 +100,10 @@ bool host_operation_ok(const struct tt_operation *op, char why[HOST_WHY_MAX])
     }
     if (!are_fields(op)) {
         return refuse(why, "operation %u (%.60s) with fields that are absent or not UTF-8", op->n,
+                      op->kind);
+    }
+    if (!is_after_ok(op)) {
+        return refuse(why, "operation %u (%.60s) that waits for operations which cannot be", op->n,
                       op->kind);
     }
     return true;

@@ -44,7 +44,7 @@ static_assert(sizeof(struct tt_field) == 24, "leaf structs never change");
 /* Where 1.1 ended; what 1.2 brought stands behind, or where 1.1 had room that was always 0. */
 static_assert(offsetof(struct tt_host, result_own) == 288, "1.1 was built with this size");
 static_assert(offsetof(struct tt_provider, node_digest) == 256, "1.1 was built with this size");
-static_assert(sizeof(struct tt_operation) == 96, "1.1 was built with this size");
+static_assert(offsetof(struct tt_operation, n_after) == 96, "1.2 was built with this size");
 /* Where 1.2 ended. */
 static_assert(offsetof(struct tt_host, report_resource) == 320, "1.2 was built with this size");
 static_assert(sizeof(struct tt_owned) == 80, "1.3 was built with this size");

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exec.c: carries out a sealed plan, wave by wave.
+/* exec.c: carries out a sealed plan, part by part, and within a part each operation as soon as what it waits for is over.
  *
- * The executor knows attributes, not flows.  One operation is one http_job: the provider's step function is
- * asked for the next request until it says that it is done, so waiting for a long-running cloud operation
- * and fanning out over a wave are the same loop in common/net; one that is to be sent after another one waits in it
- * (HTTP_WAIT).  After a wave each operation has one outcome
- * bit.  Operations that need no HTTP run before those of their wave that do, all of a type in one call if it wants that.
- * The first wave with a failure is the last ordinary one; from then on only operations run whose
- * `finally` allows it.  Cancelling stops those, too: the next sync finds what is left and resumes.
- * One thread; blocks; may not log (the caller is told through on_done). */
+ * The executor knows attributes, not flows.  One operation is one http_job: the provider's step function is asked for the next
+ * request until it says that it is done, so waiting for a long-running cloud operation and having many in flight are the same
+ * loop in common/net; one that is to be sent after another one waits in it (HTTP_WAIT).  Each operation passes one gate
+ * (gate_open()): it waits, begins, or is withheld, and has one outcome bit in the end.  Operations that need no HTTP run before
+ * those that do, all of a type that are ready in one call if it wants that.
+ * After a failure nothing of a later wave begins but what `finally` allows; what is in flight is waited for.  Cancelling stops
+ * all of it: the next sync finds what is left and resumes.
+ * One thread; blocks; may not log (the caller is told through on_done, part by part, in the order of waves). */
 #include "common/lb/exec.h"
 #include "common/base/str.h"
 
 #include <string.h>
 
-#define PARALLEL_MAX 32 /* requests in flight from one plan; clouds throttle beyond that */
+#define PARALLEL_MAX 32 /* operations in flight from one plan; clouds throttle beyond that */
 
 struct output {
     const char *name;
@@ -22,7 +22,13 @@ struct output {
     struct output *next;
 };
 
-/* One operation while its wave runs. */
+enum op_state {
+    OP_WAITS = 0,
+    OP_RUNS,
+    OP_OVER, /* its outcome stands */
+};
+
+/* One operation from its begin until on_done was told of it. */
 struct slot {
     struct http_job job;
     struct lb_op_run run;
@@ -41,12 +47,15 @@ struct lb_exec {
     const struct lb_exec_config *cfg;
     struct lb_exec_result *res;
     struct output **outputs; /* one list per operation */
-    struct slot **slots;     /* per operation: that of the wave under way; else NULL */
+    struct slot **slots;     /* per operation of the part under way; NULL before it begins */
+    enum op_state *states;   /* per operation */
+    int failed_wave;         /* the lowest with a failure; 0: none */
+    bool cancelled;          /* an operation ended so */
     bool critical_open;
+    size_t in_flight; /* of HTTP */
 };
 
 static enum http_next slot_step(struct http_job *job, const struct http_response *resp);
-static void wave_run(struct lb_exec *x, int wave);
 
 /* ---- what steps call -------------------------------------------------------------------------------- */
 void lb_run_output(struct lb_op_run *run, const char *name, const char *value)
@@ -65,6 +74,12 @@ const char *lb_run_value(const struct lb_op_run *run, struct lb_value v)
     if (v.text != NULL || v.op < 0 || (size_t)v.op >= x->plan->n_ops || v.output == NULL) {
         return v.text;
     }
+    if (!lb_plan_waits_for(x->plan, (int)(run->op - x->plan->ops), v.op)) {
+        (void)err_set(run->err, ERR_BUG,
+                      "the value %s of operation %d is used without waiting for it", v.output,
+                      v.op + 1);
+        return NULL; /* it is there by chance */
+    }
     if ((x->res->outcomes[v.op] & (LB_DONE | LB_TOLERATED)) == 0) {
         return NULL; /* what a failed operation said is not to be built upon */
     }
@@ -81,77 +96,37 @@ void lb_run_accepted(struct lb_op_run *run)
     CONTAINER_OF(run, struct slot, run)->accepted = true;
 }
 
-/* ---- the plan ---------------------------------------------------------------------------------------- */
-static int check_runnable(const struct lb_plan *plan, struct err *err)
+/* Cancelled: the first operation that would have run is where the plan stopped. */
+static void stop_here(struct lb_exec *x)
 {
-    if (!plan->sealed) {
-        return err_set(err, ERR_BUG, "the plan is not sealed");
-    }
-    for (size_t i = 0; i < plan->n_ops; i++) {
-        const struct lb_op *op = &plan->ops[i];
-        if (op->verb != LB_KEEP && !lb_op_type_is_whole(op->type)) {
-            return err_set(err, ERR_BUG, "operation %zu (%s %s) cannot be carried out", i + 1,
-                           op->kind, op->name);
-        }
-        /* An operation without HTTP has ended before anything beside it is sent: "after" would be another wave. */
-        if (op->verb != LB_KEEP && op->type->step == NULL && op->sent_after >= 0) {
-            return err_set(err, ERR_BUG,
-                           "operation %zu (%s %s) is not sent, and names one to be sent after",
-                           i + 1, op->kind, op->name);
+    const struct lb_plan *plan = x->plan;
+    int first = -1;
+    for (size_t i = 0; x->res->failed_op < 0 && i < plan->n_ops; i++) {
+        bool before = first < 0 || plan->ops[i].wave < plan->ops[first].wave;
+        if (x->states[i] == OP_WAITS && before) {
+            first = (int)i;
         }
     }
-    return ERR_OK;
-}
-
-/* Cancelled before a wave: the first operation that would have run is where the plan stopped. */
-static void stop_before(struct lb_exec *x, int wave)
-{
-    for (size_t i = 0; x->res->failed_op < 0 && i < x->plan->n_ops; i++) {
-        const struct lb_op *op = &x->plan->ops[i];
-        if (op->wave == wave) {
-            x->res->failed_op = (int)i;
-            err_set(&x->res->err, ERR_CANCELLED, "stopped before %s %s", op->kind, op->name);
-        }
+    if (first >= 0) {
+        x->res->failed_op = first;
+        err_set(&x->res->err, ERR_CANCELLED, "stopped before %s %s", plan->ops[first].kind,
+                plan->ops[first].name);
     }
 }
 
-int lb_exec_run(const struct lb_plan *plan, const struct lb_exec_config *cfg,
-                struct lb_exec_result *ret, struct err *err)
+/* ---- may it begin? ------------------------------------------------------------------------------------ */
+static bool is_cancelled(const struct lb_exec *x)
 {
-    *ret = (struct lb_exec_result){.failed_op = -1};
-    int rc = check_runnable(plan, &ret->err);
-    if (rc != ERR_OK) {
-        return err_copy(err, &ret->err);
-    }
-    struct lb_exec x = {.plan = plan, .cfg = cfg, .res = ret};
-    ret->outcomes = ARENA_ARRAY(cfg->a, unsigned, plan->n_ops);
-    x.outputs = ARENA_ARRAY(cfg->a, struct output *, plan->n_ops);
-    x.slots = ARENA_ARRAY(cfg->a, struct slot *, plan->n_ops);
-    for (size_t i = 0; i < plan->n_ops; i++) {
-        bool kept = plan->ops[i].verb == LB_KEEP;
-        ret->outcomes[i] = kept ? LB_TOLERATED : LB_NOT_RUN; /* kept: nothing had to be changed */
-    }
-    for (int wave = 1; wave <= plan->waves; wave++) {
-        if (cancel_fired(cfg->cancel)) {
-            stop_before(&x, wave);
-            break;
-        }
-        wave_run(&x, wave);
-    }
-    ret->critical_open = ret->failed_op >= 0 && x.critical_open;
-    return err_copy(err, &ret->err);
+    return x->cancelled || cancel_fired(x->cfg->cancel);
 }
 
-/* ---- one wave ---------------------------------------------------------------------------------------- */
-/* After a failure, `finally` decides.  OK_OR_BEFORE_CRITICAL undoes what a half-done plan must not keep,
- * but once the critical operation has been sent, the rest must stay for the next sync to resume. */
+/* After a failure, `finally` decides; what stands in the same wave, or before it, is not stopped by it.  OK_OR_BEFORE_CRITICAL
+ * undoes what a half-done plan must not keep, but once the critical operation has been sent, the rest must stay for the next
+ * sync to resume. */
 static bool may_run(const struct lb_exec *x, const struct lb_op *op)
 {
-    if (x->res->failed_op < 0) {
+    if (x->failed_wave == 0 || op->wave <= x->failed_wave) {
         return true;
-    }
-    if (x->res->err.code == ERR_CANCELLED) {
-        return false;
     }
     return op->finally == LB_FINALLY_ALWAYS ||
            (op->finally == LB_FINALLY_OK_OR_BEFORE_CRITICAL && !x->critical_open);
@@ -170,25 +145,57 @@ static bool is_tolerated(const struct lb_op *op, int code)
            (code == ERR_FORBIDDEN && (op->tolerate & LB_TOLERATE_FORBIDDEN) != 0);
 }
 
+/* Is all over that it waits for?  *ret_well: and it ended well.  What its only_if names may have ended in any way. */
+static bool all_over(const struct lb_exec *x, const struct lb_op *op, bool *ret_well)
+{
+    *ret_well = true;
+    for (size_t i = 0; i < op->after.n; i++) {
+        int on = op->after.ops[i];
+        if (x->states[on] != OP_OVER) {
+            return false;
+        }
+        bool badly = (x->res->outcomes[on] & (LB_FAILED | LB_NOT_RUN)) != 0;
+        *ret_well = *ret_well && (!badly || on == op->only_if_op);
+    }
+    return true;
+}
+
+/* The gate of every operation.  True: it may begin.  Else it waits, or it is over now without having begun. */
+static bool gate_open(struct lb_exec *x, int index)
+{
+    const struct lb_op *op = &x->plan->ops[index];
+    bool well;
+    bool waits = x->states[index] == OP_WAITS && !is_cancelled(x);
+    if (!waits || !all_over(x, op, &well) ||
+        (op->sent_after >= 0 && x->states[op->sent_after] == OP_WAITS)) {
+        return false;
+    }
+    /* One of `finally` cleans up behind a failure, also of what it waited for. */
+    bool cleans_up = op->finally != LB_FINALLY_NO;
+    if (!may_run(x, op) || (!well && !cleans_up)) {
+        x->states[index] = OP_OVER; /* LB_NOT_RUN */
+        return false;
+    }
+    if (!condition_holds(x, op)) {
+        x->states[index] = OP_OVER;
+        x->res->outcomes[index] = LB_SKIPPED;
+        return false;
+    }
+    return true;
+}
+
 /* May it be sent?  HTTP_SEND: yes; HTTP_WAIT: not yet; HTTP_DONE: not at all. */
 static enum http_next slot_turn(const struct lb_exec *x, const struct slot *s)
 {
     int after = s->run.op->sent_after;
     const struct slot *other = after >= 0 ? x->slots[after] : NULL;
-    if (after < 0 || x->res->outcomes[after] == LB_SKIPPED) {
+    if (after < 0 || (other != NULL && other->accepted)) {
         return HTTP_SEND;
     }
-    if (other == NULL) { /* not run, as this wave is one of `finally` */
-        return HTTP_DONE;
-    }
-    if (other->accepted) {
-        return HTTP_SEND;
-    }
-    if (!other->ended && !other->job.done) {
+    if (x->states[after] != OP_OVER) {
         return HTTP_WAIT;
     }
-    int code = other->job.err.code;
-    bool well = !other->withheld && (code == ERR_OK || is_tolerated(other->run.op, code));
+    bool well = (x->res->outcomes[after] & (LB_FAILED | LB_NOT_RUN)) == 0;
     return well ? HTTP_SEND : HTTP_DONE;
 }
 
@@ -204,6 +211,7 @@ static enum http_next slot_wait(struct lb_exec *x, struct slot *s, const struct 
     return turn;
 }
 
+/* ---- one operation ------------------------------------------------------------------------------------ */
 static void slot_begin(struct lb_exec *x, struct slot *s)
 {
     s->run.now_ms = clock_now_ms(x->cfg->clock);
@@ -215,6 +223,12 @@ static void slot_begin(struct lb_exec *x, struct slot *s)
         /* Before the request leaves: if we die while it is under way, the cloud may have done it. */
         x->critical_open |= s->run.op->critical;
     }
+}
+
+static void slot_end(struct lb_exec *x, struct slot *s)
+{
+    s->ended = true;
+    s->ended_ms = clock_now_ms(x->cfg->clock);
 }
 
 static enum http_next slot_step(struct http_job *job, const struct http_response *resp)
@@ -232,15 +246,15 @@ static enum http_next slot_step(struct http_job *job, const struct http_response
     if (next != HTTP_DONE) {
         err_clear(&job->err); /* a failure that the step mends by asking again is none */
     } else {
-        s->ended = true;
-        s->ended_ms = clock_now_ms(x->cfg->clock);
+        slot_end(x, s);
     }
     return next;
 }
 
-static void slot_init(struct lb_exec *x, struct slot *s, int index)
+static struct slot *slot_new(struct lb_exec *x, int index)
 {
     const struct lb_op *op = &x->plan->ops[index];
+    struct slot *s = ARENA_NEW(x->cfg->a, struct slot);
     *s = (struct slot){.index = index, .own = x->cfg->forgets ? arena_new() : NULL};
     s->job.step = slot_step;
     s->job.cancel = x->cfg->cancel;
@@ -253,52 +267,67 @@ static void slot_init(struct lb_exec *x, struct slot *s, int index)
         .req = &s->job.req,
         .err = &s->job.err,
     };
+    x->slots[index] = s;
+    x->states[index] = OP_RUNS;
+    return s;
 }
 
-/* Books how one operation ended and tells the caller. */
-static void slot_settle(struct lb_exec *x, struct slot *s)
+/* Books how the operation ended, for those that wait for it. */
+static void slot_book(struct lb_exec *x, struct slot *s)
 {
     const struct lb_op *op = s->run.op;
-    struct lb_exec_result *res = x->res;
     unsigned outcome = LB_DONE;
-    if (s->withheld) { /* stays LB_NOT_RUN; the failure is the other one's */
-        arena_free(s->own);
-        return;
+    x->states[s->index] = OP_OVER;
+    if (s->withheld) {
+        return; /* stays LB_NOT_RUN; the failure is the other one's */
     }
     if (s->job.err.code != ERR_OK) {
         err_prefix(&s->job.err, "%s %s", op->kind, op->name);
         outcome = is_tolerated(op, s->job.err.code) ? LB_TOLERATED : LB_FAILED;
     }
-    res->outcomes[s->index] = outcome;
-    res->done += outcome == LB_DONE;
+    x->res->outcomes[s->index] = outcome;
+    x->res->done += outcome == LB_DONE;
+    if (outcome == LB_FAILED) {
+        x->failed_wave =
+            x->failed_wave == 0 || op->wave < x->failed_wave ? op->wave : x->failed_wave;
+        x->cancelled = x->cancelled || s->job.err.code == ERR_CANCELLED;
+    }
+}
+
+static void slot_tell(struct lb_exec *x, struct slot *s)
+{
+    struct lb_exec_result *res = x->res;
+    unsigned outcome = res->outcomes[s->index];
     if (outcome == LB_FAILED && res->failed_op < 0) {
         res->failed_op = s->index;
         err_copy(&res->err, &s->job.err);
     }
-    if (x->cfg->on_done != NULL) {
+    if (x->cfg->on_done != NULL && !s->withheld) {
         int64_t end_ms = s->ended ? s->ended_ms : clock_now_ms(x->cfg->clock);
         int64_t took_ms = s->started ? end_ms - s->started_ms : 0;
-        x->cfg->on_done(x->cfg->arg, op, s->index, outcome, &s->job.err, took_ms);
+        x->cfg->on_done(x->cfg->arg, s->run.op, s->index, outcome, &s->job.err, took_ms);
     }
     arena_free(s->own);
 }
 
-/* All of one type that run at once, from the first of them on.  Cancelled, none of them begins. */
-static void type_run(struct lb_exec *x, struct slot *slots, size_t n, size_t first)
+/* ---- one part ----------------------------------------------------------------------------------------- */
+/* Operations of the part under way, by wave and then in the plan's order. */
+struct part {
+    int *ops;
+    size_t n;
+};
+
+/* All of one type that are ready, from the first of them on.  Cancelled, none of them begins. */
+static void type_run(struct lb_exec *x, const struct part *part, size_t first)
 {
-    const struct lb_op_type *type = slots[first].run.op->type;
-    struct lb_op_run **runs = ARENA_ARRAY(x->cfg->a, struct lb_op_run *, n);
+    const struct lb_op_type *type = x->plan->ops[part->ops[first]].type;
+    struct lb_op_run **runs = ARENA_ARRAY(x->cfg->a, struct lb_op_run *, part->n);
     size_t count = 0;
-    for (size_t i = first; i < n; i++) {
-        struct slot *s = &slots[i];
-        if (s->run.op->type != type) {
+    for (size_t i = first; i < part->n; i++) {
+        if (x->plan->ops[part->ops[i]].type != type || !gate_open(x, part->ops[i])) {
             continue;
         }
-        if (cancel_fired(x->cfg->cancel)) {
-            (void)err_set(&s->job.err, ERR_CANCELLED, "stopped");
-            s->ended = true;
-            continue;
-        }
+        struct slot *s = slot_new(x, part->ops[i]);
         slot_begin(x, s);
         runs[count++] = &s->run;
         if (type->run != NULL) {
@@ -310,54 +339,145 @@ static void type_run(struct lb_exec *x, struct slot *slots, size_t n, size_t fir
     }
     for (size_t i = 0; i < count; i++) {
         struct slot *s = CONTAINER_OF(runs[i], struct slot, run);
-        s->ended = true;
-        s->ended_ms = clock_now_ms(x->cfg->clock);
+        slot_end(x, s);
+        slot_book(x, s);
     }
 }
 
-static void slots_run(struct lb_exec *x, struct slot *slots, size_t n)
+/* Operations without HTTP, until none is ready. */
+static void run_direct(struct lb_exec *x, const struct part *part)
 {
-    struct http_job *jobs[PARALLEL_MAX];
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (slots[i].run.op->type->step == NULL && !slots[i].ended) {
-            type_run(x, slots, n, i);
+    bool some = true;
+    while (some) {
+        some = false;
+        for (size_t i = 0; i < part->n; i++) {
+            const struct lb_op *op = &x->plan->ops[part->ops[i]];
+            if (op->type->step == NULL && gate_open(x, part->ops[i])) {
+                type_run(x, part, i);
+                some = true;
+            }
         }
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (slots[i].run.op->type->step != NULL) {
-            jobs[count++] = &slots[i].job;
-        }
-        if (count == PARALLEL_MAX || (i + 1 == n && count > 0)) {
-            http_run(x->cfg->http, jobs, count);
-            count = 0;
-        }
-    }
-    for (size_t i = 0; i < n; i++) { /* in the plan's order, so that logs of one plan are alike */
-        slot_settle(x, &slots[i]);
     }
 }
 
-static void wave_run(struct lb_exec *x, int wave)
+/* Books what has ended; returns whether something has. */
+static bool book_ended(struct lb_exec *x, const struct part *part)
+{
+    bool some = false;
+    for (size_t i = 0; i < part->n; i++) {
+        struct slot *s = x->slots[part->ops[i]];
+        if (x->states[part->ops[i]] == OP_RUNS && s->job.done) {
+            slot_book(x, s);
+            x->in_flight--;
+            some = true;
+        }
+    }
+    return some;
+}
+
+/* Begins what is ready, as long as there is room.  One that ends at once makes others ready. */
+static void begin_ready(struct lb_exec *x, const struct part *part)
+{
+    for (size_t i = 0; i < part->n && x->in_flight < PARALLEL_MAX; i++) {
+        const struct lb_op *op = &x->plan->ops[part->ops[i]];
+        if (op->type->step != NULL && gate_open(x, part->ops[i])) {
+            x->in_flight++;
+            http_start(x->cfg->http, &slot_new(x, part->ops[i])->job);
+        }
+    }
+}
+
+static void part_run(struct lb_exec *x, const struct part *part)
+{
+    for (;;) {
+        run_direct(x, part);
+        begin_ready(x, part);
+        if (book_ended(x, part)) {
+            continue;
+        }
+        if (x->in_flight == 0) {
+            break;
+        }
+        http_wait(x->cfg->http, CLOCK_NEVER);
+    }
+    for (size_t i = 0; i < part->n; i++) { /* in this order, so that logs of one plan are alike */
+        if (x->slots[part->ops[i]] != NULL) {
+            slot_tell(x, x->slots[part->ops[i]]);
+        }
+    }
+}
+
+static struct part part_of(const struct lb_exec *x, int no)
 {
     const struct lb_plan *plan = x->plan;
-    size_t most = 0;
-    for (size_t i = 0; i < plan->n_ops; i++) {
-        most += plan->ops[i].wave == wave; /* a plan may have as many waves as operations */
-    }
-    struct slot *slots = ARENA_ARRAY(x->cfg->a, struct slot, most + 1);
     size_t n = 0;
+    int from = plan->waves;
+    int to = 0;
+    for (size_t i = 0; i < plan->n_ops; i++) {
+        if (plan->ops[i].part_no == no) {
+            n++;
+            from = plan->ops[i].wave < from ? plan->ops[i].wave : from;
+            to = plan->ops[i].wave > to ? plan->ops[i].wave : to;
+        }
+    }
+    struct part part = {.ops = ARENA_ARRAY(x->cfg->a, int, n + 1)};
+    for (int wave = from; wave <= to; wave++) {
+        for (size_t i = 0; i < plan->n_ops; i++) {
+            if (plan->ops[i].part_no == no && plan->ops[i].wave == wave) {
+                part.ops[part.n++] = (int)i;
+            }
+        }
+    }
+    return part;
+}
+
+/* ---- the plan ----------------------------------------------------------------------------------------- */
+static int check_runnable(const struct lb_plan *plan, struct err *err)
+{
+    if (!plan->sealed) {
+        return err_set(err, ERR_BUG, "the plan is not sealed");
+    }
     for (size_t i = 0; i < plan->n_ops; i++) {
         const struct lb_op *op = &plan->ops[i];
-        if (op->wave != wave || !may_run(x, op)) {
-            continue;
+        if (op->verb != LB_KEEP && !lb_op_type_is_whole(op->type)) {
+            return err_set(err, ERR_BUG, "operation %zu (%s %s) cannot be carried out", i + 1,
+                           op->kind, op->name);
         }
-        if (!condition_holds(x, op)) {
-            x->res->outcomes[i] = LB_SKIPPED;
-            continue;
+        /* An operation without HTTP has ended before anything beside it is sent. */
+        if (op->verb != LB_KEEP && op->type->step == NULL && op->sent_after >= 0) {
+            return err_set(err, ERR_BUG,
+                           "operation %zu (%s %s) is not sent, and names one to be sent after",
+                           i + 1, op->kind, op->name);
         }
-        x->slots[i] = &slots[n];
-        slot_init(x, &slots[n++], (int)i);
     }
-    slots_run(x, slots, n);
+    return ERR_OK;
+}
+
+int lb_exec_run(const struct lb_plan *plan, const struct lb_exec_config *cfg,
+                struct lb_exec_result *ret, struct err *err)
+{
+    *ret = (struct lb_exec_result){.failed_op = -1};
+    int rc = check_runnable(plan, &ret->err);
+    if (rc != ERR_OK) {
+        return err_copy(err, &ret->err);
+    }
+    struct lb_exec x = {.plan = plan, .cfg = cfg, .res = ret};
+    ret->outcomes = ARENA_ARRAY(cfg->a, unsigned, plan->n_ops);
+    x.outputs = ARENA_ARRAY(cfg->a, struct output *, plan->n_ops);
+    x.slots = ARENA_ARRAY(cfg->a, struct slot *, plan->n_ops);
+    x.states = ARENA_ARRAY(cfg->a, enum op_state, plan->n_ops);
+    for (size_t i = 0; i < plan->n_ops; i++) {
+        bool kept = plan->ops[i].verb == LB_KEEP;
+        ret->outcomes[i] = kept ? LB_TOLERATED : LB_NOT_RUN; /* kept: nothing had to be changed */
+        x.states[i] = kept ? OP_OVER : OP_WAITS;
+    }
+    for (int no = 1; no <= plan->parts; no++) {
+        struct part part = part_of(&x, no);
+        part_run(&x, &part);
+    }
+    if (is_cancelled(&x)) {
+        stop_here(&x);
+    }
+    ret->critical_open = ret->failed_op >= 0 && x.critical_open;
+    return err_copy(err, &ret->err);
 }

@@ -8,6 +8,7 @@
 #include "common/lb/plan.h"
 #include "common/base/map.h"
 #include "common/base/str.h"
+#include "common/lb/plan_order.h"
 
 #include <string.h>
 
@@ -197,6 +198,7 @@ int lb_plan_add(struct lb_plan *p, const char *key, const struct lb_op *op)
     struct lb_op *added = &p->ops[p->n_ops];
     *added = *op;
     added->wave = 0;
+    added->part_no = 0;
     if (added->owners.n == 0 && key != NULL) {
         const char *own = lb_plan_service(p, key)->key;
         added->owners = str_set_make(p->a, &own, 1);
@@ -243,14 +245,14 @@ static int check_reference(const struct lb_plan *p, size_t at, int on, const cha
                        op->kind, op->name, what);
     }
     const struct lb_op *other = &p->ops[on];
-    if (op->verb != LB_KEEP && other->verb != LB_KEEP && other->wave == op->wave) {
+    if (op->verb != LB_KEEP && other->verb != LB_KEEP && other->wave >= op->wave) {
         return err_set(err, ERR_BUG, "operation %zu (%s %s): %s points into its own wave", at + 1,
                        op->kind, op->name, what);
     }
     return ERR_OK;
 }
 
-/* Waiting for one that is sent at the same time: it must be in the same wave, and before this one. */
+/* Waiting for one that may still be under way: it must be before this one, and of its wave unless `after` says more. */
 static int check_sent_after(const struct lb_plan *p, size_t at, struct err *err)
 {
     const struct lb_op *op = &p->ops[at];
@@ -258,7 +260,8 @@ static int check_sent_after(const struct lb_plan *p, size_t at, struct err *err)
         return err_set(err, ERR_BUG, "operation %zu (%s %s): sent_after does not point backwards",
                        at + 1, op->kind, op->name);
     }
-    if (op->wave == 0 || p->ops[op->sent_after].wave != op->wave) {
+    bool same = p->ops[op->sent_after].wave == op->wave;
+    if (op->wave == 0 || p->ops[op->sent_after].wave == 0 || (!op->after.given && !same)) {
         return err_set(err, ERR_BUG, "operation %zu (%s %s): sent_after points into another wave",
                        at + 1, op->kind, op->name);
     }
@@ -296,6 +299,9 @@ static int check_op(const struct lb_plan *p, size_t at, struct err *err)
     }
     if (rc == ERR_OK && op->sent_after != -1) {
         rc = check_sent_after(p, at, err);
+    }
+    for (size_t i = 0; rc == ERR_OK && i < op->after.n; i++) {
+        rc = check_reference(p, at, op->after.ops[i], "after", err);
     }
     for (size_t f = 0; rc == ERR_OK && f < op->n_fields; f++) {
         const struct lb_value *v = &op->fields[f].new_value;
@@ -346,16 +352,10 @@ static int check_undos(const struct lb_plan *p, struct err *err)
 
 int lb_plan_seal(struct lb_plan *p, struct err *err)
 {
-    int wave = 0;
     size_t critical = 0;
+    lb_plan_order(p);
     for (size_t i = 0; i < p->n_ops; i++) {
-        struct lb_op *op = &p->ops[i];
-        if (op->verb == LB_KEEP) {
-            op->wave = 0;
-        } else {
-            wave += !op->parallel || wave == 0;
-            op->wave = wave;
-        }
+        const struct lb_op *op = &p->ops[i];
         int rc = check_op(p, i, err);
         if (rc != ERR_OK) {
             return rc;
@@ -367,7 +367,6 @@ int lb_plan_seal(struct lb_plan *p, struct err *err)
         }
     }
     int rc = check_undos(p, err);
-    p->waves = wave;
     p->sealed = rc == ERR_OK;
     return rc;
 }

@@ -5,9 +5,10 @@
  * flow.  What a flow needs beyond "one after the other" are attributes of an operation:
  *
  *   parallel   runs in the same wave as the operation before it
+ *   after      the operations that it waits for, where its planner names them, instead of all waves before
  *   only_if    runs only when another operation ended in a certain way
  *   tolerate   outcomes that count as fine: ABSENT on delete, EXISTS on create, IN_USE, FORBIDDEN (→ event)
- *   sent_after beside another operation of the wave, but sent only when the cloud has taken that one up
+ *   sent_after beside another operation, but sent only when the cloud has taken that one up
  *   critical   from right before this operation is sent, a stop leaves something that must be resumed
  *   finally    runs although the plan failed: ALWAYS, only when all went well (OK), or when all went well or
  *              the failure came before the critical operation (OK_OR_BEFORE_CRITICAL)
@@ -108,6 +109,13 @@ struct lb_undo {
         *then; /* what follows it when it is carried out (its until_… are not read), or NULL */
 };
 
+/* The operations that another one waits for: each has ended well, or in a tolerated outcome, or was passed over by its only_if. */
+struct lb_after {
+    int *ops; /* indexes of earlier operations, each once; in the plan's arena */
+    size_t n;
+    bool given; /* false: it waits for every operation of the waves before its own */
+};
+
 struct lb_op {
     /* identity */
     enum lb_verb verb;
@@ -124,14 +132,18 @@ struct lb_op {
     bool shared;
     /* order and hard rules */
     bool parallel;
-    bool critical;
+    /* Grown by lb_plan_after() and, where it is given, by lb_plan_seal() with what fields and only_if_op refer to.  One that is
+     * critical or has `finally` waits for more, as the words above say. */
+    struct lb_after after;
+    bool
+        critical; /* waits for all that stand before it in the plan, and is waited for by all behind it */
     bool gives_back;   /* deletes a reservation that was made for the time of a plan only */
     unsigned tolerate; /* LB_TOLERATE_… */
     enum lb_finally finally;
     int only_if_op; /* index, or -1 */
-    /* Index of an earlier operation of the same wave, or -1: nothing is sent before the cloud has taken that one up
-     * (lb_run_accepted(), exec.h), or it has ended well; both may then be in flight (a detach after its attach).
-     * When it fails, or is not run itself, this one is not run. */
+    /* Index of an earlier operation, or -1: nothing is sent before the cloud has taken that one up (lb_run_accepted(), exec.h), or it
+     * has ended well; both may then be in flight (a detach after its attach).  When it fails, or is not run itself, this one is
+     * not run.  It is one of the same wave where `after` is not given. */
     int sent_after;
     unsigned only_if;             /* LB_DONE | … */
     const char *forbidden_event;  /* message of the event when FORBIDDEN is tolerated, or NULL */
@@ -144,7 +156,8 @@ struct lb_op {
     const void *arg;               /* the provider's, arena-owned */
     unsigned calls;                /* requests expected, waiting included */
     /* set by lb_plan_seal() */
-    int wave; /* 1…; 0 for KEEP */
+    int wave; /* 1…, one more than the longest chain of operations that it waits for; 0 for KEEP */
+    int part_no; /* of the plan's parts (below); 0 for KEEP */
 };
 
 /* A few words of op->kind; what is beyond the last one is not kept. */
@@ -189,8 +202,10 @@ struct lb_plan {
     struct lb_plan_service *services;
     size_t n_services;
     struct map *by_key; /* the same from a number of them on: index + 1 of each; NULL before */
-    int waves;          /* after lb_plan_seal() */
-    unsigned reads;     /* requests made to plan it; set by the driver */
+    /* after lb_plan_seal() */
+    int waves;
+    int parts; /* stretches of the plan of which each begins when the one before is over; within one, `after` decides */
+    unsigned reads; /* requests made to plan it; set by the driver */
     bool sealed;
 };
 
@@ -212,12 +227,16 @@ void lb_plan_left(struct lb_plan *p, const char *key, const char *fmt, ...) _pri
 /* Appends a copy of *op (owners {key} when op->owners is empty) and returns its index.  Pointers into `ops` move;
  * keep indexes. */
 int lb_plan_add(struct lb_plan *p, const char *key, const struct lb_op *op);
+/* Operation `op` waits for `on`, and no longer for whole waves.  -1: for nothing beyond what it refers to. */
+void lb_plan_after(struct lb_plan *p, int op, int on);
+/* Does operation `op` wait, itself or by way of others, until `on` is over?  Of a sealed plan. */
+bool lb_plan_waits_for(const struct lb_plan *p, int op, int on);
 /* Is the operation the replacement until which that is owed? */
 bool lb_op_ends_undo(const struct lb_op *op, const struct lb_undo *u);
 /* An operation with the defaults: no only_if, no sent_after. */
 #define LB_OP(...) ((struct lb_op){.only_if_op = -1, .sent_after = -1, __VA_ARGS__})
-/* Checks the plan (refs and only_if point backwards, owners exist, a parallel operation does not depend on its own
- * wave, sent_after points backwards into it, why is set, the replacement that ends an undo comes later, at most one critical)
+/* Checks the plan (refs, only_if and after point backwards, owners exist, a parallel operation does not depend on its own
+ * wave, sent_after points backwards, why is set, the replacement that ends an undo comes later, at most one critical)
  * and numbers the waves.  A broken plan is ERR_BUG. */
 int lb_plan_seal(struct lb_plan *p, struct err *err) _warn_unused_;
 /* Number of operations that change something. */

@@ -44,6 +44,11 @@ static struct tt_operation *operation_moved(struct arena *a, const struct tt_ope
     *moved = *op;
     moved->size = sizeof *moved;
     moved->n = to[op->n];
+    uint32_t *after = ARENA_ARRAY(a, uint32_t, op->n_after);
+    for (uint32_t i = 0; i < op->n_after; i++) {
+        after[i] = op->after[i] <= n_to ? to[op->after[i]] : 0;
+    }
+    moved->after = after;
     moved->sent_after = op->sent_after > 0 && op->sent_after <= n_to ? to[op->sent_after] : 0;
     moved->fields = fields;
     return moved;

@@ -38,6 +38,15 @@ static struct json_object *fields_json(const struct tt_operation *op)
     return list;
 }
 
+static struct json_object *numbers_json(const uint32_t *numbers, uint32_t n)
+{
+    struct json_object *list = json_object_new_array();
+    for (uint32_t i = 0; i < n; i++) {
+        json_object_array_add(list, json_object_new_int64(numbers[i]));
+    }
+    return list;
+}
+
 static struct json_object *operation_json(const struct tt_operation *op)
 {
     struct json_object *o = json_object_new_object();
@@ -54,6 +63,9 @@ static struct json_object *operation_json(const struct tt_operation *op)
     json_add_int(o, "calls", op->calls);
     json_add_bool(o, "critical", (op->flags & TT_OP_CRITICAL) != 0);
     json_add_bool(o, "shared", (op->flags & TT_OP_SHARED) != 0);
+    if (op->n_after > 0) {
+        json_add(o, "after", numbers_json(op->after, op->n_after));
+    }
     if (op->sent_after > 0) {
         json_add_int(o, "sent_after", op->sent_after);
     }

@@ -32,6 +32,29 @@ static const struct tt_field *fields_view(struct arena *a, const struct lb_op *o
     return out;
 }
 
+static int cmp_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Kept ones are there already: nobody waits for them. */
+static const uint32_t *after_view(struct arena *a, const struct lb_plan *p, const struct lb_op *op,
+                                  uint32_t *ret_n)
+{
+    uint32_t *out = ARENA_ARRAY(a, uint32_t, op->after.n);
+    uint32_t n = 0;
+    for (size_t i = 0; i < op->after.n; i++) {
+        if (p->ops[op->after.ops[i]].verb != LB_KEEP) {
+            out[n++] = (uint32_t)op->after.ops[i] + 1;
+        }
+    }
+    qsort(out, n, sizeof *out, cmp_number);
+    *ret_n = n;
+    return out;
+}
+
 #define PUT_BACK "put back if the replacement is refused"
 
 /* Adds that the operation may be undone: a plan announces all that may happen. */
@@ -43,8 +66,10 @@ static const char *note_text(struct arena *a, const struct lb_op *op)
     return str_is_empty(op->note) ? PUT_BACK : arena_printf(a, "%s; " PUT_BACK, op->note);
 }
 
-static const struct tt_operation *operation_view(struct arena *a, const struct lb_op *op, size_t i)
+static const struct tt_operation *operation_view(const struct lb_plan *p, size_t i)
 {
+    struct arena *a = p->a;
+    const struct lb_op *op = &p->ops[i];
     struct tt_operation *out = ARENA_NEW(a, struct tt_operation);
     bool finally =
         op->finally == LB_FINALLY_ALWAYS || op->finally == LB_FINALLY_OK_OR_BEFORE_CRITICAL;
@@ -67,6 +92,7 @@ static const struct tt_operation *operation_view(struct arena *a, const struct l
         .calls = op->calls,
         .sent_after = (uint32_t)(op->sent_after + 1),
     };
+    out->after = after_view(a, p, op, &out->n_after);
     return out;
 }
 
@@ -117,7 +143,7 @@ const struct tt_plan *lb_plan_view(const struct lb_plan *p)
     const struct tt_operation **ops = ARENA_ARRAY(p->a, const struct tt_operation *, p->n_ops);
     uint32_t calls = p->reads;
     for (size_t i = 0; i < p->n_ops; i++) {
-        ops[i] = operation_view(p->a, &p->ops[i], i);
+        ops[i] = operation_view(p, i);
         calls += p->ops[i].verb != LB_KEEP ? p->ops[i].calls : 0;
     }
     const struct tt_plan_service **services =

@@ -48,6 +48,9 @@ static const struct tt_operation *copy_operation(struct arena *a, const struct t
     op->note = arena_strdup(a, op->note);
     op->owners = copy_texts(a, op->owners, op->n_owners);
     op->fields = copy_fields(a, op->fields, op->n_fields);
+    if (op->n_after > 0) {
+        op->after = arena_memdup(a, op->after, op->n_after * sizeof *op->after);
+    }
     return op;
 }
 

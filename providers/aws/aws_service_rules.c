@@ -150,7 +150,26 @@ struct selection {
     struct str_set names;
 };
 
-/* Blanks around tokens and blank tokens do not count; "+443" is a number, too. */
+/* "+443" is a number, too; one with blanks beside it is a name. */
+static struct selection make_selection(struct arena *a, const char *const *tokens, size_t n)
+{
+    const char **numbers = ARENA_ARRAY(a, const char *, n);
+    const char **names = ARENA_ARRAY(a, const char *, n);
+    size_t n_numbers = 0;
+    size_t n_names = 0;
+    for (size_t i = 0; i < n; i++) {
+        int64_t number;
+        if (str_eq(tokens[i], str_trim_unicode(a, tokens[i])) && aws_number(tokens[i], &number)) {
+            numbers[n_numbers++] = arena_printf(a, "%lld", (long long)number);
+        } else {
+            names[n_names++] = tokens[i];
+        }
+    }
+    return (struct selection){.numbers = str_set_make(a, numbers, n_numbers),
+                              .names = str_set_make(a, names, n_names)};
+}
+
+/* Blanks around tokens and blank tokens do not count. */
 static struct selection read_selection(struct arena *a, const char *ssl_ports)
 {
     const char *text = str_trim_unicode(a, str_nonnull(ssl_ports));
@@ -158,40 +177,18 @@ static struct selection read_selection(struct arena *a, const char *ssl_ports)
         return (struct selection){.all = true};
     }
     struct aws_texts tokens = aws_pieces(a, text, false);
-    const char **numbers = ARENA_ARRAY(a, const char *, tokens.n);
-    const char **names = ARENA_ARRAY(a, const char *, tokens.n);
-    size_t n_numbers = 0;
-    size_t n_names = 0;
-    for (size_t i = 0; i < tokens.n; i++) {
-        int64_t number;
-        if (aws_number(tokens.items[i], &number)) {
-            numbers[n_numbers++] = arena_printf(a, "%lld", (long long)number);
-        } else {
-            names[n_names++] = tokens.items[i];
-        }
-    }
-    return (struct selection){.numbers = str_set_make(a, numbers, n_numbers),
-                              .names = str_set_make(a, names, n_names)};
+    return make_selection(a, tokens.items, tokens.n);
 }
 
 /* Upstream's: nothing is trimmed, and an empty token is the name of every unnamed port. */
-static bool is_selected_upstream(struct arena *a, const char *ssl_ports, int32_t port,
-                                 const char *name)
+static struct selection read_selection_upstream(struct arena *a, const char *ssl_ports)
 {
     size_t n;
     if (str_is_empty(ssl_ports) || str_eq(ssl_ports, "*")) {
-        return true;
+        return (struct selection){.all = true};
     }
     char **tokens = str_split(a, ssl_ports, ',', &n);
-    for (size_t i = 0; i < n; i++) {
-        int64_t number;
-        bool is_number =
-            str_eq(tokens[i], str_trim_unicode(a, tokens[i])) && aws_number(tokens[i], &number);
-        if (is_number ? number == port : str_eq(tokens[i], name)) {
-            return true;
-        }
-    }
-    return false;
+    return make_selection(a, (const char *const *)tokens, n);
 }
 
 static bool is_selected(struct arena *a, const struct selection *s, int32_t port, const char *name)
@@ -205,6 +202,7 @@ const struct aws_service_port *aws_service_ports(struct arena *a, const struct t
 {
     bool certificate = aws_annotation_filled(s, "ssl-cert") != NULL;
     struct selection selected = read_selection(a, aws_annotation(s, "ssl-ports"));
+    struct selection upstream = read_selection_upstream(a, aws_annotation(s, "ssl-ports"));
     struct aws_service_port *ports = ARENA_ARRAY(a, struct aws_service_port, s->n_ports);
     size_t n = 0;
     for (uint32_t i = 0; i < s->n_ports; i++) {
@@ -222,8 +220,7 @@ const struct aws_service_port *aws_service_ports(struct arena *a, const struct t
             .node_port = p->node_port,
             .protocol = str_nonnull(p->protocol),
             .tls = tls && is_selected(a, &selected, p->port, compared),
-            .tls_upstream =
-                tls && is_selected_upstream(a, aws_annotation(s, "ssl-ports"), p->port, compared),
+            .tls_upstream = tls && is_selected(a, &upstream, p->port, compared),
         };
     }
     *ret_n = n;

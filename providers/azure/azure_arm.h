@@ -117,7 +117,7 @@ struct azure_call {
     const char *url; /* of the request under way */
     const char *poll_url;
     int poll_style;
-    int64_t poll_wait_ms;
+    int64_t poll_since_ms; /* when the write was taken up */
     const char *op_id;
     char request_id[37];
     const char *bearer;

@@ -319,9 +319,11 @@ static enum http_next take_progress(struct azure_call *c, struct http_request *r
     if (!lro.done) {
         if (c->phase == SEND) {
             retry_begin(&c->retry, &poll_policy, now);
+            c->poll_since_ms = now;
         }
-        c->poll_wait_ms = azure_lro_wait_ms(c->phase == SEND, c->poll_wait_ms, lro.retry_after_ms);
-        return send_poll(c, req, c->poll_wait_ms > 0 ? now + c->poll_wait_ms : 0);
+        int64_t wait_ms =
+            azure_lro_wait_ms(c->phase == SEND, now - c->poll_since_ms, lro.retry_after_ms);
+        return send_poll(c, req, wait_ms > 0 ? now + wait_ms : 0);
     }
     if (c->spec.verb != AZURE_PUT) {
         return HTTP_DONE;

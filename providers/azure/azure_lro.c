@@ -11,6 +11,7 @@
 
 #define POLL_SOON_MS 1000
 #define POLL_MS      5000
+#define POLL_SHARE   5 /* of the time that has passed */
 #define WAIT_MOST_MS 3600000
 
 enum state {
@@ -173,7 +174,7 @@ int azure_lro_look(struct arena *a, struct azure_lro *lro, const struct http_res
     }
 }
 
-int64_t azure_lro_wait_ms(bool first, int64_t last_ms, int64_t asked_ms)
+int64_t azure_lro_wait_ms(bool first, int64_t elapsed_ms, int64_t asked_ms)
 {
     if (asked_ms > 0) {
         return asked_ms;
@@ -181,8 +182,9 @@ int64_t azure_lro_wait_ms(bool first, int64_t last_ms, int64_t asked_ms)
     if (first) {
         return 0;
     }
-    int64_t next = last_ms == 0 ? POLL_SOON_MS : last_ms * 2;
-    return next < POLL_MS ? next : POLL_MS;
+    int64_t wait = elapsed_ms / POLL_SHARE;
+    wait = wait > POLL_SOON_MS ? wait : POLL_SOON_MS;
+    return wait < POLL_MS ? wait : POLL_MS;
 }
 
 const char *azure_lro_claims(struct arena *a, const char *challenge)

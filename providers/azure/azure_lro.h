@@ -38,8 +38,10 @@ struct azure_lro {
  * NULL. */
 int azure_lro_look(struct arena *a, struct azure_lro *lro, const struct http_response *resp,
                    struct json_object *body, int64_t wall_s, struct err *err) _warn_unused_;
-/* How long to wait before the next poll: what the server asked for, else soon at first, then less and less often. */
-int64_t azure_lro_wait_ms(bool first, int64_t last_ms, int64_t asked_ms);
+/* How long to wait before the next poll: what the server asked for; else nothing before the first one, then a fifth of the time that
+ * has passed since the write was taken up, from one second to upstream's five.  So a write is noticed late by a fifth of what it
+ * took, or a second. */
+int64_t azure_lro_wait_ms(bool first, int64_t elapsed_ms, int64_t asked_ms);
 /* Does the URL lead to the API at `base`? */
 bool azure_lro_is_ours(const char *base, const char *url);
 /* The `claims` of a WWW-Authenticate challenge, or NULL. */

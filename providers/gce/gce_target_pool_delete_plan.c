@@ -54,6 +54,7 @@ int gce_tp_plan_delete(struct lb_plan *p, const struct gce_tp_facts *facts,
         in->changes_kind && o->has_rule == GCE_PRESENT && !str_is_empty(o->rule.backend_service);
     bool has_rule = o->has_rule == GCE_PRESENT && !replaced;
     s->address = has_rule ? o->rule.ip : NULL;
+    size_t from = p->n_ops;
     if (has_rule) {
         (void)tp_delete(&e, GCE_TP_DELETE_RULE, names->lb, WHY);
     }
@@ -71,6 +72,7 @@ int gce_tp_plan_delete(struct lb_plan *p, const struct gce_tp_facts *facts,
         (void)tp_delete(&e, GCE_TP_DELETE_ADDRESS, names->lb, WHY);
     }
     delete_checks(&e, names);
+    tp_order(&e, names, from);
     if (has_rule) {
         lb_plan_effect(p, in->key, "The address is given up.");
     }

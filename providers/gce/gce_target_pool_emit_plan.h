@@ -32,6 +32,8 @@ int tp_emit(struct tp_emit *e, struct lb_op op, struct gce_tp_op arg);
  * target pool, is made after it. */
 const struct lb_undo *tp_undo(struct tp_emit *e, const char *kind, const char *name,
                               struct gce_tp_op arg, bool until_pool);
+/* Names, for each operation of the plan from index `from` on, those of the others that it waits for. */
+void tp_order(struct tp_emit *e, const struct gce_names *names, size_t from);
 /* A resource that is as it should be. */
 void tp_keep(struct tp_emit *e, const char *kind, const char *name);
 /* Deletes a resource.  Firewalls of a Shared VPC may be forbidden: `told` says whether the owner

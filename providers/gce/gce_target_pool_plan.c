@@ -510,6 +510,7 @@ int gce_tp_plan_ensure(struct lb_plan *p, const struct gce_tp_facts *facts,
         return rc;
     }
     in->outcome->ip = n.ip.text;
+    size_t from = p->n_ops;
     plan_first(&n);
     rc = plan_prepare(&n, err);
     if (rc != ERR_OK) {
@@ -526,6 +527,7 @@ int gce_tp_plan_ensure(struct lb_plan *p, const struct gce_tp_facts *facts,
         plan_drop_local_check(&n);
     }
     plan_release(&n);
+    tp_order(&n.e, &d->names, from);
     tell_effects(&n);
     return ERR_OK;
 }

@@ -4,7 +4,7 @@
 
     servers_test.py TRIMTAB_SIM TRIMTAB [WORDS…]     (TAP on stdout; WORDS choose rows by their names, all that have them)
 
-Without words a run plays a fifth of the rows (tests/support/sample.py), five runs one after another play all.
+Without words a run plays a tenth of the rows (tests/support/sample.py), ten runs one after another play all.
 
 A row is a place (which requests) and a spell (what they are answered).  In each the Service "old" has its load balancer;
 "new" is created while the place is bewitched.  Then: trimtab is alive, its memory is bounded, it says what is wrong
@@ -22,7 +22,7 @@ import sample  # stage.py put its folder on the path
 import tap
 
 PARALLEL = 3    # rows at once: they wait more than they work
-PARTS = 5       # one of which a run plays
+PARTS = 10      # one of which a run plays
 ENOUGH = 64 << 20                                   # of an endless list, which is read as it comes, to see that it is not kept
 KEPT = 1 / 4                                        # of what was sent: less than this may memory grow
 # Spells during which nothing can be complained about yet: the answer is still coming.

@@ -17,6 +17,7 @@ struct pool_job {
     int code;         /* fn's; 100 + signal when it died of one */
     const char *file; /* what it wrote to stdout and stderr; set by the caller */
     pid_t pid;
+    int end; /* a file descriptor that becomes readable at the end of the process (pidfd_open(2)) */
 };
 /* Runs all; returns when the last has ended.  `ended` is called in the parent after each. */
 void pool_run(struct pool_job *jobs, size_t n, unsigned parallel,

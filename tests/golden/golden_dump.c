@@ -44,8 +44,8 @@ static void put_op(struct str_buf *b, const struct lb_op *op, size_t n)
         str_appendf(b, ", only if %d", op->only_if_op + 1);
         put_bits(b, "is", op->only_if, outcomes);
     }
-    if (op->sent_after >= 0) {
-        str_appendf(b, ", sent after %d", op->sent_after + 1);
+    for (size_t i = 0; i < op->after.n; i++) {
+        str_appendf(b, i == 0 ? ", after %d" : " %d", op->after.ops[i] + 1);
     }
     if (op->sent_after >= 0) {
         str_appendf(b, ", sent after %d", op->sent_after + 1);

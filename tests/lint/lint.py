@@ -24,6 +24,8 @@ MAX_FILE = 700
 MAX_FUNCTION = 80
 MAX_PARAMETERS = 8
 FORMAT_PARTS = 20  # clang-format takes longer than all other rules together
+FORMAT_TOUCHED_MAX = 200  # of a change with more files than that a part is compared, too
+FORMAT_TOUCHED_PARTS = 4
 
 # Which folder may include which (design: docs/architecture.md, "Arrows").  Longest prefix wins.
 ARROWS = {
@@ -232,10 +234,14 @@ def touched_by_change(root):
 
 def format_part(files, touched, chosen):
     """Returns those of `files` that are compared: what the change touches, and the part of the turn of what was formatted before it.
-    All of them if the change is not known, or touches the rules of formatting."""
+    All of them if the change is not known, or touches the rules of formatting.  A change of very many files is a merge or a move, and
+    of these one of FORMAT_TOUCHED_PARTS is compared."""
     if touched is None or ".clang-format" in touched:
         return files
-    touched = set(touched)
+    touched = set(files) & set(touched)
+    if len(touched) > FORMAT_TOUCHED_MAX and chosen.parts > 1:
+        part = sample.Sample(FORMAT_TOUCHED_PARTS, chosen.turn)
+        touched = {f for f in touched if part.takes(f)}
     return [f for f in files if f in touched or chosen.takes(f)]
 
 

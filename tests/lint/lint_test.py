@@ -93,7 +93,7 @@ def run_case(rule, files, want):
 
 
 def format_parts():
-    """Offences of format_part(): any 20 turns ask about every file, each turn about what the change touches."""
+    """Offences of format_part(): any 20 turns ask about every file, each turn about what the change touches, or a fourth of it where that is very much."""
     files, bad = [f"sim/{i}.c" for i in range(200)], []
     asked = [lint.format_part(files, ["sim/7.c", "README.md"], sample.Sample(lint.FORMAT_PARTS, turn)) for turn in range(804, 824)]
     if set().union(*asked) != set(files):
@@ -102,6 +102,14 @@ def format_parts():
         bad.append("a file of the change was left out")
     if max(len(part) for part in asked) > len(files) / 5:
         bad.append(f"parts of {[len(part) for part in asked]} files")
+    many = [f"sim/{i}.c" for i in range(lint.FORMAT_TOUCHED_MAX + 100)]
+    asked = [lint.format_part(many, many, sample.Sample(lint.FORMAT_PARTS, turn)) for turn in range(804, 824)]
+    if any(set().union(*asked[i:i + lint.FORMAT_TOUCHED_PARTS]) != set(many) for i in range(0, 20, lint.FORMAT_TOUCHED_PARTS)):
+        bad.append("a file of a large change was not asked about soon")
+    if max(len(part) for part in asked) > len(many) / 2:
+        bad.append(f"parts of a large change have {[len(part) for part in asked]} files")
+    if lint.format_part(many, many, sample.Sample(1, 804)) != many:
+        bad.append("not all files of a large change with TRIMTAB_SAMPLE=all")
     bad += [f"{touched}: not all files" for touched in (None, [".clang-format"])
             if lint.format_part(files, touched, sample.Sample(lint.FORMAT_PARTS, 1)) != files]
     return bad

@@ -17,7 +17,7 @@
 #define STEP_MS     ((int64_t)7 * 60 * 1000)
 #define SERVICES    "/api/v1/namespaces/default/services"
 #define N           5
-#define PATIENCE_MS 120000 /* real time; it bounds a hang only */
+#define PATIENCE_MS 180000 /* real time; it bounds a hang only */
 
 /* Events are written beside the syncs: "ensuring" and "ensured" of each Service, whenever that is. */
 static void until_told(struct rig *r)

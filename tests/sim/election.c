@@ -22,7 +22,7 @@
 
 #define LEASES      "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 #define LEASE       LEASES "/cloud-controller-manager"
-#define PATIENCE_MS 120000 /* real time, for one thing to happen; it bounds a hang only */
+#define PATIENCE_MS 180000 /* real time, for one thing to happen; it bounds a hang only */
 
 /* Somebody else has it, for an hour. */
 #define HELD                                                                                       \

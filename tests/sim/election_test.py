@@ -89,8 +89,9 @@ def test_standby__warm_and_silent__takes_over_at_once_when_the_leader_ends():
         assert not w.overlaps(), w.overlaps()
         spec = w.lease()
         assert spec["holderIdentity"] not in ("", first) and spec["leaseTransitions"] == 1, spec
-        said = [(e["reason"], e["message"].split(" ", 1)[1], e["source"]["component"]) for e in lease_events(w)]
         want = [("LeaderElection", what, NAME) for what in ("became leader", "stopped leading", "became leader")]
+        w.until("both have told of it", lambda: len(lease_events(w)) >= len(want))
+        said = [(e["reason"], e["message"].split(" ", 1)[1], e["source"]["component"]) for e in lease_events(w)]
         assert sorted(said) == sorted(want), said
         w.create("four")
         w.until_address("four")

@@ -25,7 +25,7 @@
 #define LEASES      "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/"
 #define L4_LOCK     "l4-lb-controller-gce-lock"
 #define NEG_LOCK    "ingress-gce-neg-lock"
-#define PATIENCE_MS 120000 /* real time, for one thing to happen; it bounds a hang only */
+#define PATIENCE_MS 180000 /* real time, for one thing to happen; it bounds a hang only */
 #define STILL_LOOKS                                                                                \
     50 /* a millisecond apart: a client that waits by other means than clock_wait() */
 

@@ -17,7 +17,7 @@ import urllib.parse
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402  pylint: disable=wrong-import-position
-from controller_world import World  # noqa: E402  pylint: disable=wrong-import-position
+from controller_world import CLEANUP, World  # noqa: E402  pylint: disable=wrong-import-position
 
 PROGRAMS, TESTS = sys.argv[1:3], sys.argv[3]
 PREFIX = "service.beta.kubernetes.io/aws-load-balancer-"
@@ -59,12 +59,6 @@ def synced(w, name):
     return w.log().count(f'"Synced" service="default/{name}"')
 
 
-def edit(w, name, body):
-    before = synced(w, name)
-    w.patch(name, body)
-    w.until(f"{name} is synced again", lambda: synced(w, name) > before)
-
-
 def calls(w, action):
     return w.must("GET", "/sim/calls")["aws"].get(f"elb.{action}", 0)
 
@@ -81,13 +75,13 @@ def certificate_of_elb(w):
 def certificates(w):
     """A classic listener's certificate is exchanged in place; who lacks the right for that gets the listener made anew."""
     made = calls(w, "CreateLoadBalancerListeners")
-    edit(w, "elb", {"metadata": annotated(ssl_cert=OTHER_CERTIFICATE)})
+    w.edit("elb", {"metadata": annotated(ssl_cert=OTHER_CERTIFICATE)})
     assert certificate_of_elb(w) == OTHER_CERTIFICATE
     assert calls(w, "SetLoadBalancerListenerSSLCertificate") == 1
     assert calls(w, "CreateLoadBalancerListeners") == made, "the listener was made anew"
     w.fault(match={"op": "elb.SetLoadBalancerListenerSSLCertificate"}, do="refuse", status=403, count=0,
             body={"Code": "AccessDenied", "Message": "not authorized to perform: SetLoadBalancerListenerSSLCertificate"})
-    edit(w, "elb", {"metadata": annotated(ssl_cert=THIRD_CERTIFICATE)})
+    w.edit("elb", {"metadata": annotated(ssl_cert=THIRD_CERTIFICATE)})
     assert certificate_of_elb(w) == THIRD_CERTIFICATE
     assert calls(w, "SetLoadBalancerListenerSSLCertificate") == 2, "it was asked again, although it was refused"
     assert calls(w, "CreateLoadBalancerListeners") > made
@@ -103,11 +97,11 @@ def scripted_life(w):
     w.create("refused", annotated(type="nlb", healthcheck_interval="often"))
     w.until_event("refused", "SyncLoadBalancerFailed", "often")
     for name in ("nlb", "classic"):
-        edit(w, name, {"spec": {"loadBalancerSourceRanges": ["198.51.100.0/24"]}})
-        edit(w, name, {"spec": {"ports": [{"name": "a", "port": 80}, {"name": "b", "port": 8443}]}})
-        edit(w, name, {"spec": {"ports": [{"name": "a", "port": 80, "nodePort": 32001 if name == "nlb" else 32002}]}})
-    edit(w, "nlb", {"metadata": annotated(healthcheck_interval="10", healthcheck_protocol="http", healthcheck_path="/x")})
-    edit(w, "classic", {"metadata": annotated(additional_resource_tags="a=b", connection_idle_timeout="90")})
+        w.edit(name, {"spec": {"loadBalancerSourceRanges": ["198.51.100.0/24"]}})
+        w.edit(name, {"spec": {"ports": [{"name": "a", "port": 80}, {"name": "b", "port": 8443}]}})
+        w.edit(name, {"spec": {"ports": [{"name": "a", "port": 80, "nodePort": 32001 if name == "nlb" else 32002}]}})
+    w.edit("nlb", {"metadata": annotated(healthcheck_interval="10", healthcheck_protocol="http", healthcheck_path="/x")})
+    w.edit("classic", {"metadata": annotated(additional_resource_tags="a=b", connection_idle_timeout="90")})
     certificates(w)
     before = {name: synced(w, name) for name in SERVICES}
     w.must("POST", "/sim/nodes", {"count": 2})
@@ -125,7 +119,8 @@ def restart_and_end(w):
                                f"--kubeconfig={w.kubeconfig}"], check=False, capture_output=True, env=w.environment())
         assert done.returncode in ((0, 1) if command == "plan" else (0,)), done    # one Service is refused
     w.start()
-    edit(w, "local", {"spec": {"type": "ClusterIP", "externalTrafficPolicy": None}})
+    w.patch("local", {"spec": {"type": "ClusterIP", "externalTrafficPolicy": None}})
+    w.until("local is let go of", lambda: CLEANUP not in w.get("local")["metadata"].get("finalizers", ()))
     left = [name for name in SERVICES if name not in ("udp", "local")] + ["refused"]
     for name in left:
         w.delete(name)

@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 #define TRIMTAB_ABI_MAJOR 1u
-#define TRIMTAB_ABI_MINOR 7u
+#define TRIMTAB_ABI_MINOR 8u
 
 #define TT_TEXT_MAX 1023u /* bytes of a message, an event text or a name that the host accepts */
 #define TT_LIST_MAX 10000u
@@ -133,7 +133,7 @@ struct tt_operation {
     size_t size;
     uint32_t n;       /* 1… in the order of the plan */
     uint32_t verb;    /* TT_OP_… */
-    uint32_t wave;    /* 1…; operations of one wave run at the same time; 0 for KEEP */
+    uint32_t wave;    /* 1…; one more than the longest chain of operations that it waits for; 0 for KEEP */
     uint32_t flags;   /* TT_OP_CRITICAL … */
     const char *kind; /* the cloud's word: "forwarding rule" */
     const char *name;
@@ -145,9 +145,12 @@ struct tt_operation {
     uint32_t n_owners;
     uint32_t n_fields;
     uint32_t calls; /* how many requests it is expected to take, waiting included */
-    /* since 1.2 (0 before): number of the operation of the same wave that the cloud has taken up before this one is sent;
-     * 0: none */
+    /* since 1.2 (0 before): number of an operation that the cloud has taken up before this one is sent; 0: none */
     uint32_t sent_after;
+    /* since 1.8 (0 before): numbers of the operations that this one waits for, where its plan names them; ascending.  0 of them in
+     * a wave beyond the first: it waits for every operation of the waves before its own. */
+    uint32_t n_after;
+    const uint32_t *after;
 };
 /* Since 1.6.  A wish of a Service that has no effect, or not the one that its owner seems to expect; it stops nothing.  Its owner
  * gets a Warning event when the Service is made or edited so; plan, explain and the status page name it as long as it is so. */
@@ -520,7 +523,7 @@ struct tt_open_args {
     /* since 1.5 (NULL before): long names, comma separated, of controllers that are off by default and that --controllers
      * names: "gke-service-lb-controller".  NULL or "": none. */
     const char *more_controllers;
-    /* since 1.7 (0 before): --drift, for providers that hear at once of what others change.  They look in any case; with
+    /* since 1.8 (0 before): --drift, for providers that hear at once of what others change.  They look in any case; with
      * TT_DRIFT_REPORT they tell and change nothing. */
     uint32_t drift; /* TT_DRIFT_… */
     uint32_t reserved_;
@@ -618,7 +621,7 @@ struct tt_provider {
     uint32_t (*needs_lease)(void *provider, const struct tt_lease *lease);
     /* Since 1.2.  Optional, for Services that bear no finalizer: host->report_left() for each of which something may be
      * there, because one may have gone while no process watched.  Called once, after the first lists are in and the leases
-     * are held; again, with back-off, as long as it fails (result_fail need not be called).  Since 1.7: TT_IN_PROGRESS, it is not
+     * are held; again, with back-off, as long as it fails (result_fail need not be called).  Since 1.8: TT_IN_PROGRESS, it is not
      * known yet, and asked again every few seconds.  Blocks; may use kube_*. */
     int32_t (*list_left)(void *provider, const struct tt_call *call);
     /* Since 1.5.  How long one call may take, in ms: the call's deadline_ms.  0: 4 minutes; the user's

@@ -112,7 +112,7 @@ static void names__impossible__refused_when_new(void **state)
     const struct aws_config c = {.elb_security_group = ""};
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct err err = ERR_INIT;
-        print_message("# %s: %s\n", rows[i].name, rows[i].value);
+        print_message("# row %zu: %s\n", i, rows[i].name);
         assert_int_equal(check(a, &c, rows[i].name, rows[i].value, false, &err), ERR_INVALID);
         assert_non_null(strstr(err.message, rows[i].name));
         assert_non_null(strstr(err.message, ": want "));

@@ -17,6 +17,7 @@
 #include "tests/support/test_server.h"
 
 #define STAND_REQUESTS_MAX 512
+#define STAND_PATIENCE_MS  180000 /* real time; it bounds a hang only */
 
 #define STAND_F "service.kubernetes.io/load-balancer-cleanup"
 

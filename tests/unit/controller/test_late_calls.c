@@ -109,7 +109,8 @@ static void let_out(struct rig *g)
     g->let_out = true;
     cond_broadcast(&g->changed);
     mutex_unlock(&g->lock);
-    assert_true(queue_wait_idle(g->r->syncer.queue, clock_now_ms(clock_real()) + 60000));
+    assert_true(
+        queue_wait_idle(g->r->syncer.queue, clock_now_ms(clock_real()) + STAND_PATIENCE_MS));
 }
 
 /* Until the process counts as stuck: no thread works. */
@@ -150,7 +151,7 @@ static void late_call__keeps_its_thread__another_serves_the_rest(void **state)
     board_look(r->syncer.board, r->a, &v);
     assert_int_equal(BOARD_READY, v.rows[0].state); /* it came back after all */
     queue_shutdown(r->syncer.queue, false);
-    assert_true(workers_end(w, clock_now_ms(clock_real()) + 60000));
+    assert_true(workers_end(w, clock_now_ms(clock_real()) + STAND_PATIENCE_MS));
     assert_non_null(strstr(stand_events(r), "Warning SyncLoadBalancerFailed Error syncing load "
                                             "balancer: the provider's call ensure_load_balancer"));
     board_free(STEAL(r->syncer.board));
@@ -186,16 +187,18 @@ static void late_call__one_comes_back_and_another_is_late__another_serves_the_re
         g.let_out = true;
         cond_broadcast(&g.changed);
         mutex_unlock(&g.lock);
-        assert_true(queue_wait_idle(r->syncer.queue, clock_now_ms(clock_real()) + 60000));
+        assert_true(
+            queue_wait_idle(r->syncer.queue, clock_now_ms(clock_real()) + STAND_PATIENCE_MS));
         edit(r, "next", i);
-        assert_true(queue_wait_idle(r->syncer.queue, clock_now_ms(clock_real()) + 60000));
+        assert_true(
+            queue_wait_idle(r->syncer.queue, clock_now_ms(clock_real()) + STAND_PATIENCE_MS));
         mutex_lock(&g.lock);
         g.inside = g.let_out = false;
         g.others = 0;
         mutex_unlock(&g.lock);
     }
     queue_shutdown(r->syncer.queue, false);
-    assert_true(workers_end(w, clock_now_ms(clock_real()) + 60000));
+    assert_true(workers_end(w, clock_now_ms(clock_real()) + STAND_PATIENCE_MS));
     board_free(STEAL(r->syncer.board));
     cond_done(&g.changed);
     mutex_done(&g.lock);
@@ -221,7 +224,7 @@ static void late_call__thread_refused__stuck_until_one_is_given(void **state)
     assert_int_equal(0, workers_ages(w).stuck_ms);
     let_out(&g);
     queue_shutdown(r->syncer.queue, false);
-    assert_true(workers_end(w, clock_now_ms(clock_real()) + 60000));
+    assert_true(workers_end(w, clock_now_ms(clock_real()) + STAND_PATIENCE_MS));
     board_free(STEAL(r->syncer.board));
     cond_done(&g.changed);
     mutex_done(&g.lock);

@@ -135,7 +135,7 @@ static const struct row {
       {&type_one, LB_OP(), {0}}},
      3,
      "one(a) ",
-     "DF-",
+     "D--",
      ERR_CANCELLED},
 };
 

@@ -458,10 +458,31 @@ static void plan_print__sent_after__said_to_people_and_programs(void **state)
     json_object_put(doc);
 }
 
+static void plan_print__after__numbers_for_programs(void **state)
+{
+    (void)state;
+    const uint32_t both[] = {1, 2};
+    const struct tt_plan_service *const services[] = {SERVICE("demo/web")};
+    const struct tt_operation *const ops[] = {
+        OP(1, CREATE, 1, .kind = "address", .name = "a", .why = "so", WEB),
+        OP(2, CREATE, 1, .kind = "pool", .name = "a", .why = "so", WEB),
+        OP(3, CREATE, 2, .kind = "rule", .name = "a", .why = "so", .after = both, .n_after = 2,
+           WEB)};
+    struct tt_plan plan = plan_of(services, 1, ops, 3);
+    struct json_object *doc = plan_print_json(&plan);
+    struct json_object *list =
+        json_member(json_object_array_get_idx(json_member(doc, "services"), 0), "operations");
+    struct json_object *after = json_member(json_object_array_get_idx(list, 2), "after");
+    assert_string_equal(json_object_to_json_string_ext(after, JSON_C_TO_STRING_PLAIN), "[1,2]");
+    assert_null(json_member(json_object_array_get_idx(list, 1), "after"));
+    json_object_put(doc);
+}
+
 /* Two Services need one health check; the second plan's rule names what the first one makes. */
 static void plan_join__a_shared_resource__stands_once_with_all_owners(void **state)
 {
     const struct tt_field fields[] = {{"check", NULL, "known after 1"}};
+    const uint32_t after[] = {1};
     const struct tt_plan_service *const sa[] = {SERVICE("demo/a")};
     const struct tt_plan_service *const sb[] = {SERVICE("demo/b")};
     const char *const a[] = {"demo/a"};
@@ -474,7 +495,7 @@ static void plan_join__a_shared_resource__stands_once_with_all_owners(void **sta
         OP(1, CREATE, 1, .kind = "check", .name = "node", .calls = 2, .flags = TT_OP_SHARED,
            .owners = b, .n_owners = 1),
         OP(2, CREATE, 2, .kind = "rule", .name = "x", .calls = 2, .owners = b, .n_owners = 1,
-           .fields = fields, .n_fields = 1, .sent_after = 1)};
+           .fields = fields, .n_fields = 1, .sent_after = 1, .after = after, .n_after = 1)};
     struct tt_plan pa = plan_of(sa, 1, oa, 2);
     struct tt_plan pb = plan_of(sb, 1, ob, 2);
     const struct tt_plan *all = plan_join(*state, (const struct tt_plan *const[]){&pb, &pa}, 2);
@@ -484,6 +505,7 @@ static void plan_join__a_shared_resource__stands_once_with_all_owners(void **sta
     assert_string_equal(all->operations[0]->owners[1], "demo/b");
     assert_string_equal(all->operations[1]->fields[0].new_text, "known after 1");
     assert_int_equal(all->operations[1]->sent_after, 1);
+    assert_int_equal(all->operations[1]->after[0], 1);
     assert_int_equal(all->operations[2]->n, 3);
     assert_int_equal(all->calls, 6);
 }
@@ -589,6 +611,7 @@ UNIT_MAIN(plan_print)
         lb_test(plan_print_text__color__only_when_asked),
         lb_test(plan_print_json__plan__promised_members),
         lb_test(plan_print__sent_after__said_to_people_and_programs),
+        lb_test(plan_print__after__numbers_for_programs),
         lb_test(plan_print__foreign_text__as_if_its_escapes_had_been_written),
         lb_test(plan_join__plans__sorted_and_renumbered),
         lb_test(plan_join__a_shared_resource__stands_once_with_all_owners),
