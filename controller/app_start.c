@@ -228,6 +228,9 @@ static int make_open_args(struct app *a, const struct config_texts *config,
         .service_controller_off = !options_service_controller_on(o),
         .more_controllers = options_more_controllers(
             a->a, (const char *const *)o->controllers.items, o->controllers.n),
+        .drift = str_eq(o->drift, "report")   ? TT_DRIFT_REPORT
+                 : str_eq(o->drift, "repair") ? TT_DRIFT_REPAIR
+                                              : TT_DRIFT_OFF,
     };
     return config_texts_fill(config, a->args.provider, ret, err);
 }

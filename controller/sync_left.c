@@ -9,7 +9,8 @@
 #include "controller/queue_rules.h"
 #include "controller/sync_internal.h"
 
-#define LEFT_KEY "*"
+#define LEFT_KEY      "*"
+#define LEFT_AGAIN_MS 5000 /* while the provider does not know yet */
 
 /* As the API server would have described it, as far as anybody knows. */
 static struct kube_object *object_of(const struct tt_service *svc)
@@ -82,6 +83,11 @@ static void ask(const struct syncer *s)
     host_call_end(c);
     if (code == ERR_OK) {
         queue_forget(s->queue, LEFT_KEY);
+        return;
+    }
+    if (code == ERR_IN_PROGRESS) {
+        queue_forget(s->queue, LEFT_KEY);
+        queue_add_after(s->queue, LEFT_KEY, "", TT_REASON_CLEANUP, LEFT_AGAIN_MS);
         return;
     }
     int64_t delay_ms = queue_fail(s->queue, LEFT_KEY, QUEUE_RETRY_MAX_MS);

@@ -2,7 +2,7 @@
 /* directing.c: the director's thread in the provider: its start, what syncs tell it, and its words to the host.
  *
  * The thread has no call of the host.  It logs, sends events to owners by name, and counts; all of that may come from any thread. */
-#include "providers/local/provider.h"
+#include "providers/local/standing.h"
 
 #include <string.h>
 
@@ -12,21 +12,56 @@
 #define LOOK_AGAIN_MS  10000
 #define PROBE_AGAIN_MS 1000
 
-static const char *const of_kind[] = {"kind"};
-static const char *const of_check[] = {"kind", "result"};
-const struct tt_metric local_directing_metrics[LOCAL_DIRECTING_METRICS] = {
-    {.name = "local_announcements_total",
-     .help = "Announcements of an address on a link, by kind: arp, ndp",
-     .type = TT_METRIC_COUNTER,
-     .labels = of_kind,
-     .n_labels = ARRAY_LEN(of_kind)},
-    {.name = "local_checks_total",
-     .help = "Health checks of targets, by kind (kube-proxy, healthCheckNodePort, tcp, http) and "
-             "result (good, bad)",
-     .type = TT_METRIC_COUNTER,
-     .labels = of_check,
-     .n_labels = ARRAY_LEN(of_check)},
+/* ---- addresses that others answer for ------------------------------------------------------------ */
+
+struct answering {
+    const struct local_neighbour *by; /* has the MAC that answered */
+    bool is_target;
 };
+
+static bool is_target_of(const char *key, void *value, void *arg)
+{
+    const struct served *v = value;
+    struct answering *x = arg;
+
+    (void)key;
+    for (size_t i = 0; i < v->n; i++) {
+        for (size_t k = 0; k < v->fronts[i].targets.n; k++) {
+            x->is_target = x->is_target || ip_eq(&v->fronts[i].targets.items[k].addr, &x->by->addr);
+        }
+    }
+    return !x->is_target;
+}
+
+/* L29: the MAC is that of a target: kube-proxy in ipvs mode has the address on kube-ipvs0.  The caller holds the lock. */
+static const char *in_use_text(struct local_provider *p, struct arena *a,
+                               const struct local_in_use *u)
+{
+    const uint8_t *m = u->mac;
+    struct local_neighbour *all = NULL;
+    size_t n = 0;
+    struct err ignored = ERR_INIT; /* the sentence is shorter then */
+    char text[IP_TEXT_MAX];
+    char node[IP_TEXT_MAX];
+
+    ip_format(&u->addr, text);
+    const char *said =
+        arena_printf(a, LOCAL_IN_USE_FORMAT, text, m[0], m[1], m[2], m[3], m[4], m[5]);
+    (void)p->kernel->ops->neighbours(p->kernel, a, &all, &n, &ignored);
+    for (size_t i = 0; i < n; i++) {
+        struct answering x = {.by = &all[i]};
+        if (memcmp(all[i].mac, m, sizeof all[i].mac) == 0) {
+            map_each(p->served, is_target_of, &x);
+        }
+        if (x.is_target) {
+            ip_format(&all[i].addr, node);
+            return arena_printf(
+                a, "%s; node %s answers ARP for it: set arp_ignore=1, arp_announce=2 there", said,
+                node);
+        }
+    }
+    return said;
+}
 
 /* ---- what the thread says ------------------------------------------------------------------------ */
 
@@ -38,8 +73,15 @@ static void tell(void *arg, const struct local_news *news)
     const char *slash = news->service == NULL ? NULL : strchr(news->service, '/');
     const struct tt_kv of = {"service", str_nonnull(news->service)};
     char ns[256];
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    const char *text = news->text;
 
-    host->log(host->ctx, news->warning ? TT_LOG_WARNING : TT_LOG_INFO, 0, news->text, &of,
+    if (news->in_use.addr.len != 0) {
+        mutex_lock(&p->lock);
+        text = in_use_text(p, a, &news->in_use);
+        mutex_unlock(&p->lock);
+    }
+    host->log(host->ctx, news->warning ? TT_LOG_WARNING : TT_LOG_INFO, 0, text, &of,
               news->service == NULL ? 0 : 1);
     if (slash == NULL || (size_t)(slash - news->service) >= sizeof ns) {
         return;
@@ -50,15 +92,15 @@ static void tell(void *arg, const struct local_news *news)
     owner.ns = ns;
     owner.name = slash + 1;
     host->event(host->ctx, &owner, news->warning ? TT_EVENT_WARNING : TT_EVENT_NORMAL, news->reason,
-                news->text);
+                text);
 }
 
 static void count(void *arg, const char *counter, const char *first, const char *second, unsigned n)
 {
     struct local_provider *p = arg;
 
-    for (size_t i = 0; i < LOCAL_DIRECTING_METRICS; i++) {
-        const struct tt_metric *m = &local_directing_metrics[i];
+    for (size_t i = 0; i < LOCAL_METRICS; i++) {
+        const struct tt_metric *m = &local_metrics[i];
         if (str_eq(m->name, counter)) {
             const struct tt_kv labels[] = {{m->labels[0], first},
                                            {m->n_labels > 1 ? m->labels[1] : "", second}};
@@ -67,8 +109,10 @@ static void count(void *arg, const char *counter, const char *first, const char 
     }
 }
 
-int local_directing_start(struct local_provider *p, struct local_kernel *kernel, struct err *err)
+int local_directing_start(struct local_provider *p, const struct local_open_with *with,
+                          struct err *err)
 {
+    struct local_kernel *kernel = with == NULL ? NULL : with->directing_kernel;
     const struct local_rt_args rt = {.protocol = p->config->director.route_protocol,
                                      .table = p->config->director.route_table};
     struct local_director_args args = {.kernel = kernel,
@@ -77,6 +121,10 @@ int local_directing_start(struct local_provider *p, struct local_kernel *kernel,
                                        .tell = tell,
                                        .count = count,
                                        .changed = local_health_changed,
+                                       .look = local_watch_look,
+                                       .freed = local_watch_freed,
+                                       .instance = p->config->instance,
+                                       .own = p->kernel,
                                        .arg = p};
     int rc = ERR_OK;
 
@@ -88,7 +136,7 @@ int local_directing_start(struct local_provider *p, struct local_kernel *kernel,
     }
     if (rc == ERR_OK) {
         p->directing = local_director_new(&args);
-        rc = local_director_start(p->directing, err);
+        rc = with != NULL && with->turns ? ERR_OK : local_director_start(p->directing, err);
     }
     return rc;
 }
@@ -115,6 +163,13 @@ bool local_directing_announce(struct local_provider *p, const struct local_annou
     return true;
 }
 
+void local_directing_again(struct local_provider *p, const struct ip_addr *addr)
+{
+    if (p->directing != NULL) {
+        local_director_again(p->directing, addr);
+    }
+}
+
 void local_directing_withdraw(struct local_provider *p, const struct ip_addr *addr)
 {
     if (p->directing != NULL) {
@@ -125,16 +180,15 @@ void local_directing_withdraw(struct local_provider *p, const struct ip_addr *ad
 void local_directing_find(struct lb_sync *s, const struct lb_item *item, const struct ip_addr *addr)
 {
     struct local_provider *p = ((struct local_sync *)s->data)->p;
-    char text[IP_TEXT_MAX];
 
     if (p->directing == NULL) {
         return;
     }
     struct local_announce_state st = local_director_announced(p->directing, addr);
     if (st.in_use) {
-        ip_format(addr, text);
-        lb_finding(s, item, "AddressInUse", NULL, LOCAL_IN_USE_FORMAT, text, st.mac[0], st.mac[1],
-                   st.mac[2], st.mac[3], st.mac[4], st.mac[5]);
+        struct local_in_use u = {.addr = *addr};
+        memcpy(u.mac, st.mac, sizeof u.mac);
+        lb_finding(s, item, "AddressInUse", NULL, "%s", in_use_text(p, s->a, &u));
     }
 }
 

@@ -72,8 +72,10 @@ static int read_item(struct lb_sync *s, struct lb_item *item, struct local_item 
     it->service = item->in->service;
     item->data = it;
     if (item->in->verb == TT_VERB_DELETE) {
-        return ERR_OK;
+        return it->service->n_ingress == 0 || s->planning ? ERR_OK
+                                                          : local_release_wait(p, item->key, err);
     }
+    local_release_over(p, item->key);
     if (!local_wants(p, it->service)) {
         return err_set(err, ERR_IMPLEMENTED_ELSEWHERE,
                        "Services without a class are not served here (defaultClass: false)");
@@ -373,6 +375,18 @@ static void fill_state(struct lb_sync *s, const struct lb_item *item, struct loc
     it->again_ms = local_ipvs_again_ms(st);
 }
 
+/* Others have routes for its addresses: nothing is tried until they give them up, or for a while. */
+static int check_taken(const struct lb_sync *s, const struct local_item *it, struct err *err)
+{
+    struct local_provider *p = sync_of(s)->p;
+    int rc = ERR_OK;
+
+    for (size_t i = 0; rc == ERR_OK && i < it->n_vips && i < it->grant.n; i++) {
+        rc = it->vips[i].have.held ? ERR_OK : local_taken_check(p, &it->vips[i].have.addr, err);
+    }
+    return rc;
+}
+
 /* Of the families of its addresses. */
 static int check_forwarding(const struct lb_sync *s, const struct local_item *it, struct err *err)
 {
@@ -414,7 +428,8 @@ int local_plan_stage(struct lb_sync *s, struct lb_plan *plan, struct err *err)
         it->n_wanted = 0;
         if (!goes &&
             (want(s, item, it) != ERR_OK || check_forwarding(s, it, &item->err) != ERR_OK ||
-             local_ipvs_fits(s, it, &item->err) != ERR_OK)) {
+             local_ipvs_fits(s, it, &item->err) != ERR_OK ||
+             check_taken(s, it, &item->err) != ERR_OK)) {
             local_ipam_take_back(y->p->ipam, item->key, &it->grant);
             continue;
         }
@@ -426,7 +441,7 @@ int local_plan_stage(struct lb_sync *s, struct lb_plan *plan, struct err *err)
         local_health_keep(s, item);
     }
     local_ipvs_scope_of(s, states, n);
-    local_services_plan(plan, y->p->config->instance, y->p->table.exists, states, n);
+    local_services_plan(plan, y->p->config->instance, local_table_is(y->p), states, n);
     return ERR_OK;
 }
 
@@ -457,7 +472,10 @@ static void status(struct lb_sync *s, struct lb_item *item)
     struct tt_ingress in[2];
     char text[2][IP_TEXT_MAX];
 
+    local_health_settled(sync_of(s)->p, item->key);
+
     if (item->in->verb == TT_VERB_DELETE) {
+        local_release_over(sync_of(s)->p, item->key);
         s->host->result_annotation(item->in->result, LOCAL_POOL_GIVEN, NULL);
         return;
     }
@@ -510,8 +528,10 @@ int32_t local_reconcile(void *provider, const struct tt_call *call, const struct
     const struct lb_driver_config cfg = LB_DRIVER_CONFIG(&local_flow, p);
 
     mutex_lock(&p->lock);
+    int64_t began_ms = clock_now_ms(p->clock);
     int32_t code = lb_driver_reconcile(&cfg, call, batch);
     p->call = NULL;
+    local_figures_synced(p, clock_now_ms(p->clock) - began_ms);
     mutex_unlock(&p->lock);
     return code;
 }

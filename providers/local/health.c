@@ -4,29 +4,13 @@
  * A sync keeps of each Service what its slots are made of: frontends, who may come, targets with the weights of policy and zone.  When
  * a check changes its mind, the director's thread makes the slots anew from that, plans the difference as a sync does, and carries it
  * out (docs/adr/0035).  A sync would plan nothing then. */
-#include "providers/local/provider.h"
+#include "providers/local/standing.h"
 
 #include <string.h>
 
 #include "common/base/str.h"
 #include "common/lb/exec.h"
 #include "common/lb/findings.h"
-
-/* One frontend of a Service as the last sync wanted it, all targets well. */
-struct served_front {
-    struct local_front front; /* without slots */
-    const struct local_serve *serve;
-    struct local_target_set targets;
-    const char **keys; /* of the check of each target; NULL: it is not checked */
-};
-struct served {
-    struct arena *a; /* it is in it, too */
-    const char *key; /* of the Service */
-    struct served_front *fronts;
-    size_t n;
-    size_t n_ejected; /* as its owner knows it */
-    bool failed_open, closed;
-};
 
 void local_served_free(void *served)
 {
@@ -45,33 +29,34 @@ static bool has_slot(const struct local_front *f, const struct local_target *t)
     return false;
 }
 
-/* The kernel gives slots to other targets of the frontend, and none to this one. */
+static const struct local_ipvs_real *real_of(const struct local_front *f,
+                                             const struct local_target *t)
+{
+    const struct local_ipvs_dest d = {.addr = t->addr, .port = t->port};
+
+    return local_ipvs_find(&f->ipvs, &d);
+}
+
+/* It gets new connections. */
+static bool is_used(const struct local_front *f, const struct local_target *t)
+{
+    const struct local_ipvs_real *real = real_of(f, t);
+
+    return has_slot(f, t) || (real != NULL && real->dest.weight > 0);
+}
+
+/* The kernel gives connections to other targets of the frontend, and none to this one.  Without slots, or with weight 0; one that is
+ * no destination of IPVS at all is new. */
 static bool shown_down(const struct local_front *have, const struct local_serve *serve,
                        const struct local_target_set *t, size_t i)
 {
     bool others = have != NULL && local_front_sorry_has_slot(have, serve);
 
     for (size_t k = 0; have != NULL && k < t->n && !others; k++) {
-        others = has_slot(have, &t->items[k]);
+        others = is_used(have, &t->items[k]);
     }
-    return others && t->items[i].weight > 0 && !has_slot(have, &t->items[i]);
-}
-
-static const struct local_front *front_at(const struct local_front *fronts, size_t n,
-                                          const struct local_frontend_id *id)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (local_frontend_cmp(&fronts[i].id, id) == 0) {
-            return &fronts[i];
-        }
-    }
-    return NULL;
-}
-
-/* With a sorry server that one answers in place of targets that are not well. */
-static bool fails_open(const struct local_serve *serve)
-{
-    return serve->fail_open && serve->sorry.addr.len == 0;
+    return others && t->items[i].weight > 0 && !is_used(have, &t->items[i]) &&
+           (have->m > 0 || real_of(have, &t->items[i]) != NULL);
 }
 
 struct weighing {
@@ -86,7 +71,7 @@ static void weigh(void *arg, struct arena *a, const struct local_front_args *x,
     const struct weighing *g = arg;
     struct local_target_set *t = &w->targets[i];
     struct local_health *health = ARENA_ARRAY(a, struct local_health, t->n + 1);
-    const struct local_front *have = front_at(x->have, x->n_have, &w->fronts[i].id);
+    const struct local_front *have = local_standing_front(x->have, x->n_have, &w->fronts[i].id);
     struct local_check_spec spec;
 
     for (size_t k = 0; k < t->n; k++) {
@@ -96,7 +81,7 @@ static void weigh(void *arg, struct arena *a, const struct local_front_args *x,
             health[k].down = g->first && shown_down(have, &w->serve, t, k);
         }
     }
-    struct local_weighed r = local_check_weigh(t, health, fails_open(&w->serve));
+    struct local_weighed r = local_check_weigh(t, health, local_standing_fails_open(&w->serve));
     w->n_ejected += r.failed_open ? 0 : r.n_down;
     w->failed_open = w->failed_open || r.failed_open;
 }
@@ -115,18 +100,6 @@ const struct local_weigher *local_health_weigher(struct lb_sync *s, const struct
 }
 
 /* ---- what is kept -------------------------------------------------------------------------------- */
-
-static struct local_target_set copy_targets(struct arena *a, const struct local_target_set *t)
-{
-    struct local_target_set copy = {.items = ARENA_ARRAY(a, struct local_target, t->n + 1),
-                                    .n = t->n};
-
-    for (size_t i = 0; i < t->n; i++) { /* words of a plan that nobody reads are left out */
-        copy.items[i] = (struct local_target){
-            .addr = t->items[i].addr, .port = t->items[i].port, .weight = t->items[i].weight};
-    }
-    return copy;
-}
 
 struct checked {
     struct local_checked *items;
@@ -178,7 +151,7 @@ static void keep_front(struct lb_sync *s, const struct local_item *it, struct se
 {
     struct served_front *f = &v->fronts[v->n++];
     const struct local_front *from = &w->fronts[i];
-    const struct local_front *have = front_at(it->have, it->n_have, &from->id);
+    const struct local_front *have = local_standing_front(it->have, it->n_have, &from->id);
     bool first = !map_has(((struct local_sync *)s->data)->p->served, v->key);
     struct local_serve *serve = ARENA_NEW(v->a, struct local_serve);
     struct local_check_spec spec;
@@ -187,7 +160,7 @@ static void keep_front(struct lb_sync *s, const struct local_item *it, struct se
     serve->health.path = NULL; /* the keys have it */
     *f = (struct served_front){.front = {.id = from->id, .snat = from->snat},
                                .serve = serve,
-                               .targets = copy_targets(v->a, &w->base[i]),
+                               .targets = local_standing_targets(v->a, &w->base[i]),
                                .keys = ARENA_ARRAY(v->a, const char *, w->base[i].n + 1)};
     f->front.open = arena_memdup(v->a, w->ranges, w->n_ranges * sizeof *w->ranges);
     f->front.n_open = w->n_ranges;
@@ -198,6 +171,25 @@ static void keep_front(struct lb_sync *s, const struct local_item *it, struct se
             f->keys[k] = local_check_key(v->a, &spec);
             check_target(list, f, k, &spec, first && shown_down(have, &w->serve, &w->base[i], k));
         }
+    }
+}
+
+/* Those that the Service is to have, and not those that go. */
+static void keep_vips(struct served *v, const struct local_item *it)
+{
+    v->vips = ARENA_ARRAY(v->a, struct local_vip, it->n_wanted + 1);
+    for (size_t i = 0; i < it->n_vips && i < it->n_wanted; i++) {
+        v->vips[v->n_vips] = it->vips[i].want;
+        v->vips[v->n_vips++].comment = arena_strdup(v->a, it->vips[i].want.comment);
+    }
+}
+
+void local_health_settled(struct local_provider *p, const char *service)
+{
+    struct served *v = p->directing == NULL ? NULL : map_get(p->served, service);
+
+    if (v != NULL) {
+        v->settled = true;
     }
 }
 
@@ -225,16 +217,17 @@ void local_health_keep(struct lb_sync *s, const struct lb_item *item)
             n_targets += it->wanted[i].base[k].n;
         }
     }
-    if (n_targets == 0) {
+    if (it->n_wanted == 0) {
         local_health_forget(p, item->key);
         return;
     }
     struct arena *a = arena_new();
     struct served *v = ARENA_NEW(a, struct served);
-    struct checked list = {.items = ARENA_ARRAY(s->a, struct local_checked, n_targets)};
+    struct checked list = {.items = ARENA_ARRAY(s->a, struct local_checked, n_targets + 1)};
     *v = (struct served){.a = a,
                          .key = arena_strdup(a, item->key),
-                         .fronts = ARENA_ARRAY(a, struct served_front, n_fronts)};
+                         .fronts = ARENA_ARRAY(a, struct served_front, n_fronts + 1)};
+    keep_vips(v, it);
     for (size_t i = 0; i < it->n_wanted; i++) {
         v->n_ejected += it->wanted[i].n_ejected;
         v->failed_open = v->failed_open || it->wanted[i].failed_open;
@@ -249,187 +242,28 @@ void local_health_keep(struct lb_sync *s, const struct lb_item *item)
 
 /* ---- between syncs ------------------------------------------------------------------------------- */
 
-static void note_element(void *arg, const struct local_nft_element *e)
-{
-    local_mirror_element(arg, e, false);
-}
-
-/* Reads anew one address: its frontends of all Services, and those that this one is to have. */
-static int read_address(struct local_provider *p, struct arena *a, const struct served *v,
-                        const struct ip_addr *addr, struct err *err)
-{
-    const struct local_mirror_vip *known = local_mirror_vip(p->mirror, addr);
-    size_t n = 0;
-    struct local_frontend_id *ids =
-        ARENA_ARRAY(a, struct local_frontend_id, (known == NULL ? 0 : known->n_fronts) + v->n + 1);
-    int rc = ERR_OK;
-
-    for (size_t i = 0; known != NULL && i < known->n_fronts; i++) {
-        ids[n++] = known->fronts[i].id;
-    }
-    for (size_t i = 0; i < v->n; i++) {
-        const struct local_frontend_id *id = &v->fronts[i].front.id;
-        bool there = known != NULL && front_at(known->fronts, known->n_fronts, id) != NULL;
-        if (!there && ip_eq(&id->vip, addr)) {
-            ids[n++] = *id;
-        }
-    }
-    local_mirror_forget(p->mirror, addr);
-    for (size_t i = 0; rc == ERR_OK && i < n; i++) {
-        rc = p->kernel->ops->nft_read(p->kernel, p->config->instance, &ids[i], note_element,
-                                      p->mirror, err);
-    }
-    return rc;
-}
-
-/* Others may have written since the last look at the kernel. */
-static int look(struct local_provider *p, struct err *err)
-{
-    struct local_nft_table now = {0};
-    int rc = p->kernel->ops->nft_look(p->kernel, p->config->instance, &now, err);
-
-    if (rc == ERR_OK && !(now.exists && now.ours)) {
-        return err_set(err, ERR_CONFLICT, "table inet %s is gone", p->config->instance);
-    }
-    if (rc == ERR_OK && now.generation != p->table.generation) {
-        local_mirror_doubt(p->mirror);
-        p->table = now;
-    }
-    return rc;
-}
-
-static int read_doubtful(struct local_provider *p, struct arena *a, const struct served *v,
-                         struct err *err)
-{
-    int rc = ERR_OK;
-
-    for (size_t i = 0; rc == ERR_OK && i < v->n; i++) {
-        const struct ip_addr *addr = &v->fronts[i].front.id.vip;
-        bool first = i == 0 || !ip_eq(addr, &v->fronts[i - 1].front.id.vip);
-        if (first && (!p->looked || local_mirror_is_doubtful(p->mirror, addr))) {
-            rc = read_address(p, a, v, addr, err);
-        }
-    }
-    return rc;
-}
-
-/* Without slots when it is not there. */
-static struct local_front what_stands(const struct local_provider *p, struct arena *a,
-                                      const struct local_frontend_id *id)
-{
-    const struct local_mirror_vip *v = local_mirror_vip(p->mirror, &id->vip);
-    const struct local_front *f = v == NULL ? NULL : front_at(v->fronts, v->n_fronts, id);
-
-    return f == NULL ? (struct local_front){.id = *id} : local_front_copy(a, f);
-}
-
-struct change {
-    struct served *of;
-    struct local_front *have;
-    struct local_front *want;
-    struct local_target_set *targets;
-    size_t n_ejected;
-    bool failed_open, closed;
-};
-
-static void want_front(struct local_provider *p, struct arena *a, const struct served_front *f,
-                       struct change *c, size_t i)
-{
-    struct local_health *health = ARENA_ARRAY(a, struct local_health, f->targets.n + 1);
-
-    for (size_t k = 0; k < f->targets.n; k++) {
-        if (f->keys[k] != NULL) {
-            (void)local_director_health(p->directing, f->keys[k], &health[k]); /* else: well */
-        }
-    }
-    c->targets[i] = copy_targets(a, &f->targets);
-    struct local_weighed r = local_check_weigh(&c->targets[i], health, fails_open(f->serve));
-    c->n_ejected += r.failed_open ? 0 : r.n_down;
-    c->failed_open = c->failed_open || r.failed_open;
-    c->want[i] = f->front;
-    const struct local_front_serving by = {
-        .config = p->config, .serve = f->serve, .have = &c->have[i]};
-    local_front_serve(a, &by, &c->targets[i], &c->want[i]);
-    if (!local_front_has_target(&c->want[i])) {
-        c->want[i].n_open = 0;
-        c->closed = true;
-    }
-}
-
-/* Operations of one type that follow each other come in one call, as in a wave. */
-static bool run_ops(struct local_provider *p, struct arena *a, const struct lb_plan *plan)
-{
-    struct lb_op_run *runs = ARENA_ARRAY(a, struct lb_op_run, plan->n_ops + 1);
-    struct lb_op_run **at = ARENA_ARRAY(a, struct lb_op_run *, plan->n_ops + 1);
-    struct err *errs = ARENA_ARRAY(a, struct err, plan->n_ops + 1);
-    bool well = true;
-
-    for (size_t i = 0; i < plan->n_ops; i++) {
-        runs[i] = (struct lb_op_run){.op = &plan->ops[i], .a = a, .provider = p, .err = &errs[i]};
-        at[i] = &runs[i];
-    }
-    for (size_t from = 0; from < plan->n_ops;) { /* one refusal does not hold up others */
-        const struct lb_op_type *type = plan->ops[from].type;
-        size_t to = from + 1;
-        while (type->run_many != NULL && to < plan->n_ops && plan->ops[to].type == type) {
-            to++;
-        }
-        if (type->run_many != NULL) {
-            type->run_many(at + from, to - from);
-        } else {
-            type->run(at[from]);
-        }
-        for (; from < to; from++) {
-            well = well && errs[from].code == ERR_OK;
-        }
-    }
-    return well;
-}
-
-static int prepare(struct local_provider *p, struct arena *a, struct change *c, struct err *err)
-{
-    struct served *v = c->of;
-    int rc = read_doubtful(p, a, v, err);
-
-    c->have = ARENA_ARRAY(a, struct local_front, v->n + 1);
-    c->want = ARENA_ARRAY(a, struct local_front, v->n + 1);
-    c->targets = ARENA_ARRAY(a, struct local_target_set, v->n + 1);
-    for (size_t i = 0; rc == ERR_OK && i < v->n; i++) {
-        c->have[i] = what_stands(p, a, &v->fronts[i].front.id);
-        want_front(p, a, &v->fronts[i], c, i);
-    }
-    return rc;
-}
-
 /* All of them in one plan, so that one transaction changes many. */
-static int change_slots(struct local_provider *p, struct arena *a, struct change *changes, size_t n,
-                        struct err *err)
+static int change_weights(struct local_provider *p, struct arena *a,
+                          struct standing_change *changes, size_t n, struct err *err)
 {
     struct local_service_state *states = ARENA_ARRAY(a, struct local_service_state, n + 1);
     struct lb_plan plan;
-    int rc = look(p, err);
+    struct err refused = ERR_INIT;
+    int rc = local_standing_look(p, err);
 
     for (size_t i = 0; rc == ERR_OK && i < n; i++) {
-        struct change *c = &changes[i];
-        rc = prepare(p, a, c, err);
-        states[i] = (struct local_service_state){.key = c->of->key,
-                                                 .have = c->have,
-                                                 .n_have = c->of->n,
-                                                 .want = c->want,
-                                                 .targets = c->targets,
-                                                 .n_want = c->of->n,
-                                                 /* now_ms 0: what drains is a sync's to end */
-                                                 .drain_timeout_ms =
-                                                     c->of->fronts[0].serve->drain_timeout_ms};
+        rc = local_standing_read(p, a, changes[i].of, false, err);
+        local_standing_compare(p, a, &changes[i]);
+        states[i] = local_standing_state(&changes[i]);
     }
     if (rc != ERR_OK) {
         return rc;
     }
     lb_plan_init(&plan, a);
-    local_services_plan(&plan, p->config->instance, true, states, n);
-    if (!run_ops(p, a, &plan)) {
+    local_services_plan(&plan, p->config->instance, local_table_is(p), states, n);
+    if (!local_standing_run(p, a, &plan, true, &refused)) {
         p->looked = false;
-        return err_set(err, ERR_CONFLICT, "the kernel refused other weights");
+        return err_set(err, ERR_CONFLICT, "the kernel refused other weights: %s", refused.message);
     }
     return ERR_OK;
 }
@@ -440,7 +274,7 @@ static int change_slots(struct local_provider *p, struct arena *a, struct change
 #define FAIL_OPEN_TEXT "health checks of all targets fail; all of them get connections (failOpen)"
 #define CLOSED_TEXT    "health checks of all targets fail; nobody is served (failOpen: false)"
 
-static void say(struct local_provider *p, const struct change *c)
+static void say(struct local_provider *p, const struct standing_change *c)
 {
     const struct served *v = c->of;
     struct tt_service owner = {.size = sizeof owner};
@@ -459,7 +293,7 @@ static void say(struct local_provider *p, const struct change *c)
     p->host->event(p->host->ctx, &owner, TT_EVENT_WARNING, reason, text);
 }
 
-static void settle(struct local_provider *p, const struct change *c)
+static void settle(struct local_provider *p, const struct standing_change *c)
 {
     say(p, c);
     c->of->n_ejected = c->n_ejected;
@@ -471,20 +305,18 @@ bool local_health_changed(void *provider, const char *const *services, size_t n)
 {
     struct local_provider *p = provider;
     _cleanup_(arena_freep) struct arena *a = arena_new();
-    struct change *changes = ARENA_ARRAY(a, struct change, n + 1);
+    struct standing_change *changes = ARENA_ARRAY(a, struct standing_change, n + 1);
     struct err err = ERR_INIT;
     size_t n_changes = 0;
 
     mutex_lock(&p->lock);
     for (size_t i = 0; i < n; i++) {
         struct served *v = map_get(p->served, services[i]);
-        if (v != NULL) {
-            changes[n_changes++] = (struct change){.of = v};
+        if (v != NULL && v->n > 0) {
+            changes[n_changes++] = (struct standing_change){.of = v};
         }
     }
-    p->own_turn = true;
-    int rc = n_changes == 0 ? ERR_OK : change_slots(p, a, changes, n_changes, &err);
-    p->own_turn = false;
+    int rc = n_changes == 0 ? ERR_OK : change_weights(p, a, changes, n_changes, &err);
     for (size_t i = 0; rc == ERR_OK && i < n_changes; i++) {
         settle(p, &changes[i]);
     }

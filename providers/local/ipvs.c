@@ -127,9 +127,8 @@ static bool is_loaded(const struct local_provider *p)
            ERR_NOT_FOUND;
 }
 
-int local_ipvs_list(struct lb_sync *s, struct err *err)
+int local_ipvs_list(struct local_provider *p, struct arena *a, struct err *err)
 {
-    struct local_provider *p = ((struct local_sync *)s->data)->p;
     struct local_ipvs_service *all = NULL;
     size_t n_scope = 0;
     size_t n = 0;
@@ -143,12 +142,10 @@ int local_ipvs_list(struct lb_sync *s, struct err *err)
     if (rc != ERR_OK) {
         return rc;
     }
-    s->reads++;
-    rc = p->kernel->ops->ipvs_services(p->kernel, s->a, &all, &n, err);
+    rc = p->kernel->ops->ipvs_services(p->kernel, a, &all, &n, err);
     for (size_t i = 0; rc == ERR_OK && i < n; i++) {
         if (is_ours(p, &all[i].id.vip)) {
-            const struct local_ipvs_list l = {.service = all[i], .there = true};
-            local_mirror_ipvs(p->mirror, &l, clock_now_ms(s->clock));
+            local_mirror_ipvs_there(p->mirror, &all[i]);
         }
     }
     return rc;
@@ -234,7 +231,8 @@ int local_ipvs_observe(struct lb_sync *s, const struct local_item *it, struct er
 
     /* Where it cannot be used, the plan says so of the Service (local_ipvs_fits()). */
     if (!p->ipvs && needs_ipvs(p, it) && local_ipvs_usable(p, &(struct err){0}) == ERR_OK) {
-        rc = local_ipvs_list(s, err);
+        s->reads++;
+        rc = local_ipvs_list(p, s->a, err);
     }
 
     for (size_t i = 0; p->ipvs && rc == ERR_OK && i < it->n_vips; i++) {

@@ -29,9 +29,9 @@ static void run_ipvs(struct lb_op_run *const *runs, size_t n)
     int *codes = ARENA_ARRAY(runs[0]->a, int, n);
     struct err first = ERR_INIT;
 
-    if (p->host->may_mutate(p->host->ctx, p->call) == 0) {
-        for (size_t i = 0; i < n; i++) {
-            (void)err_set(runs[i]->err, ERR_CANCELLED, "writing is not allowed now");
+    if (!local_may_write(runs[0])) {
+        for (size_t i = 1; i < n; i++) {
+            err_copy(runs[i]->err, runs[0]->err);
         }
         return;
     }

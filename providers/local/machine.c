@@ -1,70 +1,92 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* machine.c: at the start, the pools against the interfaces and addresses that this machine has.
+/* machine.c: sysctls that must be right on this machine, looked at at the start and every ten minutes.
  *
- * Reads the kernel once and hands what it says to model/config_machine.h, which is pure.  An error there ends the start, a
- * warning goes to the log. */
+ * A wrong one is logged once, until it changes.  Services that cannot work with it say so themselves (flow.c, ipvs.c).  Nothing is
+ * written here. */
 #include "providers/local/provider.h"
 
+#include <stdio.h>
+
 #include "common/base/str.h"
-#include "providers/local/model/config_machine.h"
 
-static const char *name_of(const struct local_link *links, size_t n, int index)
+enum { NFT = 1, NAT = 2, FULLNAT = 4, DR = 8, TUNNEL = 16, V6 = 32 };
+#define REWRITES (NFT | NAT | FULLNAT)
+#define IPVS     (NAT | FULLNAT | DR | TUNNEL)
+
+struct sysctl {
+    const char *name;
+    unsigned modes; /* of a pool, any of them; with V6 also a pool of that family */
+    int64_t least, most;
+    const char *why;
+};
+static const struct sysctl sysctls[] = {
+    {"net.ipv4.ip_forward", REWRITES, 1, 1, "this machine forwards nothing"},
+    {"net.ipv6.conf.all.forwarding", REWRITES | V6, 1, 2, "this machine forwards nothing"},
+    {"net.ipv4.vs.conntrack", FULLNAT, 1, 1, "no connection through ipvs-fullnat would come about"},
+    {"net.ipv4.vs.expire_nodest_conn", IPVS, 1, 1,
+     "clients of a target that is gone wait instead of being told"},
+    {"net.ipv4.vs.expire_quiescent_template", IPVS, 1, 1,
+     "clients with affinity go on to a target that drains"},
+    {"net.ipv4.vs.conn_reuse_mode", IPVS, 1, 1, "a client's port that is used again may hang"},
+    {"net.ipv4.conf.all.rp_filter", DR | TUNNEL, 0, 0,
+     "packets of clients may be dropped where their way back is another one"},
+    {"net.ipv4.conf.all.arp_ignore", NFT | IPVS, 0, 0,
+     "the kernel does not answer ARP for addresses that are held"},
+    {"net.netfilter.nf_conntrack_max", REWRITES, 65537, INT64_MAX,
+     "few connections fit into connection tracking"},
+};
+
+static unsigned modes_of(const struct local_provider *p)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (links[i].index == index) {
-            return links[i].name;
+    static const unsigned bits[] = {[LOCAL_MODE_NFT] = NFT,
+                                    [LOCAL_MODE_IPVS_NAT] = NAT,
+                                    [LOCAL_MODE_IPVS_FULLNAT] = FULLNAT,
+                                    [LOCAL_MODE_IPVS_DR] = DR,
+                                    [LOCAL_MODE_IPVS_TUNNEL] = TUNNEL};
+    unsigned modes = 0;
+
+    for (size_t i = 0; i < p->config->n_pools; i++) {
+        const struct local_pool *pool = &p->config->pools[i];
+        size_t mode = (size_t)pool->serve.mode;
+        modes |= mode < ARRAY_LEN(bits) && bits[mode] != 0 ? bits[mode] : NFT;
+        for (size_t k = 0; k < pool->n_ranges; k++) {
+            modes |= pool->ranges[k].first.len == 16 ? V6 : 0;
         }
     }
-    return "?"; /* it went between the two questions */
+    return modes;
 }
 
-static int read_machine(struct local_provider *p, struct arena *a, struct local_machine *ret,
-                        struct err *err)
+static bool is_needed(const struct sysctl *x, unsigned modes)
 {
-    struct local_link *links = NULL;
-    struct local_link_addr *addrs = NULL;
-    size_t n_links = 0;
-    size_t n_addrs = 0;
-    int rc = p->kernel->ops->links(p->kernel, a, &links, &n_links, err);
-
-    if (rc == ERR_OK) {
-        rc = p->kernel->ops->addrs(p->kernel, a, &addrs, &n_addrs, err);
-    }
-    if (rc != ERR_OK) {
-        return rc;
-    }
-    const char **names = ARENA_ARRAY(a, const char *, n_links + 1);
-    struct local_machine_addr *has = ARENA_ARRAY(a, struct local_machine_addr, n_addrs + 1);
-    for (size_t i = 0; i < n_links; i++) {
-        names[i] = links[i].name;
-    }
-    for (size_t i = 0; i < n_addrs; i++) {
-        has[i] = (struct local_machine_addr){.interface = name_of(links, n_links, addrs[i].link),
-                                             .net = addrs[i].net,
-                                             .ours = addrs[i].ours};
-    }
-    *ret = (struct local_machine){names, n_links, has, n_addrs};
-    return ERR_OK;
+    return (x->modes & modes & ~(unsigned)V6) != 0 && ((x->modes & V6) == 0 || (modes & V6) != 0);
 }
 
-int local_check_machine(struct local_provider *p, const char *file, struct err *err)
+static void look_at(struct local_provider *p, const struct sysctl *x)
 {
-    struct arena *a = arena_new();
-    struct local_machine machine;
-    int rc = read_machine(p, a, &machine, err);
+    struct err ignored = ERR_INIT; /* one that this kernel does not have is not missed */
+    int64_t value = x->least;
+    char text[320];
 
-    if (rc == ERR_OK) {
-        struct local_config_findings found = local_config_on_machine(a, p->config, &machine);
-        for (size_t i = 0; i < found.n; i++) {
-            const struct local_config_finding *f = &found.items[i];
-            const char *text = arena_printf(a, "%s:%zu: %s", file, f->line, f->text);
-            if (f->is_error) {
-                rc = err_set(err, ERR_INVALID, "%s", text);
-                break;
-            }
-            p->host->log(p->host->ctx, TT_LOG_WARNING, 0, text, NULL, 0);
+    bool there = p->kernel->ops->sysctl_read(p->kernel, x->name, &value, &ignored) == ERR_OK;
+    if (!there || (value >= x->least && value <= x->most)) {
+        (void)map_remove(p->machine_told, x->name);
+        return;
+    }
+    (void)snprintf(text, sizeof text, "%s is %lld: %s (sysctl -w %s=%lld)", x->name,
+                   (long long)value, x->why, x->name, (long long)x->least);
+    if (!str_eq(map_get(p->machine_told, x->name), text)) {
+        map_set(p->machine_told, x->name, xstrdup(text));
+        p->host->log(p->host->ctx, TT_LOG_WARNING, 0, text, NULL, 0);
+    }
+}
+
+void local_machine_look(struct local_provider *p)
+{
+    unsigned modes = modes_of(p);
+
+    for (size_t i = 0; i < ARRAY_LEN(sysctls); i++) {
+        if (is_needed(&sysctls[i], modes)) {
+            look_at(p, &sysctls[i]);
         }
     }
-    arena_free(a);
-    return rc;
 }

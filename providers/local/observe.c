@@ -20,46 +20,57 @@ static void note_element(void *arg, const struct local_nft_element *e)
 
 /* ---- the mirror ---------------------------------------------------------------------------------- */
 
-/* Addresses of ours that a link has, and routes. */
-static int read_holds(struct lb_sync *s, struct err *err)
+int local_read_holds(struct local_provider *p, struct arena *a, const struct local_link_addr *addrs,
+                     size_t n_addrs, struct err *err)
 {
-    struct local_sync *y = s->data;
-    struct local_provider *p = y->p;
     struct local_route *routes = NULL;
     size_t n = 0;
 
-    for (size_t i = 0; i < y->n_addrs; i++) {
-        if (y->addrs[i].ours) {
-            local_mirror_hold(p->mirror, &y->addrs[i].net.addr, LOCAL_ROUTE_HOLD, y->addrs[i].link,
+    int rc = p->kernel->ops->routes(p->kernel, a, &routes, &n, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    local_mirror_forget_holds(p->mirror);
+    for (size_t i = 0; i < n_addrs; i++) {
+        if (addrs[i].ours) {
+            local_mirror_hold(p->mirror, &addrs[i].net.addr, LOCAL_ROUTE_HOLD, addrs[i].link,
                               false);
         }
     }
-    s->reads++;
-    int rc = p->kernel->ops->routes(p->kernel, s->a, &routes, &n, err);
-    for (size_t i = 0; rc == ERR_OK && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         local_mirror_hold(p->mirror, &routes[i].addr, routes[i].kind, 0, false);
     }
+    return ERR_OK;
+}
+
+int local_read_all(struct local_provider *p, struct arena *a, const struct local_link_addr *addrs,
+                   size_t n_addrs, struct err *err)
+{
+    int rc = ERR_OK;
+
+    local_mirror_clear(p->mirror);
+    if (p->table.exists) {
+        rc = p->kernel->ops->nft_list(p->kernel, p->config->instance, note_element, p->mirror, err);
+    }
+    if (rc == ERR_OK) {
+        rc = local_table_check(p, err);
+    }
+    if (rc == ERR_OK) {
+        rc = local_read_holds(p, a, addrs, n_addrs, err);
+    }
+    if (rc == ERR_OK) {
+        rc = local_ipvs_list(p, a, err);
+    }
+    p->looked = rc == ERR_OK;
     return rc;
 }
 
 static int read_all(struct lb_sync *s, struct err *err)
 {
-    struct local_provider *p = ((struct local_sync *)s->data)->p;
-    int rc = ERR_OK;
+    struct local_sync *y = s->data;
 
-    local_mirror_clear(p->mirror);
-    if (p->table.exists) {
-        s->reads++;
-        rc = p->kernel->ops->nft_list(p->kernel, p->config->instance, note_element, p->mirror, err);
-    }
-    if (rc == ERR_OK) {
-        rc = read_holds(s, err);
-    }
-    if (rc == ERR_OK) {
-        rc = local_ipvs_list(s, err);
-    }
-    p->looked = rc == ERR_OK;
-    return rc;
+    s->reads += 3;
+    return local_read_all(y->p, s->a, y->addrs, y->n_addrs, err);
 }
 
 static size_t count_elements(const struct local_provider *p, const struct ip_addr *addr)
@@ -342,7 +353,7 @@ static bool is_nobodys(const struct commented *c, const struct local_mirror_vip 
     const struct local_provider *p = c->s->provider;
     const char *const *keys;
 
-    return v->vip.comment == NULL &&
+    return v->vip.comment == NULL && local_grace_is_over(p) &&
            (v->vip.guarded || v->vip.held || v->vip.exported || v->n_fronts > 0) &&
            local_ipam_sharers(p->ipam, c->s->a, &v->vip.addr, &keys) == 0;
 }

@@ -119,7 +119,18 @@ static void report_left(struct listing *l, const struct local_mirror_vip *v,
     }
 }
 
+/* An API server that was restored, or a list that is not whole, must not take addresses away: nothing is left before
+ * orphanGrace is over. */
 int32_t local_list_left(void *provider, const struct tt_call *call)
 {
+    struct local_provider *p = provider;
+
+    mutex_lock(&p->lock);
+    local_services_listed(p);
+    bool over = local_grace_is_over(p);
+    mutex_unlock(&p->lock);
+    if (!over) {
+        return TT_IN_PROGRESS;
+    }
     return list(provider, call, report_left);
 }

@@ -37,6 +37,11 @@ static void close_provider(void *provider)
     map_free(p->seen);
     map_free(p->served);
     map_free(p->namespaces);
+    map_free(p->drifted);
+    map_free(p->taken);
+    map_free(p->machine_told);
+    map_free(p->releasing);
+    local_round_done(&p->round);
     call_watch_free(p->watch);
     http_pool_free(p->http);
     cancel_free(p->cancel);
@@ -148,7 +153,7 @@ static int open_kernel(struct local_provider *p, const char *file,
         p->kernel = with->kernel;
     } else {
         rc = local_kernel_open(&rt, &p->kernel, err);
-        if (rc == ERR_OK && !p->planning) {
+        if (rc == ERR_OK && !p->planning && !p->dumping) {
             rc = local_kernel_lock(p->config->instance, &p->lock_fd, err);
         }
     }
@@ -179,7 +184,25 @@ static void make_parts(struct local_provider *p, const struct tt_open_args *args
     p->watch = call_watch_new();
     p->seen = map_new(free);
     p->served = map_new(local_served_free);
+    p->drifted = map_new(free);
+    p->taken = map_new(free);
+    p->machine_told = map_new(free);
+    p->releasing = map_new(free);
     p->mirror = local_mirror_new();
+}
+
+/* --local-state-dump: the process has nothing else to do. */
+static void print_state(struct local_provider *p)
+{
+    const char *text = NULL;
+    struct err err = ERR_INIT;
+
+    if (local_state_dump(p, p->a, &text, &err) != ERR_OK) {
+        (void)fprintf(stderr, "trimtab: %s\n", err.message);
+        _exit(1);
+    }
+    (void)printf("%s\n", text);
+    _exit(fflush(stdout) == 0 ? 0 : 1); /* no handlers: nothing was begun */
 }
 
 int32_t local_provider_open(const struct tt_open_args *args, const struct local_open_with *with,
@@ -193,7 +216,9 @@ int32_t local_provider_open(const struct tt_open_args *args, const struct local_
     p->host = args->host;
     p->lock_fd = -1;
     p->allow_foreign = str_eq(option_of(args, "local-allow-foreign"), "true");
+    p->dumping = str_eq(option_of(args, "local-state-dump"), "true");
     p->planning = TT_HAS(args, planning) && args->planning != 0;
+    p->drift = TT_HAS(args, drift) ? args->drift : TT_DRIFT_OFF;
     p->clock = with != NULL && with->clock != NULL ? with->clock : clock_real();
     p->rng = with != NULL && with->rng != NULL ? with->rng : rng_real();
     mutex_init(&p->lock);
@@ -208,8 +233,11 @@ int32_t local_provider_open(const struct tt_open_args *args, const struct local_
     if (rc == ERR_OK) {
         rc = open_kernel(p, str_or(args->config_path, "cloud config"), with, &err);
     }
+    if (rc == ERR_OK && p->dumping) {
+        print_state(p); /* does not return */
+    }
     if (rc == ERR_OK && (with == NULL || with->kernel == NULL || with->directing_kernel != NULL)) {
-        rc = local_directing_start(p, with == NULL ? NULL : with->directing_kernel, &err);
+        rc = local_directing_start(p, with, &err);
     }
     if (rc != ERR_OK) {
         args->host->result_fail(result, rc, err.message, 0);
@@ -257,22 +285,17 @@ static const struct tt_option options[] = {
      "host name)"},
     {"local-role", TT_OPTION_STRING, 0, "",
      "role of this process, in place of the cloud config's: all"},
+    {"local-state-dump", TT_OPTION_BOOL, 0, "false",
+     "print as JSON what the kernel has of the table, addresses and services of this instance, and "
+     "exit; for support"},
 };
 static const char *const served_classes[] = {LOCAL_CLASS};
 static const char *const own_annotations[] = {LOCAL_POOL_GIVEN};
 static const char *const event_reasons[] = {
-    "AddressInUse",
-    "AddressOutsidePools",
-    "AnnotationIgnored",
-    "DirectorNotReady",
-    "FailOpen",
-    "NoTargets",
-    "NotAnnounced",
-    "PortsShared",
-    "SecondFamilyMissing",
-    "SourceRangeIgnored",
-    "TargetOutOfReach",
-    "TargetsEjected",
+    "AddressInUse",     "AddressOutsidePools", "AnnotationIgnored",   "DirectorNotReady",
+    "FailOpen",         "InterfaceDown",       "LoadBalancerDrift",   "NoTargets",
+    "NotAnnounced",     "PortsShared",         "SecondFamilyMissing", "SourceRangeIgnored",
+    "TargetOutOfReach", "TargetsEjected",
 };
 static const struct tt_kube_kind kube_kinds[] = {
     {.api_version = "v1", .resource = "namespaces", .verbs = "list"},
@@ -295,8 +318,8 @@ const struct tt_provider tt_local_provider = {
     .n_classes = ARRAY_LEN(served_classes),
     .event_reasons = event_reasons,
     .n_event_reasons = ARRAY_LEN(event_reasons),
-    .metrics = local_directing_metrics,
-    .n_metrics = LOCAL_DIRECTING_METRICS,
+    .metrics = local_metrics,
+    .n_metrics = LOCAL_METRICS,
     .kube_kinds = kube_kinds,
     .n_kube_kinds = ARRAY_LEN(kube_kinds),
     .own_annotations = own_annotations,

@@ -16,6 +16,12 @@
 
 #include <trimtab/provider.h>
 
+/* The part of the Services that is looked at next (watch.c). */
+struct local_round {
+    char **keys; /* of the Services of this round */
+    size_t n;
+    unsigned part; /* of LOCAL_ROUND_PARTS */
+};
 struct local_provider {
     struct arena *a; /* configuration */
     const struct tt_host *host;
@@ -24,6 +30,8 @@ struct local_provider {
     const struct local_config *config;
     const char *director;   /* name of this machine */
     bool planning;          /* nothing may be written, not even the lock */
+    bool dumping;           /* --local-state-dump */
+    uint32_t drift;         /* --drift: TT_DRIFT_… */
     int lock_fd;            /* of the instance on this machine; -1: not held */
     struct http_pool *http; /* none is made; the driver wants one */
     struct cancel *cancel;
@@ -37,14 +45,24 @@ struct local_provider {
     struct map *seen;       /* key of a Service → its version as the allocator saw it */
     struct map *namespaces; /* name → labels, when a pool asks for them */
     bool remembered;        /* what the kernel carries was told to the allocator */
+    bool listed;            /* the first lists are in */
+    int64_t listed_ms;
     struct local_mirror *mirror;
     bool looked; /* the mirror was filled */
     struct local_nft_table table;
+    bool table_changed;         /* its sets, chains or rules are not those of this version */
     const struct tt_call *call; /* that is under way */
     bool ipvs; /* the kernel has IPVS, and we may change it; asked when it is needed first */
     bool allow_foreign; /* services of IPVS in a pool that no trimtab made are taken over */
     struct map *served; /* key of a Service → what its weights are made of (health.c) */
     bool own_turn;      /* the director's thread changes weights; no call is under way */
+    struct local_round round;
+    struct map *releasing;     /* key of a Service that goes → int64_t, since when */
+    struct map *machine_told;  /* sysctl → what was logged of it */
+    uint64_t requests_told[4]; /* to the kernel, by API, as metrics have them */
+    bool conntrack_full;
+    struct map *drifted; /* key of a Service → what others changed, as its owner was told */
+    struct map *taken;   /* address → struct taken (watch.c): others have a route for it */
 };
 
 extern const struct tt_provider tt_local_provider;
@@ -56,19 +74,22 @@ struct local_open_with {
     struct rng *rng;
     struct local_kernel *kernel;
     struct local_kernel *directing_kernel; /* of the thread; NULL with a kernel: no thread */
+    bool turns; /* the thread is not started: the test makes turns (p->directing) */
 };
 int32_t local_provider_open(const struct tt_open_args *args, const struct local_open_with *with,
                             void **ret_provider, struct tt_result *result);
 int32_t local_check_config(const struct tt_open_args *args, struct tt_result *result);
 
 /* --- directing.c: the director's thread, and what syncs and the thread tell each other ---------------------- */
-/* Starts it, but not when planning.  `kernel` NULL: the real one. */
-int local_directing_start(struct local_provider *p, struct local_kernel *kernel,
+/* Starts it, but not when planning. */
+int local_directing_start(struct local_provider *p, const struct local_open_with *with,
                           struct err *err) _warn_unused_;
 /* False: there is no thread to announce it. */
 struct local_item;
 bool local_directing_announce(struct local_provider *p, const struct local_announce_deed *deed);
 void local_directing_withdraw(struct local_provider *p, const struct ip_addr *addr);
+/* It was away for a moment: where it was announced before it is announced anew. */
+void local_directing_again(struct local_provider *p, const struct ip_addr *addr);
 /* What the owner of the address is told of its announcement. */
 void local_directing_find(struct lb_sync *s, const struct lb_item *item,
                           const struct ip_addr *addr);
@@ -76,19 +97,37 @@ void local_directing_find(struct lb_sync *s, const struct lb_item *item,
 const char *local_directing_silent(struct arena *a, const struct local_item *it, size_t address);
 /* In how many ms the Service is to be looked at again, because something of it is not as it should be; 0: all is well. */
 int64_t local_directing_again_ms(struct lb_sync *s, const struct local_item *it);
-#define LOCAL_DIRECTING_METRICS 2
-extern const struct tt_metric local_directing_metrics[LOCAL_DIRECTING_METRICS];
 
 /* --- health.c: weights by the health of targets, in syncs and between them --------------------------------- */
 /* NULL: no thread checks targets. */
 const struct local_weigher *local_health_weigher(struct lb_sync *s, const struct lb_item *item);
 /* The sync has planned the Service: its targets are checked from now on. */
 void local_health_keep(struct lb_sync *s, const struct lb_item *item);
+/* … and carried it out: from now on what is missing is others' doing. */
+void local_health_settled(struct local_provider *p, const char *service);
 void local_health_forget(struct local_provider *p, const char *service);
 /* The director's thread: targets of these Services went down or came up.  False: some weights could not be changed. */
 bool local_health_changed(void *provider, const char *const *services, size_t n);
 void local_health_find(struct lb_sync *s, const struct lb_item *item);
 void local_served_free(void *served);
+
+/* --- figures.c, machine.c: metrics, and sysctls of this machine; by the lock ---------------------------------- */
+#define LOCAL_METRICS 11
+extern const struct tt_metric local_metrics[LOCAL_METRICS];
+void local_figures_set(struct local_provider *p);
+void local_figures_synced(const struct local_provider *p, int64_t took_ms);
+void local_machine_look(struct local_provider *p);
+
+/* --- watch.c: what others change, between syncs ------------------------------------------------------------- */
+/* The director's thread.  False: it could not be done, or not all could be put right. */
+bool local_watch_look(void *provider, enum local_look what);
+void local_watch_freed(void *provider, const struct ip_addr *addr);
+void local_round_done(struct local_round *r);
+/* Others have a route for the address: it is not tried again for 10 s, 20 s … 5 min, or until they give it up. */
+#define LOCAL_TAKEN_FORMAT "%s: somebody else has a route for it"
+void local_taken_note(struct local_provider *p, const struct ip_addr *addr, struct err *err);
+void local_taken_free(struct local_provider *p, const struct ip_addr *addr);
+int local_taken_check(struct local_provider *p, const struct ip_addr *addr, struct err *err);
 
 /* --- flow.c ----------------------------------------------------------------------------------------- */
 /* What a sync knows of one item; lb_item.data. */
@@ -124,12 +163,30 @@ int local_observe(struct lb_sync *s, struct err *err);
 /* Another Service has the port at this address. */
 bool local_port_is_anothers(const struct lb_sync *s, const struct local_item *it,
                             const struct local_frontend_id *id);
+/* Into the mirror: routes and addresses of ours; everything. */
+int local_read_holds(struct local_provider *p, struct arena *a, const struct local_link_addr *addrs,
+                     size_t n_addrs, struct err *err);
+int local_read_all(struct local_provider *p, struct arena *a, const struct local_link_addr *addrs,
+                   size_t n_addrs, struct err *err);
 int local_plan_stage(struct lb_sync *s, struct lb_plan *plan, struct err *err);
+
+/* --- run.c ------------------------------------------------------------------------------------------------ */
+struct lb_op_run;
+/* How the table is, as of the last look. */
+enum local_table_is local_table_is(const struct local_provider *p);
+/* Are its chains and rules as this version makes them? */
+int local_table_check(struct local_provider *p, struct err *err);
+/* False, and the operation fails: this replica may not write now.  In the thread's own turn it may (docs/adr/0035). */
+bool local_may_write(struct lb_op_run *run);
 
 /* --- services.c: Services as the allocator sees them ------------------------------------------------- */
 /* Tells the allocator of everything that has changed since. */
 void local_services_see(struct local_provider *p, struct arena *a, const struct tt_call *call);
 bool local_wants(const struct local_provider *p, const struct tt_service *s);
+/* The first lists are in, from now on at the latest. */
+void local_services_listed(struct local_provider *p);
+/* May what belongs to no Service go?  Only when the first lists have been in for director.orphanGrace. */
+bool local_grace_is_over(const struct local_provider *p);
 /* Of the Service `key` ("namespace/name") in the snapshot; NULL: there is none. */
 const struct tt_service *local_service_of(const struct tt_service *const *all, uint32_t n,
                                           const char *key);
@@ -140,7 +197,7 @@ int local_ipvs_usable(struct local_provider *p, struct err *err);
 /* Of open(): a pool that needs IPVS has it, and nobody else's services stand in a pool. */
 int local_ipvs_start(struct local_provider *p, struct err *err);
 /* Services that are ours go into the mirror, without their destinations. */
-int local_ipvs_list(struct lb_sync *s, struct err *err);
+int local_ipvs_list(struct local_provider *p, struct arena *a, struct err *err);
 /* What the item has to do with is read again: IPVS tells nobody of changes. */
 int local_ipvs_observe(struct lb_sync *s, const struct local_item *it, struct err *err);
 /* The item's mode can work on this machine: IPVS is there, and its sysctls are right.  ERR_INVALID else. */
@@ -151,9 +208,18 @@ void local_ipvs_findings(struct lb_sync *s, const struct lb_item *item,
 /* The scope that the plan needs: the same for all. */
 void local_ipvs_scope_of(struct lb_sync *s, struct local_service_state *states, size_t n);
 
-/* --- machine.c ------------------------------------------------------------------------------------------ */
+/* --- interfaces.c ------------------------------------------------------------------------------------------ */
 /* Of open(): no pool has an address of this machine; `file` for messages.  Warnings go to the log. */
 int local_check_machine(struct local_provider *p, const char *file, struct err *err);
+
+/* --- dump.c --------------------------------------------------------------------------------------------- */
+/* What the kernel has of ours, as JSON. */
+int local_state_dump(struct local_provider *p, struct arena *a, const char **ret, struct err *err);
+
+/* --- release.c ------------------------------------------------------------------------------------------ */
+/* A Service goes whose directors are other processes: ERR_IN_PROGRESS until they have had releaseDelay to withdraw its addresses. */
+int local_release_wait(struct local_provider *p, const char *key, struct err *err);
+void local_release_over(struct local_provider *p, const char *key);
 
 /* --- others ------------------------------------------------------------------------------------------- */
 int32_t local_get_load_balancer(void *provider, const struct tt_call *call,

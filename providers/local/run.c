@@ -10,7 +10,7 @@
 #include "common/base/str.h"
 #include "common/lb/exec.h"
 
-static bool may_write(struct lb_op_run *run)
+bool local_may_write(struct lb_op_run *run)
 {
     struct local_provider *p = run->provider;
 
@@ -33,7 +33,7 @@ static int commit(struct lb_op_run *const *runs, size_t n, struct err *err)
     struct local_provider *p = runs[0]->provider;
     size_t n_changes = 0;
 
-    if (!may_write(runs[0])) {
+    if (!local_may_write(runs[0])) {
         return err_set(err, ERR_CANCELLED, "%s", runs[0]->err->message);
     }
 
@@ -110,20 +110,61 @@ const struct lb_op_type local_nft_type = {.name = "nft", .run_many = run_nft};
 
 /* ---- the table ----------------------------------------------------------------------------------- */
 
-static void run_table(struct lb_op_run *run)
+static struct local_nft_table_args table_args(const struct local_provider *p)
 {
-    struct local_provider *p = run->provider;
-    const struct local_nft_table_args args = {
+    return (struct local_nft_table_args){
         .instance = p->config->instance,
         .director = p->director,
         .closed_ports_drop = p->config->director.closed_ports_drop,
         .mark_bit = p->config->director.mark_bit,
     };
+}
 
-    if (!may_write(run) || p->kernel->ops->nft_make(p->kernel, &args, run->err) != ERR_OK) {
+enum local_table_is local_table_is(const struct local_provider *p)
+{
+    return !p->table.exists                                          ? LOCAL_TABLE_ABSENT
+           : p->table_changed && p->table.layout != LOCAL_NFT_LAYOUT ? LOCAL_TABLE_OLD
+           : p->table_changed                                        ? LOCAL_TABLE_CHANGED
+                                                                     : LOCAL_TABLE_WHOLE;
+}
+
+int local_table_check(struct local_provider *p, struct err *err)
+{
+    const struct local_nft_table_args args = table_args(p);
+    bool whole = true;
+    int rc = ERR_OK;
+
+    if (p->table.exists) {
+        rc = p->kernel->ops->nft_check(p->kernel, &args, &whole, err);
+    }
+    if (rc == ERR_OK) {
+        p->table_changed = !whole;
+    }
+    return rc;
+}
+
+/* One that is there is made anew with all that the mirror has of it. */
+static void run_table(struct lb_op_run *run)
+{
+    struct local_provider *p = run->provider;
+    const struct local_nft_table_args args = table_args(p);
+    struct local_nft_change *adds = NULL;
+    size_t n = 0;
+
+    if (!local_may_write(run)) {
+        return;
+    }
+    if (p->table.exists) {
+        local_mirror_elements(p->mirror, run->a, &adds, &n);
+        (void)p->kernel->ops->nft_remake(p->kernel, &args, adds, n, run->err);
+    } else {
+        (void)p->kernel->ops->nft_make(p->kernel, &args, run->err);
+    }
+    if (run->err->code != ERR_OK) {
         return;
     }
     p->table.exists = p->table.ours = true;
+    p->table_changed = false;
     p->looked = false; /* its generation is read with the next look */
 }
 
@@ -140,9 +181,15 @@ static void settle_hold(struct lb_op_run *run, int rc, const struct err *err)
         local_mirror_hold(p->mirror, &d->addr, d->kind, d->link, d->del);
         if (d->del && d->kind == LOCAL_ROUTE_HOLD) {
             local_directing_withdraw(p, &d->addr);
+        } else if (d->kind == LOCAL_ROUTE_HOLD) {
+            local_taken_free(p, &d->addr);
+            local_directing_again(p, &d->addr);
         }
     } else {
         (void)err_set(run->err, rc, "%s", err->message);
+        if (rc == ERR_IN_USE && !d->del) {
+            local_taken_note(p, &d->addr, run->err);
+        }
     }
 }
 
@@ -184,7 +231,7 @@ static void change_routes(struct lb_op_run *const *runs, size_t n, bool del)
 
 static void run_hold(struct lb_op_run *const *runs, size_t n)
 {
-    if (!may_write(runs[0])) {
+    if (!local_may_write(runs[0])) {
         for (size_t i = 1; i < n; i++) {
             err_copy(runs[i]->err, runs[0]->err);
         }
@@ -240,7 +287,7 @@ static void run_connections(struct lb_op_run *const *runs, size_t n)
             gone[n_gone++] = (struct local_connection){d->id, d->gone[k].addr, d->gone[k].port};
         }
     }
-    if (may_write(runs[0])) {
+    if (local_may_write(runs[0])) {
         (void)p->kernel->ops->connections_delete(p->kernel, gone, n_gone, &ended, runs[0]->err);
     }
     for (size_t i = 1; i < n && runs[0]->err->code != ERR_OK; i++) {

@@ -178,6 +178,20 @@ static void remember_one(void *arg, const struct local_mirror_vip *v)
     }
 }
 
+void local_services_listed(struct local_provider *p)
+{
+    if (!p->listed) {
+        p->listed = true;
+        p->listed_ms = clock_now_ms(p->clock);
+    }
+}
+
+bool local_grace_is_over(const struct local_provider *p)
+{
+    return p->listed &&
+           clock_now_ms(p->clock) - p->listed_ms >= p->config->director.orphan_grace_ms;
+}
+
 void local_services_see(struct local_provider *p, struct arena *a, const struct tt_call *call)
 {
     const struct tt_service *const *all = NULL;
@@ -185,6 +199,7 @@ void local_services_see(struct local_provider *p, struct arena *a, const struct 
     bool asked = !some_pool_asks_for_namespaces(p->config);
     char key[600];
 
+    local_services_listed(p);
     p->host->services(p->host->ctx, call, &all, &n);
     for (uint32_t i = 0; i < n; i++) {
         (void)snprintf(key, sizeof key, "%s/%s", all[i]->ns, all[i]->name);

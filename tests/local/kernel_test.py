@@ -122,6 +122,23 @@ def test_table__made__is_what_nft_makes_of_the_text(tool):
     expect(command("nft", "list", "ruleset"), "")
 
 
+def test_table__rules_of_others__are_seen_and_made_again_with_all_elements(tool):
+    elements = [f"+ vip {VIP} a/b", f"+ open {VIP} tcp 80 0.0.0.0/0", f"+ slot {VIP} tcp 80 rr 4 0 10.1.0.1 30080", "+ scope 192.0.2.0/24"]
+    tool("make")
+    tool.change(*elements)
+    expect(tool("check"), ["whole=1"])
+    before, listed = sorted_parts(command("nft", "list", "table", "inet", "trimtab")), tool("list")
+    for others in ("flush table inet trimtab", "insert rule inet trimtab tt_guard tcp dport 80 drop", "flush chain inet trimtab tt_snat",
+                   "add chain inet trimtab x { type filter hook input priority 0; }; add rule inet trimtab x accept"):
+        command("nft", others)
+        expect(tool("check"), ["whole=0"])
+        for line in elements:
+            tool(line)
+        tool("remake")
+        expect((tool("check"), sorted_parts(command("nft", "list", "table", "inet", "trimtab")), tool("list")), (["whole=1"], before, listed))
+    tool("remove")
+
+
 def test_table__of_others__is_refused_and_seen(tool):
     command("nft", "add table inet trimtab { comment \"mine\"; }")
     expect(tool("look"), ["exists=1 ours=0 layout=0"])
@@ -367,7 +384,7 @@ def test_routes__held_and_exported__are_what_ip_lists(tool):
     expect([(r["type"], r["dst"], r["protocol"]) for r in json.loads(command("ip", "-6", "-j", "route", "show", "table", "116"))],
            [("blackhole", VIP6, "116")])
     expect(len(tool("routes")), len(vips) + 3)
-    expect(tool.say("hold 192.0.2.1")[0], "192.0.2.1 conflict")  # the machine's own
+    expect(tool.say("hold 192.0.2.1")[0], "192.0.2.1 in-use")  # the machine's own
     tool("let-go " + " ".join([*vips, VIP6]))
     tool("let-go " + " ".join(vips))  # gone already
     tool(f"withdraw {VIP} {VIP6}")

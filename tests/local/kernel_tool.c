@@ -77,6 +77,19 @@ static int do_look(struct tool *t)
     return code;
 }
 
+static const struct local_nft_table_args of_d1 = {
+    .instance = INSTANCE, .director = "d1", .mark_bit = 0x2000};
+
+static int do_check(struct tool *t)
+{
+    bool whole = false;
+    int code = t->k->ops->nft_check(t->k, &of_d1, &whole, &t->err);
+    if (code == ERR_OK) {
+        printf("whole=%d\n", whole);
+    }
+    return code;
+}
+
 static int do_remove(struct tool *t)
 {
     return t->k->ops->nft_remove(t->k, INSTANCE, &t->err);
@@ -149,6 +162,15 @@ static int do_del(struct tool *t)
 static int do_commit(struct tool *t)
 {
     int code = t->k->ops->nft_commit(t->k, INSTANCE, t->changes, t->n_changes, &t->err);
+    t->n_changes = 0;
+    arena_reset(t->changes_arena);
+    return code;
+}
+
+/* With what was added since the last commit. */
+static int do_remake(struct tool *t)
+{
+    int code = t->k->ops->nft_remake(t->k, &of_d1, t->changes, t->n_changes, &t->err);
     t->n_changes = 0;
     arena_reset(t->changes_arena);
     return code;
@@ -565,6 +587,7 @@ static const struct {
     {"addrs", do_addrs},
     {"announce", do_announce},
     {"answer", do_answer},
+    {"check", do_check},
     {"commit", do_commit},
     {"end", do_end},
     {"export", do_export},
@@ -584,6 +607,7 @@ static const struct {
     {"overrun", do_overrun},
     {"probe", do_probe},
     {"read", do_read},
+    {"remake", do_remake},
     {"remove", do_remove},
     {"requests", do_requests},
     {"routes", do_routes},

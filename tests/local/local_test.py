@@ -7,6 +7,7 @@
 The tests run one after the other on one world (product.py); each takes its Services away again.
 """
 import functools
+import json
 import os
 import shutil
 import subprocess
@@ -169,18 +170,32 @@ def test_tcp_and_udp_of_one_number__both_answer(c):
     expect_nothing()
 
 
-def test_changed_by_hand__plan_tells_it_and_the_next_sync_mends_it(c):
+def test_changed_by_hand__while_trimtab_is_not_there__plan_tells_it_and_the_start_mends_it(c):
     c.serve("web")
+    c.stop()
     world.command("nft", "delete", "element", "inet", "trimtab", "open4", "{ %s . tcp . 80 . 0.0.0.0/0 }" % FIRST)
     code, text = c.run_command("plan")
     expect(code, 2)
     assert f"source ranges  {FIRST}:80/tcp" in text, text
-    c.edit("web", ports=product.ports_of([(80, world.TCP_PORT), (81, SECOND)]))
-    c.until("the new port", lambda: curl(FIRST, 81) == {"second": 1})
-    expect(nodes_at(FIRST), ALL)
+    c.start()
+    until_nodes(c, ALL, FIRST)
     expect(held(), [FIRST])
     c.remove("web")
     expect_nothing()
+
+
+def test_state_dump__beside_a_running_trimtab__is_json_of_what_the_kernel_has(c):
+    c.serve("web")
+    done = subprocess.run([c.trimtab_exe, *c.flags(), f"--kubeconfig={c.kubeconfig}", "--local-state-dump"], capture_output=True, text=True,
+                          env=c.environment(), check=False)
+    assert done.returncode == 0, done
+    state = json.loads(done.stdout)
+    expect(state["table"]["whole"], True)
+    [address] = state["addresses"]
+    expect((address["address"], address["service"], address["held"]), (FIRST, "demo/web", True))
+    [front] = address["frontends"]
+    expect((front["frontend"], front["sourceRanges"], len(front["slots"])), (f"{FIRST}:80/tcp", ["0.0.0.0/0"], 16))
+    c.remove("web")
 
 
 def test_restart_after_kill_or_sigterm__writes_nothing(c):

@@ -100,6 +100,24 @@ static bool is_foreign(const struct fake_kernel *f, const char *name)
     return f->foreign_table != NULL && strcmp(f->foreign_table, name) == 0;
 }
 
+static void drop_table(struct fake_kernel *f)
+{
+    fake_nft_free(f->table);
+    free(f->table_name);
+    f->table = NULL;
+    f->table_name = NULL;
+}
+
+static void new_table(struct fake_kernel *f, const char *name)
+{
+    f->table = fake_nft_new();
+    f->table_name = xstrdup(name);
+    f->layout = LOCAL_NFT_LAYOUT;
+    f->rules_changed = false;
+    f->generation++;
+    fake_kernel_tell(f, LOCAL_EVENT_TABLE, NULL);
+}
+
 static int nft_make(struct local_kernel *k, const struct local_nft_table_args *args,
                     struct err *err)
 {
@@ -113,10 +131,41 @@ static int nft_make(struct local_kernel *k, const struct local_nft_table_args *a
             k, err_set(err, ERR_CONFLICT, "somebody else changed table inet %s", args->instance),
             err);
     }
-    f->table = fake_nft_new();
-    f->table_name = xstrdup(args->instance);
-    f->generation++;
+    new_table(f, args->instance);
     return done(k, ERR_OK, err);
+}
+
+static int nft_remake(struct local_kernel *k, const struct local_nft_table_args *args,
+                      const struct local_nft_change *adds, size_t n, struct err *err)
+{
+    struct fake_kernel *f = fake(k);
+    int code = step(k, &f->nft_requests, err);
+    if (code != ERR_OK) {
+        return code;
+    }
+    if (table_of(f, args->instance) == NULL) {
+        return done(
+            k, err_set(err, ERR_CONFLICT, "somebody else changed table inet %s", args->instance),
+            err);
+    }
+    f->rules_changed = false; /* no set was missing, so that elements are as they were */
+    (void)adds;
+    (void)n;
+    f->generation++;
+    fake_kernel_tell(f, LOCAL_EVENT_TABLE, NULL);
+    return done(k, ERR_OK, err);
+}
+
+static int nft_check(struct local_kernel *k, const struct local_nft_table_args *args,
+                     bool *ret_whole, struct err *err)
+{
+    struct fake_kernel *f = fake(k);
+    int code = step(k, &f->nft_requests, err);
+    code = code == ERR_OK ? done(k, code, err) : code;
+    if (code == ERR_OK) {
+        *ret_whole = table_of(f, args->instance) != NULL && !f->rules_changed;
+    }
+    return code;
 }
 
 static int nft_look(struct local_kernel *k, const char *instance, struct local_nft_table *ret,
@@ -130,7 +179,7 @@ static int nft_look(struct local_kernel *k, const char *instance, struct local_n
         if (code == ERR_OK) {
             *ret = (struct local_nft_table){.exists = ours || is_foreign(f, instance),
                                             .ours = ours,
-                                            .layout = ours ? LOCAL_NFT_LAYOUT : 0,
+                                            .layout = ours ? f->layout : 0,
                                             .generation = f->generation};
         }
     }
@@ -152,6 +201,9 @@ static int nft_commit(struct local_kernel *k, const char *instance,
     code = t == NULL ? err_set(err, ERR_CONFLICT, "somebody else changed table inet %s", instance)
                      : fake_nft_commit(t, changes, n, err);
     f->generation += code == ERR_OK;
+    if (code == ERR_OK) {
+        fake_kernel_tell(f, LOCAL_EVENT_TABLE, NULL);
+    }
     return done(k, code, err);
 }
 
@@ -190,14 +242,6 @@ static int nft_read(struct local_kernel *k, const char *instance,
     return done(k, ERR_OK, err);
 }
 
-static void drop_table(struct fake_kernel *f)
-{
-    fake_nft_free(f->table);
-    free(f->table_name);
-    f->table = NULL;
-    f->table_name = NULL;
-}
-
 static int nft_remove(struct local_kernel *k, const char *instance, struct err *err)
 {
     struct fake_kernel *f = fake(k);
@@ -208,6 +252,7 @@ static int nft_remove(struct local_kernel *k, const char *instance, struct err *
     if (table_of(f, instance) != NULL) {
         drop_table(f);
         f->generation++;
+        fake_kernel_tell(f, LOCAL_EVENT_TABLE, NULL);
     }
     return done(k, ERR_OK, err);
 }
@@ -292,6 +337,7 @@ static int addr_del(struct local_kernel *k, int link, const struct ip_addr *addr
     size_t i = find_addr(f, link, addr);
     if (i < f->n_addrs) {
         f->addrs[i] = f->addrs[--f->n_addrs];
+        fake_kernel_tell(f, LOCAL_EVENT_HOLD, addr);
     }
     return done(k, ERR_OK, err);
 }
@@ -344,11 +390,12 @@ static int change_route(struct fake_kernel *f, bool del, const struct local_rout
     if (del) {
         if (there != NULL && there->ours) {
             map_remove(f->routes, key);
+            fake_kernel_tell(f, LOCAL_EVENT_HOLD, &r->addr);
         }
         return ERR_OK;
     }
     if (there != NULL) {
-        return there->ours ? ERR_OK : ERR_CONFLICT;
+        return there->ours ? ERR_OK : ERR_IN_USE;
     }
     struct fake_route *made = xcalloc(1, sizeof(*made));
     *made = (struct fake_route){*r, true};
@@ -514,6 +561,7 @@ static void fake_free(struct local_kernel *k)
     free(f->links);
     free(f->addrs);
     free(f->connections);
+    free(f->events);
     map_free(f->routes);
     map_free(f->neighbours);
     map_free(f->probed);
@@ -525,6 +573,8 @@ static void fake_free(struct local_kernel *k)
 
 static const struct local_kernel_ops ops = {
     .nft_make = nft_make,
+    .nft_remake = nft_remake,
+    .nft_check = nft_check,
     .nft_look = nft_look,
     .nft_commit = nft_commit,
     .nft_list = nft_list,
@@ -539,6 +589,7 @@ static const struct local_kernel_ops ops = {
     .announce = announce,
     .probe_send = probe_send,
     .probe_answer = probe_answer,
+    .neighbours = fake_neighbours,
     .connections_delete = connections_delete,
     .sysctl_read = sysctl_read,
     .sysctl_write = sysctl_write,
@@ -546,6 +597,9 @@ static const struct local_kernel_ops ops = {
     .ipvs_services = fake_ipvs_services,
     .ipvs_read = fake_ipvs_read,
     .ipvs_change = fake_ipvs_change,
+    .watch = fake_watch,
+    .heard = fake_heard,
+    .watch_fds = fake_watch_fds,
     .requests = requests,
     .free = fake_free,
 };
@@ -564,6 +618,19 @@ void fake_kernel_foreign_route(struct local_kernel *k, const struct local_route 
     *made = (struct fake_route){*route, false};
     route_key(route, key);
     map_set(fake(k)->routes, key, made);
+}
+
+void fake_kernel_foreign_route_gone(struct local_kernel *k, const struct local_route *route)
+{
+    char key[KEY];
+    route_key(route, key);
+    const struct fake_route *there = map_get(fake(k)->routes, key);
+    if (there != NULL && !there->ours) {
+        map_remove(fake(k)->routes, key);
+        fake(k)->others = true;
+        fake_kernel_tell(fake(k), LOCAL_EVENT_FREED, &route->addr);
+        fake(k)->others = false;
+    }
 }
 
 void fake_kernel_holds(const struct local_kernel *k,

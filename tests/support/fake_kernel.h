@@ -37,6 +37,19 @@ unsigned fake_kernel_steps(const struct local_kernel *k);
 void fake_kernel_watch(struct local_kernel *k, void (*each)(void *arg, struct local_kernel *k),
                        void *arg);
 
+/* --- others --------------------------------------------------------------------------------------------- */
+
+/* Between true and false it is others who call the functions of kernel.h: the kernel tells of their changes, as of those of
+ * the functions below. */
+void fake_kernel_others(struct local_kernel *k, bool yes);
+/* Another version of trimtab made the table; others change its rules. */
+void fake_kernel_layout(struct local_kernel *k, unsigned layout);
+void fake_kernel_change_rules(struct local_kernel *k);
+/* The kernel could not tell all. */
+void fake_kernel_lose_events(struct local_kernel *k);
+/* A route that is not ours goes. */
+void fake_kernel_foreign_route_gone(struct local_kernel *k, const struct local_route *route);
+
 /* --- the world around ----------------------------------------------------------------------------------- */
 
 void fake_kernel_link(

@@ -23,6 +23,8 @@ struct fake_kernel {
     struct fake_nft *table;
     char *table_name, *foreign_table;
     uint32_t generation;
+    unsigned layout;    /* of the table; 0: ours */
+    bool rules_changed; /* by others */
     /* Links, addresses, routes. */
     struct local_link *links;
     size_t n_links;
@@ -43,7 +45,22 @@ struct fake_kernel {
     void *watch_arg;
     uint64_t nft_requests, rtnl_requests, ct_requests;
     struct fake_ipvs *ipvs;
+    /* Changes by others, as watch() and heard() tell them. */
+    bool watching, others;
+    struct local_event *events;
+    size_t n_events;
 };
+/* Notes a change by others, if there is one and the kernel is watched. */
+void fake_kernel_tell(struct fake_kernel *f, enum local_event_kind kind,
+                      const struct ip_addr *addr);
+/* The functions of kernel.h of these names. */
+int fake_watch(struct local_kernel *k, const char *instance, const struct local_kernel *own,
+               struct err *err);
+int fake_heard(struct local_kernel *k, void (*each)(void *arg, const struct local_event *e),
+               void *arg, struct err *err);
+int fake_neighbours(struct local_kernel *k, struct arena *a, struct local_neighbour **ret,
+                    size_t *ret_n, struct err *err);
+unsigned fake_watch_fds(const struct local_kernel *k, int fds[LOCAL_WATCH_FDS]);
 
 static inline struct fake_kernel *fake(const struct local_kernel *k)
 {

@@ -1,8 +1,93 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fake_kernel_world.c: the world around the kernel in memory, as a test makes it, and what a test sees of it (fake_kernel.h). */
 #include "tests/support/fake_kernel_internal.h"
+#include "tests/support/fake_kernel_ipvs.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+/* ---- what others do ------------------------------------------------------------------------------ */
+
+void fake_kernel_tell(struct fake_kernel *f, enum local_event_kind kind, const struct ip_addr *addr)
+{
+    if (!f->watching || !f->others) {
+        return;
+    }
+    f->events = xrealloc(f->events, (f->n_events + 1) * sizeof(*f->events));
+    f->events[f->n_events++] = (struct local_event){
+        .kind = kind, .addr = addr == NULL ? (struct ip_addr){.len = 0} : *addr};
+}
+
+static void told_by_others(struct fake_kernel *f, enum local_event_kind kind,
+                           const struct ip_addr *addr)
+{
+    bool before = f->others;
+    f->others = true;
+    fake_kernel_tell(f, kind, addr);
+    f->others = before;
+}
+
+void fake_kernel_others(struct local_kernel *k, bool yes)
+{
+    fake(k)->others = yes;
+}
+
+void fake_kernel_layout(struct local_kernel *k, unsigned layout)
+{
+    fake(k)->layout = layout;
+    fake(k)->rules_changed = true;
+}
+
+void fake_kernel_change_rules(struct local_kernel *k)
+{
+    fake(k)->rules_changed = true;
+    fake(k)->generation++;
+    told_by_others(fake(k), LOCAL_EVENT_TABLE, NULL);
+}
+
+void fake_kernel_lose_events(struct local_kernel *k)
+{
+    fake(k)->n_events = 0;
+    told_by_others(fake(k), LOCAL_EVENT_LOST, NULL);
+}
+
+int fake_watch(struct local_kernel *k, const char *instance, const struct local_kernel *own,
+               struct err *err)
+{
+    (void)instance; /* there is one table of ours */
+    (void)own;
+    int code = fake_kernel_step(k, NULL, err);
+    if (code != ERR_OK) {
+        return code;
+    }
+    fake(k)->watching = true;
+    return fake_kernel_done(k, ERR_OK, err);
+}
+
+int fake_heard(struct local_kernel *k, void (*each)(void *arg, const struct local_event *e),
+               void *arg, struct err *err)
+{
+    struct fake_kernel *f = fake(k);
+    (void)err;
+    size_t n = f->n_events;
+    struct local_event *events = f->events;
+    f->events = NULL;
+    f->n_events = 0;
+    for (size_t i = 0; i < n; i++) {
+        each(arg, &events[i]);
+    }
+    free(events);
+    return ERR_OK;
+}
+
+unsigned fake_watch_fds(const struct local_kernel *k, int fds[LOCAL_WATCH_FDS])
+{
+    (void)k;
+    (void)fds;
+    return 0;
+}
+
+/* ---- the world ----------------------------------------------------------------------------------- */
 
 void fake_kernel_link(struct local_kernel *k, const struct local_link *link)
 {
@@ -12,6 +97,7 @@ void fake_kernel_link(struct local_kernel *k, const struct local_link *link)
             const char *name = f->links[i].name;
             f->links[i] = *link;
             f->links[i].name = name;
+            told_by_others(f, LOCAL_EVENT_LINK, NULL);
             return;
         }
     }
@@ -33,6 +119,36 @@ void fake_kernel_neighbour(struct local_kernel *k, const struct ip_addr *addr, c
     memcpy(copy, mac, 6);
     ip_format(addr, key);
     map_set(fake(k)->neighbours, key, copy);
+}
+
+struct listing {
+    struct local_neighbour *items;
+    size_t n;
+};
+
+static bool list_neighbour(const char *key, void *value, void *arg)
+{
+    struct listing *l = arg;
+    if (ip_parse(key, &l->items[l->n].addr)) {
+        memcpy(l->items[l->n++].mac, value, sizeof(l->items->mac));
+    }
+    return true;
+}
+
+int fake_neighbours(struct local_kernel *k, struct arena *a, struct local_neighbour **ret,
+                    size_t *ret_n, struct err *err)
+{
+    struct fake_kernel *f = fake(k);
+    int code = fake_kernel_step(k, &f->rtnl_requests, err);
+    code = code == ERR_OK ? fake_kernel_done(k, code, err) : code;
+    if (code == ERR_OK) {
+        struct listing l = {
+            .items = ARENA_ARRAY(a, struct local_neighbour, map_size(f->neighbours) + 1)};
+        map_each(f->neighbours, list_neighbour, &l);
+        *ret = l.items;
+        *ret_n = l.n;
+    }
+    return code;
 }
 
 void fake_kernel_connection(struct local_kernel *k, const struct local_frontend_id *id,
@@ -62,6 +178,8 @@ void fake_kernel_pass(struct local_kernel *k, int64_t ms)
         }
         if (f->addrs[i].valid_ms < 0 || a.valid_ms > 0) {
             f->addrs[kept++] = a;
+        } else {
+            told_by_others(f, a.ours ? LOCAL_EVENT_HOLD : LOCAL_EVENT_FREED, &a.net.addr);
         }
     }
     f->n_addrs = kept;

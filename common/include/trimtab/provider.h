@@ -495,6 +495,10 @@ struct tt_lease {
  * says, or writes it again when it was wiped (since 1.7). */
 #define TT_CAP_FOLLOWS_INGRESS 0x80u
 
+#define TT_DRIFT_OFF    0u
+#define TT_DRIFT_REPORT 1u
+#define TT_DRIFT_REPAIR 2u
+
 /* What open() and check_config() get. */
 struct tt_open_args {
     size_t size;
@@ -527,6 +531,10 @@ struct tt_open_args {
     /* since 1.5 (NULL before): long names, comma separated, of controllers that are off by default and that --controllers
      * names: "gke-service-lb-controller".  NULL or "": none. */
     const char *more_controllers;
+    /* since 1.8 (0 before): --drift, for providers that hear at once of what others change.  They look in any case; with
+     * TT_DRIFT_REPORT they tell and change nothing. */
+    uint32_t drift; /* TT_DRIFT_… */
+    uint32_t reserved_;
 };
 
 /* An operation on one Service.  Blocks; honours call->deadline_ms and call->cancelled(). */
@@ -621,7 +629,8 @@ struct tt_provider {
     uint32_t (*needs_lease)(void *provider, const struct tt_lease *lease);
     /* Since 1.2.  Optional, for Services that bear no finalizer: host->report_left() for each of which something may be
      * there, because one may have gone while no process watched.  Called once, after the first lists are in and the leases
-     * are held; again, with back-off, as long as it fails (result_fail need not be called).  Blocks; may use kube_*. */
+     * are held; again, with back-off, as long as it fails (result_fail need not be called).  Since 1.8: TT_IN_PROGRESS, it is not
+     * known yet, and asked again every few seconds.  Blocks; may use kube_*. */
     int32_t (*list_left)(void *provider, const struct tt_call *call);
     /* Since 1.5.  How long one call may take, in ms: the call's deadline_ms.  0: 4 minutes; the user's
      * --provider-call-deadline wins.  A call that goes on after it keeps its Services and its thread until it returns; for

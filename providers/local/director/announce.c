@@ -9,6 +9,7 @@
 
 #define LINKS_EVERY_MS 1000
 #define BATCH          256 /* addresses of one request to the kernel */
+#define DOWN_TOLD_MAX  16  /* owners that are told when a link loses its carrier */
 
 /* One address, and each link on which it is announced. */
 struct director_address {
@@ -80,6 +81,21 @@ void local_director_withdraw(struct local_director *d, const struct ip_addr *add
     mutex_unlock(&d->lock);
 }
 
+void local_director_again(struct local_director *d, const struct ip_addr *addr)
+{
+    int64_t now_ms = clock_now_ms(d->args.clock);
+    char key[IP_TEXT_MAX];
+
+    ip_format(addr, key);
+    mutex_lock(&d->lock);
+    struct director_address *x = map_get(d->announcements, key);
+    for (size_t i = 0; x != NULL && i < x->n; i++) {
+        local_announcement_again(&x->on[i], now_ms);
+        d->announce_next_ms = now_ms;
+    }
+    mutex_unlock(&d->lock);
+}
+
 static void add_state(struct local_announce_state *st, const struct local_announcement *e,
                       int64_t now_ms)
 {
@@ -124,10 +140,11 @@ static const struct local_link *link_of(const struct local_link *links, size_t n
 }
 
 struct seen {
-    const struct local_director *d;
+    struct local_director *d;
     const struct local_link *now;
     size_t n_now;
     int64_t now_ms;
+    size_t n_down; /* addresses on links that have lost their carrier */
 };
 
 /* A link that the last look did not see, or saw without a carrier, has one now; or it has another MAC. */
@@ -140,15 +157,42 @@ static bool is_back(const struct seen *s, int index)
            (was == NULL || !was->up || memcmp(was->mac, is->mac, sizeof is->mac) != 0);
 }
 
+/* The last look saw it with a carrier. */
+static bool is_down(const struct seen *s, int index)
+{
+    const struct local_link *was = link_of(s->d->links, s->d->n_links, index);
+    const struct local_link *is = link_of(s->now, s->n_now, index);
+
+    return was != NULL && was->up && (is == NULL || !is->up);
+}
+
+/* The hold stays; the next carrier begins a burst. */
+static void say_down(struct seen *s, const struct director_address *x,
+                     const struct local_announcement *e)
+{
+    const struct local_link *was = link_of(s->d->links, s->d->n_links, e->link);
+    const struct local_news head = {
+        .warning = true, .service = x->owner, .reason = "InterfaceDown"};
+    char text[IP_TEXT_MAX];
+
+    if (s->n_down++ < DOWN_TOLD_MAX) {
+        ip_format(&e->addr, text);
+        local_director_note(s->d, &head, "%s is not announced on %s: it has no carrier", text,
+                            was->name);
+    }
+}
+
 static bool compare_links(const char *key, void *value, void *arg)
 {
     struct director_address *x = value;
-    const struct seen *s = arg;
+    struct seen *s = arg;
 
     (void)key;
     for (size_t i = 0; i < x->n; i++) {
         if (is_back(s, x->on[i].link)) {
             local_announcement_again(&x->on[i], s->now_ms);
+        } else if (is_down(s, x->on[i].link)) {
+            say_down(s, x, &x->on[i]);
         }
     }
     return true;
@@ -171,8 +215,12 @@ int64_t local_links_turn(struct local_director *d, int64_t now_ms)
         return d->links_next_ms;
     }
     if (d->links != NULL) {
-        struct seen s = {d, links, n, now_ms};
+        struct seen s = {d, links, n, now_ms, 0};
         map_each(d->announcements, compare_links, &s);
+        if (s.n_down > DOWN_TOLD_MAX) {
+            const struct local_news head = {.warning = true};
+            local_director_note(d, &head, "%zu addresses are not announced: no carrier", s.n_down);
+        }
         d->announce_next_ms = now_ms;
     }
     arena_free(d->links_a);
@@ -279,9 +327,12 @@ static void probe(struct sending *s, struct local_announcement *e, const struct 
 static void say_in_use(struct local_director *d, const struct local_announcement *e,
                        const char *owner)
 {
-    const struct local_news head = {.warning = true, .service = owner, .reason = "AddressInUse"};
+    struct local_news head = {.warning = true, .service = owner, .reason = "AddressInUse"};
     const uint8_t *m = e->mac;
     char text[IP_TEXT_MAX];
+
+    head.in_use.addr = e->addr;
+    memcpy(head.in_use.mac, m, sizeof head.in_use.mac);
 
     ip_format(&e->addr, text);
     local_director_note(d, &head, LOCAL_IN_USE_FORMAT, text, m[0], m[1], m[2], m[3], m[4], m[5]);

@@ -281,7 +281,7 @@ static bool add_fd(const char *key, void *value, void *arg)
     struct fds *f = arg;
 
     (void)key;
-    if (c->probe != NULL && f->n <= PROBES_MAX) {
+    if (c->probe != NULL && f->n < 1 + LOCAL_WATCH_FDS + PROBES_MAX) {
         f->items[f->n++] =
             (struct pollfd){.fd = local_probe_fd(c->probe), .events = local_probe_events(c->probe)};
     }
@@ -300,9 +300,14 @@ bool local_director_is_asking(struct local_director *d)
 
 void local_director_wait(struct local_director *d, int64_t most_ms)
 {
-    struct pollfd items[PROBES_MAX + 1] = {{.fd = d->wake[0], .events = POLLIN}};
+    struct pollfd items[1 + LOCAL_WATCH_FDS + PROBES_MAX] = {{.fd = d->wake[0], .events = POLLIN}};
     struct fds f = {items, 1};
+    int told[LOCAL_WATCH_FDS];
+    unsigned n_told = d->watched ? d->args.kernel->ops->watch_fds(d->args.kernel, told) : 0;
 
+    for (unsigned i = 0; i < n_told; i++) {
+        items[f.n++] = (struct pollfd){.fd = told[i], .events = POLLIN};
+    }
     mutex_lock(&d->lock);
     map_each(d->checks, add_fd, &f);
     mutex_unlock(&d->lock);

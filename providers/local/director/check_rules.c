@@ -89,27 +89,36 @@ bool local_check_is_storm(size_t failing, size_t nodes)
     return nodes > 1 && failing * 2 > nodes;
 }
 
+static void weigh_one(struct local_target *t, const struct local_health *health, bool stays)
+{
+    if (t->weight > 0 && health->weight > 0) {
+        t->weight = health->weight;
+    }
+    if (health->down && !stays) {
+        t->weight = 0;
+    }
+}
+
 struct local_weighed local_check_weigh(struct local_target_set *t,
                                        const struct local_health *health, bool fail_open)
 {
     struct local_weighed w = {0};
     size_t with_weight = 0;
+    bool spares = false;
 
     for (size_t i = 0; i < t->n; i++) {
         with_weight += t->items[i].weight > 0;
         w.n_down += t->items[i].weight > 0 && health[i].down;
+        spares = spares || (t->items[i].spare > 0 && !health[i].down);
     }
-    w.failed_open = fail_open && w.n_down > 0 && w.n_down == with_weight;
+    bool all_down = w.n_down > 0 && w.n_down == with_weight;
+    w.failed_open = fail_open && all_down && !spares;
     for (size_t i = 0; i < t->n; i++) {
-        if (t->items[i].weight == 0) {
-            continue;
+        if (all_down &&
+            t->items[i].weight == 0) { /* K43: another zone's, for as long as that lasts */
+            t->items[i].weight = t->items[i].spare;
         }
-        if (health[i].weight > 0) {
-            t->items[i].weight = health[i].weight;
-        }
-        if (health[i].down && !w.failed_open) {
-            t->items[i].weight = 0;
-        }
+        weigh_one(&t->items[i], &health[i], w.failed_open && t->items[i].spare == 0);
     }
     return w;
 }

@@ -50,8 +50,8 @@ struct local_weighed {
     size_t n_down;    /* targets that a check took out */
     bool failed_open; /* all are down, and all keep their weights */
 };
-/* Takes the weight of targets that are down; health[i] is of t->items[i].  When all with weight are down and `fail_open`, nothing
- * changes. */
+/* Takes the weight of targets that are down; health[i] is of t->items[i].  When all with weight are down,
+ * targets of other zones get theirs; when these are down, too, and `fail_open`, nothing changes. */
 struct local_weighed local_check_weigh(struct local_target_set *t,
                                        const struct local_health *health, bool fail_open);
 

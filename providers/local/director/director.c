@@ -117,9 +117,10 @@ static int64_t earlier(int64_t a, int64_t b)
 int64_t local_director_turn(struct local_director *d)
 {
     int64_t now_ms = clock_now_ms(d->args.clock);
+    int64_t watch_ms = local_watch_turn(d, now_ms);
 
     mutex_lock(&d->lock);
-    int64_t next_ms = local_links_turn(d, now_ms);
+    int64_t next_ms = earlier(watch_ms, local_links_turn(d, now_ms));
     next_ms = earlier(next_ms, local_announcements_turn(d, now_ms));
     next_ms = earlier(next_ms, local_drains_turn(d, now_ms));
     next_ms = earlier(next_ms, local_checks_turn(d, now_ms));

@@ -3,13 +3,14 @@
  *
  * One thread makes turns: a turn does all that is due and says when the next one is.  Tests make turns themselves.  The thread has a
  * kernel handle of its own, which nothing else uses.  Functions below may be called from any thread; those that syncs call take the
- * director's lock for moments only.  Callbacks are called from the thread: `tell` and `changed` without that lock, `count` under it. */
+ * director's lock for moments only.  Callbacks are called from the thread: `count` under that lock, the others without it. */
 #ifndef TRIMTAB_LOCAL_DIRECTOR_DIRECTOR_H
 #define TRIMTAB_LOCAL_DIRECTOR_DIRECTOR_H
 
 #include "common/base/clock.h"
 #include "providers/local/director/announce_rules.h"
 #include "providers/local/director/check_rules.h"
+#include "providers/local/director/watch_rules.h"
 #include "providers/local/kernel/kernel.h"
 
 struct local_director;
@@ -21,6 +22,10 @@ struct local_news {
         *service; /* "namespace/name", whose owner gets an event; NULL: it concerns the machine */
     const char *reason; /* of the event */
     const char *text;
+    struct local_in_use { /* of AddressInUse; addr.len 0: something else */
+        struct ip_addr addr;
+        uint8_t mac[6]; /* of the host that answered */
+    } in_use;
 };
 struct local_director_args {
     struct local_kernel *kernel; /* the director's from now on */
@@ -34,7 +39,15 @@ struct local_director_args {
     /* Targets of these Services went down or came up: their weights are to change.  False: of some it could not be done; asked
      * again of all of them in a second. */
     bool (*changed)(void *arg, const char *const *services, size_t n);
+    /* Looks whether others have changed what is ours; false: it could not be done, or not all could be put right.  NULL: others
+     * are not watched. */
+    bool (*look)(void *arg, enum local_look what);
+    /* Others gave up a route for the address. */
+    void (*freed)(void *arg, const struct ip_addr *addr);
     void *arg;
+    /* With `look`: the table that is watched, and another handle of this process, whose changes are not others'. */
+    const char *instance;
+    const struct local_kernel *own;
 };
 struct local_director *local_director_new(const struct local_director_args *args) _warn_unused_;
 /* Starts the thread.  TRANSIENT: the system has no thread for it. */
@@ -56,6 +69,8 @@ struct local_announce_order {
 };
 /* Announces the address on these links from now on.  On a link where it is announced already only `refresh_ms` changes. */
 void local_director_announce(struct local_director *d, const struct local_announce_order *order);
+/* It was away for a moment: it is announced anew where it is announced. */
+void local_director_again(struct local_director *d, const struct ip_addr *addr);
 /* Ends it on all links. */
 void local_director_withdraw(struct local_director *d, const struct ip_addr *addr);
 

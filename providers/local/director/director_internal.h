@@ -32,6 +32,9 @@ struct local_director {
     bool frozen;              /* checks are, and that was told */
     bool gateway_answers;
     int64_t storm_asked_ms; /* when the gateway was asked last; 0: no storm */
+    struct local_watch_due due;
+    bool watched, watch_failed; /* the kernel tells of changes; it was asked to and does not */
+    int64_t watch_again_ms;
 
     struct mutex lock;
     /* by `lock` */
@@ -74,6 +77,9 @@ int64_t local_checks_tell(struct local_director *d, int64_t now_ms);
 bool local_director_is_asking(struct local_director *d);
 /* Waits for answers to probes, for a wake, or until `most_ms` are over. */
 void local_director_wait(struct local_director *d, int64_t most_ms);
+
+/* --- watch.c; without the lock ---------------------------------------------------------------------------- */
+int64_t local_watch_turn(struct local_director *d, int64_t now_ms);
 
 /* --- storm.c; under the lock ---------------------------------------------------------------------------- */
 #define LOCAL_LINK_NAME_MAX 16

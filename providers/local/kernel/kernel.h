@@ -8,6 +8,7 @@
  *
  * Errors, of all functions (§11.3 of the provider's specification has the sentences):
  *   ERR_CONFLICT   what was to be changed is not as it was believed to be (EEXIST, ENOENT, ESRCH): read and plan again
+ *   ERR_IN_USE     others have a route for the address
  *   ERR_AUTH       EPERM: the capability that is missing is named
  *   ERR_INVALID    the kernel cannot: a module is missing, a set is full
  *   ERR_TRANSIENT  ENOBUFS, ENOMEM, ENFILE, EINTR: may go well next time; after ENOBUFS nobody knows what was done
@@ -99,6 +100,11 @@ struct local_rt_args {
 
 /* --- announcing ------------------------------------------------------------------------------------------- */
 
+/* A host on a link, as the kernel has heard of it. */
+struct local_neighbour {
+    struct ip_addr addr;
+    uint8_t mac[6];
+};
 struct local_probe_answer {
     bool answered;
     uint8_t mac[6];
@@ -164,6 +170,21 @@ int local_ipvs_check(const struct local_ipvs_change *c, struct err *err) _warn_u
 /* The code and the sentence for what the kernel said to a change; ERR_OK where it is tolerated.  Pure. */
 int local_ipvs_said(const struct local_ipvs_change *c, int error, struct err *err) _warn_unused_;
 
+/* --- what others do ---------------------------------------------------------------------------------------- */
+
+enum local_event_kind {
+    LOCAL_EVENT_TABLE = 0, /* our table, or something in it, came, changed or went */
+    LOCAL_EVENT_HOLD,      /* a route or an address of ours went, or was replaced: addr */
+    LOCAL_EVENT_FREED,     /* a route or an address that is not ours went: addr */
+    LOCAL_EVENT_LINK,      /* a link came, changed or went */
+    LOCAL_EVENT_LOST,      /* the kernel could not tell all (ENOBUFS): anything may have changed */
+};
+struct local_event {
+    enum local_event_kind kind;
+    struct ip_addr addr;
+};
+#define LOCAL_WATCH_FDS 2
+
 struct local_kernel;
 struct local_kernel_ops {
     /* Makes the table with all sets, maps, chains and rules of the layout, in one transaction. */
@@ -172,10 +193,20 @@ struct local_kernel_ops {
     /* A table that is not there is no error. */
     int (*nft_look)(struct local_kernel *k, const char *instance, struct local_nft_table *ret,
                     struct err *err);
+    /* Of a table that is there and has other sets or rules: adds the sets that are missing, with those of the elements (all of them
+     * adds) that belong to them, makes all rules anew in one transaction, and drops what is not ours.  Each packet meets old
+     * rules or new ones; connections go on. */
+    int (*nft_remake)(struct local_kernel *k, const struct local_nft_table_args *args,
+                      const struct local_nft_change *adds, size_t n, struct err *err);
+    /* Does the table have the sets, chains and rules that nft_make() makes?  *ret_whole false: others took or added some, or it has
+     * another layout. */
+    int (*nft_check)(struct local_kernel *k, const struct local_nft_table_args *args,
+                     bool *ret_whole, struct err *err);
     /* One transaction: all deletes, then all adds, whatever their order. */
     int (*nft_commit)(struct local_kernel *k, const char *instance,
                       const struct local_nft_change *changes, size_t n, struct err *err);
-    /* Calls `each` for all elements of the table, sets one after the other; the element lives during the call only. */
+    /* Calls `each` for all elements of the table, sets one after the other; the element lives during the call only.  Of a table
+     * of another layout: those of sets that have the name and the keys of ours. */
     int (*nft_list)(struct local_kernel *k, const char *instance,
                     void (*each)(void *arg, const struct local_nft_element *e), void *arg,
                     struct err *err);
@@ -215,6 +246,10 @@ struct local_kernel_ops {
                         const struct ip_addr *addr, struct local_probe_answer *ret,
                         struct err *err);
 
+    /* Those whose MAC is known. */
+    int (*neighbours)(struct local_kernel *k, struct arena *a, struct local_neighbour **ret,
+                      size_t *ret_n, struct err *err);
+
     /* Entries of these connections end; *ret_n: how many there were.  The kernel walks its whole
      * table of connections once, however many are asked for: some 80 ms with 262,144 buckets. */
     int (*connections_delete)(struct local_kernel *k, const struct local_connection *gone, size_t n,
@@ -235,6 +270,16 @@ struct local_kernel_ops {
      * not there is fine. */
     int (*ipvs_change)(struct local_kernel *k, const struct local_ipvs_change *changes, size_t n,
                        int *ret_codes, struct err *err);
+    /* From now on the kernel tells of changes that others make to the table of this instance, to routes, addresses and links.  Handles of this
+     * process are not others: this one, and `own` (may be NULL). */
+    int (*watch)(struct local_kernel *k, const char *instance, const struct local_kernel *own,
+                 struct err *err);
+    /* Calls `each` for all that the kernel told since the last call; does not block, and leaves the rest of a flood for the next
+     * one.  Without watch(): nothing. */
+    int (*heard)(struct local_kernel *k, void (*each)(void *arg, const struct local_event *e),
+                 void *arg, struct err *err);
+    /* Descriptors that become readable when it has told something; returns how many. */
+    unsigned (*watch_fds)(const struct local_kernel *k, int fds[LOCAL_WATCH_FDS]);
     /* How many requests were sent so far, by kind of API: for metrics and tests ("nft", "rtnl", "ct", "ipvs"). */
     uint64_t (*requests)(const struct local_kernel *k, const char *api);
     void (*free)(struct local_kernel *k);

@@ -40,6 +40,28 @@ void local_nft_put_key(struct nlmsghdr *m, const struct local_nft_element *e);
 
 /* What the functions of kernel.h of these names do.  `ranges` is the copy that belongs to the handle. */
 int local_nft_make(struct local_nl *nl, const struct local_nft_table_args *args, struct err *err);
+int local_nft_remake(struct local_nl *nl, const struct local_nft_table_args *args,
+                     const struct local_nft_change *adds, size_t n, struct err *err);
+int local_nft_check(struct local_nl *nl, const struct local_nft_table_args *args, bool *ret_whole,
+                    struct err *err);
+/* Puts the messages that make the table, and those that add elements to it, behind what is in the buffer; *ret_last is the sequence
+ * number of the last one. */
+void local_nft_put_table(struct local_nl *nl, struct local_nl_buf *b,
+                         const struct local_nft_table_args *args, uint32_t *ret_last);
+/* Chains and rules alone; chains may be there. */
+void local_nft_put_rules(struct local_nl *nl, struct local_nl_buf *b,
+                         const struct local_nft_table_args *args, uint32_t *ret_last);
+/* One of the sets alone. */
+void local_nft_put_set(struct local_nl *nl, struct local_nl_buf *b, const char *instance,
+                       unsigned number, uint32_t *ret_last);
+/* Does our layout have a chain, or a set, of this name? */
+bool local_nft_is_chain(const char *name);
+bool local_nft_is_set(const char *name);
+int local_nft_put_adds(struct local_nl *nl, struct local_nl_buf *b, const char *instance,
+                       const struct local_nft_change *adds, size_t n, uint32_t *ret_last,
+                       struct err *err);
+/* Has the message with this number acknowledged; older kernels do not do so for the end of a transaction. */
+void local_nft_ask_ack(struct local_nl_buf *b, uint32_t seq);
 int local_nft_look(struct local_nl *nl, const char *instance, struct local_nft_table *ret,
                    struct err *err);
 int local_nft_remove(struct local_nl *nl, const char *instance, struct err *err);

@@ -200,6 +200,27 @@ static int commit_all(struct commit *c, const struct local_nft_change *changes, 
     return code != ERR_OK || no.error == 0 ? code : refused(c, changes, &no, err);
 }
 
+int local_nft_put_adds(struct local_nl *nl, struct local_nl_buf *b, const char *instance,
+                       const struct local_nft_change *adds, size_t n, uint32_t *ret_last,
+                       struct err *err)
+{
+    struct commit c = {.nl = nl, .b = *b, .instance = instance, .last = *ret_last};
+    c.places = xcalloc(n + 1, sizeof(*c.places));
+    c.sets = xcalloc(n + 1, sizeof(*c.sets));
+    int code = sort_out(&c, adds, n, err);
+    for (unsigned set = 0; code == ERR_OK && set < LOCAL_NFT_SETS; set++) {
+        if (c.has[0][set]) {
+            put_set(&c, false, set, adds, n);
+            close_list(&c, false);
+        }
+    }
+    *b = c.b;
+    *ret_last = c.last;
+    free(c.places);
+    free(c.sets);
+    return code;
+}
+
 int local_nft_commit(struct local_nl *nl, struct local_nft_ranges *ranges, const char *instance,
                      const struct local_nft_change *changes, size_t n, struct err *err)
 {

@@ -17,6 +17,7 @@ struct listing {
     local_nft_each_fn *each;
     void *arg;
     unsigned found;
+    bool absent; /* there is no such set */
     /* Ends of intervals of a scope: they are put together when all are there. */
     struct edge {
         uint8_t key[16];
@@ -151,6 +152,7 @@ static int dump(struct local_nl *nl, const char *instance, struct listing *l, st
     local_nl_end(&b);
     int code = local_nl_ask(nl, &b, &hear, &error, err);
     local_nl_buf_done(&b);
+    l->absent = code == ERR_OK && error == ENOENT;
     if (code == ERR_OK && error != 0) {
         code = local_nft_error(err, error, l->set.name, "");
     }
@@ -160,17 +162,24 @@ static int dump(struct local_nl *nl, const char *instance, struct listing *l, st
 int local_nft_list(struct local_nl *nl, const char *instance, local_nft_each_fn *each, void *arg,
                    struct err *err)
 {
+    struct err absent = ERR_INIT;
+    unsigned n_absent = 0;
     int code = ERR_OK;
     for (unsigned i = 0; i < LOCAL_NFT_SETS && code == ERR_OK; i++) {
         struct listing l = {.each = each, .arg = arg};
         local_nft_set_info(i, &l.set);
-        code = dump(nl, instance, &l, err);
-        if (code == ERR_OK) {
+        code = dump(nl, instance, &l, &absent);
+        if (l.absent) { /* another layout has no such set */
+            code = ERR_OK;
+            n_absent++;
+        } else if (code != ERR_OK) {
+            err_copy(err, &absent);
+        } else {
             hand_out_scopes(&l);
         }
         free(l.edges);
     }
-    return code;
+    return n_absent == LOCAL_NFT_SETS ? err_copy(err, &absent) : code;
 }
 
 /* --- one frontend ----------------------------------------------------------------------------------------- */

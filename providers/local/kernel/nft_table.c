@@ -337,14 +337,8 @@ static const struct chain chains[] = {
     {"tt_snat", "nat", NF_INET_POST_ROUTING, NF_IP_PRI_NAT_SRC},
 };
 
-static void make_all(struct make *k)
+static void make_rules(struct make *k)
 {
-    local_nft_batch_begin(k->nl, k->b);
-    make_table(k);
-    for (unsigned i = 0; i < LOCAL_NFT_SETS; i++) {
-        local_nft_set_info(i, &k->sets[i]);
-        make_set(k, i);
-    }
     for (unsigned i = 0; i < ARRAY_LEN(chains); i++) {
         make_chain(k, &chains[i]);
     }
@@ -363,43 +357,65 @@ static void make_all(struct make *k)
     snat_rule(k);
 }
 
-/* The last message asks for an acknowledgement, because older kernels give none for the end of a transaction. */
-static void ask_ack(struct local_nl_buf *b, uint32_t seq)
+static void note_sets(struct make *k)
 {
-    int left = (int)b->len;
-    for (struct nlmsghdr *m = (void *)b->data; mnl_nlmsg_ok(m, left);
-         m = mnl_nlmsg_next(m, &left)) {
-        if (m->nlmsg_seq == seq) {
-            m->nlmsg_flags |= NLM_F_ACK;
-        }
+    for (unsigned i = 0; i < LOCAL_NFT_SETS; i++) {
+        local_nft_set_info(i, &k->sets[i]);
     }
 }
 
-int local_nft_make(struct local_nl *nl, const struct local_nft_table_args *args, struct err *err)
+void local_nft_put_table(struct local_nl *nl, struct local_nl_buf *b,
+                         const struct local_nft_table_args *args, uint32_t *ret_last)
 {
-    struct local_nl_buf b = {0};
-    struct local_nft_refusal no;
-    struct make k = {.nl = nl, .b = &b, .args = args};
-    char what[64];
-    make_all(&k);
-    ask_ack(&b, k.last);
-    local_nft_batch_end(nl, &b);
-    int code = local_nft_send(nl, &b, k.last, &no, err);
-    uint32_t table_seq = b.first_seq + 1;
-    local_nl_buf_done(&b);
-    if (code != ERR_OK || no.error == 0) {
-        return code;
+    struct make k = {.nl = nl, .b = b, .args = args};
+    note_sets(&k);
+    make_table(&k);
+    for (unsigned i = 0; i < LOCAL_NFT_SETS; i++) {
+        make_set(&k, i);
     }
-    snprintf(what, sizeof(what), "table inet %.32s", args->instance);
-    if (no.error == ENOENT && no.seq != table_seq) {
-        return err_set(err, ERR_INVALID,
-                       "this kernel has not all of nf_tables (modules nft_numgen, nft_hash, "
-                       "nft_chain_nat, nft_masq, nft_reject_inet)");
+    make_rules(&k);
+    *ret_last = k.last;
+}
+
+void local_nft_put_rules(struct local_nl *nl, struct local_nl_buf *b,
+                         const struct local_nft_table_args *args, uint32_t *ret_last)
+{
+    struct make k = {.nl = nl, .b = b, .args = args};
+    note_sets(&k);
+    make_rules(&k);
+    *ret_last = k.last;
+}
+
+void local_nft_put_set(struct local_nl *nl, struct local_nl_buf *b, const char *instance,
+                       unsigned number, uint32_t *ret_last)
+{
+    const struct local_nft_table_args args = {.instance = instance};
+    struct make k = {.nl = nl, .b = b, .args = &args};
+    note_sets(&k);
+    make_set(&k, number);
+    *ret_last = k.last;
+}
+
+bool local_nft_is_chain(const char *name)
+{
+    for (unsigned i = 0; i < ARRAY_LEN(chains); i++) {
+        if (strcmp(chains[i].name, name) == 0) {
+            return true;
+        }
     }
-    if (no.error == ENOENT) {
-        no.error = EOPNOTSUPP; /* nothing that a table needs can be missing but the module */
+    return false;
+}
+
+bool local_nft_is_set(const char *name)
+{
+    for (unsigned i = 0; i < LOCAL_NFT_SETS; i++) {
+        struct local_nft_set_info info;
+        local_nft_set_info(i, &info);
+        if (strcmp(info.name, name) == 0) {
+            return true;
+        }
     }
-    return local_nft_error(err, no.error, what, no.text);
+    return false;
 }
 
 /* --- look, remove ----------------------------------------------------------------------------------------- */

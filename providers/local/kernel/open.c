@@ -14,6 +14,7 @@ struct real_kernel {
     uint64_t nft_requests, rtnl_requests, ct_requests;
     struct local_announcer *announcer;
     struct local_ipvs ipvs;
+    struct local_watch *watch; /* NULL: not asked for */
 };
 
 static struct real_kernel *real(struct local_kernel *k)
@@ -26,6 +27,19 @@ static int nft_make(struct local_kernel *k, const struct local_nft_table_args *a
 {
     local_nft_ranges_forget(&real(k)->ranges);
     return local_nft_make(&real(k)->nft, args, err);
+}
+
+static int nft_remake(struct local_kernel *k, const struct local_nft_table_args *args,
+                      const struct local_nft_change *adds, size_t n, struct err *err)
+{
+    local_nft_ranges_forget(&real(k)->ranges);
+    return local_nft_remake(&real(k)->nft, args, adds, n, err);
+}
+
+static int nft_check(struct local_kernel *k, const struct local_nft_table_args *args,
+                     bool *ret_whole, struct err *err)
+{
+    return local_nft_check(&real(k)->nft, args, ret_whole, err);
 }
 
 static int nft_look(struct local_kernel *k, const char *instance, struct local_nft_table *ret,
@@ -118,6 +132,12 @@ static int probe_answer(struct local_kernel *k, const struct local_link *link,
     return local_announcer_answer(real(k)->announcer, link, addr, ret, err);
 }
 
+static int neighbours(struct local_kernel *k, struct arena *a, struct local_neighbour **ret,
+                      size_t *ret_n, struct err *err)
+{
+    return local_rtnl_neighbours(&real(k)->rtnl, a, ret, ret_n, err);
+}
+
 static int connections_delete(struct local_kernel *k, const struct local_connection *gone, size_t n,
                               unsigned *ret_n, struct err *err)
 {
@@ -159,6 +179,34 @@ static int ipvs_change(struct local_kernel *k, const struct local_ipvs_change *c
     return local_ipvs_changes(&real(k)->ipvs, changes, n, ret_codes, err);
 }
 
+static int watch(struct local_kernel *k, const char *instance, const struct local_kernel *own,
+                 struct err *err)
+{
+    struct real_kernel *r = real(k);
+    struct local_watch_args args = {.instance = instance, .rt = &r->rt, .own = {&r->nft, &r->rtnl}};
+    if (own != NULL) {
+        const struct real_kernel *o = CONTAINER_OF(own, struct real_kernel, k);
+        args.own[2] = &o->nft;
+        args.own[3] = &o->rtnl;
+    }
+    local_watch_free(r->watch);
+    r->watch = NULL;
+    return local_watch_new(&args, &r->watch, err);
+}
+
+static int heard(struct local_kernel *k, void (*each)(void *arg, const struct local_event *e),
+                 void *arg, struct err *err)
+{
+    struct local_watch *w = real(k)->watch;
+    return w == NULL ? ERR_OK : local_watch_hear(w, each, arg, err);
+}
+
+static unsigned watch_fds(const struct local_kernel *k, int fds[LOCAL_WATCH_FDS])
+{
+    const struct real_kernel *r = CONTAINER_OF(k, struct real_kernel, k);
+    return r->watch == NULL ? 0 : local_watch_fds(r->watch, fds);
+}
+
 static uint64_t requests(const struct local_kernel *k, const char *api)
 {
     const struct real_kernel *r = CONTAINER_OF(k, struct real_kernel, k);
@@ -181,6 +229,7 @@ static void real_free(struct local_kernel *k)
     local_nl_close(&r->rtnl);
     local_nl_close(&r->ct);
     local_ipvs_close(&r->ipvs);
+    local_watch_free(r->watch);
     local_nft_ranges_forget(&r->ranges);
     local_announcer_free(r->announcer);
     free(r);
@@ -188,6 +237,8 @@ static void real_free(struct local_kernel *k)
 
 static const struct local_kernel_ops ops = {
     .nft_make = nft_make,
+    .nft_remake = nft_remake,
+    .nft_check = nft_check,
     .nft_look = nft_look,
     .nft_commit = nft_commit,
     .nft_list = nft_list,
@@ -202,6 +253,7 @@ static const struct local_kernel_ops ops = {
     .announce = announce,
     .probe_send = probe_send,
     .probe_answer = probe_answer,
+    .neighbours = neighbours,
     .connections_delete = connections_delete,
     .sysctl_read = sysctl_read,
     .sysctl_write = sysctl_write,
@@ -209,6 +261,9 @@ static const struct local_kernel_ops ops = {
     .ipvs_services = ipvs_services,
     .ipvs_read = ipvs_read,
     .ipvs_change = ipvs_change,
+    .watch = watch,
+    .heard = heard,
+    .watch_fds = watch_fds,
     .requests = requests,
     .free = real_free,
 };

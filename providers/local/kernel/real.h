@@ -23,6 +23,8 @@ struct local_rtnl_addr {
 int local_rtnl_addr_change(struct local_nl *nl, const struct local_rtnl_addr *c, struct err *err);
 int local_rtnl_routes(struct local_nl *nl, const struct local_rt_args *rt, struct arena *a,
                       struct local_route **ret, size_t *ret_n, struct err *err);
+int local_rtnl_neighbours(struct local_nl *nl, struct arena *a, struct local_neighbour **ret,
+                          size_t *ret_n, struct err *err);
 struct local_rtnl_change {
     const struct local_rt_args *rt;
     bool del;
@@ -62,6 +64,21 @@ int local_ipvs_read(struct local_ipvs *x, struct arena *a, struct local_ipvs_lis
                     struct err *err);
 int local_ipvs_changes(struct local_ipvs *x, const struct local_ipvs_change *changes, size_t n,
                        int *ret_codes, struct err *err);
+
+/* --- what others do (watch.c) --------------------------------------------------------------------------- */
+
+#define LOCAL_WATCH_OWN 4 /* sockets of this process that write */
+struct local_watch_args {
+    const char *instance;
+    const struct local_rt_args *rt;
+    const struct local_nl *own[LOCAL_WATCH_OWN]; /* or NULL */
+};
+struct local_watch;
+int local_watch_new(const struct local_watch_args *args, struct local_watch **ret, struct err *err);
+void local_watch_free(struct local_watch *w);
+int local_watch_hear(struct local_watch *w, void (*each)(void *arg, const struct local_event *e),
+                     void *arg, struct err *err);
+unsigned local_watch_fds(const struct local_watch *w, int fds[LOCAL_WATCH_FDS]);
 
 /* --- connections, sysctls ------------------------------------------------------------------------------- */
 

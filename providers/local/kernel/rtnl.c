@@ -12,6 +12,7 @@
 #include <linux/if_addr.h>
 #include <linux/if_arp.h>
 #include <linux/if_link.h>
+#include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,6 +216,47 @@ int local_rtnl_addr_change(struct local_nl *nl, const struct local_rtnl_addr *c,
     return refused(err, error, text);
 }
 
+/* --- neighbours ------------------------------------------------------------------------------------------- */
+
+struct neighbours {
+    struct arena *a;
+    struct local_neighbour *items;
+    size_t n;
+};
+
+static void keep_neighbour(void *arg, const struct nlmsghdr *m)
+{
+    struct neighbours *l = arg;
+    struct local_nl_attrs at;
+    struct local_neighbour one;
+    if (m->nlmsg_type != RTM_NEWNEIGH) {
+        return;
+    }
+    local_nl_parse(m, sizeof(struct ndmsg), &at);
+    const struct nlattr *mac = at.at[NDA_LLADDR];
+    if (!read_addr(at.at[NDA_DST], &one.addr) || mac == NULL ||
+        mnl_attr_get_payload_len(mac) != sizeof(one.mac)) {
+        return;
+    }
+    memcpy(one.mac, mnl_attr_get_payload(mac), sizeof(one.mac));
+    l->items = grow(l->a, l->items, l->n, sizeof(one));
+    l->items[l->n++] = one;
+}
+
+int local_rtnl_neighbours(struct local_nl *nl, struct arena *a, struct local_neighbour **ret,
+                          size_t *ret_n, struct err *err)
+{
+    struct local_nl_buf b = {0};
+    struct neighbours l = {.a = a};
+    local_nl_begin(nl, &b, RTM_GETNEIGH, NLM_F_DUMP, sizeof(struct ndmsg));
+    int code = list(nl, &b, keep_neighbour, &l, err);
+    if (code == ERR_OK) {
+        *ret = l.items;
+        *ret_n = l.n;
+    }
+    return code;
+}
+
 /* --- routes ----------------------------------------------------------------------------------------------- */
 
 struct routes {
@@ -378,7 +420,7 @@ static int judge(struct local_nl *nl, const struct local_rtnl_change *c, int *er
                 return code;
             }
             listed = true;
-            c->codes[i] = is_listed(&ours, &c->routes[i]) ? ERR_OK : ERR_CONFLICT;
+            c->codes[i] = is_listed(&ours, &c->routes[i]) ? ERR_OK : ERR_IN_USE;
         }
         if (c->codes[i] != ERR_OK && first == ERR_OK) {
             char text[IP_TEXT_MAX];

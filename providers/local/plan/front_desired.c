@@ -145,6 +145,12 @@ bool local_front_sorry_has_slot(const struct local_front *f, const struct local_
             return true;
         }
     }
+    for (size_t i = 0; serve->sorry.addr.len != 0 && i < f->ipvs.n_reals; i++) {
+        const struct local_ipvs_dest *d = &f->ipvs.reals[i].dest;
+        if (ip_eq(&d->addr, &serve->sorry.addr) && d->weight > 0) {
+            return true;
+        }
+    }
     return false;
 }
 

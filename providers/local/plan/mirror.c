@@ -204,6 +204,40 @@ void local_mirror_forget(struct local_mirror *m, const struct ip_addr *addr)
     drop_if_empty(m, v);
 }
 
+void local_mirror_forget_table(struct local_mirror *m)
+{
+    size_t n;
+    const char **keys = map_keys(m->vips, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        struct ip_addr addr;
+        if (ip_parse(keys[i], &addr)) {
+            local_mirror_forget(m, &addr);
+        }
+    }
+    free(keys);
+    m->n_scope = 0;
+    m->read_at = m->others_wrote;
+}
+
+static void forget_hold(struct local_mirror *m, struct local_mirror_vip *v)
+{
+    v->vip.held = v->vip.exported = false;
+    v->vip.held_on = 0;
+    drop_if_empty(m, v);
+}
+
+void local_mirror_forget_holds(struct local_mirror *m)
+{
+    size_t n;
+    const char **keys = map_keys(m->vips, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        forget_hold(m, map_get(m->vips, keys[i]));
+    }
+    free(keys);
+}
+
 /* ---- IPVS ---------------------------------------------------------------------------------------- */
 
 /* Since when it is known to be quiet; 0: it is not. */
@@ -234,6 +268,14 @@ void local_mirror_ipvs(struct local_mirror *m, const struct local_ipvs_list *l, 
     f->ipvs = now;
     drop_empty_front(v, f);
     drop_if_empty(m, v);
+}
+
+void local_mirror_ipvs_there(struct local_mirror *m, const struct local_ipvs_service *service)
+{
+    struct local_front *f = front_of(vip_of(m, &service->id.vip), &service->id);
+
+    f->ipvs.served = true;
+    f->ipvs.service = *service;
 }
 
 static void note_real(struct local_ipvs_front *f, const struct local_ipvs_dest *d, bool gone,

@@ -24,6 +24,10 @@ void local_mirror_free(struct local_mirror *m);
 void local_mirror_clear(struct local_mirror *m);
 /* Somebody else wrote: everything is doubtful until it is read again (local_mirror_clear, local_mirror_forget). */
 void local_mirror_doubt(struct local_mirror *m);
+/* All elements of the table are read again now; holds, IPVS and what was announced stay known. */
+void local_mirror_forget_table(struct local_mirror *m);
+/* Routes and addresses of ours are read again now, all of them. */
+void local_mirror_forget_holds(struct local_mirror *m);
 /* Has somebody else written since the address was read, or since all was read when nothing is known of it? */
 bool local_mirror_is_doubtful(const struct local_mirror *m, const struct ip_addr *addr);
 /* Its guard and its frontends are read again now; whether it is held and announced stays known. */
@@ -32,6 +36,8 @@ void local_mirror_forget(struct local_mirror *m, const struct ip_addr *addr);
 void local_mirror_element(struct local_mirror *m, const struct local_nft_element *e, bool gone);
 /* The kernel has the virtual service like this, or has none; `now_ms` is when that was seen. */
 void local_mirror_ipvs(struct local_mirror *m, const struct local_ipvs_list *l, int64_t now_ms);
+/* The kernel has this virtual service; what is known of its destinations stays known. */
+void local_mirror_ipvs_there(struct local_mirror *m, const struct local_ipvs_service *service);
 /* The kernel has made this change. */
 void local_mirror_ipvs_change(struct local_mirror *m, const struct local_ipvs_change *c,
                               int64_t now_ms);
@@ -39,6 +45,9 @@ void local_mirror_ipvs_change(struct local_mirror *m, const struct local_ipvs_ch
 void local_mirror_hold(struct local_mirror *m, const struct ip_addr *addr,
                        enum local_route_kind kind, int link, bool gone);
 void local_mirror_announced(struct local_mirror *m, const struct ip_addr *addr, bool yes);
+/* All elements of the table that the mirror knows, as adds. */
+void local_mirror_elements(const struct local_mirror *m, struct arena *a,
+                           struct local_nft_change **ret, size_t *ret_n);
 /* NULL: nothing of this address is there.  Valid until the next change. */
 const struct local_mirror_vip *local_mirror_vip(const struct local_mirror *m,
                                                 const struct ip_addr *addr);

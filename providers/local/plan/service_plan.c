@@ -534,20 +534,31 @@ static bool needs_table(const struct local_service_state *items, size_t n)
     return false;
 }
 
-void local_services_plan(struct lb_plan *plan, const char *instance, bool table_there,
+/* All elements that are there go along, so that no Service has to wait for its sync. */
+static void plan_table(struct lb_plan *plan, const char *instance, enum local_table_is table,
+                       const struct local_service_state *items, size_t n)
+{
+    const char **keys = ARENA_ARRAY(plan->a, const char *, n);
+
+    for (size_t i = 0; i < n; i++) {
+        keys[i] = items[i].key;
+    }
+    struct lb_op op =
+        LB_OP(.verb = table == LOCAL_TABLE_ABSENT ? LB_CREATE : LB_CHANGE, .kind = "table",
+              .shared = true, .calls = 1, .name = arena_printf(plan->a, "inet %s", instance),
+              .type = &local_table_type,
+              .why = table == LOCAL_TABLE_ABSENT ? "all frontends of this machine stand in it"
+                     : table == LOCAL_TABLE_OLD  ? "another version of trimtab made it"
+                                                 : "others have changed its rules");
+    op.owners = str_set_make(plan->a, keys, n);
+    (void)lb_plan_add(plan, items[0].key, &op);
+}
+
+void local_services_plan(struct lb_plan *plan, const char *instance, enum local_table_is table,
                          const struct local_service_state *items, size_t n)
 {
-    if (!table_there && needs_table(items, n)) {
-        const char **keys = ARENA_ARRAY(plan->a, const char *, n);
-        for (size_t i = 0; i < n; i++) {
-            keys[i] = items[i].key;
-        }
-        struct lb_op op =
-            LB_OP(.verb = LB_CREATE, .kind = "table", .shared = true, .calls = 1,
-                  .name = arena_printf(plan->a, "inet %s", instance), .type = &local_table_type,
-                  .why = "all frontends of this machine stand in it");
-        op.owners = str_set_make(plan->a, keys, n);
-        (void)lb_plan_add(plan, items[0].key, &op);
+    if (table != LOCAL_TABLE_WHOLE && needs_table(items, n)) {
+        plan_table(plan, instance, table, items, n);
     }
     phase(plan, items, n, local_ipvs_own);
     phase(plan, items, n, local_ipvs_serve);

@@ -53,8 +53,16 @@ int64_t local_ipvs_again_ms(const struct local_service_state *s);
  * spoils, so that open connections break.  *ret: the first such frontend. */
 bool local_ipvs_breaks(const struct local_service_state *s, const struct local_frontend_id **ret);
 
-/* Appends the operations for all of them.  `instance` names the table, which is made first when it is not there. */
-void local_services_plan(struct lb_plan *plan, const char *instance, bool table_there,
+/* The table, as it is. */
+enum local_table_is {
+    LOCAL_TABLE_ABSENT = 0,
+    LOCAL_TABLE_WHOLE,
+    LOCAL_TABLE_OLD,     /* of another layout */
+    LOCAL_TABLE_CHANGED, /* others have changed its chains or rules */
+};
+/* Appends the operations for all of them.  `instance` names the table, which is made first when it is not there, or made anew with
+ * what it has when it is not whole. */
+void local_services_plan(struct lb_plan *plan, const char *instance, enum local_table_is table,
                          const struct local_service_state *items, size_t n);
 
 #endif

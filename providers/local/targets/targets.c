@@ -380,6 +380,7 @@ static void prefer_zone(struct gatherer *g)
     }
     for (size_t i = 0; own && i < g->n_targets; i++) {
         if (!str_eq(g->zones[i], zone)) {
+            g->targets[i].spare = g->targets[i].weight;
             g->targets[i].weight = 0;
             g->targets[i].why = arena_printf(
                 g->a, "it is in %s%s, and the director's zone %s has targets (trafficDistribution)",

@@ -19,7 +19,8 @@ void local_frontend_text(const struct local_frontend_id *f, char out[LOCAL_FRONT
 struct local_target {
     struct ip_addr addr;
     uint16_t port;
-    uint16_t weight;  /* 0: gets no new connections */
+    uint16_t weight; /* 0: gets no new connections */
+    uint16_t spare;  /* of one in another zone: its weight when no target of the own zone is well */
     const char *node; /* name; of a pod: that of its node, or NULL */
     const char *pod;  /* "namespace/name" or NULL */
     const char *why;  /* ends "because …": "node-7 has 2 ready pods of demo/web" */

@@ -16,7 +16,8 @@
 /* What the provider says. */
 struct left {
     const char *names[4];
-    int fails; /* so many times it is asked in vain */
+    int fails;    /* so many times it is asked in vain */
+    int32_t code; /* that it says then; 0: TRANSIENT */
     int asked;
 };
 
@@ -26,7 +27,7 @@ static int32_t list_left(void *provider, const struct tt_call *call)
     struct left *l = p->during_arg;
     l->asked++;
     if (l->asked <= l->fails) {
-        return TT_TRANSIENT;
+        return l->code == 0 ? TT_TRANSIENT : l->code;
     }
     for (size_t i = 0; i < 4 && l->names[i] != NULL; i++) {
         const struct tt_service s = {.size = sizeof(s),
@@ -122,6 +123,25 @@ static void left__service_lost_its_type__deleted_as_it_is(void **state)
     stand_free(r);
 }
 
+static void left__not_known_yet__asked_every_few_seconds(void **state)
+{
+    (void)state;
+    struct left l = {.names = {"web"}, .fails = 6, .code = TT_IN_PROGRESS};
+    struct stand *r = stand_with(&l);
+
+    r->provider->exists = true;
+    syncer_ask_left(&r->syncer);
+    stand_run(r);
+    for (int i = 1; i <= 6; i++) { /* no back-off */
+        assert_int_equal(i, l.asked);
+        assert_int_equal(0, fake_provider_count(r->provider, TT_VERB_DELETE));
+        stand_advance(r, 5000);
+    }
+    assert_int_equal(7, l.asked);
+    assert_int_equal(1, fake_provider_count(r->provider, TT_VERB_DELETE));
+    stand_free(r);
+}
+
 static void left__asking_fails__asked_again_until_it_is_known(void **state)
 {
     (void)state;
@@ -171,6 +191,7 @@ UNIT_MAIN(sync_left)
         cmocka_unit_test(left__its_delete_fails__tried_again),
         cmocka_unit_test(left__service_wants_a_load_balancer__not_deleted),
         cmocka_unit_test(left__service_lost_its_type__deleted_as_it_is),
+        cmocka_unit_test(left__not_known_yet__asked_every_few_seconds),
         cmocka_unit_test(left__asking_fails__asked_again_until_it_is_known),
         cmocka_unit_test(left__names_that_are_none__ignored),
         cmocka_unit_test(left__provider_has_no_such_function__nothing_waits),

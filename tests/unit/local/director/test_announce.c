@@ -268,6 +268,10 @@ static void turns__link_down_and_up__announced_again(void **state)
     fake_kernel_link(r.kernel, &r.eth0);
     pass(&r, 100000);
     assert_int_equal(announced(&r, "192.0.2.50"), 5);
+    assert_int_equal(r.n_told, 1);
+    assert_string_equal(r.told,
+                        "demo/web InterfaceDown: 192.0.2.50 is not announced on eth0: it has no "
+                        "carrier");
     r.eth0.up = true;
     fake_kernel_link(r.kernel, &r.eth0);
     pass(&r, 7000);

@@ -59,9 +59,10 @@ static void verdicts__fall_3_rise_2__by_rows_of_answers(void **state)
 }
 
 struct weigh_row {
-    const char *weights; /* of the policy, one digit each */
-    const char *down;    /* d: its check fails */
-    const char *asked;   /* weight that the target asks for; 0: none */
+    const char *
+        weights; /* of the policy, one digit each; a letter: 0, and a (1), b (2) when no target of the own zone is left */
+    const char *down;  /* d: its check fails */
+    const char *asked; /* weight that the target asks for; 0: none */
     bool fail_open;
     const char *result;
     size_t n_down;
@@ -77,6 +78,14 @@ static void weights__by_health(void **state)
         {"11", "dd", "00", false, "00", 2, false},
         {"21", "..", "03", true, "23", 0, false}, /* L08 */
         {"10", "d.", "05", true, "10", 1, true},  /* who had no weight gets none */
+        {"1ab", "...", "000", true, "100", 0, false},
+        {"1ab", "d..", "000", true, "012", 1, false}, /* K43 */
+        {"1ab", "d..", "000", false, "012", 1, false},
+        {"1ab", "dd.", "000", true, "002", 1, false},
+        {"11a", "d..", "000", true, "010", 1, false}, /* one of the own zone is well */
+        {"1a", "dd", "00", true, "10", 1, true},
+        {"1a", "dd", "00", false, "00", 1, false},
+        {"1a", "d.", "03", true, "03", 1, false},
         {"", "", "", true, "", 0, false},
     };
 
@@ -87,17 +96,19 @@ static void weights__by_health(void **state)
         struct local_target_set t = {.items = items, .n = strlen(rows[i].weights)};
         char result[8] = "";
         for (size_t k = 0; k < t.n; k++) {
-            items[k].weight = (uint16_t)(rows[i].weights[k] - '0');
+            char w = rows[i].weights[k];
+            items[k].weight = w >= 'a' ? 0 : (uint16_t)(w - '0');
+            items[k].spare = w >= 'a' ? (uint16_t)(w - 'a' + 1) : 0;
             health[k].down = rows[i].down[k] == 'd';
             health[k].weight = (uint16_t)(rows[i].asked[k] - '0');
         }
-        struct local_weighed w = local_check_weigh(&t, health, rows[i].fail_open);
+        struct local_weighed weighed = local_check_weigh(&t, health, rows[i].fail_open);
         for (size_t k = 0; k < t.n; k++) {
             result[k] = (char)('0' + items[k].weight);
         }
         assert_string_equal(result, rows[i].result);
-        assert_int_equal(w.n_down, rows[i].n_down);
-        assert_int_equal(w.failed_open, rows[i].failed_open);
+        assert_int_equal(weighed.n_down, rows[i].n_down);
+        assert_int_equal(weighed.failed_open, rows[i].failed_open);
     }
 }
 

@@ -8,15 +8,19 @@
 
 /* ---- commands ------------------------------------------------------------------------------------ */
 
-static void foreign(struct flow_kit *k, const char *what)
+static void foreign(struct flow_kit *k, char **w, size_t n)
 {
+    const char *what = w[1];
     struct ip_net net = {.addr = {.len = 4, .bytes = {192, 0, 2}}, .prefix = 24};
     const struct local_nft_change others = {.e = {.set = LOCAL_NFT_SCOPE, .net = net}};
     const struct local_nft_change undo = {.del = true, .e = others.e};
     struct err err = ERR_INIT;
 
     k->conflicts = true;
-    if (str_eq(what, "table")) {
+    fake_kernel_others(k->kernel, !str_eq(w[n - 1], "quiet"));
+    if (flow_others_foreign(k, w, n)) {
+        k->watching = false;
+    } else if (str_eq(what, "table")) {
         fake_kernel_foreign_table(k->kernel, "trimtab");
     } else if (str_eq(what, "flush")) {
         k->watching = false;
@@ -30,6 +34,7 @@ static void foreign(struct flow_kit *k, const char *what)
     } else {
         flow_world_foreign(k, what);
     }
+    fake_kernel_others(k->kernel, false);
 }
 
 static int code_of(const char *name)
@@ -103,10 +108,10 @@ static bool world_command(struct flow_kit *k, char **w, size_t n)
         flow_world_active(k, (uint32_t)strtoul(w[1], NULL, 10), w + 2, n - 2);
     } else if (str_eq(w[0], "drains")) {
         k->drain_ms = strtol(w[1], NULL, 10);
-    } else if (str_eq(w[0], "pass")) {
+    } else if (str_eq(w[0], "pass") && !k->directed) {
         clock_fake_advance(k->clock, strtol(w[1], NULL, 10));
     } else if (str_eq(w[0], "foreign")) {
-        foreign(k, w[1]);
+        foreign(k, w, n);
     } else {
         return false;
     }
@@ -178,7 +183,8 @@ static void run_command(struct flow_kit *k, char **w, size_t n)
             fake_kernel_plan(k->kernel, &(struct fake_kernel_plan){.fault = FAKE_KERNEL_WELL});
         }
         (void)flow_kit_open(k, false, &k->p);
-    } else if (!fault_command(k, w, n) && !world_command(k, w, n) && !look_command(k, w, n)) {
+    } else if (!fault_command(k, w, n) && !world_command(k, w, n) && !look_command(k, w, n) &&
+               !flow_others_command(k, w, n)) {
         fail_msg("command %s", w[0]);
     }
 }

@@ -17,10 +17,9 @@ static struct flow_kit *kit(struct tt_host_ctx *ctx)
 static void log_line(struct tt_host_ctx *ctx, uint32_t severity, int32_t v, const char *message,
                      const struct tt_kv *values, uint32_t n)
 {
-    (void)ctx;
     (void)severity;
     (void)v;
-    (void)message;
+    flow_others_log(kit(ctx), message);
     (void)values;
     (void)n;
 }
@@ -28,11 +27,32 @@ static void log_line(struct tt_host_ctx *ctx, uint32_t severity, int32_t v, cons
 static void event(struct tt_host_ctx *ctx, const struct tt_service *service, uint32_t type,
                   const char *reason, const char *message)
 {
-    (void)ctx;
-    (void)service;
     (void)type;
-    (void)reason;
-    (void)message;
+    flow_others_event(kit(ctx), service, reason, message);
+}
+
+static void metric_add(struct tt_host_ctx *ctx, const char *name, const struct tt_kv *labels,
+                       uint32_t n, double value)
+{
+    (void)labels;
+    (void)n;
+    kit(ctx)->n_drift += str_eq(name, "local_drift_total") ? (unsigned)value : 0;
+}
+
+static void metric_set(struct tt_host_ctx *ctx, const char *name, const struct tt_kv *labels,
+                       uint32_t n, double value)
+{
+    flow_others_figure(kit(ctx), name, labels, n, value);
+}
+
+static void metric_observe(struct tt_host_ctx *ctx, const char *name, const struct tt_kv *labels,
+                           uint32_t n, double value)
+{
+    (void)ctx;
+    (void)name;
+    (void)labels;
+    (void)n;
+    (void)value;
 }
 
 static int64_t now_ms(struct tt_host_ctx *ctx)
@@ -163,12 +183,6 @@ static void result_annotation(struct tt_result *r, const char *key, const char *
     (void)value;
 }
 
-static void result_again(struct tt_result *r, int64_t after_ms)
-{
-    (void)r;
-    (void)after_ms;
-}
-
 static void result_text(struct tt_result *r, const char *text)
 {
     str_append(&r->text, text);
@@ -206,6 +220,13 @@ static int count_make(struct local_kernel *k, const struct local_nft_table_args 
 {
     count();
     return current->real_ops.nft_make(k, args, err);
+}
+
+static int count_remake(struct local_kernel *k, const struct local_nft_table_args *args,
+                        const struct local_nft_change *adds, size_t n, struct err *err)
+{
+    count();
+    return current->real_ops.nft_remake(k, args, adds, n, err);
 }
 
 static int count_commit(struct local_kernel *k, const char *instance,
@@ -260,7 +281,7 @@ static int check_announce(struct local_kernel *k, const struct local_link *link,
 {
     char text[IP_TEXT_MAX];
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && current->watching; i++) {
         ip_format(&addrs[i], text);
         const char *state = flow_kit_state(current);
         const char *at = strstr(state, arena_printf(current->a, "%s[", text));
@@ -300,6 +321,7 @@ static void make_kernel(struct flow_kit *k)
     k->real_ops = *k->kernel->ops;
     k->ops = k->real_ops;
     k->ops.nft_make = count_make;
+    k->ops.nft_remake = count_remake;
     k->ops.nft_commit = count_commit;
     k->ops.addr_set = count_addr_set;
     k->ops.addr_del = count_addr_del;
@@ -341,11 +363,15 @@ void flow_kit_begin(struct flow_kit *k)
                            .watching = true};
     k->clock = clock_fake_new(1000000, INT64_C(1800000000) * 1000000);
     k->rng = rng_seeded_new(1);
+    k->figures = map_new(free);
     k->host = (struct tt_host){
         .size = sizeof k->host,
         .ctx = (struct tt_host_ctx *)(void *)k,
         .log = log_line,
         .event = event,
+        .metric_add = metric_add,
+        .metric_set = metric_set,
+        .metric_observe = metric_observe,
         .now_ms = now_ms,
         .may_mutate = may_mutate,
         .services = services,
@@ -361,7 +387,6 @@ void flow_kit_begin(struct flow_kit *k)
         .result_again = result_again,
         .result_resource = result_resource,
         .result_annotation = result_annotation,
-        .result_again = result_again,
         .result_text = result_text,
         .result_row = result_row,
         .result_done = result_done,
@@ -391,6 +416,7 @@ void flow_kit_end(struct flow_kit *k)
     str_buf_done(&k->order);
     str_buf_done(&k->out);
     rng_free(k->rng);
+    map_free(k->figures);
     clock_fake_free(k->clock);
     arena_free(k->a);
 }
@@ -398,10 +424,12 @@ void flow_kit_end(struct flow_kit *k)
 bool flow_kit_open(struct flow_kit *k, bool planning, void **ret)
 {
     struct tt_result result = {0};
-    const char *text = arena_printf(k->a,
-                                    "apiVersion: local.trimtab.io/v1\npools: [{name: p, "
-                                    "addresses: %s}]\nreuseDelay: 0s\n%s\n",
-                                    k->pool, str_replace(k->a, k->config, "|", "\n"));
+    const char *text =
+        arena_printf(k->a,
+                     "apiVersion: local.trimtab.io/v1\npools: [{name: p, "
+                     "addresses: %s}]\nreuseDelay: 0s\n%s\n%s\n",
+                     k->pool, str_replace(k->a, k->config, "|", "\n"),
+                     strstr(k->config, "director:") == NULL ? "director: {orphanGrace: 0s}" : "");
     const struct tt_open_args args = {
         .size = sizeof args,
         .host = &k->host,
@@ -410,8 +438,13 @@ bool flow_kit_open(struct flow_kit *k, bool planning, void **ret)
         .config_text = text,
         .config_len = strlen(text),
         .planning = planning,
+        .drift = k->drift,
     };
-    const struct local_open_with with = {.clock = k->clock, .rng = k->rng, .kernel = k->kernel};
+    const struct local_open_with with = {.clock = k->clock,
+                                         .rng = k->rng,
+                                         .kernel = k->kernel,
+                                         .directing_kernel = k->directed ? k->kernel : NULL,
+                                         .turns = true};
 
     bool ok = local_provider_open(&args, &with, ret, &result) == TT_OK;
     if (!ok) {
@@ -544,7 +577,7 @@ bool flow_kit_pass(struct flow_kit *k)
 {
     int64_t soonest = KIT_SOON_MS;
 
-    for (size_t i = 0; i < k->n_services; i++) {
+    for (size_t i = 0; !k->directed && i < k->n_services; i++) { /* else "pass" does it */
         const struct kit_service *s = &k->services[i];
         bool asks = s->made && !s->gone && s->result.code == TT_OK && s->result.again_ms > 0;
         soonest = asks && s->result.again_ms < soonest ? s->result.again_ms : soonest;

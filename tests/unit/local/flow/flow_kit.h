@@ -26,6 +26,15 @@
  *   refuse CODE N, lose N, kill N   the step of the kernel, counted from here; well: no more of it
  *   foreign guard|open|slots|bump KEY…   somebody else takes elements away, or changes some other table; flush: all of it; ipvs: all
  *                     virtual services
+ *   director [report]  before the first sync: there is a director's thread, whose turns are made by "pass"; no target is checked.  With
+ *                      it events on Services are added to the text: "event(d/a REASON: words) "
+ *   pass MS            time goes by for the director;  drift: adds how often others changed something, "drift(N) "
+ *   sysctl NAME N      it is so from now on; with a director what is logged of sysctls is added: "log(words) "
+ *   neighbour IP N     a host with MAC 02:00:00:00:01:N has the address, and answers for it
+ *   figures NAME       adds the gauges of this name: "LABEL…=N "
+ *   foreign layout N, rules   another version of trimtab made the table; others change its rules
+ *   foreign hold|taken|freed IP, lost   others take a route of ours, make or give up one of their own; events are lost.  A last
+ *                      word "quiet": the kernel does not tell
  *   state, writes, order, status KEY, plan, announced IP, owned, left, explain KEY   add what they say; plan: "plan(N) " */
 #ifndef TESTS_UNIT_LOCAL_FLOW_KIT_H
 #define TESTS_UNIT_LOCAL_FLOW_KIT_H
@@ -46,7 +55,7 @@
 #include "tests/support/fake_kernel.h"
 
 #define KIT_SERVICES 400
-#define KIT_SOON_MS  100000 /* a look that is asked for within that time waits for something */
+#define KIT_SOON_MS  30000 /* a look that is asked for within less waits for a destination that drains */
 
 struct tt_result {
     int32_t code;
@@ -88,6 +97,10 @@ struct flow_kit {
     const char *config, *pool;
     bool forbidden;          /* to write */
     bool updates;            /* syncs are updates of backends */
+    bool directed;           /* there is a director's thread */
+    uint32_t drift;          /* --drift */
+    unsigned n_drift;        /* what metrics say of it */
+    struct map *figures;     /* "NAME LABEL…" → its value as text */
     struct ip_addr refusing; /* transactions with this address */
     char nodes[256];
     struct kit_service services[KIT_SERVICES];
@@ -131,6 +144,16 @@ void flow_kit_idle(struct flow_kit *k);
 bool flow_kit_pass(struct flow_kit *k);
 /* How many changes a process would plan that has just been started. */
 uint32_t flow_kit_second_plan(struct flow_kit *k);
+
+/* --- flow_others.c: what others do, and the director's thread ------------------------------------------------- */
+/* False: it is no command of these. */
+bool flow_others_command(struct flow_kit *k, char **w, size_t n);
+bool flow_others_foreign(struct flow_kit *k, char **w, size_t n);
+void flow_others_figure(struct flow_kit *k, const char *name, const struct tt_kv *labels,
+                        uint32_t n, double value);
+void flow_others_log(struct flow_kit *k, const char *message);
+void flow_others_event(struct flow_kit *k, const struct tt_service *service, const char *reason,
+                       const char *message);
 
 /* --- flow_world.c: Services, nodes, slices and the kernel's state ------------------------------------------ */
 struct kit_service *flow_world_service(struct flow_kit *k, const char *key);

@@ -147,14 +147,14 @@ static const struct row {
     {"auth", "svc d/a; refuse auth 8; sync; well; idle; state; plan",
      "d/a!auth(refused by a test) 10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 "
      "snat; plan(0) "},
-    {"conflict", "svc d/a; sync; svc d/b; refuse conflict 6; sync; well; idle; state; plan",
+    {"conflict", "svc d/a; sync; svc d/b; refuse conflict 7; sync; well; idle; state; plan",
      "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; 10.0.0.1[d/b] held "
      "80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; plan(0) "},
-    {"F05", "svc d/a; sync; svc d/b; lose 6; sync; well; idle; state; plan",
+    {"F05", "svc d/a; sync; svc d/b; lose 7; sync; well; idle; state; plan",
      "d/a!transient(the kernel's answers are lost (ENOBUFS)) d/b!transient(the kernel's answers "
      "are lost (ENOBUFS)) 10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "
      "10.0.0.1[d/b] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; plan(0) "},
-    {"L21", "svc d/a; kill 10; sync; state; restart; idle; state; plan",
+    {"L21", "svc d/a; kill 11; sync; state; restart; idle; state; plan",
      "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; plan(0) "},
     {"vanished",
      "svc d/a; svc d/b; idle; vanish d/a; restart; left; owned; cleanup d/a; state; left; plan",

@@ -24,6 +24,12 @@ static void event(struct tt_host_ctx *ctx, const struct tt_service *service, uin
     str_appendf(&kit(ctx)->told, "%s: %s\n", reason, message);
 }
 
+static void metric(struct tt_host_ctx *ctx, const char *name, const struct tt_kv *labels,
+                   uint32_t n, double value)
+{
+    (void)ctx, (void)name, (void)labels, (void)n, (void)value;
+}
+
 static int64_t now_ms(struct tt_host_ctx *ctx)
 {
     return clock_now_ms(kit(ctx)->clock);
@@ -183,6 +189,9 @@ void ipvs_kit_begin(struct ipvs_kit *k)
                                .ctx = (struct tt_host_ctx *)(void *)k,
                                .log = log_line,
                                .event = event,
+                               .metric_add = metric,
+                               .metric_set = metric,
+                               .metric_observe = metric,
                                .now_ms = now_ms,
                                .may_mutate = may_mutate,
                                .services = services,
@@ -227,7 +236,7 @@ int32_t ipvs_kit_open(struct ipvs_kit *k, const struct ipvs_scene *s)
     const char *text = arena_printf(
         k->a,
         "apiVersion: local.trimtab.io/v1\npools:\n- name: p\n  addresses: [10.0.0.0/29, "
-        "\"2001:db8::100/120\"]\n  %s\ndirector:\n  %s\n",
+        "\"2001:db8::100/120\"]\n  %s\ndirector:\n  orphanGrace: 0s\n  %s\n",
         str_or(s->pool, "mode: ipvs-nat"), str_or(s->director, "directorIsGateway: true"));
     const struct tt_kv option = {"local-allow-foreign", k->allow_foreign ? "true" : "false"};
     const struct tt_open_args args = {.size = sizeof args,
@@ -235,8 +244,13 @@ int32_t ipvs_kit_open(struct ipvs_kit *k, const struct ipvs_scene *s)
                                       .config_text = text,
                                       .config_len = strlen(text),
                                       .options = &option,
-                                      .n_options = 1};
-    const struct local_open_with with = {.clock = k->clock, .rng = k->rng, .kernel = k->kernel};
+                                      .n_options = 1,
+                                      .drift = k->drift};
+    const struct local_open_with with = {.clock = k->clock,
+                                         .rng = k->rng,
+                                         .kernel = k->kernel,
+                                         .directing_kernel = k->directed ? k->kernel : NULL,
+                                         .turns = true};
 
     k->result = (struct tt_result){0};
     return local_provider_open(&args, &with, &k->p, &k->result);

@@ -62,6 +62,8 @@ struct ipvs_kit {
     void *p;
     const struct tt_service *service;
     bool allow_foreign;
+    bool directed; /* there is a director, but it makes no turns */
+    uint32_t drift;
     struct tt_result result;
     struct str_buf told;  /* findings and events */
     struct str_buf order; /* operations of the last plan: "verb kind name; " */

@@ -135,7 +135,7 @@ static void world__foreign_things__stand_in_the_way(void **state)
     assert_true(table.exists && !table.ours);
     assert_int_equal(k->ops->nft_make(k, &args, NULL), ERR_CONFLICT);
     fake_kernel_foreign_route(k, &foreign);
-    assert_int_equal(add(k, "192.0.2.9", NULL), ERR_CONFLICT);
+    assert_int_equal(add(k, "192.0.2.9", NULL), ERR_IN_USE);
     assert_int_equal(held(k), 0);
     k->ops->free(k);
 }

@@ -202,9 +202,50 @@ static void codes__of_errnos_alone(void **state)
     }
 }
 
+/* §11.3: what the kernel says to changes of IPVS. */
+static void refusals_of_ipvs__become_sentences(void **state)
+{
+    static const struct {
+        enum local_ipvs_what what;
+        int error, code;
+        const char *says;
+    } rows[] = {
+        {LOCAL_IPVS_ADD_SERVICE, 0, ERR_OK, ""},
+        {LOCAL_IPVS_ADD_SERVICE, ENOENT, ERR_INVALID,
+         "scheduler mh is not available in this kernel (module ip_vs_mh)"},
+        {LOCAL_IPVS_SET_SERVICE, ENOENT, ERR_INVALID,
+         "scheduler mh is not available in this kernel (module ip_vs_mh)"},
+        {LOCAL_IPVS_ADD_SERVICE, EEXIST, ERR_CONFLICT, "somebody else changed 203.0.113.5:80/tcp"},
+        {LOCAL_IPVS_SET_DEST, ENOENT, ERR_CONFLICT, "somebody else changed 203.0.113.5:80/tcp"},
+        {LOCAL_IPVS_ADD_DEST, ESRCH, ERR_CONFLICT, "somebody else changed 203.0.113.5:80/tcp"},
+        {LOCAL_IPVS_DEL_DEST, ENOENT, ERR_OK, ""}, /* L19 */
+        {LOCAL_IPVS_DEL_SERVICE, ESRCH, ERR_OK, ""},
+        {LOCAL_IPVS_ADD_DEST, EPERM, ERR_AUTH,
+         "not allowed to change IPVS: CAP_NET_ADMIN in the initial user namespace is needed"},
+        {LOCAL_IPVS_ADD_DEST, ENOMEM, ERR_TRANSIENT,
+         "ipvs service 203.0.113.5:80/tcp: Cannot allocate memory"},
+        {LOCAL_IPVS_ADD_DEST, ENFILE, ERR_TRANSIENT,
+         "ipvs service 203.0.113.5:80/tcp: Too many open files in system"},
+        {LOCAL_IPVS_ADD_DEST, EINVAL, ERR_BUG,
+         "ipvs service 203.0.113.5:80/tcp: the kernel refuses it: Invalid argument"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct local_ipvs_change c = {
+            .what = rows[i].what,
+            .service = {.id = {.protocol = 6, .port = 80}, .scheduler = "mh"}};
+        struct err err = ERR_INIT;
+        assert_true(ip_parse("203.0.113.5", &c.service.id.vip));
+        assert_int_equal(local_ipvs_said(&c, rows[i].error, &err), rows[i].code);
+        assert_string_equal(err.message, rows[i].says);
+    }
+}
+
 UNIT_MAIN(messages)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refusals_of_ipvs__become_sentences),
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
         cmocka_unit_test(exprs__laid_out__as_the_kernel_reads_them),
         cmocka_unit_test(elements_of_a_message__nest_and_end),

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* figures.c: metrics of the provider `local`: their table, and the values that the director's thread sets every ten seconds.
+ *
+ * Counters are added to where things happen (directing.c, watch.c, flow.c).  docs/metrics.md lists all of them. */
+#include "providers/local/standing.h"
+
+#include "common/base/str.h"
+
+#define FULL_PERCENT 90 /* of connection tracking: told once until it is less */
+
+static const char *const of_kind[] = {"kind"};
+static const char *const of_check[] = {"kind", "result"};
+static const char *const of_pool[] = {"pool", "family", "state"};
+static const char *const of_mode[] = {"mode"};
+static const char *const of_state[] = {"state"};
+static const char *const of_api[] = {"api"};
+static const double seconds[] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
+                                 0.5,   1,      2.5,   5,    10,    25,   60};
+
+#define COUNTER(n, l, h)                                                                           \
+    {                                                                                              \
+        .name = n, .help = h, .type = TT_METRIC_COUNTER, .labels = l, .n_labels = ARRAY_LEN(l)     \
+    }
+#define GAUGE(n, l, h)                                                                             \
+    {                                                                                              \
+        .name = n, .help = h, .type = TT_METRIC_GAUGE, .labels = l, .n_labels = ARRAY_LEN(l)       \
+    }
+#define GAUGE_ALONE(n, h)                                                                          \
+    {                                                                                              \
+        .name = n, .help = h, .type = TT_METRIC_GAUGE                                              \
+    }
+
+const struct tt_metric local_metrics[LOCAL_METRICS] = {
+    GAUGE("local_addresses", of_pool,
+          "Addresses of pools, by pool, family (IPv4, IPv6) and state (used, free, reserved)"),
+    GAUGE_ALONE("local_addresses_outside_pools",
+                "Addresses that Services keep and that are in no pool any more"),
+    COUNTER("local_announcements_total", of_kind,
+            "Announcements of an address on a link, by kind: arp, ndp"),
+    COUNTER("local_checks_total", of_check,
+            "Health checks of targets, by kind (kube-proxy, healthCheckNodePort, tcp, http) and "
+            "result (good, bad)"),
+    GAUGE_ALONE("local_conntrack_ratio", "Part of connection tracking that is in use"),
+    COUNTER("local_drift_total", of_kind,
+            "What others changed in this machine's kernel, by kind of what they changed"),
+    GAUGE("local_frontends", of_mode, "Ports of Services that this machine serves, by mode"),
+    GAUGE("local_holds", of_state,
+          "Addresses that this machine holds, by state (announced, exported, quiet)"),
+    COUNTER("local_kernel_requests_total", of_api,
+            "Requests to the kernel, by API (nft, rtnl, ct, ipvs)"),
+    {.name = "local_sync_to_kernel_seconds",
+     .help = "Time from the begin of a sync of one or more Services to the end of its last write",
+     .type = TT_METRIC_HISTOGRAM,
+     .buckets = seconds,
+     .n_buckets = ARRAY_LEN(seconds)},
+    GAUGE("local_targets", of_state,
+          "Targets of ports, by state: up, ejected (a health check fails), idle (weight 0 by "
+          "policy or zone)"),
+};
+
+static void set(const struct local_provider *p, const char *name, const struct tt_kv *labels,
+                unsigned n, double value)
+{
+    p->host->metric_set(p->host->ctx, name, labels, n, value);
+}
+
+/* ---- addresses ----------------------------------------------------------------------------------- */
+
+static void set_address(const struct local_provider *p, const struct local_pool_use *u, int v6,
+                        const char *state, int64_t n)
+{
+    const struct tt_kv labels[] = {
+        {"pool", u->pool->name}, {"family", v6 ? "IPv6" : "IPv4"}, {"state", state}};
+
+    set(p, "local_addresses", labels, 3, (double)n);
+}
+
+static void set_addresses(const struct local_provider *p, struct arena *a)
+{
+    const struct local_pool_use *use = local_ipam_use(p->ipam, a);
+
+    for (size_t i = 0; i < p->config->n_pools; i++) {
+        for (int v6 = 0; v6 < 2; v6++) {
+            int64_t taken = use[i].used[v6] + use[i].reserved[v6];
+            if (use[i].total[v6] > 0) {
+                set_address(p, &use[i], v6, "used", use[i].used[v6]);
+                set_address(p, &use[i], v6, "reserved", use[i].reserved[v6]);
+                set_address(p, &use[i], v6, "free",
+                            taken < use[i].total[v6] ? use[i].total[v6] - taken : 0);
+            }
+        }
+    }
+}
+
+/* ---- Services ------------------------------------------------------------------------------------ */
+
+struct counts {
+    const struct local_provider *p;
+    double frontends[LOCAL_MODE_IPVS_TUNNEL + 1];
+    double up, ejected, idle;
+    double announced, exported, quiet, outside;
+};
+
+static void count_target(struct counts *c, const struct served_front *f, size_t i)
+{
+    struct local_health health = {0};
+
+    if (f->keys[i] != NULL) {
+        (void)local_director_health(c->p->directing, f->keys[i], &health); /* else: well */
+    }
+    if (f->targets.items[i].weight == 0) {
+        c->idle++;
+    } else if (health.down) {
+        c->ejected++;
+    } else {
+        c->up++;
+    }
+}
+
+static bool count_service(const char *key, void *value, void *arg)
+{
+    const struct served *v = value;
+    struct counts *c = arg;
+
+    (void)key;
+    for (size_t i = 0; i < v->n; i++) {
+        c->frontends[v->fronts[i].serve->mode]++;
+        for (size_t k = 0; k < v->fronts[i].targets.n; k++) {
+            count_target(c, &v->fronts[i], k);
+        }
+    }
+    return true;
+}
+
+static void count_address(void *arg, const struct local_mirror_vip *v)
+{
+    struct counts *c = arg;
+
+    c->outside += v->vip.guarded && local_pool_of(c->p->config, &v->vip.addr) == NULL;
+    if (v->vip.held) {
+        c->exported += v->vip.exported;
+        c->announced += v->vip.announced && !v->vip.exported;
+        c->quiet += !v->vip.announced && !v->vip.exported;
+    }
+}
+
+static void set_state(const struct local_provider *p, const char *name, const char *state, double n)
+{
+    const struct tt_kv label = {"state", state};
+
+    set(p, name, &label, 1, n);
+}
+
+static void set_services(const struct local_provider *p)
+{
+    struct counts c = {.p = p};
+
+    map_each(p->served, count_service, &c);
+    local_mirror_each(p->mirror, count_address, &c);
+    for (int mode = LOCAL_MODE_NFT; mode <= LOCAL_MODE_IPVS_TUNNEL; mode++) {
+        const struct tt_kv label = {"mode", local_mode_word((enum local_mode)mode)};
+        set(p, "local_frontends", &label, 1, c.frontends[mode]);
+    }
+    set_state(p, "local_targets", "up", c.up);
+    set_state(p, "local_targets", "ejected", c.ejected);
+    set_state(p, "local_targets", "idle", c.idle);
+    set_state(p, "local_holds", "announced", c.announced);
+    set_state(p, "local_holds", "exported", c.exported);
+    set_state(p, "local_holds", "quiet", c.quiet);
+    set(p, "local_addresses_outside_pools", NULL, 0, c.outside);
+}
+
+/* ---- the kernel ---------------------------------------------------------------------------------- */
+
+static void add_requests(struct local_provider *p)
+{
+    static const char *const apis[] = {"nft", "rtnl", "ct", "ipvs"};
+
+    for (size_t i = 0; i < ARRAY_LEN(apis); i++) {
+        const struct tt_kv label = {"api", apis[i]};
+        uint64_t now = p->kernel->ops->requests(p->kernel, apis[i]);
+        p->host->metric_add(p->host->ctx, "local_kernel_requests_total", &label, 1,
+                            (double)(now - p->requests_told[i]));
+        p->requests_told[i] = now;
+    }
+}
+
+static void set_conntrack(struct local_provider *p)
+{
+    struct err ignored = ERR_INIT; /* a kernel without connection tracking */
+    int64_t count = 0;
+    int64_t most = 0;
+    const struct local_kernel_ops *ops = p->kernel->ops;
+
+    if (ops->sysctl_read(p->kernel, "net.netfilter.nf_conntrack_count", &count, &ignored) !=
+            ERR_OK ||
+        ops->sysctl_read(p->kernel, "net.netfilter.nf_conntrack_max", &most, &ignored) != ERR_OK ||
+        most <= 0) {
+        return;
+    }
+    set(p, "local_conntrack_ratio", NULL, 0, (double)count / (double)most);
+    bool full = count * 100 >= most * FULL_PERCENT;
+    if (full && !p->conntrack_full) {
+        p->host->log(p->host->ctx, TT_LOG_WARNING, 0,
+                     "connection tracking is 90 % full: new connections will be dropped (sysctl -w "
+                     "net.netfilter.nf_conntrack_max=…)",
+                     NULL, 0);
+    }
+    p->conntrack_full = full;
+}
+
+void local_figures_set(struct local_provider *p)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+
+    set_addresses(p, a);
+    set_services(p);
+    add_requests(p);
+    set_conntrack(p);
+}
+
+void local_figures_synced(const struct local_provider *p, int64_t took_ms)
+{
+    p->host->metric_observe(p->host->ctx, "local_sync_to_kernel_seconds", NULL, 0,
+                            (double)took_ms / 1000);
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nft_make.c: transactions that make our table, or make it anew in place of one that is there; and whether its rules are whole.
+ *
+ * nft_table.c has the messages.  A table of another layout gets the sets that it lacks, then all rules in one transaction, and loses the
+ * sets that no rule needs: each packet meets old rules or new ones, with sets that are filled.  (A table that is deleted and made in
+ * one transaction is not enough: elements of concatenated intervals can be found only after the new rules count.)  The comment
+ * of a table cannot be changed, so that it keeps the number of the layout that made it; rules and sets are compared. */
+#include "common/base/hash.h"
+#include "providers/local/kernel/nft.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The last message asks for an acknowledgement, because older kernels give none for the end of a transaction. */
+void local_nft_ask_ack(struct local_nl_buf *b, uint32_t seq)
+{
+    int left = (int)b->len;
+    for (struct nlmsghdr *m = (void *)b->data; mnl_nlmsg_ok(m, left);
+         m = mnl_nlmsg_next(m, &left)) {
+        if (m->nlmsg_seq == seq) {
+            m->nlmsg_flags |= NLM_F_ACK;
+        }
+    }
+}
+
+/* --- making ----------------------------------------------------------------------------------------------- */
+
+static int refused(const struct local_nft_table_args *args, const struct local_nft_refusal *no,
+                   uint32_t table_seq, struct err *err)
+{
+    char what[64];
+    snprintf(what, sizeof(what), "table inet %.32s", args->instance);
+    if (no->error == ENOENT && no->seq != table_seq) {
+        return err_set(err, ERR_INVALID,
+                       "this kernel has not all of nf_tables (modules nft_numgen, nft_hash, "
+                       "nft_chain_nat, nft_masq, nft_reject_inet)");
+    }
+    /* Nothing that a table needs can be missing but the module. */
+    return local_nft_error(err, no->error == ENOENT ? EOPNOTSUPP : no->error, what, no->text);
+}
+
+int local_nft_make(struct local_nl *nl, const struct local_nft_table_args *args, struct err *err)
+{
+    struct local_nl_buf b = {0};
+    struct local_nft_refusal no;
+    uint32_t last;
+    local_nft_batch_begin(nl, &b);
+    local_nft_put_table(nl, &b, args, &last);
+    local_nft_ask_ack(&b, last);
+    local_nft_batch_end(nl, &b);
+    int code = local_nft_send(nl, &b, last, &no, err);
+    uint32_t table_seq = b.first_seq + 1;
+    local_nl_buf_done(&b);
+    return code != ERR_OK || no.error == 0 ? code : refused(args, &no, table_seq, err);
+}
+
+/* --- making anew ------------------------------------------------------------------------------------------ */
+
+#define NAMES_MAX 96
+
+/* Sets or chains of the table that is there, those of rules left out. */
+struct names {
+    const char *table;
+    uint16_t type; /* of the messages */
+    uint16_t table_attr, name_attr;
+    char items[NAMES_MAX][NFT_NAME_MAXLEN];
+    uint32_t key_len[NAMES_MAX]; /* of sets */
+    size_t n;
+};
+
+static void note_name(void *arg, const struct nlmsghdr *m)
+{
+    struct names *l = arg;
+    struct local_nl_attrs at;
+    if (m->nlmsg_type != (NFNL_SUBSYS_NFTABLES << 8 | l->type) || l->n == NAMES_MAX) {
+        return;
+    }
+    local_nl_parse(m, sizeof(struct nfgenmsg), &at);
+    bool set = l->type == NFT_MSG_NEWSET;
+    if (!local_nl_text_is(at.at[l->table_attr], l->table) || at.at[l->name_attr] == NULL ||
+        (set && (local_nl_be32(at.at[NFTA_SET_FLAGS]) & NFT_SET_ANONYMOUS) != 0)) {
+        return;
+    }
+    l->key_len[l->n] = set ? local_nl_be32(at.at[NFTA_SET_KEY_LEN]) : 0;
+    snprintf(l->items[l->n++], NFT_NAME_MAXLEN, "%s", mnl_attr_get_str(at.at[l->name_attr]));
+}
+
+static int list_names(struct local_nl *nl, struct names *l, uint16_t get, struct err *err)
+{
+    struct local_nl_buf b = {0};
+    struct local_nl_hear hear = {.message = note_name, .arg = l};
+    int error = 0;
+    struct nlmsghdr *m = local_nft_begin(nl, &b, get, NLM_F_DUMP);
+    mnl_attr_put_strz(m, l->table_attr, l->table);
+    local_nl_end(&b);
+    int code = local_nl_ask(nl, &b, &hear, &error, err);
+    local_nl_buf_done(&b);
+    return code == ERR_OK && error != 0 ? local_nft_error(err, error, l->table, "") : code;
+}
+
+static int find_name(const struct names *l, const char *name)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        if (strcmp(l->items[i], name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+static int list_sets(struct local_nl *nl, const char *instance, struct names *ret, struct err *err)
+{
+    *ret = (struct names){.table = instance,
+                          .type = NFT_MSG_NEWSET,
+                          .table_attr = NFTA_SET_TABLE,
+                          .name_attr = NFTA_SET_NAME};
+    return list_names(nl, ret, NFT_MSG_GETSET, err);
+}
+
+static int send_all(struct local_nl *nl, struct local_nl_buf *b, uint32_t last,
+                    const char *instance, struct err *err)
+{
+    struct local_nft_refusal no;
+    char what[64];
+    local_nft_ask_ack(b, last);
+    local_nft_batch_end(nl, b);
+    int code = local_nft_send(nl, b, last, &no, err);
+    snprintf(what, sizeof(what), "table inet %.32s", instance);
+    return code != ERR_OK || no.error == 0 ? code : local_nft_error(err, no.error, what, no.text);
+}
+
+/* Sets of ours that are not there, with their elements: they stand before a rule looks into them. */
+static int add_sets(struct local_nl *nl, const char *instance, const struct names *there,
+                    const struct local_nft_change *adds, size_t n, struct err *err)
+{
+    struct local_nl_buf b = {0};
+    bool missing[LOCAL_NFT_SETS];
+    uint32_t last = 0;
+    struct local_nft_change *some = xcalloc(n + 1, sizeof(*some));
+    size_t n_some = 0;
+    int code = ERR_OK;
+    local_nft_batch_begin(nl, &b);
+    for (unsigned i = 0; i < LOCAL_NFT_SETS; i++) {
+        struct local_nft_set_info info;
+        local_nft_set_info(i, &info);
+        missing[i] = find_name(there, info.name) < 0;
+        if (missing[i]) {
+            local_nft_put_set(nl, &b, instance, i, &last);
+        }
+    }
+    for (size_t i = 0; code == ERR_OK && i < n; i++) {
+        unsigned set = 0;
+        code = local_nft_set_of(&adds[i].e, &set, err);
+        if (code == ERR_OK && missing[set]) {
+            some[n_some++] = adds[i];
+        }
+    }
+    if (code == ERR_OK) {
+        code = local_nft_put_adds(nl, &b, instance, some, n_some, &last, err);
+    }
+    if (code == ERR_OK && last != 0) {
+        code = send_all(nl, &b, last, instance, err);
+    }
+    free(some);
+    local_nl_buf_done(&b);
+    return code;
+}
+
+static void delete_named(struct local_nl *nl, struct local_nl_buf *b, const struct names *l,
+                         uint16_t type, const char *name)
+{
+    struct nlmsghdr *m = local_nft_begin(nl, b, type, 0);
+    mnl_attr_put_strz(m, l->table_attr, l->table);
+    mnl_attr_put_strz(m, l->name_attr, name);
+    local_nl_end(b);
+}
+
+/* All rules go, and ours come, in one transaction: the kernel changes from one to the other between two packets. */
+static int swap_rules(struct local_nl *nl, const struct local_nft_table_args *args, struct err *err)
+{
+    struct local_nl_buf b = {0};
+    struct names chains = {.table = args->instance,
+                           .type = NFT_MSG_NEWCHAIN,
+                           .table_attr = NFTA_CHAIN_TABLE,
+                           .name_attr = NFTA_CHAIN_NAME};
+    uint32_t last = 0;
+    int code = list_names(nl, &chains, NFT_MSG_GETCHAIN, err);
+    if (code != ERR_OK) {
+        return code;
+    }
+    local_nft_batch_begin(nl, &b);
+    struct nlmsghdr *m = local_nft_begin(nl, &b, NFT_MSG_DELRULE, 0);
+    mnl_attr_put_strz(m, NFTA_RULE_TABLE, args->instance);
+    local_nl_end(&b);
+    for (size_t i = 0; i < chains.n; i++) {
+        if (!local_nft_is_chain(chains.items[i])) {
+            delete_named(nl, &b, &chains, NFT_MSG_DELCHAIN, chains.items[i]);
+        }
+    }
+    local_nft_put_rules(nl, &b, args, &last);
+    code = send_all(nl, &b, last, args->instance, err);
+    local_nl_buf_done(&b);
+    return code;
+}
+
+/* No rule looks into them any more. */
+static int drop_sets(struct local_nl *nl, const char *instance, const struct names *there,
+                     struct err *err)
+{
+    struct local_nl_buf b = {0};
+    uint32_t last = 0;
+    int code = ERR_OK;
+    local_nft_batch_begin(nl, &b);
+    for (size_t i = 0; i < there->n; i++) {
+        if (!local_nft_is_set(there->items[i])) {
+            delete_named(nl, &b, there, NFT_MSG_DELSET, there->items[i]);
+            last = nl->seq;
+        }
+    }
+    if (last != 0) {
+        code = send_all(nl, &b, last, instance, err);
+    }
+    local_nl_buf_done(&b);
+    return code;
+}
+
+int local_nft_remake(struct local_nl *nl, const struct local_nft_table_args *args,
+                     const struct local_nft_change *adds, size_t n, struct err *err)
+{
+    struct names *there = xcalloc(1, sizeof(*there));
+    int code = list_sets(nl, args->instance, there, err);
+    if (code == ERR_OK) {
+        code = add_sets(nl, args->instance, there, adds, n, err);
+    }
+    if (code == ERR_OK) {
+        code = swap_rules(nl, args, err);
+    }
+    if (code == ERR_OK) {
+        code = drop_sets(nl, args->instance, there, err);
+    }
+    free(there);
+    return code;
+}
+
+/* --- checking --------------------------------------------------------------------------------------------- */
+
+/* Rules of one table: of each chain, a digest of the names of their expressions, in order. */
+struct rules {
+    const char *table;
+    struct chain_rules {
+        char name[NFT_NAME_MAXLEN];
+        uint64_t digest;
+    } chains[8];
+    size_t n;
+    bool too_many;
+};
+
+static struct chain_rules *chain_of(struct rules *r, const struct nlattr *name)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        if (local_nl_text_is(name, r->chains[i].name)) {
+            return &r->chains[i];
+        }
+    }
+    if (r->n == ARRAY_LEN(r->chains)) {
+        r->too_many = true;
+        return NULL;
+    }
+    struct chain_rules *c = &r->chains[r->n++];
+    *c = (struct chain_rules){.digest = 1};
+    snprintf(c->name, sizeof(c->name), "%.*s", (int)mnl_attr_get_payload_len(name),
+             (const char *)mnl_attr_get_payload(name));
+    return c;
+}
+
+static void note_rule(void *arg, const struct nlmsghdr *m)
+{
+    struct rules *r = arg;
+    struct local_nl_attrs at;
+    const struct nlattr *item;
+    if (m->nlmsg_type != (NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWRULE)) {
+        return;
+    }
+    local_nl_parse(m, sizeof(struct nfgenmsg), &at);
+    if (!local_nl_text_is(at.at[NFTA_RULE_TABLE], r->table) || at.at[NFTA_RULE_CHAIN] == NULL ||
+        at.at[NFTA_RULE_EXPRESSIONS] == NULL) {
+        return;
+    }
+    struct chain_rules *c = chain_of(r, at.at[NFTA_RULE_CHAIN]);
+    if (c == NULL) {
+        return;
+    }
+    LOCAL_NL_EACH_IN(item, at.at[NFTA_RULE_EXPRESSIONS])
+    {
+        struct local_nl_attrs e;
+        local_nl_parse_nest(item, &e);
+        const char *name =
+            e.at[NFTA_EXPR_NAME] == NULL ? "" : mnl_attr_get_payload(e.at[NFTA_EXPR_NAME]);
+        c->digest = hash_bytes(c->digest, name, strlen(name));
+    }
+    c->digest = hash_bytes(c->digest, ";", 1);
+}
+
+static bool has_chain(const struct rules *r, const struct chain_rules *c)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        if (strcmp(r->chains[i].name, c->name) == 0) {
+            return r->chains[i].digest == c->digest;
+        }
+    }
+    return false;
+}
+
+static void note_wanted(struct local_nl *nl, const struct local_nft_table_args *args,
+                        struct rules *ret)
+{
+    struct local_nl_buf b = {0};
+    uint32_t last;
+    local_nft_put_table(nl, &b, args, &last);
+    int left = (int)b.len;
+    for (const struct nlmsghdr *m = (const void *)b.data; mnl_nlmsg_ok(m, left);
+         m = mnl_nlmsg_next(m, &left)) {
+        note_rule(ret, m);
+    }
+    local_nl_buf_done(&b);
+}
+
+int local_nft_check(struct local_nl *nl, const struct local_nft_table_args *args, bool *ret_whole,
+                    struct err *err)
+{
+    struct local_nl_buf b = {0};
+    struct rules wanted = {.table = args->instance}, there = wanted;
+    struct local_nl_hear hear = {.message = note_rule, .arg = &there};
+    int error = 0;
+    note_wanted(nl, args, &wanted);
+    struct nlmsghdr *m = local_nft_begin(nl, &b, NFT_MSG_GETRULE, NLM_F_DUMP);
+    mnl_attr_put_strz(m, NFTA_RULE_TABLE, args->instance);
+    local_nl_end(&b);
+    int code = local_nl_ask(nl, &b, &hear, &error, err);
+    local_nl_buf_done(&b);
+    if (code == ERR_OK && error != 0 && error != ENOENT) {
+        code = local_nft_error(err, error, args->instance, "");
+    }
+    if (code != ERR_OK) {
+        return code;
+    }
+    struct names *sets = xcalloc(1, sizeof(*sets));
+    code = list_sets(nl, args->instance, sets, err);
+    bool whole = !there.too_many && there.n == wanted.n && sets->n == LOCAL_NFT_SETS;
+    for (size_t i = 0; i < sets->n; i++) {
+        whole = whole && local_nft_is_set(sets->items[i]);
+    }
+    free(sets);
+    if (code != ERR_OK) {
+        return code;
+    }
+    for (size_t i = 0; i < wanted.n; i++) {
+        whole = whole && has_chain(&there, &wanted.chains[i]);
+    }
+    *ret_whole = whole;
+    return ERR_OK;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* standing.h: what the last sync of each Service wanted, and how the director's thread makes it so again between two syncs.
+ *
+ * health.c keeps it and changes weights; watch.c looks whether others changed something.  All of it by the provider's lock. */
+#ifndef TRIMTAB_LOCAL_STANDING_H
+#define TRIMTAB_LOCAL_STANDING_H
+
+#include "providers/local/provider.h"
+
+/* One frontend of a Service as the last sync wanted it, all targets well. */
+struct served_front {
+    struct local_front front; /* without slots */
+    const struct local_serve *serve;
+    struct local_target_set targets;
+    const char **keys; /* of the check of each target; NULL: it is not checked */
+};
+struct served {
+    struct arena *a; /* it is in it, too */
+    const char *key; /* of the Service */
+    struct served_front *fronts;
+    size_t n;
+    struct local_vip *vips; /* its addresses, as they are wanted */
+    size_t n_vips;
+    bool settled;     /* that sync went well: what is missing is others' doing */
+    size_t n_ejected; /* as its owner knows it */
+    bool failed_open, closed;
+};
+
+/* Does the Service lose or get targets, seen from the frontends that are `wanted`? */
+struct standing_change {
+    struct served *of;
+    struct local_front *have; /* of each wanted frontend, then others */
+    size_t n_have;
+    struct local_front *want;
+    struct local_target_set *targets;
+    size_t n_ejected;
+    bool failed_open, closed;
+};
+struct local_target_set local_standing_targets(struct arena *a, const struct local_target_set *t);
+/* The frontend of that id; NULL: none. */
+const struct local_front *local_standing_front(const struct local_front *fronts, size_t n,
+                                               const struct local_frontend_id *id);
+/* With a sorry server that one answers in place of targets that are not well. */
+bool local_standing_fails_open(const struct local_serve *serve);
+/* Others may have written since the last look at the kernel: what they may have changed is doubtful then.  ERR_CONFLICT: the
+ * table is gone. */
+int local_standing_look(struct local_provider *p, struct err *err);
+/* Reads anew what the kernel has at the Service's addresses: what is doubtful, or all; destinations of IPVS always. */
+int local_standing_read(struct local_provider *p, struct arena *a, const struct served *v, bool all,
+                        struct err *err);
+/* Fills in the frontends that the mirror has of the Service, and those that it is to have by the health of its targets. */
+void local_standing_compare(struct local_provider *p, struct arena *a, struct standing_change *c);
+struct local_service_state local_standing_state(const struct standing_change *c);
+/* Carries the plan out.  `go_on`: one refusal does not hold up the rest.  False: something was refused; *err has the first. */
+bool local_standing_run(struct local_provider *p, struct arena *a, const struct lb_plan *plan,
+                        bool go_on, struct err *err);
+
+#endif
