@@ -139,9 +139,10 @@ struct tt_field {
 /* One cloud call with its waiting. */
 struct tt_operation {
     size_t size;
-    uint32_t n;       /* 1… in the order of the plan */
-    uint32_t verb;    /* TT_OP_… */
-    uint32_t wave;    /* 1…; one more than the longest chain of operations that it waits for; 0 for KEEP */
+    uint32_t n;    /* 1… in the order of the plan */
+    uint32_t verb; /* TT_OP_… */
+    uint32_t
+        wave; /* 1…; one more than the longest chain of operations that it waits for; 0 for KEEP */
     uint32_t flags;   /* TT_OP_CRITICAL … */
     const char *kind; /* the cloud's word: "forwarding rule" */
     const char *name;
