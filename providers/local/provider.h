@@ -34,7 +34,8 @@ struct local_provider {
     /* by `lock` */
     struct local_kernel *kernel;
     struct local_ipam *ipam;
-    struct map *seen;       /* key of a Service → its version as the allocator saw it */
+    struct local_seen
+        *seen; /* Services and their versions, as the allocator saw them (services.c) */
     struct map *namespaces; /* name → labels, when a pool asks for them */
     bool remembered;        /* what the kernel carries was told to the allocator */
     struct local_mirror *mirror;
@@ -124,6 +125,8 @@ int local_plan_stage(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 /* --- services.c: Services as the allocator sees them ------------------------------------------------- */
 /* Tells the allocator of everything that has changed since. */
 void local_services_see(struct local_provider *p, struct arena *a, const struct tt_call *call);
+struct local_seen *local_seen_new(void);
+void local_seen_free(struct local_seen *seen);
 bool local_wants(const struct local_provider *p, const struct tt_service *s);
 /* Of the Service `key` ("namespace/name") in the snapshot; NULL: there is none. */
 const struct tt_service *local_service_of(const struct tt_service *const *all, uint32_t n,

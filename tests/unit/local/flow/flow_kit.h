@@ -19,6 +19,7 @@
  *   cleanup KEY       one that "left" told of is deleted;  restart: another process
  *   refuse CODE N, lose N, kill N   the step of the kernel, counted from here; well: no more of it
  *   foreign guard|open|slots|bump KEY…   somebody else takes elements away, or changes some other table; flush: all of it
+ *   requests          "requests(N) " since the last time: reads, and writes
  *   state, writes, order, status KEY, plan, announced IP, owned, left, explain KEY   add what they say; plan: "plan(N) " */
 #ifndef TESTS_UNIT_LOCAL_FLOW_KIT_H
 #define TESTS_UNIT_LOCAL_FLOW_KIT_H
@@ -76,6 +77,7 @@ struct flow_kit {
     uint32_t n_snapshot;
     /* what came of it */
     unsigned writes;
+    uint64_t requests;  /* of the kernel, all APIs, at the last look */
     uint32_t changes;   /* of all plans since the last look */
     bool moved;         /* a status or the set of Services changed in the last sync */
     unsigned killed_at; /* step of the kernel; 0: it lives.  Nobody hears results after it */
