@@ -196,13 +196,13 @@ static uint64_t version_of(const struct local_seen *seen, const struct tt_servic
     return hash_quick(h, version, strlen(version));
 }
 
-/* How many Services at the beginning are as they were. */
-static size_t count_same(const struct local_seen *seen, const struct tt_service *const *all,
-                         size_t n)
+/* How many Services from all[0] on are as they were seen, from the k-th on. */
+static size_t count_same(const struct local_seen *seen, size_t k,
+                         const struct tt_service *const *all, size_t n)
 {
     size_t i = 0;
 
-    while (i < n && i < seen->n && version_of(seen, all[i]) == seen->items[i].version &&
+    while (i < n && k + i < seen->n && version_of(seen, all[i]) == seen->items[k + i].version &&
            !str_is_empty(all[i]->resource_version)) {
         i++;
     }
@@ -244,6 +244,13 @@ static void see_rest(struct seeing *x, const struct tt_service *const *all, size
         memcpy(now, seen->items, from * sizeof *now);
     }
     for (size_t i = from; i < n; i++) {
+        size_t same = count_same(seen, k, all + i, n - i);
+        if (same > 0) {
+            memcpy(now + i, seen->items + k, same * sizeof *now);
+            k += same;
+            i += same - 1;
+            continue;
+        }
         int order = 1;
         while (k < seen->n && order > 0) {
             const char *key = seen->items[k].key;
@@ -286,7 +293,7 @@ void local_services_see(struct local_provider *p, struct arena *a, const struct 
     uint32_t n = 0;
 
     p->host->services(p->host->ctx, call, &all, &n);
-    size_t same = count_same(p->seen, all, n);
+    size_t same = count_same(p->seen, 0, all, n);
     if (same < n || same < p->seen->n) {
         see_rest(&x, all, n, same);
     }

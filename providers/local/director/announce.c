@@ -140,6 +140,19 @@ static bool is_back(const struct seen *s, int index)
            (was == NULL || !was->up || memcmp(was->mac, is->mac, sizeof is->mac) != 0);
 }
 
+/* Some link has come, gone, or is not as it was; mostly none, and then no address is looked at. */
+static bool links_differ(const struct seen *s)
+{
+    bool differ = s->n_now != s->d->n_links;
+
+    for (size_t i = 0; i < s->n_now && !differ; i++) {
+        const struct local_link *is = &s->now[i];
+        const struct local_link *was = link_of(s->d->links, s->d->n_links, is->index);
+        differ = was == NULL || was->up != is->up || memcmp(was->mac, is->mac, sizeof is->mac) != 0;
+    }
+    return differ;
+}
+
 static bool compare_links(const char *key, void *value, void *arg)
 {
     struct director_address *x = value;
@@ -170,8 +183,8 @@ int64_t local_links_turn(struct local_director *d, int64_t now_ms)
         arena_free(a);
         return d->links_next_ms;
     }
-    if (d->links != NULL) {
-        struct seen s = {d, links, n, now_ms};
+    struct seen s = {d, links, n, now_ms};
+    if (d->links != NULL && links_differ(&s)) {
         map_each(d->announcements, compare_links, &s);
         d->announce_next_ms = now_ms;
     }
