@@ -23,6 +23,7 @@ import tempfile
 import threading
 import time
 
+from bench_ipvs import bench_ipvs
 from bench_rig import Broken, Rig, cpu_s
 
 SMALL, LARGE = 1000, 20000
@@ -327,7 +328,7 @@ def bench_rules(row, programs):
             "and on average half of it")
 
 
-LOCAL = {"many": bench_many, "rules": bench_rules}
+LOCAL = {"many": bench_many, "rules": bench_rules, "ipvs": bench_ipvs}
 
 
 def main(sim, trimtab, row, n):
