@@ -424,12 +424,17 @@ void flow_kit_end(struct flow_kit *k)
 bool flow_kit_open(struct flow_kit *k, bool planning, void **ret)
 {
     struct tt_result result = {0};
-    const char *text =
-        arena_printf(k->a,
-                     "apiVersion: local.trimtab.io/v1\npools: [{name: p, "
-                     "addresses: %s}]\nreuseDelay: 0s\n%s\n%s\n",
-                     k->pool, str_replace(k->a, k->config, "|", "\n"),
-                     strstr(k->config, "director:") == NULL ? "director: {orphanGrace: 0s}" : "");
+    const char *config = str_replace(k->a, k->config, "|", "\n");
+
+    if (strstr(config, "director: {") == NULL) {
+        config = arena_printf(k->a, "%s\ndirector: {orphanGrace: 0s}", config);
+    } else if (strstr(config, "orphanGrace") == NULL) {
+        config = str_replace(k->a, config, "director: {", "director: {orphanGrace: 0s, ");
+    }
+    const char *text = arena_printf(k->a,
+                                    "apiVersion: local.trimtab.io/v1\npools: [{name: p, "
+                                    "addresses: %s}]\nreuseDelay: 0s\n%s\n",
+                                    k->pool, config);
     const struct tt_open_args args = {
         .size = sizeof args,
         .host = &k->host,
