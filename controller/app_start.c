@@ -145,7 +145,8 @@ static void make_stores(struct app *a)
     a->services = kube_store_new(KUBE_SERVICE);
     a->nodes = kube_store_new(KUBE_NODE);
     a->queue = queue_new(&(struct queue_limits){.debounce_idle_ms = d->debounce_idle_ms,
-                                                .debounce_max_ms = d->debounce_max_ms},
+                                                .debounce_max_ms = d->debounce_max_ms,
+                                                .batch_max = d->batch_max},
                          a->args.clock);
     a->cache = service_cache_new();
     a->node_sets = node_sets_new();

@@ -185,6 +185,9 @@ struct queue_core *queue_core_new(const struct queue_limits *limits)
     if (q->limits.debounce_max_ms == 0) {
         q->limits.debounce_max_ms = 2000;
     }
+    if (q->limits.batch_max == 0) {
+        q->limits.batch_max = TT_LIST_MAX;
+    }
     q->entries = map_new(entry_free);
     return q;
 }
@@ -375,9 +378,11 @@ static void take_single(struct queue_core *q, struct queue_batch *ret, struct en
 
 static void take_group(struct queue_core *q, struct queue_batch *ret, struct group *g)
 {
+    size_t n = g->line.n < q->limits.batch_max ? g->line.n : q->limits.batch_max;
+
     ret->batch_key = xstrdup(g->key);
-    ret->items = xcalloc(g->line.n, sizeof(*ret->items));
-    while (g->line.head != NULL) {
+    ret->items = xcalloc(n, sizeof(*ret->items));
+    while (ret->n < n) {
         take(q, ret, g->line.head);
         g->processing++;
     }

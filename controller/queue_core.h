@@ -8,7 +8,8 @@
  * so one key is never run by two workers, and many adds before a run are one run.  Reasons are bits and add up.
  *
  * Keys that share one cloud object have a *batch key*.  They gather in a group until nothing new came for
- * idle_ms, or max_ms after the first one; then the whole group is one batch.  While a batch of a group is being
+ * idle_ms, or max_ms after the first one; then the whole group is one batch, or its first batch_max keys are, and the
+ * others are due at once.  While a batch of a group is being
  * processed the group yields no second one.
  *
  * Order: looks (QUEUE_REASON_LOOK) last; keys with a reason other than a re-sync or a node change go first; a key that waits for
@@ -34,6 +35,7 @@ struct queue_limits {
     int64_t max_ms;           /* 0: 300 s */
     int64_t debounce_idle_ms; /* 0: 100 ms */
     int64_t debounce_max_ms;  /* 0: 2 s */
+    size_t batch_max; /* keys of one batch; 0: TT_LIST_MAX, the most that a plan can be of */
 };
 
 /* What a worker gets: the keys of one group, or a single key without one. */

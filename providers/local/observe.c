@@ -343,31 +343,28 @@ static void add_vip(struct lb_sync *s, struct local_item *it, const struct ip_ad
 
 struct commented {
     struct lb_sync *s;
-    struct map *items;        /* key → struct local_item */
-    struct local_item *first; /* of them: it takes along what has no name any more */
+    struct local_item *it;
 };
 
-/* Somebody else took the guard, and with it the name of the Service, which then left the address. */
-static bool is_nobodys(const struct commented *c, const struct local_mirror_vip *v)
+/* An address whose guard names a Service that does not have it any more. */
+static void add_commented(void *arg, const struct local_mirror_vip *v)
 {
+    const struct commented *c = arg;
+
+    add_vip(c->s, c->it, &v->vip.addr, NULL);
+}
+
+/* Somebody else took the guard, and with it the name of the Service, which then left the address. */
+static void add_nobodys(void *arg, const struct local_mirror_vip *v)
+{
+    const struct commented *c = arg;
     const struct local_provider *p = c->s->provider;
     const char *const *keys;
 
-    return v->vip.comment == NULL && local_grace_is_over(p) &&
-           (v->vip.guarded || v->vip.held || v->vip.exported || v->n_fronts > 0) &&
-           local_ipam_sharers(p->ipam, c->s->a, &v->vip.addr, &keys) == 0;
-}
-
-/* An address whose guard names a Service that does not have it any more, or that nobody has. */
-static void add_commented(void *arg, const struct local_mirror_vip *v)
-{
-    struct commented *c = arg;
-    struct local_item *it = v->vip.comment != NULL ? map_get(c->items, v->vip.comment)
-                            : is_nobodys(c, v)     ? c->first
-                                                   : NULL;
-
-    if (it != NULL) {
-        add_vip(c->s, it, &v->vip.addr, NULL);
+    if (local_grace_is_over(p) &&
+        (v->vip.guarded || v->vip.held || v->vip.exported || v->n_fronts > 0) &&
+        local_ipam_sharers(p->ipam, c->s->a, &v->vip.addr, &keys) == 0) {
+        add_vip(c->s, c->it, &v->vip.addr, NULL);
     }
 }
 
@@ -449,27 +446,29 @@ static void add_known(struct lb_sync *s, const struct lb_item *item, struct loca
     }
 }
 
-/* All items at once: the mirror is gone through once, however many they are. */
+/* What the items have, and what their names stand at; the first one takes along what has no name any more. */
 static void gather(struct lb_sync *s)
 {
     struct local_sync *y = s->data;
-    struct commented c = {.s = s, .items = map_new(NULL)};
+    struct local_item *first = NULL;
 
     for (size_t i = 0; i < s->n_items; i++) {
         const struct lb_item *item = &s->items[i];
         struct local_item *it = &y->items[i];
-        if (lb_item_is_active(item)) {
-            add_known(s, item, it);
-            if (item->in->verb == TT_VERB_DELETE || it->grant.n > 0) {
-                map_set(c.items, item->key, it);
-                c.first = c.first == NULL ? it : c.first;
-            }
+        if (!lb_item_is_active(item)) {
+            continue;
+        }
+        add_known(s, item, it);
+        if (item->in->verb == TT_VERB_DELETE || it->grant.n > 0) {
+            struct commented c = {s, it};
+            local_mirror_each_named(y->p->mirror, item->key, add_commented, &c);
+            first = first == NULL ? it : first;
         }
     }
-    if (map_size(c.items) > 0) {
-        local_mirror_each(y->p->mirror, add_commented, &c);
+    if (first != NULL) {
+        struct commented c = {s, first};
+        local_mirror_each_named(y->p->mirror, NULL, add_nobodys, &c);
     }
-    map_free(c.items);
     add_all_fronts(s);
 }
 

@@ -17,6 +17,7 @@
 
 #define DEBOUNCE_IDLE_MS 5
 #define DEBOUNCE_MAX_MS  50
+#define BATCH_MAX        256 /* Services of one plan, so that it stays small whatever comes at once */
 
 static void close_provider(void *provider)
 {
@@ -34,7 +35,7 @@ static void close_provider(void *provider)
     }
     local_ipam_free(p->ipam);
     local_mirror_free(p->mirror);
-    map_free(p->seen);
+    local_seen_free(p->seen);
     map_free(p->served);
     map_free(p->namespaces);
     map_free(p->drifted);
@@ -182,7 +183,7 @@ static void make_parts(struct local_provider *p, const struct tt_open_args *args
     p->http = http_pool_new(&http);
     p->cancel = cancel_new(NULL);
     p->watch = call_watch_new();
-    p->seen = map_new(free);
+    p->seen = local_seen_new();
     p->served = map_new(local_served_free);
     p->drifted = map_new(free);
     p->taken = map_new(free);
@@ -338,4 +339,5 @@ const struct tt_provider tt_local_provider = {
     .list_left = local_list_left,
     .check_config = local_check_config,
     .endpoints_delay_ms = endpoints_delay_ms,
+    .batch_max = BATCH_MAX,
 };

@@ -42,7 +42,8 @@ struct local_provider {
     /* by `lock` */
     struct local_kernel *kernel;
     struct local_ipam *ipam;
-    struct map *seen;       /* key of a Service → its version as the allocator saw it */
+    struct local_seen
+        *seen; /* Services and their versions, as the allocator saw them (services.c) */
     struct map *namespaces; /* name → labels, when a pool asks for them */
     bool remembered;        /* what the kernel carries was told to the allocator */
     bool listed;            /* the first lists are in */
@@ -182,6 +183,8 @@ bool local_may_write(struct lb_op_run *run);
 /* --- services.c: Services as the allocator sees them ------------------------------------------------- */
 /* Tells the allocator of everything that has changed since. */
 void local_services_see(struct local_provider *p, struct arena *a, const struct tt_call *call);
+struct local_seen *local_seen_new(void);
+void local_seen_free(struct local_seen *seen);
 bool local_wants(const struct local_provider *p, const struct tt_service *s);
 /* The first lists are in, from now on at the latest. */
 void local_services_listed(struct local_provider *p);

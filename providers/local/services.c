@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "common/base/json.h"
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
@@ -20,22 +21,27 @@ bool local_wants(const struct local_provider *p, const struct tt_service *s)
            (!none || p->config->default_class);
 }
 
+/* <0, 0, >0: by namespace, then by name, as snapshots are sorted. */
+static int service_cmp(const struct tt_service *s, const char *key, size_t ns_len)
+{
+    int order = strncmp(s->ns, key, ns_len);
+
+    order = order != 0 ? order : (int)(s->ns[ns_len] != '\0');
+    return order != 0 ? order : strcmp(s->name, key + ns_len + 1);
+}
+
 const struct tt_service *local_service_of(const struct tt_service *const *all, uint32_t n,
                                           const char *key)
 {
     const char *slash = strchr(key, '/');
-    size_t ns_len = slash == NULL ? 0 : (size_t)(slash - key);
     uint32_t low = 0;
     uint32_t high = slash == NULL ? 0 : n;
 
     while (low < high) { /* sorted by namespace and name (provider.h) */
         uint32_t mid = low + (high - low) / 2;
-        const struct tt_service *s = all[mid];
-        int order = strncmp(s->ns, key, ns_len);
-        order = order != 0 ? order : (int)(s->ns[ns_len] != '\0');
-        order = order != 0 ? order : strcmp(s->name, slash + 1);
+        int order = service_cmp(all[mid], key, (size_t)(slash - key));
         if (order == 0) {
-            return s;
+            return all[mid];
         }
         if (order < 0) {
             low = mid + 1;
@@ -153,19 +159,121 @@ static void see(struct local_provider *p, struct arena *a, const struct tt_servi
     local_ipam_see(p->ipam, &claim, clock_now_ms(p->clock));
 }
 
-static void forget_missing(struct local_provider *p, const struct tt_service *const *all,
-                           uint32_t n)
-{
-    size_t n_keys;
-    const char **keys = map_keys(p->seen, &n_keys);
+/* What the allocator has seen, sorted as a snapshot is: most of it is the same each time, and is passed over by its digests. */
+struct seen_one {
+    char *key;
+    uint64_t version; /* digest of name and resourceVersion */
+};
+struct local_seen {
+    struct seen_one *items;
+    size_t n;
+    uint64_t seed;
+};
 
-    for (size_t i = 0; i < n_keys; i++) {
-        if (local_service_of(all, n, keys[i]) == NULL) {
-            local_ipam_forget(p->ipam, keys[i], clock_now_ms(p->clock));
-            (void)map_remove(p->seen, keys[i]);
-        }
+struct local_seen *local_seen_new(void)
+{
+    struct local_seen *seen = xcalloc(1, sizeof *seen);
+
+    seen->seed = hash_seed();
+    return seen;
+}
+
+void local_seen_free(struct local_seen *seen)
+{
+    for (size_t i = 0; seen != NULL && i < seen->n; i++) {
+        free(seen->items[i].key);
     }
-    free(keys);
+    free(seen == NULL ? NULL : seen->items);
+    free(seen);
+}
+
+static uint64_t version_of(const struct local_seen *seen, const struct tt_service *s)
+{
+    const char *version = str_nonnull(s->resource_version);
+    uint64_t h = hash_quick(seen->seed, s->ns, strlen(s->ns));
+
+    h = hash_quick(h, s->name, strlen(s->name));
+    return hash_quick(h, version, strlen(version));
+}
+
+/* How many Services from all[0] on are as they were seen, from the k-th on. */
+static size_t count_same(const struct local_seen *seen, size_t k,
+                         const struct tt_service *const *all, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && k + i < seen->n && version_of(seen, all[i]) == seen->items[k + i].version &&
+           !str_is_empty(all[i]->resource_version)) {
+        i++;
+    }
+    return i;
+}
+
+struct seeing {
+    struct local_provider *p;
+    struct arena *a;
+    const struct tt_call *call;
+    bool asked; /* for the labels of namespaces */
+};
+
+static struct seen_one see_one(struct seeing *x, const struct tt_service *s, char *key,
+                               uint64_t before)
+{
+    uint64_t version = version_of(x->p->seen, s);
+
+    if (key == NULL || version != before || str_is_empty(s->resource_version)) {
+        if (!x->asked) {
+            read_namespaces(x->p, x->a, x->call);
+            x->asked = true;
+        }
+        see(x->p, x->a, s);
+    }
+    return (struct seen_one){key != NULL ? key : xasprintf("%s/%s", s->ns, s->name), version};
+}
+
+/* From the first difference on. */
+static void see_rest(struct seeing *x, const struct tt_service *const *all, size_t n, size_t from)
+{
+    struct local_seen *seen = x->p->seen;
+    struct seen_one *now = xcalloc(n + 1, sizeof *now);
+    char **gone = ARENA_ARRAY(x->a, char *, seen->n - from + 1);
+    size_t n_gone = 0;
+    size_t k = from;
+
+    if (from > 0) {
+        memcpy(now, seen->items, from * sizeof *now);
+    }
+    for (size_t i = from; i < n; i++) {
+        size_t same = count_same(seen, k, all + i, n - i);
+        if (same > 0) {
+            memcpy(now + i, seen->items + k, same * sizeof *now);
+            k += same;
+            i += same - 1;
+            continue;
+        }
+        int order = 1;
+        while (k < seen->n && order > 0) {
+            const char *key = seen->items[k].key;
+            order = service_cmp(all[i], key, (size_t)(strchr(key, '/') - key));
+            if (order > 0) {
+                gone[n_gone++] = seen->items[k++].key;
+            }
+        }
+        bool known = k < seen->n && order == 0;
+        now[i] = see_one(x, all[i], known ? seen->items[k].key : NULL,
+                         known ? seen->items[k].version : 0);
+        k += known;
+    }
+    for (; k < seen->n; k++) {
+        gone[n_gone++] = seen->items[k].key;
+    }
+    free(seen->items);
+    seen->items = now;
+    seen->n = n;
+    for (size_t i = 0; i < n_gone; i++) {
+        local_ipam_forget(x->p->ipam, gone[i], clock_now_ms(x->p->clock));
+        free(gone[i]);
+    }
 }
 
 /* A process that died between the kernel and the status: the element's comment says whose the address is. */
@@ -195,26 +303,14 @@ bool local_grace_is_over(const struct local_provider *p)
 void local_services_see(struct local_provider *p, struct arena *a, const struct tt_call *call)
 {
     const struct tt_service *const *all = NULL;
+    struct seeing x = {p, a, call, !some_pool_asks_for_namespaces(p->config)};
     uint32_t n = 0;
-    bool asked = !some_pool_asks_for_namespaces(p->config);
-    char key[600];
 
     local_services_listed(p);
     p->host->services(p->host->ctx, call, &all, &n);
-    for (uint32_t i = 0; i < n; i++) {
-        (void)snprintf(key, sizeof key, "%s/%s", all[i]->ns, all[i]->name);
-        if (str_eq(map_get(p->seen, key), all[i]->resource_version) && map_has(p->seen, key)) {
-            continue;
-        }
-        if (!asked) {
-            read_namespaces(p, a, call);
-            asked = true;
-        }
-        see(p, a, all[i]);
-        map_set(p->seen, key, xstrdup(str_nonnull(all[i]->resource_version)));
-    }
-    if (map_size(p->seen) > n) {
-        forget_missing(p, all, n);
+    size_t same = count_same(p->seen, 0, all, n);
+    if (same < n || same < p->seen->n) {
+        see_rest(&x, all, n, same);
     }
     if (!p->remembered && p->looked) {
         local_mirror_each(p->mirror, remember_one, p);

@@ -120,21 +120,23 @@ class Rig:
     """Use as a context manager."""
 
     def __init__(self, sim, trimtab, *flags, cloud="gce"):
-        self.cloud, self.config = cloud, {"gce": "gce.conf", "azure": "azure.json", "aws": "aws.conf"}[cloud]
+        self.provider = "local" if cloud == "none" else cloud
+        self.cloud, self.config = cloud, {"gce": "gce.conf", "azure": "azure.json", "aws": "aws.conf", "none": "local.yaml"}[cloud]
         self.trimtab, self.folder = trimtab, tempfile.mkdtemp(prefix="trimtab-bench-")
         self.kubeconfig = os.path.join(self.folder, "kubeconfig")
         self.child, self.log, self.log_at, self.seen, self.runs, self.begun_ms = None, None, 0, [], 0, 0
         self.delays = []
         self.sim = subprocess.Popen([sim, "--port=0", "--seed=1", "--cloud=" + cloud, "--write-kubeconfig=" + self.kubeconfig,
-                                     "--write-cloud-config=" + self.folder, *flags], stdout=subprocess.PIPE, text=True)
+                                     *([] if cloud == "none" else ["--write-cloud-config=" + self.folder]), *flags], stdout=subprocess.PIPE, text=True)
         first = self.sim.stdout.readline()
         if not first.startswith("listening on "):
             raise Broken("the simulator did not start")
         self.url = first.split()[-1]
         # meson test fills fresh memory with a pattern, which touches pages that nobody uses.
         self.env = {k: v for k, v in os.environ.items() if k != "MALLOC_PERTURB_"}
-        with open(os.path.join(self.folder, "env-" + cloud), encoding="utf-8") as f:
-            self.env.update(line.strip().split("=", 1) for line in f if "=" in line)
+        if cloud != "none":
+            with open(os.path.join(self.folder, "env-" + cloud), encoding="utf-8") as f:
+                self.env.update(line.strip().split("=", 1) for line in f if "=" in line)
 
     def __enter__(self):
         return self
@@ -188,7 +190,7 @@ class Rig:
     def start(self, *flags, wrapper=()):
         self.runs += 1
         self.log, self.log_at, self.seen = os.path.join(self.folder, f"log-{self.runs}"), 0, []
-        args = [*wrapper, self.trimtab, *FLAGS, "--cloud-provider=" + self.cloud,
+        args = [*wrapper, self.trimtab, *FLAGS, "--cloud-provider=" + self.provider,
                 "--cloud-config=" + os.path.join(self.folder, self.config),
                 "--kubeconfig=" + self.kubeconfig, *flags]
         self.begun_ms = time.time() * 1000

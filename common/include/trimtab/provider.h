@@ -641,7 +641,9 @@ struct tt_provider {
      * edit that TT_ITEM_PUT_RIGHT speaks of.  NULL: all but its own are. */
     const char *const *wish_annotations;
     uint32_t n_wish_annotations;
-    uint32_t reserved_more_;
+    /* Since 1.8 (0 before).  Most Services of one batch; those that are due beyond come in the next one, at once.  0: as many
+     * as a plan may have (TT_LIST_MAX). */
+    uint32_t batch_max;
 };
 
 /* The one exported symbol.  Called once, from the main thread; the descriptor is static. */

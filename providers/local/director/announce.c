@@ -182,6 +182,19 @@ static void say_down(struct seen *s, const struct director_address *x,
     }
 }
 
+/* Some link has come, gone, or is not as it was; mostly none, and then no address is looked at. */
+static bool links_differ(const struct seen *s)
+{
+    bool differ = s->n_now != s->d->n_links;
+
+    for (size_t i = 0; i < s->n_now && !differ; i++) {
+        const struct local_link *is = &s->now[i];
+        const struct local_link *was = link_of(s->d->links, s->d->n_links, is->index);
+        differ = was == NULL || was->up != is->up || memcmp(was->mac, is->mac, sizeof is->mac) != 0;
+    }
+    return differ;
+}
+
 static bool compare_links(const char *key, void *value, void *arg)
 {
     struct director_address *x = value;
@@ -214,8 +227,8 @@ int64_t local_links_turn(struct local_director *d, int64_t now_ms)
         arena_free(a);
         return d->links_next_ms;
     }
-    if (d->links != NULL) {
-        struct seen s = {d, links, n, now_ms, 0};
+    struct seen s = {d, links, n, now_ms, 0};
+    if (d->links != NULL && links_differ(&s)) {
         map_each(d->announcements, compare_links, &s);
         if (s.n_down > DOWN_TOLD_MAX) {
             const struct local_news head = {.warning = true};

@@ -5,10 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "common/base/map.h"
+#include "common/base/str.h"
+
+#define NAMED_FIRST 16
 
 struct local_mirror {
-    struct map *vips; /* text of the address → struct local_mirror_vip */
+    struct map *vips;                /* text of the address → struct local_mirror_vip */
+    struct local_mirror_vip **named; /* the same by comment: chains of next_named */
+    size_t n_named, cap_named;       /* vips in them; chains, a power of two */
+    uint64_t seed;
     struct ip_net *scope;
     size_t n_scope;
     uint64_t others_wrote; /* so often */
@@ -39,6 +46,9 @@ struct local_mirror *local_mirror_new(void)
     struct local_mirror *m = xcalloc(1, sizeof *m);
 
     m->vips = map_new(vip_free);
+    m->seed = hash_seed();
+    m->cap_named = NAMED_FIRST;
+    m->named = xcalloc(m->cap_named, sizeof(*m->named));
     return m;
 }
 
@@ -46,10 +56,109 @@ void local_mirror_free(struct local_mirror *m)
 {
     if (m != NULL) {
         map_free(m->vips);
+        free(m->named);
         free(m->scope);
         free(m);
     }
 }
+
+/* ---- by comment ------------------------------------------------------------------------------------ */
+
+static struct local_mirror_vip **chain_of(const struct local_mirror *m, const char *comment)
+{
+    const char *text = str_nonnull(comment);
+
+    return &m->named[hash_quick(m->seed, text, strlen(text)) & (m->cap_named - 1)];
+}
+
+static void link_named(const struct local_mirror *m, struct local_mirror_vip *v)
+{
+    struct local_mirror_vip **at = chain_of(m, v->vip.comment);
+
+    v->next_named = *at;
+    *at = v;
+}
+
+static void more_chains(struct local_mirror *m)
+{
+    struct local_mirror_vip **old = m->named;
+    size_t n = m->cap_named;
+
+    m->cap_named *= 2;
+    m->named = xcalloc(m->cap_named, sizeof(*m->named));
+    for (size_t i = 0; i < n; i++) {
+        for (struct local_mirror_vip *v = old[i], *next = NULL; v != NULL; v = next) {
+            next = v->next_named;
+            link_named(m, v);
+        }
+    }
+    free(old);
+}
+
+static void enter_named(struct local_mirror *m, struct local_mirror_vip *v)
+{
+    if (m->n_named == m->cap_named) {
+        more_chains(m);
+    }
+    m->n_named++;
+    link_named(m, v);
+}
+
+static void leave_named(struct local_mirror *m, struct local_mirror_vip *v)
+{
+    struct local_mirror_vip **at = chain_of(m, v->vip.comment);
+
+    while (*at != v) {
+        at = &(*at)->next_named;
+    }
+    *at = v->next_named;
+    m->n_named--;
+}
+
+/* NULL: none. */
+static void set_comment(struct local_mirror *m, struct local_mirror_vip *v, const char *comment)
+{
+    if (!str_eq(v->vip.comment, comment)) {
+        leave_named(m, v);
+        free((char *)v->vip.comment);
+        v->vip.comment = xstrdup(comment);
+        enter_named(m, v);
+    }
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct ip_addr *x = &(*(struct local_mirror_vip *const *)a)->vip.addr;
+    const struct ip_addr *y = &(*(struct local_mirror_vip *const *)b)->vip.addr;
+
+    return x->len != y->len ? x->len - y->len : memcmp(x->bytes, y->bytes, x->len);
+}
+
+void local_mirror_each_named(const struct local_mirror *m, const char *comment,
+                             void (*each)(void *arg, const struct local_mirror_vip *v), void *arg)
+{
+    struct local_mirror_vip *first = *chain_of(m, comment);
+    struct local_mirror_vip **found;
+    size_t n = 0;
+
+    for (const struct local_mirror_vip *v = first; v != NULL; v = v->next_named) {
+        n += str_eq(v->vip.comment, comment);
+    }
+    found = xcalloc(n + 1, sizeof(*found));
+    n = 0;
+    for (struct local_mirror_vip *v = first; v != NULL; v = v->next_named) {
+        if (str_eq(v->vip.comment, comment)) {
+            found[n++] = v;
+        }
+    }
+    qsort(found, n, sizeof(*found), by_address);
+    for (size_t i = 0; i < n; i++) {
+        each(arg, found[i]);
+    }
+    free(found);
+}
+
+/* ---- addresses ----------------------------------------------------------------------------------- */
 
 static struct local_mirror_vip *vip_of(struct local_mirror *m, const struct ip_addr *addr)
 {
@@ -62,6 +171,7 @@ static struct local_mirror_vip *vip_of(struct local_mirror *m, const struct ip_a
         v->vip.addr = *addr;
         v->read_at = m->others_wrote;
         map_set(m->vips, key, v);
+        enter_named(m, v);
     }
     return v;
 }
@@ -73,6 +183,7 @@ static void drop_if_empty(struct local_mirror *m, struct local_mirror_vip *v)
     if (v->n_fronts == 0 && !v->vip.guarded && !v->vip.held && !v->vip.exported &&
         !v->vip.announced) {
         ip_format(&v->vip.addr, key);
+        leave_named(m, v);
         (void)map_remove(m->vips, key);
     }
 }
@@ -198,8 +309,7 @@ void local_mirror_forget(struct local_mirror *m, const struct ip_addr *addr)
         drop_empty_front(v, &v->fronts[i]);
     }
     v->vip.guarded = false;
-    free((char *)v->vip.comment);
-    v->vip.comment = NULL;
+    set_comment(m, v, NULL);
     v->read_at = m->others_wrote;
     drop_if_empty(m, v);
 }
@@ -330,8 +440,7 @@ static void note_guard(struct local_mirror *m, const struct local_nft_element *e
     struct local_mirror_vip *v = vip_of(m, &e->id.vip);
 
     v->vip.guarded = !gone;
-    free((char *)v->vip.comment);
-    v->vip.comment = gone ? NULL : xstrdup(e->comment);
+    set_comment(m, v, gone ? NULL : e->comment);
     drop_if_empty(m, v);
 }
 
@@ -375,7 +484,7 @@ void local_mirror_element(struct local_mirror *m, const struct local_nft_element
     }
 }
 
-/* ---- addresses ----------------------------------------------------------------------------------- */
+/* ---- holds and announcements --------------------------------------------------------------------- */
 
 void local_mirror_hold(struct local_mirror *m, const struct ip_addr *addr,
                        enum local_route_kind kind, int link, bool gone)
@@ -443,6 +552,7 @@ void local_mirror_clear(struct local_mirror *m)
         struct local_mirror_vip *v = map_get(m->vips, keys[i]);
         bool announced = v->vip.announced;
         struct ip_addr addr = v->vip.addr;
+        leave_named(m, v);
         (void)map_remove(m->vips, keys[i]);
         if (announced) {
             local_mirror_announced(m, &addr, true);

@@ -15,7 +15,8 @@ struct local_mirror_vip {
     struct local_vip vip;
     struct local_front *fronts;
     size_t n_fronts;
-    uint64_t read_at; /* how often others had written when it was read */
+    uint64_t read_at;                    /* how often others had written when it was read */
+    struct local_mirror_vip *next_named; /* mirror.c's own */
 };
 
 struct local_mirror *local_mirror_new(void);
@@ -54,6 +55,9 @@ const struct local_mirror_vip *local_mirror_vip(const struct local_mirror *m,
 /* Calls `each` for every address, in the order of their texts. */
 void local_mirror_each(const struct local_mirror *m,
                        void (*each)(void *arg, const struct local_mirror_vip *v), void *arg);
+/* The same for those whose guard has this comment, by address; NULL: those without a comment.  Costs nothing for the others. */
+void local_mirror_each_named(const struct local_mirror *m, const char *comment,
+                             void (*each)(void *arg, const struct local_mirror_vip *v), void *arg);
 /* A copy in the arena, so that the mirror may change meanwhile. */
 struct local_front local_front_copy(struct arena *a, const struct local_front *f);
 /* In the scope (sets scope4/6)? */

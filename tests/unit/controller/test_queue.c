@@ -400,6 +400,24 @@ static void queue_core__batch__waits_for_the_one_under_way(void **state)
     queue_core_free(q);
 }
 
+static void queue_core__batch__at_most_batch_max_keys_and_the_others_at_once(void **state)
+{
+    (void)state;
+    struct queue_core *q = queue_core_new(&(struct queue_limits){.batch_max = 2});
+
+    queue_core_add(q, "a", "lb", SPEC, 0);
+    queue_core_add(q, "b", "lb", SPEC, 0);
+    queue_core_add(q, "c", "lb", SPEC, 0);
+    assert_string_equal("a b", take(q, 100));
+    queue_core_add(q, "b", "lb", SPEC, 110);
+    assert_string_equal("", take(q, 5000)); /* one batch of a group at a time */
+    queue_core_done(q, "a", 5000);
+    queue_core_done(q, "b", 5000);
+    assert_int_equal(5000, queue_core_next_ms(q, 5000));
+    assert_string_equal("c b", take(q, 5000)); /* c had waited; no second debounce */
+    queue_core_free(q);
+}
+
 static void queue_core__batch__a_retry_joins_without_a_second_debounce(void **state)
 {
     (void)state;
@@ -620,6 +638,7 @@ UNIT_MAIN(queue)
         cmocka_unit_test(queue_core__batch__gathers_until_idle),
         cmocka_unit_test(queue_core__batch__does_not_gather_for_ever),
         cmocka_unit_test(queue_core__batch__waits_for_the_one_under_way),
+        cmocka_unit_test(queue_core__batch__at_most_batch_max_keys_and_the_others_at_once),
         cmocka_unit_test(queue_core__batch__a_retry_joins_without_a_second_debounce),
         cmocka_unit_test(queue_core__batch_key__changes_only_between_runs),
         cmocka_unit_test(queue__clock_moves__a_delayed_key_is_handed_out),

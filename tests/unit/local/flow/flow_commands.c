@@ -118,6 +118,17 @@ static bool world_command(struct flow_kit *k, char **w, size_t n)
     return true;
 }
 
+static uint64_t count_requests(struct flow_kit *k)
+{
+    static const char *const apis[] = {"nft", "rtnl", "ct", "ipvs"};
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(apis); i++) {
+        n += k->kernel->ops->requests(k->kernel, apis[i]);
+    }
+    return n;
+}
+
 static bool look_command(struct flow_kit *k, char **w, size_t n)
 {
     struct ip_addr addr;
@@ -127,6 +138,9 @@ static bool look_command(struct flow_kit *k, char **w, size_t n)
     } else if (str_eq(w[0], "writes")) {
         str_appendf(&k->out, "writes(%u) ", k->writes);
         k->writes = 0;
+    } else if (str_eq(w[0], "requests")) {
+        str_appendf(&k->out, "requests(%u) ", (unsigned)(count_requests(k) - k->requests));
+        k->requests = count_requests(k);
     } else if (str_eq(w[0], "order")) {
         str_appendf(&k->out, "order(%s) ", str_buf_text(&k->order));
         str_buf_reset(&k->order);

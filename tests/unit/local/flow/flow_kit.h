@@ -35,6 +35,7 @@
  *   foreign layout N, rules   another version of trimtab made the table; others change its rules
  *   foreign hold|taken|freed IP, lost   others take a route of ours, make or give up one of their own; events are lost.  A last
  *                      word "quiet": the kernel does not tell
+ *   requests          "requests(N) " since the last time: reads, and writes
  *   state, writes, order, status KEY, plan, announced IP, owned, left, explain KEY   add what they say; plan: "plan(N) " */
 #ifndef TESTS_UNIT_LOCAL_FLOW_KIT_H
 #define TESTS_UNIT_LOCAL_FLOW_KIT_H
@@ -110,6 +111,7 @@ struct flow_kit {
     uint32_t n_snapshot;
     /* what came of it */
     unsigned writes;
+    uint64_t requests;  /* of the kernel, all APIs, at the last look */
     uint32_t changes;   /* of all plans since the last look */
     bool moved;         /* a status or the set of Services changed in the last sync */
     unsigned killed_at; /* step of the kernel; 0: it lives.  Nobody hears results after it */

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_scale.c: requests to the kernel do not depend on the number of Services: one change needs the same ones among few and among
+ * many, and a restart over Services in order writes nothing.  tests/bench/bench_local.py measures the same on a real kernel. */
+#include "tests/unit/local/flow/flow_kit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/unit.h"
+
+static const unsigned sizes[] = {2, 390};
+
+/* Returns what the last commands of the script say when d/s001 is one of n Services that are in order. */
+static char *said_among(unsigned n, const char *script)
+{
+    static struct flow_kit k;
+
+    flow_kit_begin(&k);
+    (void)flow_kit_run(&k, arena_printf(k.a, "pool [10.0.4.0/22]; many %u; idle", n));
+    (void)flow_kit_run(&k, "requests; writes");
+    str_buf_reset(&k.out);
+    char *said = xstrdup(flow_kit_run(&k, script));
+    flow_kit_end(&k);
+    return said;
+}
+
+static void assert_same_among_few_and_many(const char *script)
+{
+    char *few = said_among(sizes[0], script);
+    char *many = said_among(sizes[1], script);
+
+    assert_non_null(strstr(few, "requests("));
+    assert_null(strstr(few, "requests(0)"));
+    assert_string_equal(few, many);
+    free(few);
+    free(many);
+}
+
+static void local_flow__one_change__needs_the_same_requests_among_many(void **state)
+{
+    static const char *const changes[] = {
+        "svc d/s001 ranges=192.0.2.0/24; sync d/s001; requests; writes",
+        "svc d/s001 ports=80/TCP/30080,81/TCP/30081; sync d/s001; requests; writes",
+        "svc d/s001 ports=80/TCP/30082; sync d/s001; requests; writes",
+        "delete d/s001; sync d/s001; requests; writes",
+        "svc d/new; sync d/new; requests; writes",
+        "sync d/s001; requests; writes", /* nothing to do */
+        "foreign bump; sync d/s001; requests; writes",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
+        assert_same_among_few_and_many(changes[i]);
+    }
+}
+
+static void local_flow__restart__reads_the_same_and_writes_nothing(void **state)
+{
+    (void)state;
+    assert_same_among_few_and_many("restart; sync d/s000; requests");
+    char *said = said_among(sizes[1], "restart; idle; writes; plan");
+    assert_string_equal("writes(0) plan(0) ", said);
+    free(said);
+}
+
+UNIT_MAIN(scale)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(local_flow__one_change__needs_the_same_requests_among_many),
+        cmocka_unit_test(local_flow__restart__reads_the_same_and_writes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
