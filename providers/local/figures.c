@@ -105,8 +105,8 @@ static void count_target(struct counts *c, const struct served_front *f, size_t 
 {
     struct local_health health = {0};
 
-    if (f->keys[i] != NULL) {
-        (void)local_director_health(c->p->directing, f->keys[i], &health); /* else: well */
+    if (f->checks[i] != NULL) { /* else: well */
+        health = local_director_health_by(c->p->directing, f->checks[i]);
     }
     if (f->targets.items[i].weight == 0) {
         c->idle++;

@@ -12,11 +12,6 @@
 #include "common/lb/exec.h"
 #include "common/lb/findings.h"
 
-void local_served_free(void *served)
-{
-    arena_free(((struct served *)served)->a);
-}
-
 /* ---- weights ------------------------------------------------------------------------------------- */
 
 static bool has_slot(const struct local_front *f, const struct local_target *t)
@@ -103,19 +98,21 @@ const struct local_weigher *local_health_weigher(struct lb_sync *s, const struct
 
 struct checked {
     struct local_checked *items;
-    size_t n;
+    size_t *of; /* which of them each target of all frontends has, and one more; 0: none */
+    size_t n, n_targets;
 };
 
-static void check_target(struct checked *list, struct served_front *f, size_t k,
-                         const struct local_check_spec *spec, bool down)
+/* One that the list has already counts once. */
+static size_t check_target(struct checked *list, const char *key,
+                           const struct local_check_spec *spec, bool down)
 {
     for (size_t i = 0; i < list->n; i++) {
-        if (str_eq(list->items[i].key, f->keys[k])) {
-            return;
+        if (str_eq(list->items[i].key, key)) {
+            return i + 1;
         }
     }
-    list->items[list->n++] =
-        (struct local_checked){.key = f->keys[k], .spec = *spec, .starts_down = down};
+    list->items[list->n++] = (struct local_checked){.key = key, .spec = *spec, .starts_down = down};
+    return list->n;
 }
 
 static bool is_target(const struct local_target_set *t, const struct local_dest *d)
@@ -146,41 +143,37 @@ static void drain_targets(struct local_director *d, const struct local_front *ha
     }
 }
 
-static void keep_front(struct lb_sync *s, const struct local_item *it, struct served *v,
-                       const struct local_wanted *w, size_t i, struct checked *list)
+static void keep_front(struct lb_sync *s, const struct lb_item *item, const struct local_wanted *w,
+                       size_t i, struct checked *list)
 {
-    struct served_front *f = &v->fronts[v->n++];
-    const struct local_front *from = &w->fronts[i];
-    const struct local_front *have = local_standing_front(it->have, it->n_have, &from->id);
-    bool first = !map_has(((struct local_sync *)s->data)->p->served, v->key);
-    struct local_serve *serve = ARENA_NEW(v->a, struct local_serve);
+    const struct local_provider *p = ((struct local_sync *)s->data)->p;
+    const struct local_item *it = item->data;
+    const struct local_target_set *t = &w->base[i];
+    const struct local_frontend_id *id = &w->fronts[i].id;
+    const struct local_front *have = local_standing_front(it->have, it->n_have, id);
+    bool first = !map_has(p->served, item->key);
     struct local_check_spec spec;
 
-    *serve = w->serve;
-    serve->health.path = NULL; /* the keys have it */
-    *f = (struct served_front){.front = {.id = from->id, .snat = from->snat},
-                               .serve = serve,
-                               .targets = local_standing_targets(v->a, &w->base[i]),
-                               .keys = ARENA_ARRAY(v->a, const char *, w->base[i].n + 1)};
-    f->front.open = arena_memdup(v->a, w->ranges, w->n_ranges * sizeof *w->ranges);
-    f->front.n_open = w->n_ranges;
-    drain_targets(((struct local_sync *)s->data)->p->directing, have, &f->targets, &w->serve);
-    for (size_t k = 0; k < f->targets.n; k++) {
-        if (local_check_spec_of(&w->serve, it->service, from->id.protocol, &f->targets.items[k],
-                                &spec)) {
-            f->keys[k] = local_check_key(v->a, &spec);
-            check_target(list, f, k, &spec, first && shown_down(have, &w->serve, &w->base[i], k));
-        }
+    drain_targets(p->directing, have, t, &w->serve);
+    for (size_t k = 0; k < t->n; k++) {
+        bool asked = local_check_spec_of(&w->serve, it->service, id->protocol, &t->items[k], &spec);
+        list->of[list->n_targets++] =
+            !asked ? 0
+                   : check_target(list, local_check_key(s->a, &spec), &spec,
+                                  first && shown_down(have, &w->serve, t, k));
     }
 }
 
-/* Those that the Service is to have, and not those that go. */
-static void keep_vips(struct served *v, const struct local_item *it)
+/* Once the director has them. */
+static void keep_checks(struct served *v, const struct checked *list)
 {
-    v->vips = ARENA_ARRAY(v->a, struct local_vip, it->n_wanted + 1);
-    for (size_t i = 0; i < it->n_vips && i < it->n_wanted; i++) {
-        v->vips[v->n_vips] = it->vips[i].want;
-        v->vips[v->n_vips++].comment = arena_strdup(v->a, it->vips[i].want.comment);
+    size_t at = 0;
+
+    for (size_t i = 0; i < v->n; i++) {
+        for (size_t k = 0; k < v->fronts[i].targets.n; k++) {
+            size_t which = list->of[at++];
+            v->fronts[i].checks[k] = which == 0 ? NULL : list->items[which - 1].check;
+        }
     }
 }
 
@@ -205,14 +198,12 @@ void local_health_keep(struct lb_sync *s, const struct lb_item *item)
 {
     struct local_provider *p = ((struct local_sync *)s->data)->p;
     const struct local_item *it = item->data;
-    size_t n_fronts = 0;
     size_t n_targets = 0;
 
     if (p->directing == NULL || s->planning) {
         return;
     }
     for (size_t i = 0; i < it->n_wanted; i++) {
-        n_fronts += it->wanted[i].n;
         for (size_t k = 0; k < it->wanted[i].n; k++) {
             n_targets += it->wanted[i].base[k].n;
         }
@@ -221,22 +212,19 @@ void local_health_keep(struct lb_sync *s, const struct lb_item *item)
         local_health_forget(p, item->key);
         return;
     }
-    struct arena *a = arena_new();
-    struct served *v = ARENA_NEW(a, struct served);
-    struct checked list = {.items = ARENA_ARRAY(s->a, struct local_checked, n_targets + 1)};
-    *v = (struct served){.a = a,
-                         .key = arena_strdup(a, item->key),
-                         .fronts = ARENA_ARRAY(a, struct served_front, n_fronts + 1)};
-    keep_vips(v, it);
+    struct served *v = local_served_new(item->key, it);
+    struct checked list = {.items = ARENA_ARRAY(s->a, struct local_checked, n_targets + 1),
+                           .of = ARENA_ARRAY(s->a, size_t, n_targets + 1)};
     for (size_t i = 0; i < it->n_wanted; i++) {
         v->n_ejected += it->wanted[i].n_ejected;
         v->failed_open = v->failed_open || it->wanted[i].failed_open;
         v->closed = v->closed || !it->wanted[i].some_open;
         for (size_t k = 0; k < it->wanted[i].n; k++) {
-            keep_front(s, it, v, &it->wanted[i], k, &list);
+            keep_front(s, item, &it->wanted[i], k, &list);
         }
     }
     local_director_check(p->directing, v->key, list.items, list.n);
+    keep_checks(v, &list);
     map_set(p->served, v->key, v);
 }
 
@@ -278,18 +266,19 @@ static void say(struct local_provider *p, const struct standing_change *c)
 {
     const struct served *v = c->of;
     struct tt_service owner = {.size = sizeof owner};
+    _cleanup_(arena_freep) struct arena *a = arena_new();
     const char *slash = strchr(v->key, '/');
     bool worse = c->n_ejected > v->n_ejected || (c->failed_open && !v->failed_open);
 
     if (slash == NULL || !worse) {
         return;
     }
-    owner.ns = arena_strndup(v->a, v->key, (size_t)(slash - v->key));
+    owner.ns = arena_strndup(a, v->key, (size_t)(slash - v->key));
     owner.name = slash + 1;
     const char *reason = c->failed_open ? "FailOpen" : c->closed ? "NoTargets" : "TargetsEjected";
     const char *text = c->failed_open ? FAIL_OPEN_TEXT
                        : c->closed    ? CLOSED_TEXT
-                                      : arena_printf(v->a, EJECTED_TEXT, c->n_ejected);
+                                      : arena_printf(a, EJECTED_TEXT, c->n_ejected);
     p->host->event(p->host->ctx, &owner, TT_EVENT_WARNING, reason, text);
 }
 

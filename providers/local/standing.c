@@ -143,8 +143,8 @@ static void want_front(struct local_provider *p, struct arena *a, const struct s
     struct local_health *health = ARENA_ARRAY(a, struct local_health, f->targets.n + 1);
 
     for (size_t k = 0; k < f->targets.n; k++) {
-        if (f->keys[k] != NULL) {
-            (void)local_director_health(p->directing, f->keys[k], &health[k]); /* else: well */
+        if (f->checks[k] != NULL) { /* else: well */
+            health[k] = local_director_health_by(p->directing, f->checks[k]);
         }
     }
     c->targets[i] = local_standing_targets(a, &f->targets);

@@ -12,10 +12,10 @@ struct served_front {
     struct local_front front; /* without slots */
     const struct local_serve *serve;
     struct local_target_set targets;
-    const char **keys; /* of the check of each target; NULL: it is not checked */
+    struct director_check **checks; /* of each target; NULL: it is not checked */
 };
+/* One block with all that it points at, but for the checks. */
 struct served {
-    struct arena *a; /* it is in it, too */
     const char *key; /* of the Service */
     struct served_front *fronts;
     size_t n;
@@ -25,6 +25,9 @@ struct served {
     size_t n_ejected; /* as its owner knows it */
     bool failed_open, closed;
 };
+
+/* The Service's as it is to be stood for, without checks and what checks have shown; local_served_free(). */
+struct served *local_served_new(const char *key, const struct local_item *it);
 
 /* Does the Service lose or get targets, seen from the frontends that are `wanted`? */
 struct standing_change {

@@ -16,6 +16,7 @@
 #define CHANGED_TURN     256 /* Services of one call */
 
 struct director_check {
+    char *key;
     struct local_check_spec spec;
     char *path;
     struct local_check_verdict verdict;
@@ -27,7 +28,7 @@ struct director_check {
 };
 /* The checks of one Service. */
 struct director_service {
-    char **keys;
+    struct director_check **checks;
     size_t n;
 };
 
@@ -37,6 +38,7 @@ static void check_free(void *value)
 
     local_probe_free(c->probe);
     free(c->path);
+    free(c->key);
     free(c);
 }
 
@@ -44,10 +46,7 @@ static void service_free(void *value)
 {
     struct director_service *s = value;
 
-    for (size_t i = 0; i < s->n; i++) {
-        free(s->keys[i]);
-    }
-    free(s->keys);
+    free(s->checks);
     free(s);
 }
 
@@ -72,9 +71,9 @@ static void release(struct local_director *d, const char *service)
     struct director_service *s = map_take(d->services, service);
 
     for (size_t i = 0; s != NULL && i < s->n; i++) {
-        struct director_check *c = map_get(d->checks, s->keys[i]);
+        struct director_check *c = s->checks[i];
         if (--c->users == 0) {
-            (void)map_remove(d->checks, s->keys[i]);
+            check_free(map_take(d->checks, c->key));
         }
     }
     if (s != NULL) {
@@ -82,12 +81,13 @@ static void release(struct local_director *d, const char *service)
     }
 }
 
-static void use(struct local_director *d, const struct local_checked *x)
+static struct director_check *use(struct local_director *d, const struct local_checked *x)
 {
     struct director_check *c = map_get(d->checks, x->key);
 
     if (c == NULL) {
         c = xcalloc(1, sizeof *c);
+        c->key = xstrdup(x->key);
         c->spec = x->spec;
         c->path = xstrdup(x->spec.path);
         c->spec.path = c->path;
@@ -97,18 +97,19 @@ static void use(struct local_director *d, const struct local_checked *x)
         map_set(d->checks, x->key, c);
     }
     c->users++;
+    return c;
 }
 
 void local_director_check(struct local_director *d, const char *service,
-                          const struct local_checked *items, size_t n)
+                          struct local_checked *items, size_t n)
 {
     struct director_service *s = xcalloc(1, sizeof *s);
 
-    s->keys = xcalloc(n + 1, sizeof *s->keys);
+    s->checks = xcalloc(n + 1, sizeof *s->checks);
     mutex_lock(&d->lock);
     for (size_t i = 0; i < n; i++) { /* before the old ones go: what stays keeps its verdict */
-        use(d, &items[i]);
-        s->keys[s->n++] = xstrdup(items[i].key);
+        items[i].check = use(d, &items[i]);
+        s->checks[s->n++] = items[i].check;
     }
     release(d, service);
     if (n > 0) {
@@ -132,6 +133,15 @@ bool local_director_health(struct local_director *d, const char *key, struct loc
     return known;
 }
 
+struct local_health local_director_health_by(struct local_director *d,
+                                             const struct director_check *c)
+{
+    mutex_lock(&d->lock);
+    const struct local_health h = {.down = c->verdict.down, .weight = c->weight};
+    mutex_unlock(&d->lock);
+    return h;
+}
+
 /* ---- verdicts ------------------------------------------------------------------------------------ */
 
 struct concerned {
@@ -145,7 +155,7 @@ static bool note_service(const char *service, void *value, void *arg)
     const struct concerned *x = arg;
 
     for (size_t i = 0; i < s->n; i++) {
-        if (str_eq(s->keys[i], x->key)) {
+        if (str_eq(s->checks[i]->key, x->key)) {
             map_set(x->d->changed, service, NULL);
             break;
         }

@@ -97,15 +97,19 @@ void local_director_stays(struct local_director *d, const struct local_frontend_
 
 /* --- health checks (check.c) ---------------------------------------------------------------------------- */
 
+struct director_check; /* one question, asked for all Services that have it */
 struct local_checked {
     const char *key; /* local_check_key() */
     struct local_check_spec spec;
-    bool starts_down; /* if nobody asked so far */
+    bool starts_down;             /* if nobody asked so far */
+    struct director_check *check; /* filled in: as long as a Service has it */
 };
 /* The checks of the Service's targets from now on, in place of earlier ones, each once; none: the Service is forgotten. */
 void local_director_check(struct local_director *d, const char *service,
-                          const struct local_checked *items, size_t n);
+                          struct local_checked *items, size_t n);
 /* False: nobody asks that. */
 bool local_director_health(struct local_director *d, const char *key, struct local_health *ret);
+struct local_health local_director_health_by(struct local_director *d,
+                                             const struct director_check *c);
 
 #endif

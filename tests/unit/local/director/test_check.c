@@ -316,7 +316,7 @@ static void turns__tcp__down_and_up(void **state)
 
     (void)state;
     rig_init(&r);
-    const struct local_checked item = {.key = "k", .spec = spec_of(&r, LOCAL_CHECK_TCP)};
+    struct local_checked item = {.key = "k", .spec = spec_of(&r, LOCAL_CHECK_TCP)};
     local_director_check(r.director, "demo/web", &item, 1);
     hear(&r, 2, NULL); /* nobody listens yet */
     assert_false(is_down(&r, "k"));
@@ -342,7 +342,7 @@ static void turns__http__status_and_weight(void **state)
     (void)state;
     rig_init(&r);
     assert_int_equal(listen(r.server.fd, 10), 0);
-    const struct local_checked item = {.key = "k", .spec = spec_of(&r, LOCAL_CHECK_NODE_PORT)};
+    struct local_checked item = {.key = "k", .spec = spec_of(&r, LOCAL_CHECK_NODE_PORT)};
     local_director_check(r.director, "demo/web", &item, 1);
     hear(&r, 1, good);
     assert_true(local_director_health(r.director, "k", &health));
@@ -361,7 +361,7 @@ static void turns__a_thousand_services__one_question(void **state)
     (void)state;
     rig_init(&r);
     assert_int_equal(listen(r.server.fd, 10), 0);
-    const struct local_checked item = {.key = "k", .spec = spec_of(&r, LOCAL_CHECK_TCP)};
+    struct local_checked item = {.key = "k", .spec = spec_of(&r, LOCAL_CHECK_TCP)};
     for (int i = 0; i < 1000; i++) {
         (void)snprintf(name, sizeof name, "demo/%d", i);
         local_director_check(r.director, name, &item, 1);
@@ -384,7 +384,7 @@ static void turns__change_refused__tried_again(void **state)
     (void)state;
     rig_init(&r);
     r.refuses = true;
-    const struct local_checked item = {.key = "k", .spec = spec_of(&r, LOCAL_CHECK_TCP)};
+    struct local_checked item = {.key = "k", .spec = spec_of(&r, LOCAL_CHECK_TCP)};
     local_director_check(r.director, "demo/web", &item, 1);
     hear(&r, 3, NULL);
     assert_int_equal(r.n_changed, 1);

@@ -2,6 +2,8 @@
 /* test_ipvs_between.c: what happens to virtual services between two syncs: health of targets, and what others change (K52 to K54). */
 #include "tests/unit/local/ipvs/ipvs_kit.h"
 
+#include "providers/local/standing.h"
+
 static const struct ipvs_scene nat = {.name = "nat"};
 
 static int setup(void **state)
@@ -54,16 +56,32 @@ static struct local_checked question(struct ipvs_kit *k, const char *node, bool 
     return c;
 }
 
+/* What is kept of the Service asks these questions, too. */
+static void ask_these(struct ipvs_kit *k, const struct local_checked *both)
+{
+    struct served *v = map_get(provider(k)->served, "d/a");
+
+    for (size_t i = 0; v != NULL && i < v->n; i++) {
+        for (size_t j = 0; j < v->fronts[i].targets.n; j++) {
+            const struct ip_addr *addr = &v->fronts[i].targets.items[j].addr;
+            bool first = ip_eq(addr, &both[0].spec.addr);
+            assert_true(first || ip_eq(addr, &both[1].spec.addr));
+            v->fronts[i].checks[j] = both[first ? 0 : 1].check;
+        }
+    }
+}
+
 /* The verdicts are these from now on, and the thread tells the provider. */
 static bool verdicts(struct ipvs_kit *k, bool n1_down, bool n2_down)
 {
     static const char *const services[] = {"d/a"};
-    const struct local_checked both[] = {question(k, "10.1.0.1", n1_down),
-                                         question(k, "10.1.0.2", n2_down)};
+    struct local_checked both[] = {question(k, "10.1.0.1", n1_down),
+                                   question(k, "10.1.0.2", n2_down)};
     struct local_health is = {0};
 
     local_director_check(provider(k)->directing, "d/a", NULL, 0);
     local_director_check(provider(k)->directing, "d/a", both, 2);
+    ask_these(k, both);
     assert_true(local_director_health(provider(k)->directing, both[0].key, &is));
     assert_int_equal(is.down, n1_down);
     return local_health_changed(k->p, services, 1);
@@ -130,8 +148,8 @@ static void test_restart__with_weight_0__writes_nothing_and_the_check_decides(vo
     assert_int_equal(ipvs_kit_sync(k, &nat), TT_OK);
     assert_string_equal(ipvs_kit_kernel(k), LINES("0", "1"));
     assert_null(strstr(str_buf_text(&k->order), "destination"));
-    const struct local_checked n1 = question(k, "10.1.0.1", false);
-    const struct local_checked n2 = question(k, "10.1.0.2", false);
+    struct local_checked n1 = question(k, "10.1.0.1", false);
+    struct local_checked n2 = question(k, "10.1.0.2", false);
     assert_true(local_director_health(provider(k)->directing, n1.key, &is) && is.down);
     assert_true(local_director_health(provider(k)->directing, n2.key, &is) && !is.down);
     assert_true(verdicts(k, false, false));
