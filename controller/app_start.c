@@ -228,6 +228,8 @@ static int make_open_args(struct app *a, const struct config_texts *config,
         .service_controller_off = !options_service_controller_on(o),
         .more_controllers = options_more_controllers(
             a->a, (const char *const *)o->controllers.items, o->controllers.n),
+        .election_spare_ms =
+            o->leader_elect ? o->lease_duration_ms / 1000 * 1000 - o->renew_deadline_ms : 0,
     };
     return config_texts_fill(config, a->args.provider, ret, err);
 }
