@@ -13,6 +13,8 @@
 #define PROBE_AGAIN_MS 1000
 
 static const char *const of_kind[] = {"kind"};
+static const char *const of_state[] = {"state"};
+static const char *const of_why[] = {"why"};
 static const char *const of_check[] = {"kind", "result"};
 const struct tt_metric local_directing_metrics[LOCAL_DIRECTING_METRICS] = {
     {.name = "local_announcements_total",
@@ -26,6 +28,18 @@ const struct tt_metric local_directing_metrics[LOCAL_DIRECTING_METRICS] = {
      .type = TT_METRIC_COUNTER,
      .labels = of_check,
      .n_labels = ARRAY_LEN(of_check)},
+    {.name = "local_buckets",
+     .help = "Buckets of addresses that this director shares with others, by state: held, asked, "
+             "leaving",
+     .type = TT_METRIC_GAUGE,
+     .labels = of_state,
+     .n_labels = ARRAY_LEN(of_state)},
+    {.name = "local_takeovers_total",
+     .help = "Buckets of addresses that this director took, by why: free, dead (their director was "
+             "not heard of any more)",
+     .type = TT_METRIC_COUNTER,
+     .labels = of_why,
+     .n_labels = ARRAY_LEN(of_why)},
 };
 
 /* ---- what the thread says ------------------------------------------------------------------------ */
@@ -67,7 +81,8 @@ static void count(void *arg, const char *counter, const char *first, const char 
     }
 }
 
-int local_directing_start(struct local_provider *p, struct local_kernel *kernel, struct err *err)
+int local_directing_start(struct local_provider *p, struct local_kernel *kernel,
+                          const struct local_sharing *sharing, struct err *err)
 {
     const struct local_rt_args rt = {.protocol = p->config->director.route_protocol,
                                      .table = p->config->director.route_table};
@@ -77,7 +92,8 @@ int local_directing_start(struct local_provider *p, struct local_kernel *kernel,
                                        .tell = tell,
                                        .count = count,
                                        .changed = local_health_changed,
-                                       .arg = p};
+                                       .arg = p,
+                                       .sharing = sharing};
     int rc = ERR_OK;
 
     if (p->planning) {

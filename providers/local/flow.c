@@ -40,6 +40,10 @@ static int grant(struct lb_sync *s, const struct lb_item *item, struct local_ite
 {
     struct local_provider *p = sync_of(s)->p;
     int64_t now_ms = clock_now_ms(s->clock);
+
+    if (p->follows) {
+        return local_ipam_follow(p->ipam, item->key, &it->grant, err);
+    }
     int rc = s->planning ? local_ipam_would_grant(p->ipam, item->key, now_ms, &it->grant, err)
                          : local_ipam_grant(p->ipam, item->key, now_ms, &it->grant, err);
 
@@ -76,7 +80,7 @@ static int look_first(struct lb_sync *s, struct err *err)
 {
     struct local_provider *p = sync_of(s)->p;
 
-    return p->looked ? ERR_OK : local_observe(s, err);
+    return p->looked || p->kernel == NULL ? ERR_OK : local_observe(s, err);
 }
 
 int local_facts(struct lb_sync *s, struct err *err)
@@ -108,9 +112,8 @@ int local_facts(struct lb_sync *s, struct err *err)
 
 /* ---- plan ---------------------------------------------------------------------------------------- */
 
-/* Of the granted addresses, then of those that go; NULL: the address is in no pool. */
-static const struct local_pool *pool_of(const struct lb_sync *s, const struct local_item *it,
-                                        size_t address)
+const struct local_pool *local_pool_at(const struct lb_sync *s, const struct local_item *it,
+                                       size_t address)
 {
     return address < it->grant.n
                ? it->grant.have[address].pool
@@ -157,7 +160,7 @@ static int want(struct lb_sync *s, struct lb_item *item, struct local_item *it)
         bool stays = i < it->grant.n;
         const struct ip_addr *vip =
             stays ? &it->grant.have[i].addr : &it->grant.old[i - it->grant.n];
-        rc = want_at(s, item, it, vip, pool_of(s, it, i), &it->wanted[it->n_wanted++]);
+        rc = want_at(s, item, it, vip, local_pool_at(s, it, i), &it->wanted[it->n_wanted++]);
     }
     return rc;
 }
@@ -175,6 +178,20 @@ static bool others_serve(const struct lb_sync *s, const struct local_vip_pair *v
     return false;
 }
 
+/* Where the address is to be held, if not by a route. */
+static int link_for(const struct lb_sync *s, const struct local_pool *pool,
+                    const struct local_vip_pair *v, bool neighbours)
+{
+    if (local_leasing_shares(sync_of(s)->p, pool)) {
+        return local_leasing_link(&v->have.addr, v->links, v->n_links);
+    }
+    if (s->planning && v->have.held) {
+        return v->have.held_on; /* another process knows for how long it is held */
+    }
+    /* NDP answers for addresses of an interface only. */
+    return neighbours && v->have.addr.len == 16 ? v->links[0]->index : 0;
+}
+
 static void want_address(const struct lb_sync *s, const struct lb_item *item,
                          const struct local_pool *pool, const struct local_wanted *w,
                          struct local_vip_pair *v)
@@ -188,10 +205,14 @@ static void want_address(const struct lb_sync *s, const struct lb_item *item,
                                  .guarded = true,
                                  .comment = v->comment_lives ? v->have.comment : item->key,
                                  .held = serves || v->have.held};
-    if (v->want.held && neighbours && v->have.addr.len == 16) {
-        v->want.held_on = v->links[0]->index; /* NDP answers for addresses of an interface only */
+    if (v->want.held) {
+        v->want.held_on = link_for(s, pool, v, neighbours);
     }
     v->want.announced = serves && neighbours;
+    if (s->planning && local_shared_by_config(sync_of(s)->p->config, pool)) {
+        v->want.held = v->have.held; /* whether this director holds it hangs on the others */
+        v->want.announced = v->have.held;
+    }
     if (s->planning && v->have.held) {
         v->have.announced = true; /* another process has done so; this one cannot know */
     }
@@ -261,10 +282,7 @@ static void find(struct lb_sync *s, const struct lb_item *item, const struct loc
         open = open || it->wanted[i].some_open;
         local_directing_find(s, item, &it->grant.have[i].addr);
         if (it->grant.have[i].pool == NULL) {
-            lb_finding(s, item, "AddressOutsidePools", NULL,
-                       "%s is in no pool any more; it is kept until annotation " LOCAL_PREFIX
-                       "move is \"true\"",
-                       text);
+            lb_finding(s, item, "AddressOutsidePools", NULL, LOCAL_OUTSIDE_FORMAT, text);
         }
         if (it->wanted[i].n_ranges_left > 0) {
             lb_finding(s, item, "SourceRangeIgnored", "spec.loadBalancerSourceRanges",
@@ -272,12 +290,10 @@ static void find(struct lb_sync *s, const struct lb_item *item, const struct loc
         }
     }
     if ((it->grant.flags & LOCAL_GRANT_SECOND_MISSING) != 0) {
-        lb_finding(s, item, "SecondFamilyMissing", "spec.ipFamilyPolicy",
-                   "no address of the second family is free; one is added as soon as there is");
+        lb_finding(s, item, "SecondFamilyMissing", "spec.ipFamilyPolicy", LOCAL_SECOND_MISSING);
     }
     if ((it->grant.flags & LOCAL_GRANT_SHARE_BROKEN) != 0) {
-        lb_finding(s, item, "PortsShared", LOCAL_PREFIX "share",
-                   "other Services are at the address under another key; nobody else may join");
+        lb_finding(s, item, "PortsShared", LOCAL_PREFIX "share", LOCAL_PORTS_SHARED);
     }
     local_ipvs_findings(s, item, it);
     lb_serves_nobody(s, item, open || it->grant.n == 0 ? NULL : "no target is left for any port");
@@ -302,7 +318,7 @@ static void fill_state(struct lb_sync *s, const struct lb_item *item, struct loc
     }
     for (size_t i = 0; i < it->n_vips; i++) {
         if (i < it->n_wanted) {
-            want_address(s, item, pool_of(s, it, i), &it->wanted[i], &it->vips[i]);
+            want_address(s, item, local_pool_at(s, it, i), &it->wanted[i], &it->vips[i]);
         } else {
             let_address_go(s, item, &it->vips[i]);
         }
@@ -379,7 +395,7 @@ int local_plan_stage(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 
 /* ---- results ------------------------------------------------------------------------------------- */
 
-static const char *ip_mode_of(const struct local_provider *p, const struct local_serve *serve)
+const char *local_ip_mode_of(const struct local_provider *p, const struct local_serve *serve)
 {
     if (p->config->ip_mode == LOCAL_IP_MODE_AUTO) {
         return local_mode_keeps_vip(serve->mode) ? "VIP" : "Proxy";
@@ -410,8 +426,8 @@ static void status(struct lb_sync *s, struct lb_item *item)
     }
     for (size_t i = 0; i < it->grant.n; i++) {
         ip_format(&it->grant.have[i].addr, text[i]);
-        in[i] = (struct tt_ingress){.ip = text[i],
-                                    .ip_mode = ip_mode_of(sync_of(s)->p, &it->wanted[i].serve)};
+        in[i] = (struct tt_ingress){
+            .ip = text[i], .ip_mode = local_ip_mode_of(sync_of(s)->p, &it->wanted[i].serve)};
     }
     s->host->result_ingress(item->in->result, in, (uint32_t)it->grant.n);
     int64_t again_ms = local_again_ms(s, it);
@@ -436,6 +452,15 @@ static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
     }
 }
 
+/* A director's Services belong to the allocator in everything but what the kernel has. */
+static uint32_t own(const struct lb_sync *s, const struct lb_item *item)
+{
+    const struct local_provider *p = s->provider;
+
+    (void)item;
+    return p->follows ? TT_OWN_FINALIZERS | TT_OWN_EVENTS | TT_OWN_STATUS : 0;
+}
+
 static const struct lb_stage stages[] = {
     {.name = "kernel", .observe = local_observe, .plan = local_plan_stage},
 };
@@ -444,17 +469,24 @@ const struct lb_flow local_flow = {
     .facts = local_facts,
     .stages = stages,
     .n_stages = ARRAY_LEN(stages),
+    .own = own,
     .status = status,
     .wrote = wrote,
 };
 
+static const struct lb_flow *flow_of(const struct local_provider *p)
+{
+    return p->config->role == LOCAL_ROLE_ALLOCATOR ? &local_allocator_flow : &local_flow;
+}
+
 int32_t local_reconcile(void *provider, const struct tt_call *call, const struct tt_batch *batch)
 {
     struct local_provider *p = provider;
-    const struct lb_driver_config cfg = LB_DRIVER_CONFIG(&local_flow, p);
+    const struct lb_driver_config cfg = LB_DRIVER_CONFIG(flow_of(p), p);
 
     mutex_lock(&p->lock);
     int32_t code = lb_driver_reconcile(&cfg, call, batch);
+    local_leasing_synced(p, call, batch);
     p->call = NULL;
     mutex_unlock(&p->lock);
     return code;
@@ -463,7 +495,7 @@ int32_t local_reconcile(void *provider, const struct tt_call *call, const struct
 int32_t local_plan(void *provider, const struct tt_call *call, const struct tt_batch *batch)
 {
     struct local_provider *p = provider;
-    const struct lb_driver_config cfg = LB_DRIVER_CONFIG(&local_flow, p);
+    const struct lb_driver_config cfg = LB_DRIVER_CONFIG(flow_of(p), p);
 
     mutex_lock(&p->lock);
     int32_t code = lb_driver_plan(&cfg, call, batch);

@@ -20,7 +20,12 @@ static void note_element(void *arg, const struct local_nft_element *e)
 
 /* ---- the mirror ---------------------------------------------------------------------------------- */
 
-/* Addresses of ours that a link has, and routes. */
+static void note_offered(void *arg, const struct local_offered *o)
+{
+    local_mirror_hold(arg, &o->addr, LOCAL_ROUTE_HOLD, o->link, false);
+}
+
+/* Addresses of ours that a link has, and routes; of shared addresses what was offered to be held, whoever holds it. */
 static int read_holds(struct lb_sync *s, struct err *err)
 {
     struct local_sync *y = s->data;
@@ -29,10 +34,14 @@ static int read_holds(struct lb_sync *s, struct err *err)
     size_t n = 0;
 
     for (size_t i = 0; i < y->n_addrs; i++) {
-        if (y->addrs[i].ours) {
+        const struct ip_addr *addr = &y->addrs[i].net.addr;
+        if (y->addrs[i].ours && !local_leasing_shares(p, local_pool_of(p->config, addr))) {
             local_mirror_hold(p->mirror, &y->addrs[i].net.addr, LOCAL_ROUTE_HOLD, y->addrs[i].link,
                               false);
         }
+    }
+    if (p->leasing != NULL && p->directing != NULL) {
+        local_director_offered(p->directing, note_offered, p->mirror);
     }
     s->reads++;
     int rc = p->kernel->ops->routes(p->kernel, s->a, &routes, &n, err);

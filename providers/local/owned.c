@@ -32,6 +32,9 @@ static int32_t list(void *provider, const struct tt_call *call,
     struct err err = ERR_INIT;
     struct listing l = {.each = each};
 
+    if (p->kernel == NULL) {
+        return TT_OK; /* an allocator has nothing but statuses */
+    }
     mutex_lock(&p->lock);
     int rc = local_session_begin(&l.x, p, call, &none, &err);
 
@@ -121,5 +124,11 @@ static void report_left(struct listing *l, const struct local_mirror_vip *v,
 
 int32_t local_list_left(void *provider, const struct tt_call *call)
 {
-    return list(provider, call, report_left);
+    struct local_provider *p = provider;
+    int32_t rc = list(provider, call, report_left);
+
+    mutex_lock(&p->lock);
+    local_leasing_synced(p, call, NULL); /* the first lists are in */
+    mutex_unlock(&p->lock);
+    return rc;
 }

@@ -289,6 +289,21 @@ static int addr_del(struct local_kernel *k, int link, const struct ip_addr *addr
     return done(k, ERR_OK, err);
 }
 
+static int addrs_change(struct local_kernel *k, const struct local_held_addr *items, size_t n,
+                        int64_t valid_ms, int *ret_codes, struct err *err)
+{
+    int first = ERR_OK;
+    for (size_t i = 0; i < n; i++) {
+        struct err one = ERR_INIT;
+        ret_codes[i] = valid_ms == 0 ? addr_del(k, items[i].link, &items[i].addr, &one)
+                                     : addr_set(k, items[i].link, &items[i].addr, valid_ms, &one);
+        if (ret_codes[i] != ERR_OK && first == ERR_OK) {
+            first = err_copy(err, &one);
+        }
+    }
+    return first;
+}
+
 /* --- routes --------------------------------------------------------------------------------------------------- */
 
 static void route_key(const struct local_route *r, char key[KEY])
@@ -425,6 +440,28 @@ static int probe_answer(struct local_kernel *k, const struct local_link *link,
     return ERR_OK;
 }
 
+static int hear(struct local_kernel *k, const struct local_link *link, struct local_heard *ret,
+                size_t max, size_t *ret_n, struct err *err)
+{
+    struct fake_kernel *f = fake(k);
+    (void)link;
+    (void)err;
+    *ret_n = f->n_claims < max ? f->n_claims : max;
+    if (*ret_n > 0) {
+        memcpy(ret, f->claims, *ret_n * sizeof(*ret));
+    }
+    f->n_claims = 0;
+    return ERR_OK;
+}
+
+static size_t ears(const struct local_kernel *k, int *ret_fds, size_t max)
+{
+    (void)k;
+    (void)ret_fds;
+    (void)max;
+    return 0; /* nothing to wait for: claims are there at the next turn */
+}
+
 static bool is_among(const struct fake_connection *c, const struct local_connection *gone, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -527,11 +564,14 @@ static const struct local_kernel_ops ops = {
     .addrs = addrs,
     .addr_set = addr_set,
     .addr_del = addr_del,
+    .addrs_change = addrs_change,
     .routes = routes,
     .routes_change = routes_change,
     .announce = announce,
     .probe_send = probe_send,
     .probe_answer = probe_answer,
+    .hear = hear,
+    .ears = ears,
     .connections_delete = connections_delete,
     .sysctl_read = sysctl_read,
     .sysctl_write = sysctl_write,

@@ -30,9 +30,11 @@ struct fake_kernel {
     size_t n_addrs;
     struct map *routes; /* "KIND ADDRESS" → struct fake_route */
     /* Neighbours, connections, sysctls. */
-    struct map *neighbours; /* address → MAC */
-    struct map *probed;     /* address → "" */
-    struct map *announced;  /* address → count */
+    struct map *neighbours;       /* address → MAC */
+    struct map *probed;           /* address → "" */
+    struct map *announced;        /* address → count */
+    struct local_heard claims[8]; /* of other hosts, not heard yet */
+    size_t n_claims;
     struct fake_connection *connections;
     size_t n_connections;
     struct map *sysctls; /* name → int64_t */

@@ -35,6 +35,16 @@ void fake_kernel_neighbour(struct local_kernel *k, const struct ip_addr *addr, c
     map_set(fake(k)->neighbours, key, copy);
 }
 
+void fake_kernel_claim(struct local_kernel *k, const struct ip_addr *addr, const uint8_t mac[6])
+{
+    struct fake_kernel *f = fake(k);
+    if (f->n_claims < ARRAY_LEN(f->claims)) {
+        struct local_heard *claim = &f->claims[f->n_claims++];
+        claim->addr = *addr;
+        memcpy(claim->mac, mac, sizeof(claim->mac));
+    }
+}
+
 void fake_kernel_connection(struct local_kernel *k, const struct local_frontend_id *id,
                             const struct ip_addr *target, uint16_t target_port)
 {

@@ -14,6 +14,7 @@
 #define PROBES_MAX       256
 #define CHANGED_AGAIN_MS 1000
 #define CHANGED_TURN     256 /* Services of one call */
+#define EARS_MAX         64
 
 struct director_check {
     struct local_check_spec spec;
@@ -300,11 +301,16 @@ bool local_director_is_asking(struct local_director *d)
 
 void local_director_wait(struct local_director *d, int64_t most_ms)
 {
-    struct pollfd items[PROBES_MAX + 1] = {{.fd = d->wake[0], .events = POLLIN}};
+    struct pollfd items[PROBES_MAX + EARS_MAX + 1] = {{.fd = d->wake[0], .events = POLLIN}};
     struct fds f = {items, 1};
+    int ears[EARS_MAX];
 
     mutex_lock(&d->lock);
     map_each(d->checks, add_fd, &f);
+    size_t n_ears = local_holds_ears(d, ears, EARS_MAX);
+    for (size_t i = 0; i < n_ears; i++) {
+        items[f.n++] = (struct pollfd){.fd = ears[i], .events = POLLIN};
+    }
     mutex_unlock(&d->lock);
     (void)poll(items, (nfds_t)f.n, (int)most_ms);
 }

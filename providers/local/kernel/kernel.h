@@ -103,6 +103,16 @@ struct local_probe_answer {
     bool answered;
     uint8_t mac[6];
 };
+/* Another host says that it has the address. */
+struct local_heard {
+    struct ip_addr addr;
+    uint8_t mac[6];
+};
+/* An address of this machine by which a VIP is held. */
+struct local_held_addr {
+    int link;
+    struct ip_addr addr;
+};
 /* Connections to a frontend whose answers come from this target. */
 struct local_connection {
     struct local_frontend_id id;
@@ -196,6 +206,10 @@ struct local_kernel_ops {
     int (*addr_set)(struct local_kernel *k, int link, const struct ip_addr *addr, int64_t valid_ms,
                     struct err *err);
     int (*addr_del)(struct local_kernel *k, int link, const struct ip_addr *addr, struct err *err);
+    /* The same for many, pipelined: each gets the lifetime `valid_ms`, or goes if that is 0; one that is not there may go.
+     * ret_codes[i] is the code of each, the result that of the first that failed. */
+    int (*addrs_change)(struct local_kernel *k, const struct local_held_addr *items, size_t n,
+                        int64_t valid_ms, int *ret_codes, struct err *err);
     /* All of ours, of both kinds and families. */
     int (*routes)(struct local_kernel *k, struct arena *a, struct local_route **ret, size_t *ret_n,
                   struct err *err);
@@ -214,6 +228,13 @@ struct local_kernel_ops {
     int (*probe_answer)(struct local_kernel *k, const struct local_link *link,
                         const struct ip_addr *addr, struct local_probe_answer *ret,
                         struct err *err);
+
+    /* What other hosts on the link have claimed since the last call, at most `max`; does not block.  Listens from the first call
+     * on. */
+    int (*hear)(struct local_kernel *k, const struct local_link *link, struct local_heard *ret,
+                size_t max, size_t *ret_n, struct err *err);
+    /* Sockets that become readable when there may be something to hear. */
+    size_t (*ears)(const struct local_kernel *k, int *ret_fds, size_t max);
 
     /* Entries of these connections end; *ret_n: how many there were.  The kernel walks its whole
      * table of connections once, however many are asked for: some 80 ms with 262,144 buckets. */

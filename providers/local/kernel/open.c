@@ -86,6 +86,14 @@ static int addr_del(struct local_kernel *k, int link, const struct ip_addr *addr
     return local_rtnl_addr_change(&real(k)->rtnl, &c, err);
 }
 
+static int addrs_change(struct local_kernel *k, const struct local_held_addr *items, size_t n,
+                        int64_t valid_ms, int *ret_codes, struct err *err)
+{
+    struct local_rtnl_addr how = {
+        .del = valid_ms == 0, .valid_ms = valid_ms, .protocol = real(k)->rt.protocol};
+    return local_rtnl_addrs_change(&real(k)->rtnl, items, n, &how, ret_codes, err);
+}
+
 static int routes(struct local_kernel *k, struct arena *a, struct local_route **ret, size_t *ret_n,
                   struct err *err)
 {
@@ -116,6 +124,19 @@ static int probe_answer(struct local_kernel *k, const struct local_link *link,
                         const struct ip_addr *addr, struct local_probe_answer *ret, struct err *err)
 {
     return local_announcer_answer(real(k)->announcer, link, addr, ret, err);
+}
+
+static int hear(struct local_kernel *k, const struct local_link *link, struct local_heard *ret,
+                size_t max, size_t *ret_n, struct err *err)
+{
+    return local_announcer_hear(real(k)->announcer, link, ret, max, ret_n, err);
+}
+
+static size_t ears(const struct local_kernel *k, int *ret_fds, size_t max)
+{
+    const struct real_kernel *r = CONTAINER_OF(k, struct real_kernel, k);
+
+    return local_announcer_ears(r->announcer, ret_fds, max);
 }
 
 static int connections_delete(struct local_kernel *k, const struct local_connection *gone, size_t n,
@@ -197,11 +218,14 @@ static const struct local_kernel_ops ops = {
     .addrs = addrs,
     .addr_set = addr_set,
     .addr_del = addr_del,
+    .addrs_change = addrs_change,
     .routes = routes,
     .routes_change = routes_change,
     .announce = announce,
     .probe_send = probe_send,
     .probe_answer = probe_answer,
+    .hear = hear,
+    .ears = ears,
     .connections_delete = connections_delete,
     .sysctl_read = sysctl_read,
     .sysctl_write = sysctl_write,

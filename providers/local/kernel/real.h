@@ -21,6 +21,8 @@ struct local_rtnl_addr {
     uint8_t protocol;
 };
 int local_rtnl_addr_change(struct local_nl *nl, const struct local_rtnl_addr *c, struct err *err);
+int local_rtnl_addrs_change(struct local_nl *nl, const struct local_held_addr *items, size_t n,
+                            const struct local_rtnl_addr *how, int *codes, struct err *err);
 int local_rtnl_routes(struct local_nl *nl, const struct local_rt_args *rt, struct arena *a,
                       struct local_route **ret, size_t *ret_n, struct err *err);
 struct local_rtnl_change {
@@ -45,6 +47,9 @@ int local_announcer_probe(struct local_announcer *a, const struct local_link *li
 int local_announcer_answer(struct local_announcer *a, const struct local_link *link,
                            const struct ip_addr *addr, struct local_probe_answer *ret,
                            struct err *err);
+int local_announcer_hear(struct local_announcer *a, const struct local_link *link,
+                         struct local_heard *ret, size_t max, size_t *ret_n, struct err *err);
+size_t local_announcer_ears(const struct local_announcer *a, int *ret_fds, size_t max);
 
 /* --- IPVS (ipvs.c) -------------------------------------------------------------------------------------- */
 

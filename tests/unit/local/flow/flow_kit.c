@@ -151,6 +151,12 @@ static void result_resource(struct tt_result *r, const char *kind, const char *n
     (void)name;
 }
 
+static void result_own(struct tt_result *r, uint32_t bits)
+{
+    (void)r;
+    assert_int_equal(bits, 0); /* role all writes what a Service shows */
+}
+
 static void result_annotation(struct tt_result *r, const char *key, const char *value)
 {
     (void)r;
@@ -334,6 +340,7 @@ void flow_kit_begin(struct flow_kit *k)
         .result_fail = result_fail,
         .result_resource = result_resource,
         .result_annotation = result_annotation,
+        .result_own = result_own,
         .result_text = result_text,
         .result_row = result_row,
         .result_done = result_done,
