@@ -268,6 +268,13 @@ static void describe(const struct lb_sync *s, const struct lb_item *item,
     if (it->grant.n > 0 && it->grant.have[0].in_status && it->grant.n_old == 0) {
         lb_plan_effect(plan, item->key, "The address stays.");
     }
+    const char *holder =
+        s->planning && it->grant.n > 0
+            ? local_leasing_holder(s->provider, plan->a, s->call, &it->grant.have[0].addr)
+            : NULL;
+    if (holder != NULL) {
+        lb_plan_effect(plan, item->key, "Held by %s.", holder);
+    }
 }
 
 static void find(struct lb_sync *s, const struct lb_item *item, const struct local_item *it)

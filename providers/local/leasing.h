@@ -2,6 +2,7 @@
 /* leasing.h: addresses that this director has only while it holds them: by its Lease among directors, or while it leads.
  *
  *   leasing.c       the director's thread and syncs ask here whose an address is
+ *   leasing_look.c  explain and plan ask the Leases who holds an address
  *   leasing_talk.c  a thread of its own writes and reads Leases: the API server may take its time, the kernel may not
  *
  * Lock: `lock` is taken last, for moments; nothing is called under it. */

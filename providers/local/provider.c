@@ -285,6 +285,9 @@ static int open_machine(struct local_provider *p, const struct tt_open_args *arg
     const struct local_sharing *sharing = NULL;
     int rc = open_kernel(p, with, err);
 
+    if (rc == ERR_OK) {
+        rc = local_conn_sync_start(p, err);
+    }
     if (rc == ERR_OK && directs) {
         sharing = local_leasing_start(p, spare_of(args), err);
         rc = err->code;

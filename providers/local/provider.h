@@ -172,6 +172,9 @@ bool local_wants(const struct local_provider *p, const struct tt_service *s);
 const struct tt_service *local_service_of(const struct tt_service *const *all, uint32_t n,
                                           const char *key);
 
+/* --- conn_sync.c: daemons of IPVS that carry connections to other directors, as connSync says ------------------- */
+int local_conn_sync_start(struct local_provider *p, struct err *err) _warn_unused_;
+
 /* --- ipvs.c --------------------------------------------------------------------------------------------- */
 /* ERR_INVALID, ERR_AUTH: the kernel has no IPVS, or this process may not change it (kernel.h). */
 int local_ipvs_usable(struct local_provider *p, struct err *err);

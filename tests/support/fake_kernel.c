@@ -579,6 +579,8 @@ static const struct local_kernel_ops ops = {
     .ipvs_services = fake_ipvs_services,
     .ipvs_read = fake_ipvs_read,
     .ipvs_change = fake_ipvs_change,
+    .ipvs_daemons = fake_ipvs_daemons,
+    .ipvs_daemon_change = fake_ipvs_daemon_change,
     .requests = requests,
     .free = fake_free,
 };

@@ -168,6 +168,13 @@ struct local_ipvs_change {
     struct local_ipvs_service service; /* of changes of a destination the id alone */
     struct local_ipvs_dest dest;
 };
+/* A daemon that sends connections to other directors, or receives theirs; the kernel has at most one of each. */
+#define LOCAL_IPVS_DAEMONS 2
+struct local_ipvs_daemon {
+    bool backup;        /* it receives */
+    char interface[16]; /* IFNAMSIZ */
+    uint8_t id;         /* directors with the same one hear each other */
+};
 /* ERR_BUG: the kernel would refuse it, or would take it and do something else (a weight above 65,535 cannot be said here; a port that a
  * packet does not go to; a protocol that is not served).  Asked before every change.  Pure. */
 int local_ipvs_check(const struct local_ipvs_change *c, struct err *err) _warn_unused_;
@@ -256,6 +263,12 @@ struct local_kernel_ops {
      * not there is fine. */
     int (*ipvs_change)(struct local_kernel *k, const struct local_ipvs_change *changes, size_t n,
                        int *ret_codes, struct err *err);
+    /* Those that run. */
+    int (*ipvs_daemons)(struct local_kernel *k, struct local_ipvs_daemon ret[LOCAL_IPVS_DAEMONS],
+                        size_t *ret_n, struct err *err);
+    /* ERR_CONFLICT: one of the kind runs already, or (stop) none does; ERR_INVALID: there is no such interface. */
+    int (*ipvs_daemon_change)(struct local_kernel *k, bool stop, const struct local_ipvs_daemon *d,
+                              struct err *err);
     /* How many requests were sent so far, by kind of API: for metrics and tests ("nft", "rtnl", "ct", "ipvs"). */
     uint64_t (*requests)(const struct local_kernel *k, const char *api);
     void (*free)(struct local_kernel *k);

@@ -180,6 +180,18 @@ static int ipvs_change(struct local_kernel *k, const struct local_ipvs_change *c
     return local_ipvs_changes(&real(k)->ipvs, changes, n, ret_codes, err);
 }
 
+static int ipvs_daemons(struct local_kernel *k, struct local_ipvs_daemon ret[LOCAL_IPVS_DAEMONS],
+                        size_t *ret_n, struct err *err)
+{
+    return local_ipvs_daemons(&real(k)->ipvs, ret, ret_n, err);
+}
+
+static int ipvs_daemon_change(struct local_kernel *k, bool stop, const struct local_ipvs_daemon *d,
+                              struct err *err)
+{
+    return local_ipvs_daemon_change(&real(k)->ipvs, stop, d, err);
+}
+
 static uint64_t requests(const struct local_kernel *k, const char *api)
 {
     const struct real_kernel *r = CONTAINER_OF(k, struct real_kernel, k);
@@ -233,6 +245,8 @@ static const struct local_kernel_ops ops = {
     .ipvs_services = ipvs_services,
     .ipvs_read = ipvs_read,
     .ipvs_change = ipvs_change,
+    .ipvs_daemons = ipvs_daemons,
+    .ipvs_daemon_change = ipvs_daemon_change,
     .requests = requests,
     .free = real_free,
 };

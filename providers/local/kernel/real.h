@@ -68,6 +68,14 @@ int local_ipvs_read(struct local_ipvs *x, struct arena *a, struct local_ipvs_lis
 int local_ipvs_changes(struct local_ipvs *x, const struct local_ipvs_change *changes, size_t n,
                        int *ret_codes, struct err *err);
 
+/* Begins a message of the family, for ipvs_sync.c. */
+int local_ipvs_begin(struct local_ipvs *x, struct local_nl_buf *b, uint8_t command, uint16_t flags,
+                     struct nlmsghdr **ret, struct err *err);
+int local_ipvs_daemons(struct local_ipvs *x, struct local_ipvs_daemon ret[LOCAL_IPVS_DAEMONS],
+                       size_t *ret_n, struct err *err);
+int local_ipvs_daemon_change(struct local_ipvs *x, bool stop, const struct local_ipvs_daemon *d,
+                             struct err *err);
+
 /* --- connections, sysctls ------------------------------------------------------------------------------- */
 
 int local_ct_delete(struct local_nl *nl, const struct local_connection *gone, size_t n,
