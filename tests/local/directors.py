@@ -56,6 +56,11 @@ pools:
   announce: {by: routes}
 director: {redundancy: ecmp, checks: {cluster: none}}
 """ % ROUTED
+ALL = """apiVersion: local.trimtab.io/v1
+pools:
+- {name: public, addresses: [192.0.2.64-192.0.2.127]}
+director: {checks: {cluster: none}}
+"""
 CLIENT_ASKS_AS = [f"192.0.2.{n}" for n in range(129, 250)]
 
 
@@ -216,15 +221,29 @@ class Cluster(product.Cluster):
             f.write(text.replace("sa:kube-system:trimtab", "sa:kube-system:trimtab-director"))
         for d in DIRECTORS:
             self.forwarders[d] = Forwarder(d, self.port)
-        self.start("--local-role=allocator")
+        if config != ALL:
+            self.start("--local-role=allocator")
 
-    def direct(self, *names):
+    def direct(self, *names, flags=None, account="trimtab-director", name=None, machine=None):
+        """`name`: of the director, if not the namespace's.  `machine`: what it takes for the machine's id."""
+        said = name
         for name in names:
             self.logs[name] = os.path.join(self.folder, f"{name}-{len(self.logs)}-{time.monotonic_ns()}.log")
             with open(self.logs[name], "ab") as err:
+                kubeconfig = self.director_kubeconfig if account == "trimtab-director" else self.kubeconfig
                 self.directors[name] = subprocess.Popen(  # pylint: disable=consider-using-with
-                    ["ip", "netns", "exec", name, self.trimtab_exe, *self.flags(), f"--kubeconfig={self.director_kubeconfig}", "-v=2",
-                     "--local-role=director", f"--local-director-name={name}"], stderr=err, env=self.environment())
+                    ["ip", "netns", "exec", name, *self.as_machine(machine), self.trimtab_exe, *self.flags(), f"--kubeconfig={kubeconfig}", "-v=2",
+                     *(flags or ["--local-role=director"]), f"--local-director-name={said or name}"], stderr=err, env=self.environment())
+
+    def as_machine(self, machine):
+        """The begin of a command that runs on what looks like another machine."""
+        if machine is None:
+            return []
+        path = os.path.join(self.folder, "machine-id")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(machine + "\n")
+        place = "/etc/machine-id" if os.path.getsize("/etc/machine-id") > 1 else "/proc/sys/kernel/random/boot_id"
+        return ["unshare", "-m", "sh", "-c", f'mount --bind {path} {place} && exec "$@"', "sh"]
 
     def end(self, name, number=signal.SIGTERM):
         process = self.directors.pop(name)
@@ -247,6 +266,14 @@ class Cluster(product.Cluster):
 
     def until_owners(self, addresses_, directors):
         self.until_held({a: owner(a, directors) for a in addresses_})
+
+    def serve_later(self, name):
+        """The address that it is going to get."""
+        self.must("POST", "/api/v1/namespaces/demo/services", {
+            "apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
+            "spec": {"type": "LoadBalancer", "ports": product.ports_of([(80, world.TCP_PORT)]), "ipFamilyPolicy": "SingleStack",
+                     "ipFamilies": ["IPv4"]}})
+        return ["192.0.2.64"]
 
     def serve_many(self, n):
         return [self.serve(f"s{i}", ports=[(80, MANY + i)], ipFamilyPolicy="SingleStack", ipFamilies=["IPv4"])[0] for i in range(n)]

@@ -3,6 +3,8 @@
 """An allocator and several directors of the provider local, with real packets: who holds an address, and that two never do.
 
     directors_test.py TRIMTAB_SIM TRIMTAB [TEST…]      (TAP; skipped only where `unshare -Urnm` is not allowed)
+
+Without names a run plays the first test and a share of the others (tests/support/sample.py).
 """
 import os
 import shutil
@@ -10,12 +12,14 @@ import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import sample  # noqa: E402  pylint: disable=wrong-import-position
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 import directors  # noqa: E402  pylint: disable=wrong-import-position
 import world  # noqa: E402  pylint: disable=wrong-import-position
 from directors import addresses, exported, inside, owner  # noqa: E402  pylint: disable=wrong-import-position
 
 MARK = "TRIMTAB_LOCAL_DIRECTORS_TEST"
+PARTS = 8
 VIP = "192.0.2.64"
 
 
@@ -38,6 +42,13 @@ def test_roles__allocator_writes_statuses__directors_program_them_and_write_no_s
             assert directors.elements(d, "set", "vip4"), d
         assert directors.lifetime(owner(vip, ["d1", "d2"]), vip) <= directors.LEASE_S
         assert c.must("GET", c.path("web")) == service
+        holder = owner(vip, ["d1", "d2"])
+        code, said = c.run_command("explain", "demo/web", "--local-role=director")
+        assert code == 0 and "held by" in said and holder in said, said
+        code, said = c.run_command("explain", "demo/web", "--local-role=allocator")
+        assert code == 0 and f"has the address {vip}; directors forward what comes there." in said, said
+        code, said = c.run_command("plan", "demo/web", "--local-role=allocator")
+        assert code == 0 and "up to date" in said, said
         c.remove("web")
         c.until_held({})
         c.until("nobody has the address", lambda: not c.holders(vip))
@@ -188,6 +199,42 @@ def test_ecmp__all_hold__sigterm_withdraws_the_route_first():
         inside("client", "ip", "route", "flush", vip)
 
 
+def test_role_all__two_with_an_election__the_leader_holds_and_never_two():
+    with cluster(directors.ALL) as c:
+        [vip] = c.serve_later("web")
+        flags = ["--local-role=all", "--leader-elect=true", "--leader-elect-resource-name=trimtab", "--leader-elect-lease-duration=6s",
+                 "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=1s"]
+        c.direct("d1", flags=flags, account="trimtab")
+        c.until_held({vip: "d1"})
+        assert directors.lifetime("d1", vip) <= 3  # others lead three seconds after this one may not write any more
+        asker = directors.Asker(vip)
+        c.direct("d2", flags=flags, account="trimtab")
+        c.until("d2 waits", lambda: "Attempting to acquire" in c.director_log("d2"))
+        c.end("d1", signal.SIGKILL)
+        c.until_held({vip: "d2"})
+        c.until("d2 answers", lambda: asker.last == directors.mac_of("d2"))
+        c.direct("d1", flags=flags, account="trimtab")
+        c.until("d1 waits", lambda: "Attempting to acquire" in c.director_log("d1"))
+        assert c.end("d2") == 0
+        c.until_held({vip: "d1"})
+        c.until("d1 answers", lambda: asker.last == directors.mac_of("d1"))
+        asker.stop()
+        assert not asker.doubles(), asker.doubles()
+        assert world.tcp(vip, 80)[0] in world.NODES
+
+
+def test_name__of_another_machine__holds_nothing():
+    with cluster() as c:
+        [vip] = c.serve("web", ipFamilyPolicy="SingleStack", ipFamilies=["IPv4"])
+        c.direct("d1")
+        c.until_held({vip: "d1"})
+        c.direct("d2", name="d1", machine="another-machine")
+        c.until("d2 says so", lambda: 'director \\"d1\\" runs on another machine' in c.director_log("d2"))
+        assert c.holders(vip) == ["d1"]
+        c.end("d1", signal.SIGKILL)  # the name is free when it was not heard of for as long as a Lease
+        c.until_held({vip: "d2"})
+
+
 def main():
     global PROGRAMS  # pylint: disable=global-statement
     PROGRAMS, chosen = sys.argv[1:3], sys.argv[3:]
@@ -199,7 +246,11 @@ def main():
         return tap.skip(status) if isinstance(status, str) else status
     directors.build()
     directors.servers()
-    return tap.run(tap.tests_of(globals(), chosen))
+    part = sample.from_env(ci=PARTS, quick=PARTS)
+    if not chosen:
+        print(part.line())
+    tests = tap.tests_of(globals(), chosen)
+    return tap.run([t for i, t in enumerate(tests) if chosen or i == 0 or part.parts == 1 or i % part.parts == part.turn % part.parts])
 
 
 PROGRAMS = None

@@ -346,6 +346,55 @@ static void holder__halted__lets_go_and_takes_again(void **state)
     str_buf_done(&s.out);
 }
 
+/* One that holds everything, whose last Lease was sent and written at *ret_now. */
+static struct local_holder *alone(int64_t *ret_now)
+{
+    struct scene s = {.now_ms = START_MS};
+
+    start(&s, 0);
+    pass(&s, 5);
+    int64_t now_ms = s.now_ms;
+    struct local_bucket_set claims;
+    uint64_t turn = local_holder_claims(s.d[0].h, &claims);
+    assert_int_equal(local_bucket_set_count(&claims), LOCAL_BUCKETS);
+    local_holder_wrote(s.d[0].h, turn, now_ms, now_ms);
+    assert_int_equal(local_holder_until_ms(s.d[0].h), now_ms + 10000);
+    *ret_now = now_ms;
+    return s.d[0].h;
+}
+
+/* Others count from when they saw the Lease, which may be long before its writer hears the answer. */
+static void holder__answer_late__lifetimes_count_from_sending(void **state)
+{
+    int64_t now_ms = 0;
+    struct local_holder *h = alone(&now_ms);
+    struct local_bucket_set claims;
+    uint64_t turn = local_holder_claims(h, &claims);
+
+    (void)state;
+    local_holder_wrote(h, turn, now_ms + 3000, now_ms + 8000);
+    assert_int_equal(local_holder_until_ms(h), now_ms + 13000);
+    assert_true(local_holder_holds(h, 0, MINE));
+    local_holder_free(h);
+}
+
+/* The write may have been carried out after others took over: it renews nothing. */
+static void holder__answer_after_the_lifetimes__holds_nothing(void **state)
+{
+    int64_t now_ms = 0;
+    struct local_holder *h = alone(&now_ms);
+    struct local_bucket_set claims;
+    uint64_t turn = local_holder_claims(h, &claims);
+
+    (void)state;
+    local_holder_wrote(h, turn, now_ms + 9900, now_ms + 12000);
+    assert_false(local_holder_holds(h, 0, MINE));
+    assert_true(local_holder_write_ms(h) <= now_ms + 12000); /* its Lease still claims them */
+    (void)local_holder_claims(h, &claims);
+    assert_int_equal(local_bucket_set_count(&claims), 0);
+    local_holder_free(h);
+}
+
 static void holder__counts__say_why_buckets_were_taken(void **state)
 {
     struct scene s = {.now_ms = START_MS};
@@ -370,6 +419,8 @@ UNIT_MAIN(holder_rules)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(holder__rows__buckets_in_kernels),
         cmocka_unit_test(holder__halted__lets_go_and_takes_again),
+        cmocka_unit_test(holder__answer_late__lifetimes_count_from_sending),
+        cmocka_unit_test(holder__answer_after_the_lifetimes__holds_nothing),
         cmocka_unit_test(holder__counts__say_why_buckets_were_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
