@@ -458,7 +458,8 @@ static void gather(struct lb_sync *s)
         struct local_item *it = &y->items[i];
         if (lb_item_is_active(item)) {
             add_known(s, item, it);
-            if (item->in->verb == TT_VERB_DELETE || it->grant.n > 0) {
+            /* A director's Service without an address had one, if the guard names it. */
+            if (item->in->verb == TT_VERB_DELETE || it->grant.n > 0 || y->p->follows) {
                 map_set(c.items, item->key, it);
                 c.first = c.first == NULL ? it : c.first;
             }

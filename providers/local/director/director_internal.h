@@ -31,6 +31,7 @@ struct local_director {
     int64_t changed_again_ms; /* no Service is changed before; 0: at once */
     bool frozen;              /* checks are, and that was told */
     bool gateway_answers;
+    bool told_many;         /* that it holds more addresses than are good for it (hold.c) */
     int64_t storm_asked_ms; /* when the gateway was asked last; 0: no storm */
 
     struct mutex lock;

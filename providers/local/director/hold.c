@@ -13,6 +13,8 @@
 #define AGAIN_MS        1000 /* after a refusal; between two answers to claims of one address */
 #define HEARD_MAX       256
 #define EARS_MAX        64
+#define MANY                                                                                       \
+    2000 /* addresses of one device: looking for one of them takes the kernel longer with each */
 
 struct director_hold {
     struct ip_addr addr;
@@ -106,6 +108,7 @@ struct sorting {
     struct local_director *d;
     int64_t now_ms, until_ms;
     struct change go, come;
+    size_t n_mine;
 };
 
 static bool sort_one(const char *key, void *value, void *arg)
@@ -118,6 +121,7 @@ static bool sort_one(const char *key, void *value, void *arg)
     bool rests = h->refused_ms != 0 && s->now_ms < h->refused_ms + AGAIN_MS;
 
     (void)key;
+    s->n_mine += mine;
     if (h->held && !mine) {
         add(&s->go, h);
     } else if (mine && !rests && (!h->held || h->until_ms + by->renew_ms / 2 < s->until_ms)) {
@@ -173,6 +177,19 @@ static void hear_claims(struct local_director *d, int64_t now_ms)
     }
 }
 
+static void say_if_many(struct local_director *d, size_t n)
+{
+    const struct local_news head = {.warning = true};
+
+    if (n > MANY && !d->told_many) {
+        local_director_note(d, &head,
+                            "lease needs addresses with lifetimes; %zu on one device are slow: "
+                            "use ecmp or more directors",
+                            n);
+    }
+    d->told_many = n > MANY;
+}
+
 int64_t local_holds_turn(struct local_director *d, int64_t now_ms)
 {
     const struct local_sharing *by = d->args.sharing;
@@ -191,6 +208,7 @@ int64_t local_holds_turn(struct local_director *d, int64_t now_ms)
         by->dropped(by->arg);
     }
     keep(d, &s.come, s.until_ms, now_ms);
+    say_if_many(d, s.n_mine);
     return now_ms + by->renew_ms / 2;
 }
 
