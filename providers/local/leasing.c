@@ -272,6 +272,17 @@ static void count_takeovers(const struct local_provider *p, const char *why, uin
     }
 }
 
+static void tell_tentative(const struct local_provider *p, bool tentative)
+{
+    const char *text = !tentative ? "The API server answers again"
+                       : p->config->director.api_loss_release
+                           ? "The API server does not answer: what this director holds ends with "
+                             "its Lease (apiLoss: release)"
+                           : "The API server does not answer: this director keeps what it holds";
+
+    p->host->log(p->host->ctx, tentative ? TT_LOG_WARNING : TT_LOG_INFO, 0, text, NULL, 0);
+}
+
 void local_leasing_tell(struct local_leasing *l)
 {
     const struct local_provider *p = l->p;
@@ -282,7 +293,13 @@ void local_leasing_tell(struct local_leasing *l)
     const struct local_holder_counts was = l->told;
     const struct local_holder_counts is = local_holder_count(l->holder);
     l->told = is;
+    bool tentative = local_holder_is_tentative(l->holder);
+    bool changed = tentative != l->told_tentative;
+    l->told_tentative = tentative;
     mutex_unlock(&l->lock);
+    if (changed) {
+        tell_tentative(p, tentative);
+    }
     set_gauge(p, "held", is.held);
     set_gauge(p, "asked", is.asked);
     set_gauge(p, "leaving", is.leaving);

@@ -38,6 +38,7 @@ struct local_leasing {
     bool over;                       /* the thread has said goodbye, or given up */
     int64_t until_ms;                /* of spare_ms */
     struct local_holder_counts told; /* as metrics and logs know it */
+    bool told_tentative;
 
     /* of the thread alone */
     char *version;       /* of the own Lease; "": not known, there may be none */

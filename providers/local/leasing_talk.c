@@ -194,7 +194,8 @@ static bool write_lease(struct local_leasing *l, bool ends)
         local_holder_failed(l->holder);
     }
     mutex_unlock(&l->lock);
-    if (rc == TT_CONFLICT || rc == TT_EXISTS || rc == TT_NOT_FOUND) {
+    if ((!ends || rc == TT_CONFLICT) &&
+        (rc == TT_CONFLICT || rc == TT_EXISTS || rc == TT_NOT_FOUND)) {
         list(l); /* it is not as it was */
     }
     return rc == TT_OK;
@@ -223,7 +224,8 @@ static void say_goodbye(struct local_leasing *l)
         }
     }
     mutex_unlock(&l->lock);
-    for (int i = 0; none && i < GOODBYE_TRIES && !write_lease(l, true); i++) {
+    int tries = local_holder_is_tentative(l->holder) ? 1 : GOODBYE_TRIES;
+    for (int i = 0; none && i < tries && !write_lease(l, true); i++) {
     }
 }
 
@@ -236,6 +238,15 @@ static int64_t next_ms(const struct local_leasing *l)
     return list_ms < write_ms ? list_ms : write_ms;
 }
 
+static bool is_ending(struct local_leasing *l)
+{
+    mutex_lock(&l->lock);
+    bool ending = l->ending;
+    mutex_unlock(&l->lock);
+    return ending;
+}
+
+/* Each request may take its time when the API server does not answer: the end of the process waits for one at most. */
 static void make_turn(struct local_leasing *l)
 {
     int64_t now_ms = now_of(l);
@@ -248,8 +259,8 @@ static void make_turn(struct local_leasing *l)
     if (list_first) {
         list(l);
     }
-    bool wrote = write && l->rival_ms == 0 && write_lease(l, false);
-    if (wrote || (!list_first && !write)) {
+    bool wrote = write && l->rival_ms == 0 && !is_ending(l) && write_lease(l, false);
+    if ((wrote || (!list_first && !write)) && !is_ending(l)) {
         list(l);
     }
     local_leasing_tell(l);

@@ -138,12 +138,27 @@ def test_api__away_for_all__nobody_moves():
             c.until("lifetimes were renewed beyond two leases", lambda: all(
                 renewals[d].count(v) >= 4 * directors.LEASE_S for v, [d] in before.items()))
             assert {v: c.holders(v) for v in vips} == before
+            assert all("this director keeps what it holds" in c.director_log(d) for d in ("d1", "d2"))
             assert all(world.tcp(v, 80)[0] in world.NODES for v in vips)
         finally:
             c.sim.process.send_signal(signal.SIGCONT)
         leases = c.leases()
         c.until("both renew again", lambda: all(c.leases()[d]["spec"]["renewTime"] != leases[d]["spec"]["renewTime"] for d in ("d1", "d2")))
         assert {v: c.holders(v) for v in vips} == before
+
+
+def test_sigterm__api_server_silent__lets_go_and_ends():
+    with cluster() as c:
+        vips = c.serve_many(4)
+        c.direct("d1")
+        c.until_owners(vips, ["d1"])
+        c.sim.process.send_signal(signal.SIGSTOP)
+        try:
+            c.until("d1 knows it", lambda: "this director keeps what it holds" in c.director_log("d1"))
+            assert c.end("d1") == 0
+            assert not addresses("d1") & set(vips)
+        finally:
+            c.sim.process.send_signal(signal.SIGCONT)
 
 
 def test_api__cut_off_alone__the_other_takes_over_and_the_first_hears_it():
