@@ -52,5 +52,8 @@ int local_conn_sync_start(struct local_provider *p, struct err *err)
         (void)snprintf(want.interface, sizeof want.interface, "%s", d->sync_interface);
         rc = run_one(p, &want, daemon_of(have, n, backup == 1), err);
     }
-    return rc == ERR_OK ? ERR_OK : err_prefix(err, "connSync");
+    if (rc != ERR_OK) {
+        (void)err_prefix(err, "connSync");
+    }
+    return rc;
 }
