@@ -20,6 +20,11 @@ static void note_element(void *arg, const struct local_nft_element *e)
 
 /* ---- the mirror ---------------------------------------------------------------------------------- */
 
+static void note_offered(void *arg, const struct local_offered *o)
+{
+    local_mirror_hold(arg, &o->addr, LOCAL_ROUTE_HOLD, o->link, false);
+}
+
 int local_read_holds(struct local_provider *p, struct arena *a, const struct local_link_addr *addrs,
                      size_t n_addrs, struct err *err)
 {
@@ -32,10 +37,13 @@ int local_read_holds(struct local_provider *p, struct arena *a, const struct loc
     }
     local_mirror_forget_holds(p->mirror);
     for (size_t i = 0; i < n_addrs; i++) {
-        if (addrs[i].ours) {
-            local_mirror_hold(p->mirror, &addrs[i].net.addr, LOCAL_ROUTE_HOLD, addrs[i].link,
-                              false);
+        const struct ip_addr *addr = &addrs[i].net.addr;
+        if (addrs[i].ours && !local_leasing_shares(p, local_pool_of(p->config, addr))) {
+            local_mirror_hold(p->mirror, addr, LOCAL_ROUTE_HOLD, addrs[i].link, false);
         }
+    }
+    if (p->leasing != NULL && p->directing != NULL) {
+        local_director_offered(p->directing, note_offered, p->mirror);
     }
     for (size_t i = 0; i < n; i++) {
         local_mirror_hold(p->mirror, &routes[i].addr, routes[i].kind, 0, false);
@@ -460,7 +468,8 @@ static void gather(struct lb_sync *s)
         struct local_item *it = &y->items[i];
         if (lb_item_is_active(item)) {
             add_known(s, item, it);
-            if (item->in->verb == TT_VERB_DELETE || it->grant.n > 0) {
+            /* A director's Service without an address had one, if the guard names it. */
+            if (item->in->verb == TT_VERB_DELETE || it->grant.n > 0 || y->p->follows) {
                 map_set(c.items, item->key, it);
                 c.first = c.first == NULL ? it : c.first;
             }
