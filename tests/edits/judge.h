@@ -45,4 +45,8 @@ const char *judge_nodes(const struct judge *j, struct json_object *service,
 /* E2: the edit has been taken back. */
 void judge_back(const struct judge *j, struct json_object *after, struct json_object *reach_after);
 
+/* The text of a world without the condition that keeps what a Service asked for before (docs/adr/0030): a process that never saw
+ * it carried out cannot keep it. */
+const char *judge_without_memory(struct arena *a, const char *text);
+
 #endif

@@ -209,6 +209,16 @@ static void report(void *arg, const char *line)
     printf("%s\n", str_replace(t->s.a, line, "\n", " "));
 }
 
+/* E4: the cloud and its Services are as after the edit without a fault. */
+static void compare_end(struct trial *t, const char *want, const char *when)
+{
+    const char *got = world_text(t->s.a, rig_world(t->s.rig), t->s.names);
+    const char *diff = world_difference(t->s.a, want, got);
+    if (diff != NULL) {
+        report(t, arena_printf(t->s.a, "E4: %s it ends otherwise:%.600s", when, diff));
+    }
+}
+
 static struct judge judge_of(struct trial *t, struct json_object *before, struct json_object *reach)
 {
     return (struct judge){.a = t->s.a,
@@ -432,13 +442,7 @@ enum trial_code trial_cold(const struct trial_args *args)
         deed_judge(t.d, (struct deed_ear){report, &t});
     }
     if (rc == ERR_OK) {
-        const char *got = world_text(t.s.a, rig_world(t.s.rig), t.s.names);
-        const char *diff = world_difference(t.s.a, want, got);
-        if (diff != NULL) {
-            report(&t,
-                   arena_printf(t.s.a, "E4: made while no controller ran, it ends otherwise:%.600s",
-                                diff));
-        }
+        compare_end(&t, judge_without_memory(t.s.a, want), "made while no controller ran,");
     }
     if (rc == ERR_OK && (edit_effects(&args->edit) & EDIT_LEAVES) == 0) {
         rc = nodes_come_and_go(
@@ -587,12 +591,8 @@ enum trial_code trial_full(const struct trial_args *args)
              ? stage_settle(&t.s, RIG_LATER)
              : err_set(&t.err, ERR_BUG, "the edit is not taken");
     if (rc == ERR_OK) {
-        const char *got = world_text(t.s.a, rig_world(t.s.rig), t.s.names);
-        const char *diff = world_difference(t.s.a, want, got);
         judge_course(&j, service_now(&t, "web"), history_now(t.h), atomic_load(&t.announced));
-        if (diff != NULL) {
-            report(&t, arena_printf(t.s.a, "E4: in a full cloud it ends otherwise:%.600s", diff));
-        }
+        compare_end(&t, want, "in a full cloud");
         rc = (edit_effects(&args->edit) & EDIT_LEAVES) == 0 ? node_is_replaced(&t, &j) : ERR_OK;
     }
     json_object_put(j.reach_before);
@@ -689,12 +689,7 @@ enum trial_code trial_fault(const struct trial_args *args)
     rc = run_fault(&t, &j, edit_patch(t.s.a, &args->edit));
     bool met = probe_fired(t.s.probe);
     if (rc == ERR_OK) {
-        const char *got = world_text(t.s.a, rig_world(t.s.rig), t.s.names);
-        const char *diff = world_difference(t.s.a, want, got);
-        if (diff != NULL) {
-            report(&t, arena_printf(t.s.a, "E4: the fault is over, and it ends otherwise:%.600s",
-                                    diff));
-        }
+        compare_end(&t, want, "the fault is over, and");
         rc = stage_check_log(&t.s);
     }
     json_object_put(j.reach_before);

@@ -187,8 +187,8 @@ static void wait__at_once_then_less_often(void **state)
     static const struct {
         int64_t elapsed_ms;
         int64_t want_ms;
-    } rows[] = {{0, 1000},     {1000, 1000}, {4999, 1000},   {5000, 1000},  {7500, 1500},
-                {20000, 4000}, {25000, 5000}, {600000, 5000}};
+    } rows[] = {{0, 1000},    {1000, 1000},  {4999, 1000},  {5000, 1000},
+                {7500, 1500}, {20000, 4000}, {25000, 5000}, {600000, 5000}};
     assert_int_equal(azure_lro_wait_ms(true, 0, 0), 0);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         assert_int_equal(azure_lro_wait_ms(false, rows[i].elapsed_ms, 0), rows[i].want_ms);

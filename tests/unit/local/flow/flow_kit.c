@@ -430,15 +430,26 @@ void flow_kit_end(struct flow_kit *k)
     arena_free(k->a);
 }
 
+/* Time stands still while a script settles: without a word of it in the script, what nobody has goes at once. */
+static const char *config_text(struct flow_kit *k)
+{
+    const char *lines = str_replace(k->a, k->config, "|", "\n");
+
+    if (strstr(lines, "director: {") == NULL) {
+        lines = arena_printf(k->a, "%s\ndirector: {orphanGrace: 0s}", lines);
+    } else if (strstr(lines, "orphanGrace:") == NULL) {
+        lines = str_replace(k->a, lines, "director: {", "director: {orphanGrace: 0s, ");
+    }
+    return arena_printf(k->a,
+                        "apiVersion: local.trimtab.io/v1\npools: [{name: p, addresses: %s}]\n"
+                        "reuseDelay: 0s\n%s\n",
+                        k->pool, lines);
+}
+
 bool flow_kit_open(struct flow_kit *k, bool planning, void **ret)
 {
     struct tt_result result = {0};
-    const char *text =
-        arena_printf(k->a,
-                     "apiVersion: local.trimtab.io/v1\npools: [{name: p, "
-                     "addresses: %s}]\nreuseDelay: 0s\n%s\n%s\n",
-                     k->pool, str_replace(k->a, k->config, "|", "\n"),
-                     strstr(k->config, "director:") == NULL ? "director: {orphanGrace: 0s}" : "");
+    const char *text = config_text(k);
     const struct tt_open_args args = {
         .size = sizeof args,
         .host = &k->host,

@@ -55,7 +55,8 @@
 #include "tests/support/fake_kernel.h"
 
 #define KIT_SERVICES 400
-#define KIT_SOON_MS  30000 /* a look that is asked for within less waits for a destination that drains */
+/* A look that is asked for within less waits for a destination that drains. */
+#define KIT_SOON_MS 30000
 
 struct tt_result {
     int32_t code;

@@ -71,10 +71,11 @@ struct storm {
     size_t n_words, n_others;
     const char *before;
 };
-static const struct storm of_nft = {words, others, ARRAY_LEN(words), ARRAY_LEN(others), ""};
-static const struct storm of_ipvs = {ipvs_words, ipvs_others, ARRAY_LEN(ipvs_words),
-                                     ARRAY_LEN(ipvs_others),
-                                     "config director: {directorIsGateway: true}; drains 5000"};
+static const struct storm of_nft = {words, others, ARRAY_LEN(words), ARRAY_LEN(others),
+                                    "config director: {orphanGrace: %s}"};
+static const struct storm of_ipvs = {
+    ipvs_words, ipvs_others, ARRAY_LEN(ipvs_words), ARRAY_LEN(ipvs_others),
+    "config director: {directorIsGateway: true, orphanGrace: %s}; drains 5000"};
 
 static void blow(struct flow_kit *k, const struct storm *x)
 {
@@ -158,16 +159,18 @@ static bool settle(struct flow_kit *k)
 static bool storm(const struct storm *x, unsigned seed)
 {
     static struct flow_kit k;
+    bool graced = seed / PARTS % 2 == 1; /* in each part, half of them */
 
     flow_kit_begin(&k);
-    (void)flow_kit_run(&k, x->before);
+    (void)flow_kit_run(&k, str_replace(k.a, x->before, "%s", graced ? "30s" : "0s"));
     rng_free(k.rng);
     k.rng = rng_seeded_new(seed);
     for (unsigned i = 0; i < BLOWS && !k.broken; i++) {
         blow(&k, x);
     }
     str_buf_reset(&k.out);
-    (void)flow_kit_run(&k, "well; sync");
+    /* What nobody has any more goes along with a Service that is synced after the grace. */
+    (void)flow_kit_run(&k, graced ? "well; sync; pass 30000; svc d/z; sync" : "well; sync");
     bool settled = settle(&k);
     bool refused =
         k.failures > 0; /* what is refused keeps what it has, even what others made of it */
