@@ -232,6 +232,8 @@ static int make_open_args(struct app *a, const struct config_texts *config,
         .drift = str_eq(o->drift, "report")   ? TT_DRIFT_REPORT
                  : str_eq(o->drift, "repair") ? TT_DRIFT_REPAIR
                                               : TT_DRIFT_OFF,
+        .election_spare_ms =
+            o->leader_elect ? o->lease_duration_ms / 1000 * 1000 - o->renew_deadline_ms : 0,
     };
     return config_texts_fill(config, a->args.provider, ret, err);
 }

@@ -37,13 +37,15 @@ static int32_t call_cancelled(const struct tt_call *call)
     return cancel_fired(c->cancel) || clock_now_ms(c->host->args.clock) >= call->deadline_ms;
 }
 
-/* Without a call nothing says for how long, or for whom, something is changed: only open() may ask so. */
+/* Without a call nothing says for how long, or for whom, something is changed: only open() may ask so, and a provider that
+ * declares threads of its own. */
 static int32_t host_may_mutate(struct tt_host_ctx *h, const struct tt_call *call)
 {
     if (h->args.planning || (call != NULL && call->planning)) {
         return 0;
     }
-    if (call == NULL && !atomic_load(&h->opening)) {
+    if (call == NULL && !atomic_load(&h->opening) &&
+        (h->args.desc->capabilities & TT_CAP_WITHOUT_CALL) == 0) {
         host_log_fault(h, "may_mutate() was asked without a call, outside of open(): it says no");
         return 0;
     }

@@ -17,6 +17,8 @@
 
 #define PAGE_OBJECTS 250   /* of kube_each: one page is one tree */
 #define PAGES_MAX    10000 /* a server that never ends a list */
+#define ALONE_MS     2000  /* for a request without a call, which has no deadline */
+#define ENDING_MS    500   /* the same while the process ends */
 
 static bool has_verb(const char *verbs, const char *verb)
 {
@@ -96,6 +98,26 @@ static const char *query_of(const struct kube_ask *ask, struct arena *a)
     return query.len > 0 ? str_buf_to_arena(&query, a) : NULL;
 }
 
+/* A thread of the provider's own asks: it must be able to say goodbye when the process ends, but not hold up the end. */
+static bool is_alone(struct tt_host_ctx *h, const struct tt_call *call)
+{
+    return call == NULL && !atomic_load(&h->opening) &&
+           (h->args.desc->capabilities & TT_CAP_WITHOUT_CALL) != 0;
+}
+
+static struct cancel *limit_time(struct tt_host_ctx *h, const struct tt_call *call,
+                                 struct kube_request *req)
+{
+    if (!is_alone(h, call)) {
+        return call == NULL ? h->args.cancel : host_call_of(call)->cancel;
+    }
+    bool ending = h->args.cancel != NULL && cancel_fired(h->args.cancel);
+    req->timeout_ms = ending ? ENDING_MS : ALONE_MS;
+    req->timeout_untold = true;
+    req->no_retry = true;
+    return NULL;
+}
+
 static int do_ask(struct tt_host_ctx *h, const struct tt_call *call, const struct tt_kube_ref *ref,
                   const struct kube_ask *ask, const struct tt_text_sink *sink, struct arena *a,
                   struct err *err)
@@ -115,7 +137,7 @@ static int do_ask(struct tt_host_ctx *h, const struct tt_call *call, const struc
     }
     req.path = path;
     req.query = query_of(ask, a);
-    struct cancel *cancel = call == NULL ? h->args.cancel : host_call_of(call)->cancel;
+    struct cancel *cancel = limit_time(h, call, &req);
     rc = kube_client_do(h->args.client, a, &req, cancel, &resp, err);
     if (rc == ERR_OK && sink != NULL && sink->put != NULL) {
         sink->put(sink->arg, resp.body, resp.body_len);

@@ -107,6 +107,13 @@ static int add_row(struct rows *rows, const struct tt_kube_kind *k, struct err *
     return ERR_OK;
 }
 
+/* With the provider's flags, are requests of this kind made? */
+static bool is_needed(const struct rbac_input *in, const struct tt_kube_kind *k)
+{
+    return !TT_HAS(in->desc, needs_kind) || in->desc->needs_kind == NULL ||
+           in->desc->needs_kind(in->options, in->n_options, k) != 0;
+}
+
 /* Creation has no name that RBAC could compare. */
 static int add_lease(struct rows *rows, const char *ns, const char *name, struct err *err)
 {
@@ -131,7 +138,7 @@ static int add_process(struct rows *rows, const struct rbac_input *in, struct er
     const struct tt_provider *d = in->desc;
     int code = ERR_OK;
 
-    if ((d->capabilities & TT_CAP_WANTS_ENDPOINTS) != 0) {
+    if ((d->capabilities & TT_CAP_WANTS_ENDPOINTS) != 0 && is_needed(in, &slice_kind)) {
         code = add_row(rows, &slice_kind, err);
     }
     for (uint32_t i = 0; code == ERR_OK && i < d->n_leases; i++) {
@@ -157,7 +164,7 @@ static int add_services(struct rows *rows, const struct rbac_input *in, struct e
     int code = ERR_OK;
 
     for (uint32_t i = 0; code == ERR_OK && i < d->n_kube_kinds; i++) {
-        code = add_row(rows, &d->kube_kinds[i], err);
+        code = is_needed(in, &d->kube_kinds[i]) ? add_row(rows, &d->kube_kinds[i], err) : ERR_OK;
     }
     if (code == ERR_OK && in->secret_name != NULL) {
         code = add_row(rows, &secret, err);
@@ -170,7 +177,8 @@ static int add_all(struct rows *rows, const struct rbac_input *in, unsigned whos
     int code = ERR_OK;
 
     for (size_t i = 0; code == ERR_OK && i < ARRAY_LEN(own_kinds); i++) {
-        if ((own_kinds[i].whose & whose) != 0) {
+        if ((own_kinds[i].whose & whose) != 0 &&
+            (own_kinds[i].whose != RBAC_SERVICES || is_needed(in, &own_kinds[i].kind))) {
             code = add_row(rows, &own_kinds[i].kind, err);
         }
     }

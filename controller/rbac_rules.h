@@ -25,6 +25,8 @@ struct rbac_input {
     const char *account_ns, *account;    /* the ServiceAccount; also the name of its roles */
     bool
         splits; /* --use-service-account-credentials: Services are RBAC_SERVICES_ACCOUNT's business */
+    const struct tt_kv *options; /* of the provider: its flags may make kinds needless */
+    uint32_t n_options;
 };
 #define RBAC_SERVICES_NS      "kube-system"
 #define RBAC_SERVICES_ACCOUNT "service-controller" /* upstream's name */

@@ -61,6 +61,8 @@ static int read_input(struct cmd_session *s, struct rbac_input *ret, struct err 
         .account_ns = arena_printf(s->a, "%.*s", (int)(slash - account), account),
         .account = slash + 1,
         .splits = args->use_account,
+        .options = args->options,
+        .n_options = args->n_options,
     };
     return ERR_OK;
 }

@@ -110,7 +110,7 @@ static void count(void *arg, const char *counter, const char *first, const char 
 }
 
 int local_directing_start(struct local_provider *p, const struct local_open_with *with,
-                          struct err *err)
+                          const struct local_sharing *sharing, struct err *err)
 {
     struct local_kernel *kernel = with == NULL ? NULL : with->directing_kernel;
     const struct local_rt_args rt = {.protocol = p->config->director.route_protocol,
@@ -125,7 +125,8 @@ int local_directing_start(struct local_provider *p, const struct local_open_with
                                        .freed = local_watch_freed,
                                        .instance = p->config->instance,
                                        .own = p->kernel,
-                                       .arg = p};
+                                       .arg = p,
+                                       .sharing = sharing};
     int rc = ERR_OK;
 
     if (p->planning) {

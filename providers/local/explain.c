@@ -33,7 +33,7 @@ int local_session_begin(struct local_session *x, struct local_provider *p,
             (struct lb_item){.in = batch->items[i], .key = svc_key(a, batch->items[i]->service)};
     }
     int rc = local_facts(&x->s, err);
-    return rc == ERR_OK ? local_observe(&x->s, err) : rc;
+    return rc == ERR_OK && p->kernel != NULL ? local_observe(&x->s, err) : rc;
 }
 
 void local_session_end(struct local_session *x)
@@ -70,6 +70,21 @@ static void explain_addresses(struct lb_explain *b, const struct local_item *it)
         lb_explain_decision(b, "address", addr_text(b->a, &it->grant.old[i]),
                             "goes when the status shows the other one");
     }
+}
+
+/* Where directors share addresses. */
+static void explain_holder(struct lb_explain *b, const struct local_session *x,
+                           const struct ip_addr *addr)
+{
+    struct local_provider *p = x->s.provider;
+
+    if (!local_shared_by_config(p->config, local_pool_of(p->config, addr))) {
+        return;
+    }
+    const char *director = local_leasing_holder(p, x->a, x->s.call, addr);
+    lb_explain_decision(b, "held by", str_or(director, "no director"),
+                        director == NULL ? "no Lease of a director claims it"
+                                         : "its Lease says so");
 }
 
 static const char *scheduler_text(const struct local_serve *serve,
@@ -216,13 +231,32 @@ static bool explain_answer(struct lb_explain *b, const struct lb_item *item,
     return true;
 }
 
+/* By an allocator, which knows the address and nothing of a kernel. */
+static void explain_allocated(struct lb_explain *b, const struct lb_item *item,
+                              const struct local_item *it)
+{
+    bool served = item->err.code == ERR_OK && it->grant.n > 0;
+
+    if (!served) {
+        (void)explain_answer(b, item, it);
+        return;
+    }
+    lb_explain_answer(b, "served", "local load balancer",
+                      arena_printf(b->a, "has the address %s; directors forward what comes there.",
+                                   addr_text(b->a, &it->grant.have[0].addr)));
+    explain_addresses(b, it);
+}
+
 static void explain_one(struct local_session *x, struct lb_item *item, struct local_item *it)
 {
     struct lb_explain b;
 
     lb_explain_init(&b, x->a);
-    if (explain_answer(&b, item, it) && it->service->n_ports > 0) {
+    if (((const struct local_provider *)x->s.provider)->kernel == NULL) {
+        explain_allocated(&b, item, it);
+    } else if (explain_answer(&b, item, it) && it->service->n_ports > 0) {
         explain_addresses(&b, it);
+        explain_holder(&b, x, &it->grant.have[0].addr);
         explain_serving(&b, it);
         explain_links(&b, it, 0);
         explain_targets(&b, &x->s, it);
@@ -242,7 +276,7 @@ int32_t local_explain(void *provider, const struct tt_call *call, const struct t
     int rc = local_session_begin(&x, p, call, batch, &err);
     const struct local_sync *y = x.s.data;
 
-    if (rc == ERR_OK) {
+    if (rc == ERR_OK && p->kernel != NULL) {
         lb_plan_init(&plan, x.a);
         rc = local_plan_stage(&x.s, &plan, &err);
     }
@@ -260,6 +294,20 @@ int32_t local_explain(void *provider, const struct tt_call *call, const struct t
 
 /* ---- is there anything? -------------------------------------------------------------------------- */
 
+/* An allocator's Service has what its status says. */
+static int32_t get_allocated(struct local_provider *p, const struct tt_item *item)
+{
+    const struct tt_host *host = p->host;
+    const struct tt_service *s = item->service;
+    bool ours = s->n_ingress > 0 && svc_annotation(s, LOCAL_POOL_GIVEN) != NULL;
+
+    if (ours) {
+        host->result_ingress(item->result, s->ingress, s->n_ingress);
+    }
+    host->result_exists(item->result, ours);
+    return TT_OK;
+}
+
 int32_t local_get_load_balancer(void *provider, const struct tt_call *call,
                                 const struct tt_item *item)
 {
@@ -272,6 +320,9 @@ int32_t local_get_load_balancer(void *provider, const struct tt_call *call,
     bool exists = false;
     char text[IP_TEXT_MAX];
 
+    if (p->kernel == NULL) {
+        return get_allocated(p, item);
+    }
     as_deletion.verb = TT_VERB_DELETE; /* everything that is its own, wanted or not */
     mutex_lock(&p->lock);
     int rc = local_session_begin(&x, p, call, &batch, &err);

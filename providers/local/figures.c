@@ -14,6 +14,7 @@ static const char *const of_pool[] = {"pool", "family", "state"};
 static const char *const of_mode[] = {"mode"};
 static const char *const of_state[] = {"state"};
 static const char *const of_api[] = {"api"};
+static const char *const of_why[] = {"why"};
 static const double seconds[] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
                                  0.5,   1,      2.5,   5,    10,    25,   60};
 
@@ -37,6 +38,9 @@ const struct tt_metric local_metrics[LOCAL_METRICS] = {
                 "Addresses that Services keep and that are in no pool any more"),
     COUNTER("local_announcements_total", of_kind,
             "Announcements of an address on a link, by kind: arp, ndp"),
+    GAUGE("local_buckets", of_state,
+          "Buckets of addresses that this director shares with others, by state: held, asked, "
+          "leaving"),
     COUNTER("local_checks_total", of_check,
             "Health checks of targets, by kind (kube-proxy, healthCheckNodePort, tcp, http) and "
             "result (good, bad)"),
@@ -53,6 +57,9 @@ const struct tt_metric local_metrics[LOCAL_METRICS] = {
      .type = TT_METRIC_HISTOGRAM,
      .buckets = seconds,
      .n_buckets = ARRAY_LEN(seconds)},
+    COUNTER("local_takeovers_total", of_why,
+            "Buckets of addresses that this director took, by why: free, dead (their director was "
+            "not heard of any more)"),
     GAUGE("local_targets", of_state,
           "Targets of ports, by state: up, ejected (a health check fails), idle (weight 0 by "
           "policy or zone)"),

@@ -52,6 +52,9 @@ static int grant(struct lb_sync *s, const struct lb_item *item, struct local_ite
     struct local_provider *p = sync_of(s)->p;
     int64_t now_ms = clock_now_ms(s->clock);
 
+    if (p->follows) {
+        return local_ipam_follow(p->ipam, item->key, &it->grant, err);
+    }
     if (item->in->verb == TT_VERB_UPDATE) {
         return local_ipam_kept(p->ipam, item->key, now_ms, &it->grant, err);
     }
@@ -93,7 +96,7 @@ static int look_first(struct lb_sync *s, struct err *err)
 {
     struct local_provider *p = sync_of(s)->p;
 
-    return p->looked ? ERR_OK : local_observe(s, err);
+    return p->looked || p->kernel == NULL ? ERR_OK : local_observe(s, err);
 }
 
 int local_facts(struct lb_sync *s, struct err *err)
@@ -125,9 +128,8 @@ int local_facts(struct lb_sync *s, struct err *err)
 
 /* ---- plan ---------------------------------------------------------------------------------------- */
 
-/* Of the granted addresses, then of those that go; NULL: the address is in no pool. */
-static const struct local_pool *pool_of(const struct lb_sync *s, const struct local_item *it,
-                                        size_t address)
+const struct local_pool *local_pool_at(const struct lb_sync *s, const struct local_item *it,
+                                       size_t address)
 {
     return address < it->grant.n
                ? it->grant.have[address].pool
@@ -194,7 +196,7 @@ static int want(struct lb_sync *s, struct lb_item *item, struct local_item *it)
         const struct ip_addr *vip =
             stays ? &it->grant.have[i].addr : &it->grant.old[i - it->grant.n];
         struct local_wanted *w = &it->wanted[it->n_wanted++];
-        rc = want_at(s, item, it, vip, pool_of(s, it, i), w);
+        rc = want_at(s, item, it, vip, local_pool_at(s, it, i), w);
         if (rc == ERR_OK && !stays) {
             leave_to_others(s, it, w);
         }
@@ -215,6 +217,20 @@ static bool others_serve(const struct lb_sync *s, const struct local_vip_pair *v
     return false;
 }
 
+/* Where the address is to be held, if not by a route. */
+static int link_for(const struct lb_sync *s, const struct local_pool *pool,
+                    const struct local_vip_pair *v, bool neighbours)
+{
+    if (local_leasing_shares(sync_of(s)->p, pool)) {
+        return local_leasing_link(&v->have.addr, v->links, v->n_links);
+    }
+    if (s->planning && v->have.held) {
+        return v->have.held_on; /* another process knows for how long it is held */
+    }
+    /* NDP answers for addresses of an interface only. */
+    return neighbours && v->have.addr.len == 16 ? v->links[0]->index : 0;
+}
+
 static void want_address(const struct lb_sync *s, const struct lb_item *item,
                          const struct local_pool *pool, const struct local_wanted *w,
                          struct local_vip_pair *v)
@@ -228,10 +244,14 @@ static void want_address(const struct lb_sync *s, const struct lb_item *item,
                                  .guarded = true,
                                  .comment = v->comment_lives ? v->have.comment : item->key,
                                  .held = serves || v->have.held};
-    if (v->want.held && neighbours && v->have.addr.len == 16) {
-        v->want.held_on = v->links[0]->index; /* NDP answers for addresses of an interface only */
+    if (v->want.held) {
+        v->want.held_on = link_for(s, pool, v, neighbours);
     }
     v->want.announced = serves && neighbours;
+    if (s->planning && local_shared_by_config(sync_of(s)->p->config, pool)) {
+        v->want.held = v->have.held; /* whether this director holds it hangs on the others */
+        v->want.announced = v->have.held;
+    }
     if (s->planning && v->have.held) {
         v->have.announced = true; /* another process has done so; this one cannot know */
     }
@@ -297,6 +317,13 @@ static void describe(const struct lb_sync *s, const struct lb_item *item,
     if (it->grant.n > 0 && it->grant.have[0].in_status && it->grant.n_old == 0) {
         lb_plan_effect(plan, item->key, "The address stays.");
     }
+    const char *holder =
+        s->planning && it->grant.n > 0
+            ? local_leasing_holder(s->provider, plan->a, s->call, &it->grant.have[0].addr)
+            : NULL;
+    if (holder != NULL) {
+        lb_plan_effect(plan, item->key, "Held by %s.", holder);
+    }
 }
 
 static void find(struct lb_sync *s, const struct lb_item *item, const struct local_item *it)
@@ -315,10 +342,7 @@ static void find(struct lb_sync *s, const struct lb_item *item, const struct loc
             lb_finding(s, item, "NotAnnounced", NULL, "%s", silent);
         }
         if (it->grant.have[i].pool == NULL) {
-            lb_finding(s, item, "AddressOutsidePools", NULL,
-                       "%s is in no pool any more; it is kept until annotation " LOCAL_PREFIX
-                       "move is \"true\"",
-                       text);
+            lb_finding(s, item, "AddressOutsidePools", NULL, LOCAL_OUTSIDE_FORMAT, text);
         }
         if (it->wanted[i].n_ranges_left > 0) {
             lb_finding(s, item, "SourceRangeIgnored", "spec.loadBalancerSourceRanges",
@@ -326,12 +350,10 @@ static void find(struct lb_sync *s, const struct lb_item *item, const struct loc
         }
     }
     if ((it->grant.flags & LOCAL_GRANT_SECOND_MISSING) != 0) {
-        lb_finding(s, item, "SecondFamilyMissing", "spec.ipFamilyPolicy",
-                   "no address of the second family is free; one is added as soon as there is");
+        lb_finding(s, item, "SecondFamilyMissing", "spec.ipFamilyPolicy", LOCAL_SECOND_MISSING);
     }
     if ((it->grant.flags & LOCAL_GRANT_SHARE_BROKEN) != 0) {
-        lb_finding(s, item, "PortsShared", LOCAL_PREFIX "share",
-                   "other Services are at the address under another key; nobody else may join");
+        lb_finding(s, item, "PortsShared", LOCAL_PREFIX "share", LOCAL_PORTS_SHARED);
     }
     local_ipvs_findings(s, item, it);
     lb_serves_nobody(s, item, open || it->grant.n == 0 ? NULL : "no target is left for any port");
@@ -356,7 +378,7 @@ static void fill_state(struct lb_sync *s, const struct lb_item *item, struct loc
     }
     for (size_t i = 0; i < it->n_vips; i++) {
         if (i < it->n_wanted) {
-            want_address(s, item, pool_of(s, it, i), &it->wanted[i], &it->vips[i]);
+            want_address(s, item, local_pool_at(s, it, i), &it->wanted[i], &it->vips[i]);
         } else {
             let_address_go(s, item, &it->vips[i]);
         }
@@ -447,7 +469,7 @@ int local_plan_stage(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 
 /* ---- results ------------------------------------------------------------------------------------- */
 
-static const char *ip_mode_of(const struct local_provider *p, const struct local_serve *serve)
+const char *local_ip_mode_of(const struct local_provider *p, const struct local_serve *serve)
 {
     if (p->config->ip_mode == LOCAL_IP_MODE_AUTO) {
         return local_mode_keeps_vip(serve->mode) ? "VIP" : "Proxy";
@@ -481,8 +503,8 @@ static void status(struct lb_sync *s, struct lb_item *item)
     }
     for (size_t i = 0; i < it->grant.n; i++) {
         ip_format(&it->grant.have[i].addr, text[i]);
-        in[i] = (struct tt_ingress){.ip = text[i],
-                                    .ip_mode = ip_mode_of(sync_of(s)->p, &it->wanted[i].serve)};
+        in[i] = (struct tt_ingress){
+            .ip = text[i], .ip_mode = local_ip_mode_of(sync_of(s)->p, &it->wanted[i].serve)};
     }
     s->host->result_ingress(item->in->result, in, (uint32_t)it->grant.n);
     int64_t again_ms = local_again_ms(s, it);
@@ -510,6 +532,15 @@ static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
     }
 }
 
+/* A director's Services belong to the allocator in everything but what the kernel has. */
+static uint32_t own(const struct lb_sync *s, const struct lb_item *item)
+{
+    const struct local_provider *p = s->provider;
+
+    (void)item;
+    return p->follows ? TT_OWN_FINALIZERS | TT_OWN_EVENTS | TT_OWN_STATUS : 0;
+}
+
 static const struct lb_stage stages[] = {
     {.name = "kernel", .observe = local_observe, .plan = local_plan_stage},
 };
@@ -518,18 +549,25 @@ const struct lb_flow local_flow = {
     .facts = local_facts,
     .stages = stages,
     .n_stages = ARRAY_LEN(stages),
+    .own = own,
     .status = status,
     .wrote = wrote,
 };
 
+static const struct lb_flow *flow_of(const struct local_provider *p)
+{
+    return p->config->role == LOCAL_ROLE_ALLOCATOR ? &local_allocator_flow : &local_flow;
+}
+
 int32_t local_reconcile(void *provider, const struct tt_call *call, const struct tt_batch *batch)
 {
     struct local_provider *p = provider;
-    const struct lb_driver_config cfg = LB_DRIVER_CONFIG(&local_flow, p);
+    const struct lb_driver_config cfg = LB_DRIVER_CONFIG(flow_of(p), p);
 
     mutex_lock(&p->lock);
     int64_t began_ms = clock_now_ms(p->clock);
     int32_t code = lb_driver_reconcile(&cfg, call, batch);
+    local_leasing_synced(p, call, batch);
     p->call = NULL;
     local_figures_synced(p, clock_now_ms(p->clock) - began_ms);
     mutex_unlock(&p->lock);
@@ -539,7 +577,7 @@ int32_t local_reconcile(void *provider, const struct tt_call *call, const struct
 int32_t local_plan(void *provider, const struct tt_call *call, const struct tt_batch *batch)
 {
     struct local_provider *p = provider;
-    const struct lb_driver_config cfg = LB_DRIVER_CONFIG(&local_flow, p);
+    const struct lb_driver_config cfg = LB_DRIVER_CONFIG(flow_of(p), p);
 
     mutex_lock(&p->lock);
     int32_t code = lb_driver_plan(&cfg, call, batch);

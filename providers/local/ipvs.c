@@ -254,6 +254,8 @@ static const struct wanted_sysctl advised[] = {
     {"net.ipv4.vs.conn_reuse_mode", 1, false},
 };
 
+#define SLOPPY_TCP "net.ipv4.vs.sloppy_tcp"
+
 /* Is it as wanted, or made so?  One that this kernel does not have is not missed. */
 static bool sysctl_is(const struct lb_sync *s, const char *name, int64_t want)
 {
@@ -303,6 +305,13 @@ void local_ipvs_findings(struct lb_sync *s, const struct lb_item *item, const st
             lb_finding(s, item, "DirectorNotReady", NULL, "%s is not %lld (sysctl -w %s=%lld)",
                        a->name, (long long)a->value, a->name, (long long)a->value);
         }
+    }
+    const struct local_provider *p = ((const struct local_sync *)s->data)->p;
+    bool moves = p->follows && p->config->director.redundancy != LOCAL_REDUNDANCY_NONE;
+    if (moves && local_mode_keeps_vip(w->serve.mode) && !sysctl_is(s, SLOPPY_TCP, 1)) {
+        lb_finding(s, item, "DirectorNotReady", NULL,
+                   SLOPPY_TCP " is not 1: open connections end when the address moves to this "
+                              "director (sysctl -w " SLOPPY_TCP "=1)");
     }
     for (size_t i = 0; w->n > 0 && i < w->n_far; i++) {
         const struct local_target_set *t = &w->targets[0];

@@ -20,6 +20,11 @@ static void note_element(void *arg, const struct local_nft_element *e)
 
 /* ---- the mirror ---------------------------------------------------------------------------------- */
 
+static void note_offered(void *arg, const struct local_offered *o)
+{
+    local_mirror_hold(arg, &o->addr, LOCAL_ROUTE_HOLD, o->link, false);
+}
+
 int local_read_holds(struct local_provider *p, struct arena *a, const struct local_link_addr *addrs,
                      size_t n_addrs, struct err *err)
 {
@@ -32,10 +37,13 @@ int local_read_holds(struct local_provider *p, struct arena *a, const struct loc
     }
     local_mirror_forget_holds(p->mirror);
     for (size_t i = 0; i < n_addrs; i++) {
-        if (addrs[i].ours) {
-            local_mirror_hold(p->mirror, &addrs[i].net.addr, LOCAL_ROUTE_HOLD, addrs[i].link,
-                              false);
+        const struct ip_addr *addr = &addrs[i].net.addr;
+        if (addrs[i].ours && !local_leasing_shares(p, local_pool_of(p->config, addr))) {
+            local_mirror_hold(p->mirror, addr, LOCAL_ROUTE_HOLD, addrs[i].link, false);
         }
+    }
+    if (p->leasing != NULL && p->directing != NULL) {
+        local_director_offered(p->directing, note_offered, p->mirror);
     }
     for (size_t i = 0; i < n; i++) {
         local_mirror_hold(p->mirror, &routes[i].addr, routes[i].kind, 0, false);
@@ -459,7 +467,8 @@ static void gather(struct lb_sync *s)
             continue;
         }
         add_known(s, item, it);
-        if (item->in->verb == TT_VERB_DELETE || it->grant.n > 0) {
+        /* A director's Service without an address had one, if the guard names it. */
+        if (item->in->verb == TT_VERB_DELETE || it->grant.n > 0 || y->p->follows) {
             struct commented c = {s, it};
             local_mirror_each_named(y->p->mirror, item->key, add_commented, &c);
             first = first == NULL ? it : first;

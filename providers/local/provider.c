@@ -3,11 +3,12 @@
  *
  * open() reads the configuration, takes the lock of the instance on this machine, and looks whether the kernel has a table of that name
  * that is not ours.  It writes nothing: the table is made by the first plan that needs it. */
-#include "providers/local/provider.h"
+#include "providers/local/leasing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/base/log.h"
@@ -18,6 +19,55 @@
 #define DEBOUNCE_IDLE_MS 5
 #define DEBOUNCE_MAX_MS  50
 #define BATCH_MAX        256 /* Services of one plan, so that it stays small whatever comes at once */
+#define ROUTERS_HEAR_MS                                                                            \
+    500 /* until a route's withdrawal has reached the neighbours of a routing daemon */
+
+static void pause_for(int64_t ms)
+{
+    const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+    (void)nanosleep(&t, NULL); /* cut short by a signal: then routers hear later */
+}
+
+/* Returns whether there were any. */
+static bool end_routes_of(struct local_provider *p, struct arena *a, enum local_route_kind kind,
+                          const struct local_route *routes, size_t n)
+{
+    struct local_route *go = ARENA_ARRAY(a, struct local_route, n + 1);
+    int *codes = ARENA_ARRAY(a, int, n + 1);
+    struct err ignored = ERR_INIT;
+    size_t n_go = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (routes[i].kind == kind) {
+            go[n_go++] = routes[i];
+        }
+    }
+    if (n_go > 0) {
+        (void)p->kernel->ops->routes_change(p->kernel, true, go, n_go, codes, &ignored);
+    }
+    return n_go > 0;
+}
+
+/* Directors that hold the same addresses: routers are to send packets to the others before this one lets go. */
+static void end_routes(struct local_provider *p)
+{
+    struct arena *a = arena_new();
+    struct local_route *routes = NULL;
+    struct err ignored = ERR_INIT; /* what stays comes back with the next start */
+    size_t n = 0;
+    bool ecmp = p->opened && !p->planning && p->config->role == LOCAL_ROLE_DIRECTOR &&
+                p->config->director.redundancy != LOCAL_REDUNDANCY_NONE;
+
+    if (ecmp && p->kernel->ops->routes(p->kernel, a, &routes, &n, &ignored) == ERR_OK &&
+        end_routes_of(p, a, LOCAL_ROUTE_EXPORT, routes, n)) {
+        pause_for(ROUTERS_HEAR_MS);
+    }
+    if (ecmp) {
+        (void)end_routes_of(p, a, LOCAL_ROUTE_HOLD, routes, n);
+    }
+    arena_free(a);
+}
 
 static void close_provider(void *provider)
 {
@@ -26,7 +76,10 @@ static void close_provider(void *provider)
     if (p == NULL) {
         return;
     }
-    local_director_free(p->directing);
+    local_leasing_end(p);
+    local_director_free(p->directing); /* else it would put right what goes now */
+    end_routes(p);
+    local_leasing_free(p->leasing);
     if (p->kernel != NULL) {
         p->kernel->ops->free(p->kernel);
     }
@@ -78,15 +131,45 @@ static int read_config(struct arena *a, const struct tt_open_args *args,
                              args->config_len, option_of(args, "local-role"), ret, findings, err);
 }
 
-/* A key that is read and has no effect yet must not be passed over in silence. */
-static int check_supported(const char *file, const struct local_config *c, struct err *err)
+/* What several directors cannot do together. */
+static int check_redundancy(const char *file, const struct local_config *c, struct err *err)
 {
-    if (c->role != LOCAL_ROLE_ALL) {
-        return err_set(err, ERR_INVALID, "%s: role: this version has role all only", file);
+    for (size_t i = 0; i < c->n_pools && c->role == LOCAL_ROLE_DIRECTOR; i++) {
+        const struct local_pool *pool = &c->pools[i];
+        if (c->director.redundancy == LOCAL_REDUNDANCY_ECMP &&
+            pool->announce_by == LOCAL_ANNOUNCE_ARP) {
+            return err_set(err, ERR_INVALID,
+                           "%s:%zu: pool \"%s\": redundancy ecmp needs announce: {by: routes}; two "
+                           "machines would answer ARP for one address",
+                           file, pool->line, pool->name);
+        }
     }
-    if (c->director.redundancy != LOCAL_REDUNDANCY_NONE) {
-        return err_set(err, ERR_INVALID, "%s: director.redundancy: this version has none only",
-                       file);
+    return ERR_OK;
+}
+
+static int64_t spare_of(const struct tt_open_args *args)
+{
+    return TT_HAS(args, election_spare_ms) ? args->election_spare_ms : 0;
+}
+
+/* What the role does not go with. */
+static int check_role(const struct local_provider *p, const struct tt_open_args *args,
+                      struct err *err)
+{
+    bool leases = p->config->director.redundancy == LOCAL_REDUNDANCY_LEASE;
+
+    if (!p->follows || p->dumping) {
+        return ERR_OK;
+    }
+    if (spare_of(args) != 0) {
+        return err_set(err, ERR_INVALID,
+                       "role director runs on every director; start it with --leader-elect=false");
+    }
+    if (leases && !local_lease_name_ok(p->director)) {
+        return err_set(err, ERR_INVALID,
+                       "director name \"%s\" cannot be part of a Lease's name: lower-case letters, "
+                       "digits, dashes and dots, at most %d",
+                       p->director, LOCAL_LEASE_NAME_MAX);
     }
     return ERR_OK;
 }
@@ -101,7 +184,7 @@ int32_t local_check_config(const struct tt_open_args *args, struct tt_result *re
     int rc = read_config(a, args, &config, &found, &err);
 
     if (rc == ERR_OK) {
-        rc = check_supported(file, config, &err);
+        rc = check_redundancy(file, config, &err);
     }
     for (size_t i = 0; i < found.n; i++) {
         const struct local_config_finding *f = &found.items[i];
@@ -172,6 +255,44 @@ static int open_kernel(struct local_provider *p, const char *file,
     return rc == ERR_OK ? local_ipvs_start(p, err) : rc;
 }
 
+/* --local-state-dump: the process has nothing else to do. */
+static void print_state(struct local_provider *p)
+{
+    const char *text = NULL;
+    struct err err = ERR_INIT;
+
+    if (local_state_dump(p, p->a, &text, &err) != ERR_OK) {
+        (void)fprintf(stderr, "trimtab: %s\n", err.message);
+        _exit(1);
+    }
+    (void)printf("%s\n", text);
+    _exit(fflush(stdout) == 0 ? 0 : 1); /* no handlers: nothing was begun */
+}
+
+/* The kernel, and the threads that work on it between calls. */
+static int open_machine(struct local_provider *p, const struct tt_open_args *args,
+                        const struct local_open_with *with, struct err *err)
+{
+    bool directs = with == NULL || with->kernel == NULL || with->directing_kernel != NULL;
+    const struct local_sharing *sharing = NULL;
+    int rc = open_kernel(p, str_or(args->config_path, "cloud config"), with, err);
+
+    if (rc == ERR_OK && p->dumping) {
+        print_state(p); /* does not return */
+    }
+    if (rc == ERR_OK) {
+        rc = local_conn_sync_start(p, err);
+    }
+    if (rc == ERR_OK && directs) {
+        sharing = local_leasing_start(p, spare_of(args), err);
+        rc = err->code;
+    }
+    if (rc == ERR_OK && directs) {
+        rc = local_directing_start(p, with, sharing, err);
+    }
+    return rc == ERR_OK && directs ? local_leasing_talk(p, err) : rc;
+}
+
 static void make_parts(struct local_provider *p, const struct tt_open_args *args)
 {
     const struct http_config http = {
@@ -190,20 +311,6 @@ static void make_parts(struct local_provider *p, const struct tt_open_args *args
     p->machine_told = map_new(free);
     p->releasing = map_new(free);
     p->mirror = local_mirror_new();
-}
-
-/* --local-state-dump: the process has nothing else to do. */
-static void print_state(struct local_provider *p)
-{
-    const char *text = NULL;
-    struct err err = ERR_INIT;
-
-    if (local_state_dump(p, p->a, &text, &err) != ERR_OK) {
-        (void)fprintf(stderr, "trimtab: %s\n", err.message);
-        _exit(1);
-    }
-    (void)printf("%s\n", text);
-    _exit(fflush(stdout) == 0 ? 0 : 1); /* no handlers: nothing was begun */
 }
 
 int32_t local_provider_open(const struct tt_open_args *args, const struct local_open_with *with,
@@ -229,17 +336,18 @@ int32_t local_provider_open(const struct tt_open_args *args, const struct local_
         log_warnings(args, &found);
         p->director = name_of_machine(p->a, args, p->config);
         p->ipam = local_ipam_new(p->config);
-        rc = check_supported(str_or(args->config_path, "cloud config"), p->config, &err);
+        p->follows = p->remembered = p->config->role == LOCAL_ROLE_DIRECTOR;
+        rc = check_redundancy(str_or(args->config_path, "cloud config"), p->config, &err);
     }
     if (rc == ERR_OK) {
-        rc = open_kernel(p, str_or(args->config_path, "cloud config"), with, &err);
+        rc = check_role(p, args, &err);
     }
-    if (rc == ERR_OK && p->dumping) {
-        print_state(p); /* does not return */
+    if (rc == ERR_OK && p->config->role != LOCAL_ROLE_ALLOCATOR) {
+        rc = open_machine(p, args, with, &err);
+    } else if (rc == ERR_OK && p->dumping) {
+        rc = err_set(&err, ERR_INVALID, "role allocator has nothing in the kernel to print");
     }
-    if (rc == ERR_OK && (with == NULL || with->kernel == NULL || with->directing_kernel != NULL)) {
-        rc = local_directing_start(p, with, &err);
-    }
+    p->opened = rc == ERR_OK;
     if (rc != ERR_OK) {
         args->host->result_fail(result, rc, err.message, 0);
         close_provider(p);
@@ -253,6 +361,25 @@ static int32_t open_provider(const struct tt_open_args *args, void **ret_provide
                              struct tt_result *result)
 {
     return local_provider_open(args, NULL, ret_provider, result);
+}
+
+/* A director writes no Service and reads no Namespace; an allocator needs no endpoints; Leases are directors'. */
+static uint32_t needs_kind(const struct tt_kv *options, uint32_t n_options,
+                           const struct tt_kube_kind *kind)
+{
+    const char *role = "";
+
+    for (uint32_t i = 0; i < n_options; i++) {
+        role = str_eq(options[i].key, "local-role") ? str_nonnull(options[i].value) : role;
+    }
+    bool director = str_eq(role, "director");
+    if (str_eq(kind->resource, "leases")) {
+        return director;
+    }
+    if (str_eq(kind->resource, "endpointslices")) {
+        return !str_eq(role, "allocator");
+    }
+    return !director;
 }
 
 /* ---- the descriptor ------------------------------------------------------------------------------ */
@@ -269,7 +396,11 @@ static int32_t batch_key(void *provider, const struct tt_service *service, char 
 /* The slices matter to policy Local and to targets that are pods; nodes alone are targets else. */
 static int64_t endpoints_delay_ms(void *provider, const struct tt_service *service)
 {
-    (void)provider;
+    const struct local_provider *p = provider;
+
+    if (p->config->role == LOCAL_ROLE_ALLOCATOR) {
+        return -1;
+    }
     return service == NULL || svc_only_local_traffic(service) ||
                    service->allocate_node_ports == 0 ||
                    svc_annotation(service, LOCAL_PREFIX "targets") != NULL
@@ -285,7 +416,8 @@ static const struct tt_option options[] = {
      "name of this machine among directors (default: director.name of the cloud config, else the "
      "host name)"},
     {"local-role", TT_OPTION_STRING, 0, "",
-     "role of this process, in place of the cloud config's: all"},
+     "role of this process, in place of the cloud config's: all, allocator (addresses and "
+     "statuses) or director (what the kernel forwards)"},
     {"local-state-dump", TT_OPTION_BOOL, 0, "false",
      "print as JSON what the kernel has of the table, addresses and services of this instance, and "
      "exit; for support"},
@@ -300,6 +432,11 @@ static const char *const event_reasons[] = {
 };
 static const struct tt_kube_kind kube_kinds[] = {
     {.api_version = "v1", .resource = "namespaces", .verbs = "list"},
+    /* Of directors with redundancy lease: each has one. */
+    {.api_version = LOCAL_LEASE_VERSION,
+     .resource = "leases",
+     .ns = LOCAL_LEASE_NAMESPACE,
+     .verbs = "list,create,patch"},
 };
 
 const struct tt_provider tt_local_provider = {
@@ -309,7 +446,8 @@ const struct tt_provider tt_local_provider = {
     .name = "local",
     .version = TRIMTAB_VERSION,
     .capabilities = TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS | TT_CAP_WANTS_ENDPOINTS |
-                    TT_CAP_BULK | TT_CAP_CHECKS_ITSELF | TT_CAP_FOLLOWS_INGRESS,
+                    TT_CAP_BULK | TT_CAP_CHECKS_ITSELF | TT_CAP_FOLLOWS_INGRESS |
+                    TT_CAP_WITHOUT_CALL,
     .max_parallel = 1,
     .debounce_idle_ms = DEBOUNCE_IDLE_MS,
     .debounce_max_ms = DEBOUNCE_MAX_MS,
@@ -340,4 +478,5 @@ const struct tt_provider tt_local_provider = {
     .check_config = local_check_config,
     .endpoints_delay_ms = endpoints_delay_ms,
     .batch_max = BATCH_MAX,
+    .needs_kind = needs_kind,
 };

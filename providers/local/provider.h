@@ -22,6 +22,15 @@ struct local_round {
     size_t n;
     unsigned part; /* of LOCAL_ROUND_PARTS */
 };
+
+/* What owners are told of their addresses, with either flow. */
+#define LOCAL_OUTSIDE_FORMAT                                                                       \
+    "%s is in no pool any more; it is kept until annotation " LOCAL_PREFIX "move is \"true\""
+#define LOCAL_SECOND_MISSING                                                                       \
+    "no address of the second family is free; one is added as soon as there is"
+#define LOCAL_PORTS_SHARED                                                                         \
+    "other Services are at the address under another key; nobody else may join"
+
 struct local_provider {
     struct arena *a; /* configuration */
     const struct tt_host *host;
@@ -37,10 +46,11 @@ struct local_provider {
     struct cancel *cancel;
     struct call_watch *watch;
     struct local_director *directing; /* NULL: planning, or a test without the thread */
+    struct local_leasing *leasing;    /* NULL: what is held stays held (leasing.h) */
 
     struct mutex lock;
     /* by `lock` */
-    struct local_kernel *kernel;
+    struct local_kernel *kernel; /* NULL: role allocator */
     struct local_ipam *ipam;
     struct local_seen
         *seen; /* Services and their versions, as the allocator saw them (services.c) */
@@ -53,7 +63,10 @@ struct local_provider {
     struct local_nft_table table;
     bool table_changed;         /* its sets, chains or rules are not those of this version */
     const struct tt_call *call; /* that is under way */
-    bool ipvs; /* the kernel has IPVS, and we may change it; asked when it is needed first */
+    bool
+        follows; /* role director: addresses are those of statuses, which are another process' to write */
+    bool opened; /* open() went well */
+    bool ipvs;   /* the kernel has IPVS, and we may change it; asked when it is needed first */
     bool allow_foreign; /* services of IPVS in a pool that no trimtab made are taken over */
     struct map *served; /* key of a Service → what its weights are made of (health.c) */
     bool own_turn;      /* the director's thread changes weights; no call is under way */
@@ -84,7 +97,7 @@ int32_t local_check_config(const struct tt_open_args *args, struct tt_result *re
 /* --- directing.c: the director's thread, and what syncs and the thread tell each other ---------------------- */
 /* Starts it, but not when planning. */
 int local_directing_start(struct local_provider *p, const struct local_open_with *with,
-                          struct err *err) _warn_unused_;
+                          const struct local_sharing *sharing, struct err *err) _warn_unused_;
 /* False: there is no thread to announce it. */
 struct local_item;
 bool local_directing_announce(struct local_provider *p, const struct local_announce_deed *deed);
@@ -113,7 +126,7 @@ void local_health_find(struct lb_sync *s, const struct lb_item *item);
 void local_served_free(void *served);
 
 /* --- figures.c, machine.c: metrics, and sysctls of this machine; by the lock ---------------------------------- */
-#define LOCAL_METRICS 11
+#define LOCAL_METRICS 13
 extern const struct tt_metric local_metrics[LOCAL_METRICS];
 void local_figures_set(struct local_provider *p);
 void local_figures_synced(const struct local_provider *p, int64_t took_ms);
@@ -129,6 +142,32 @@ void local_round_done(struct local_round *r);
 void local_taken_note(struct local_provider *p, const struct ip_addr *addr, struct err *err);
 void local_taken_free(struct local_provider *p, const struct ip_addr *addr);
 int local_taken_check(struct local_provider *p, const struct ip_addr *addr, struct err *err);
+
+/* --- leasing.c: addresses that are held for a time only, by a Lease or while this replica leads ---------------- */
+/* Before the director's thread begins: what it is to ask; NULL: nothing is shared, or *err says why not. */
+const struct local_sharing *local_leasing_start(struct local_provider *p, int64_t spare_ms,
+                                                struct err *err);
+/* After that: its own thread begins, where there are Leases. */
+int local_leasing_talk(struct local_provider *p, struct err *err) _warn_unused_;
+/* Lets go of everything and tells the other directors; takes two seconds at most. */
+void local_leasing_end(struct local_provider *p);
+void local_leasing_free(struct local_leasing *l);
+/* Addresses of the pool (NULL: outside of all) are one director's at a time. */
+bool local_leasing_shares(const struct local_provider *p, const struct local_pool *pool);
+/* The same by the configuration alone, in a process that only plans. */
+bool local_shared_by_config(const struct local_config *c, const struct local_pool *pool);
+/* The link on which such an address is held. */
+int local_leasing_link(const struct ip_addr *addr, const struct local_link *const *links, size_t n);
+void local_leasing_offer(struct local_provider *p, const struct ip_addr *addr, int link);
+/* These Services (NULL: none) were synced: once all are, buckets may come. */
+void local_leasing_synced(struct local_provider *p, const struct tt_call *call,
+                          const struct tt_batch *batch);
+/* The director that holds the address, by the Leases as they are; NULL: none, or it is not known. */
+const char *local_leasing_holder(struct local_provider *p, struct arena *a,
+                                 const struct tt_call *call, const struct ip_addr *addr);
+
+/* --- allocate.c: the allocator's flow: addresses and statuses, no kernel --------------------------------------- */
+extern const struct lb_flow local_allocator_flow;
 
 /* --- flow.c ----------------------------------------------------------------------------------------- */
 /* What a sync knows of one item; lb_item.data. */
@@ -160,6 +199,11 @@ extern const struct lb_flow local_flow;
 int32_t local_reconcile(void *provider, const struct tt_call *call, const struct tt_batch *batch);
 int32_t local_plan(void *provider, const struct tt_call *call, const struct tt_batch *batch);
 int local_facts(struct lb_sync *s, struct err *err);
+/* "VIP", "Proxy": of an address that is served like this. */
+const char *local_ip_mode_of(const struct local_provider *p, const struct local_serve *serve);
+/* Of the granted addresses, then of those that go; NULL: the address is in no pool. */
+const struct local_pool *local_pool_at(const struct lb_sync *s, const struct local_item *it,
+                                       size_t address);
 int local_observe(struct lb_sync *s, struct err *err);
 /* Another Service has the port at this address. */
 bool local_port_is_anothers(const struct lb_sync *s, const struct local_item *it,
@@ -193,6 +237,9 @@ bool local_grace_is_over(const struct local_provider *p);
 /* Of the Service `key` ("namespace/name") in the snapshot; NULL: there is none. */
 const struct tt_service *local_service_of(const struct tt_service *const *all, uint32_t n,
                                           const char *key);
+
+/* --- conn_sync.c: daemons of IPVS that carry connections to other directors, as connSync says ------------------- */
+int local_conn_sync_start(struct local_provider *p, struct err *err) _warn_unused_;
 
 /* --- ipvs.c --------------------------------------------------------------------------------------------- */
 /* ERR_INVALID, ERR_AUTH: the kernel has no IPVS, or this process may not change it (kernel.h). */

@@ -193,13 +193,25 @@ static void settle_hold(struct lb_op_run *run, int rc, const struct err *err)
     }
 }
 
+/* Whether and for how long it is held is the director's thread's. */
+static int offer(struct local_provider *p, const struct local_hold_deed *d, struct err *err)
+{
+    if (d->del) {
+        return local_director_take_back(p->directing, &d->addr, d->link, err);
+    }
+    local_leasing_offer(p, &d->addr, d->link);
+    return ERR_OK;
+}
+
 static void hold_on_link(struct lb_op_run *run)
 {
     struct local_provider *p = run->provider;
     const struct local_hold_deed *d = run->op->arg;
     struct err err = ERR_INIT;
-    int rc = d->del ? p->kernel->ops->addr_del(p->kernel, d->link, &d->addr, &err)
-                    : p->kernel->ops->addr_set(p->kernel, d->link, &d->addr, -1, &err);
+    bool shared = local_leasing_shares(p, local_pool_of(p->config, &d->addr));
+    int rc = shared   ? offer(p, d, &err)
+             : d->del ? p->kernel->ops->addr_del(p->kernel, d->link, &d->addr, &err)
+                      : p->kernel->ops->addr_set(p->kernel, d->link, &d->addr, -1, &err);
 
     settle_hold(run, rc, &err);
 }

@@ -124,15 +124,14 @@ static struct local_vip_pair pair_of(const struct looking *l, const struct local
     const struct local_provider *p = l->p;
     const struct local_mirror_vip *m = local_mirror_vip(p->mirror, &want->addr);
     struct local_vip_pair v = {.want = *want, .why = "others changed it"};
-    bool leased = p->config->director.redundancy == LOCAL_REDUNDANCY_LEASE;
+    bool leased = local_leasing_shares(p, local_pool_of(p->config, &want->addr));
 
     v.have = m == NULL ? (struct local_vip){.addr = want->addr} : m->vip;
     v.have.comment = arena_strdup(l->a, v.have.comment);
     if (v.have.guarded && names_a_sharer(p, l->a, &want->addr, v.have.comment)) {
         v.want.comment = v.have.comment;
     }
-    if (v.have.held ||
-        leased) { /* a hold with a lease is renewed, or let go, by who has the lease */
+    if (v.have.held || leased) { /* what is shared the director's thread holds anew (hold.c) */
         v.want.held = v.have.held;
         v.want.held_on = v.have.held_on;
     }

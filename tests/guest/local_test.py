@@ -76,10 +76,15 @@ CASES = {
     "many": (["ipvs " + " + ".join(f"add 10.0.{i // 200}.{i % 200 + 1} tcp 80 rr 0 0" for i in range(300)),
               "ipvs " + " + ".join(f"del 10.0.{i // 200}.{i % 200 + 1} tcp 80" for i in range(1, 300)), "ipvs-services"],
              ["-A -t 10.0.0.1:80 -s rr"]),
+    "connection sync": (["ipvs-daemons", "ipvs-daemon start master lo 7", "ipvs-daemon start backup lo 7", "ipvs-daemons",
+                         "ipvs-daemon start master lo 8", "ipvs-daemon stop master lo 7", "ipvs-daemon stop master lo 7",
+                         "ipvs-daemon start master lo 8", "ipvs-daemons"],
+                        ["backup sync daemon (mcast=lo, syncid=7", "master sync daemon (mcast=lo, syncid=8"]),
     "beside others": ([f"ipvs {service()}", "ipvs-services"], RR + ["-A -t 10.5.5.5:80 -s rr"] + saved("-m", 80, "-t 10.5.5.5:80", weights=(1,)) +
                       ["-A -f 7 -s rr"]),
 }
-BEFORE = {"beside others": "printf '%s\\n' '-A -t 10.5.5.5:80 -s rr' '-a -t 10.5.5.5:80 -r 10.1.0.1:80 -m -w 1' '-A -f 7 -s rr' | ipvsadm -R\n"}
+BEFORE = {"connection sync": "ip addr add 192.0.2.99/32 dev lo\n",
+          "beside others": "printf '%s\\n' '-A -t 10.5.5.5:80 -s rr' '-a -t 10.5.5.5:80 -r 10.1.0.1:80 -m -w 1' '-A -f 7 -s rr' | ipvsadm -R\n"}
 
 
 # --- packets --------------------------------------------------------------------------------------------------
@@ -321,7 +326,8 @@ def cases_script():
     text = ""
     for i, name in enumerate(CASES):
         text += BEFORE.get(name, "")
-        text += f"echo '== k{i} tool'\nkernel-tool real </t/k{i}\necho '== k{i} saved'\nipvsadm -Sn\nipvsadm -C\n"
+        text += f"echo '== k{i} tool'\nkernel-tool real </t/k{i}\necho '== k{i} saved'\nipvsadm -Sn\nipvsadm -ln --daemon | sed 's/, maxlen.*//' | sort\nipvsadm -C\n"
+        text += "for kind in master backup; do ipvsadm --stop-daemon $kind 2>/dev/null; done; true\n"
     return text
 
 
@@ -349,7 +355,7 @@ def in_memory(tool, lines):
 def case_differences(tool, name, i, said):
     lines, want = CASES[name]
     real, memory = said[f"k{i}", "tool"], in_memory(tool, lines)
-    if name in BEFORE:
+    if name == "beside others":
         memory = [*memory[:2], "10.0.0.0:80/tcp rr", "10.5.5.5:80/tcp rr", "ok"]
     wrong = [f"the kernel: {a!r}, in memory: {b!r}" for a, b in zip(real, memory) if a != b]
     if len(real) != len(memory):

@@ -48,6 +48,7 @@ ARROWS = {
     "providers": ["common/base", "common/net", "common/lb", "common/services", "common/include"],
     "providers/local/model": ["common/base", "common/lb", "common/include"],
     "providers/local/targets": ["common/base", "common/include", "providers/local/model"],
+    "providers/local/leases": ["common/base", "common/include", "providers/local/model", "providers/local/targets"],
     "providers/local/ipam": ["common/base", "common/include", "providers/local/model"],
     "providers/local/kernel": ["common/base", "common/include", "providers/local/model", "providers/local/targets"],
     "providers/local/plan": ["common/base", "common/lb", "common/include", "providers/local/model", "providers/local/targets",

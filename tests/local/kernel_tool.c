@@ -596,6 +596,8 @@ static const struct {
     {"ipvs-look", tool_ipvs_look},
     {"ipvs-read", tool_ipvs_read},
     {"ipvs-services", tool_ipvs_services},
+    {"ipvs-daemon", tool_ipvs_daemon},
+    {"ipvs-daemons", tool_ipvs_daemons},
     {"let-go", do_let_go},
     {"links", do_links},
     {"list", do_list},

@@ -27,5 +27,7 @@ int tool_ipvs(struct tool *t);
 int tool_ipvs_look(struct tool *t);
 int tool_ipvs_read(struct tool *t);
 int tool_ipvs_services(struct tool *t);
+int tool_ipvs_daemon(struct tool *t);
+int tool_ipvs_daemons(struct tool *t);
 
 #endif

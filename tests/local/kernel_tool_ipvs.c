@@ -107,3 +107,28 @@ int tool_ipvs_services(struct tool *t)
     }
     return code;
 }
+
+/* start|stop master|backup INTERFACE ID */
+int tool_ipvs_daemon(struct tool *t)
+{
+    struct local_ipvs_daemon d = {.backup = strcmp(tool_word(t, 1), "backup") == 0,
+                                  .id = (uint8_t)tool_number(t, 3)};
+    snprintf(d.interface, sizeof(d.interface), "%s", tool_word(t, 2));
+    return t->k->ops->ipvs_daemon_change(t->k, strcmp(tool_word(t, 0), "stop") == 0, &d, &t->err);
+}
+
+int tool_ipvs_daemons(struct tool *t)
+{
+    struct local_ipvs_daemon all[LOCAL_IPVS_DAEMONS];
+    size_t n = 0;
+    int code = t->k->ops->ipvs_daemons(t->k, all, &n, &t->err);
+    for (int backup = 0; backup < 2; backup++) { /* the kernel has an order of its own */
+        for (size_t i = 0; i < n && code == ERR_OK; i++) {
+            if (all[i].backup == (backup == 1)) {
+                printf("%s %s %u\n", all[i].backup ? "backup" : "master", all[i].interface,
+                       (unsigned)all[i].id);
+            }
+        }
+    }
+    return code;
+}

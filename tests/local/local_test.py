@@ -267,11 +267,10 @@ def other_config(c, old, new):
     return path
 
 
-def test_config__with_what_is_not_there_yet__is_refused_by_check_and_start(c):
+def test_config__two_machines_would_answer_arp__is_refused_by_check_and_start(c):
     config = c.config
     try:
-        for old, new, words in (("pools:", "role: allocator\npools:", "other.yaml: role: this version has role all only"),
-                                ("pools:", "director: {redundancy: lease}\npools:", "director.redundancy: this version has none only")):
+        for old, new, words in (("pools:", "role: director\ndirector: {redundancy: ecmp}\npools:", "two machines would answer ARP for one address"),):
             c.config = other_config(c, old, new)
             said = c.start_fails()
             assert words in said, said

@@ -53,7 +53,8 @@ class Simulator(controller_world.Simulator):
         roles = os.path.join(folder, "rbac.yaml")
         with open(roles, "w", encoding="utf-8") as f, open(ROLES, encoding="utf-8") as of_every_cluster:
             f.write(world.command(programs[1], "rbac", "--cloud-provider=local", "--leader-elect-resource-name=trimtab") + "---\n" +
-                    of_every_cluster.read())
+                    world.command(programs[1], "rbac", "--cloud-provider=local", "--local-role=director", "--leader-elect=false",
+                                  "--service-account=kube-system/trimtab-director") + "---\n" + of_every_cluster.read())
         with open(self.err, "ab") as err:
             self.process = subprocess.Popen(  # pylint: disable=consider-using-with
                 [programs[0], "--cloud=none", "--tls", f"--rbac={roles}", "--port=0", "--seed=1", "--ip-families=IPv4,IPv6", f"--world={start}",

@@ -342,6 +342,21 @@ static int addr_del(struct local_kernel *k, int link, const struct ip_addr *addr
     return done(k, ERR_OK, err);
 }
 
+static int addrs_change(struct local_kernel *k, const struct local_held_addr *items, size_t n,
+                        int64_t valid_ms, int *ret_codes, struct err *err)
+{
+    int first = ERR_OK;
+    for (size_t i = 0; i < n; i++) {
+        struct err one = ERR_INIT;
+        ret_codes[i] = valid_ms == 0 ? addr_del(k, items[i].link, &items[i].addr, &one)
+                                     : addr_set(k, items[i].link, &items[i].addr, valid_ms, &one);
+        if (ret_codes[i] != ERR_OK && first == ERR_OK) {
+            first = err_copy(err, &one);
+        }
+    }
+    return first;
+}
+
 /* --- routes --------------------------------------------------------------------------------------------------- */
 
 static void route_key(const struct local_route *r, char key[KEY])
@@ -584,12 +599,15 @@ static const struct local_kernel_ops ops = {
     .addrs = addrs,
     .addr_set = addr_set,
     .addr_del = addr_del,
+    .addrs_change = addrs_change,
     .routes = routes,
     .routes_change = routes_change,
     .announce = announce,
     .probe_send = probe_send,
     .probe_answer = probe_answer,
     .neighbours = fake_neighbours,
+    .hear = fake_hear,
+    .ears = fake_ears,
     .connections_delete = connections_delete,
     .sysctl_read = sysctl_read,
     .sysctl_write = sysctl_write,
@@ -600,14 +618,11 @@ static const struct local_kernel_ops ops = {
     .watch = fake_watch,
     .heard = fake_heard,
     .watch_fds = fake_watch_fds,
+    .ipvs_daemons = fake_ipvs_daemons,
+    .ipvs_daemon_change = fake_ipvs_daemon_change,
     .requests = requests,
     .free = fake_free,
 };
-
-struct fake_ipvs *fake_kernel_ipvs(const struct local_kernel *k)
-{
-    return fake(k)->ipvs;
-}
 
 /* --- the world around ----------------------------------------------------------------------------------------- */
 

@@ -62,6 +62,8 @@ void fake_kernel_foreign_route(struct local_kernel *k, const struct local_route 
 /* A neighbour with this MAC has the address, and answers probes for it. */
 void fake_kernel_neighbour(struct local_kernel *k, const struct ip_addr *addr,
                            const uint8_t mac[6]);
+/* A frame of another host that claims the address. */
+void fake_kernel_claim(struct local_kernel *k, const struct ip_addr *addr, const uint8_t mac[6]);
 /* An entry of connection tracking. */
 void fake_kernel_connection(struct local_kernel *k, const struct local_frontend_id *id,
                             const struct ip_addr *target, uint16_t target_port);

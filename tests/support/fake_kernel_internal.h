@@ -32,9 +32,11 @@ struct fake_kernel {
     size_t n_addrs;
     struct map *routes; /* "KIND ADDRESS" → struct fake_route */
     /* Neighbours, connections, sysctls. */
-    struct map *neighbours; /* address → MAC */
-    struct map *probed;     /* address → "" */
-    struct map *announced;  /* address → count */
+    struct map *neighbours;       /* address → MAC */
+    struct map *probed;           /* address → "" */
+    struct map *announced;        /* address → count */
+    struct local_heard claims[8]; /* of other hosts, not heard yet */
+    size_t n_claims;
     struct fake_connection *connections;
     size_t n_connections;
     struct map *sysctls; /* name → int64_t */
@@ -60,6 +62,9 @@ int fake_heard(struct local_kernel *k, void (*each)(void *arg, const struct loca
                void *arg, struct err *err);
 int fake_neighbours(struct local_kernel *k, struct arena *a, struct local_neighbour **ret,
                     size_t *ret_n, struct err *err);
+int fake_hear(struct local_kernel *k, const struct local_link *link, struct local_heard *ret,
+              size_t max, size_t *ret_n, struct err *err);
+size_t fake_ears(const struct local_kernel *k, int *ret_fds, size_t max);
 unsigned fake_watch_fds(const struct local_kernel *k, int fds[LOCAL_WATCH_FDS]);
 
 static inline struct fake_kernel *fake(const struct local_kernel *k)

@@ -22,6 +22,8 @@ struct fake_ipvs {
     uint64_t requests;
     int no_ipvs; /* ERR_INVALID, ERR_AUTH: all calls say that */
     char no_scheduler[LOCAL_IPVS_SCHEDULER_MAX];
+    struct local_ipvs_daemon daemons[LOCAL_IPVS_DAEMONS]; /* master, backup */
+    bool runs[LOCAL_IPVS_DAEMONS];
 };
 
 struct fake_ipvs *fake_ipvs_new(void)
@@ -247,6 +249,47 @@ int fake_ipvs_change(struct local_kernel *k, const struct local_ipvs_change *cha
         ret_codes[i] = ERR_TRANSIENT;
     }
     return first;
+}
+
+int fake_ipvs_daemons(struct local_kernel *k, struct local_ipvs_daemon ret[LOCAL_IPVS_DAEMONS],
+                      size_t *ret_n, struct err *err)
+{
+    const struct fake_ipvs *x = fake_kernel_ipvs(k);
+    int code = step(k, err);
+    code = code == ERR_OK ? look(x, err) : code;
+    *ret_n = 0;
+    for (int i = 0; code == ERR_OK && i < LOCAL_IPVS_DAEMONS; i++) {
+        if (x->runs[i]) {
+            ret[(*ret_n)++] = x->daemons[i];
+        }
+    }
+    return code == ERR_OK ? fake_kernel_done(k, code, err) : code;
+}
+
+static int change_daemon(struct fake_ipvs *x, bool stop, const struct local_ipvs_daemon *d,
+                         struct err *err)
+{
+    int code = look(x, err);
+    if (code != ERR_OK) {
+        return code;
+    }
+    if (!stop && strcmp(d->interface, "lo") != 0 && strcmp(d->interface, "eth0") != 0) {
+        return err_set(err, ERR_INVALID, "there is no interface %s", d->interface);
+    }
+    if (x->runs[d->backup] != stop) {
+        return err_set(err, ERR_CONFLICT, "another program changed the daemons of IPVS");
+    }
+    x->runs[d->backup] = !stop;
+    x->daemons[d->backup] = *d;
+    return ERR_OK;
+}
+
+int fake_ipvs_daemon_change(struct local_kernel *k, bool stop, const struct local_ipvs_daemon *d,
+                            struct err *err)
+{
+    int code = step(k, err);
+    code = code == ERR_OK ? change_daemon(fake_kernel_ipvs(k), stop, d, err) : code;
+    return code == ERR_OK ? fake_kernel_done(k, code, err) : code;
 }
 
 /* --- the world around ----------------------------------------------------------------------------------------- */

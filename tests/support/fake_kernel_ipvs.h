@@ -17,6 +17,10 @@ int fake_ipvs_read(struct local_kernel *k, struct arena *a, struct local_ipvs_li
                    struct err *err);
 int fake_ipvs_change(struct local_kernel *k, const struct local_ipvs_change *changes, size_t n,
                      int *ret_codes, struct err *err);
+int fake_ipvs_daemons(struct local_kernel *k, struct local_ipvs_daemon ret[LOCAL_IPVS_DAEMONS],
+                      size_t *ret_n, struct err *err);
+int fake_ipvs_daemon_change(struct local_kernel *k, bool stop, const struct local_ipvs_daemon *d,
+                            struct err *err);
 /* Around whatever reaches the kernel: where the faults are (fake_kernel.c). */
 int fake_kernel_step(struct local_kernel *k, uint64_t *requests, struct err *err);
 int fake_kernel_done(struct local_kernel *k, int code, struct err *err);

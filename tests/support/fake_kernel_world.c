@@ -151,6 +151,38 @@ int fake_neighbours(struct local_kernel *k, struct arena *a, struct local_neighb
     return code;
 }
 
+void fake_kernel_claim(struct local_kernel *k, const struct ip_addr *addr, const uint8_t mac[6])
+{
+    struct fake_kernel *f = fake(k);
+    if (f->n_claims < ARRAY_LEN(f->claims)) {
+        struct local_heard *claim = &f->claims[f->n_claims++];
+        claim->addr = *addr;
+        memcpy(claim->mac, mac, sizeof(claim->mac));
+    }
+}
+
+int fake_hear(struct local_kernel *k, const struct local_link *link, struct local_heard *ret,
+              size_t max, size_t *ret_n, struct err *err)
+{
+    struct fake_kernel *f = fake(k);
+    (void)link;
+    (void)err;
+    *ret_n = f->n_claims < max ? f->n_claims : max;
+    if (*ret_n > 0) {
+        memcpy(ret, f->claims, *ret_n * sizeof(*ret));
+    }
+    f->n_claims = 0;
+    return ERR_OK;
+}
+
+size_t fake_ears(const struct local_kernel *k, int *ret_fds, size_t max)
+{
+    (void)k;
+    (void)ret_fds;
+    (void)max;
+    return 0; /* nothing to wait for: claims are there at the next turn */
+}
+
 void fake_kernel_connection(struct local_kernel *k, const struct local_frontend_id *id,
                             const struct ip_addr *target, uint16_t target_port)
 {
@@ -206,4 +238,9 @@ unsigned fake_kernel_announced(const struct local_kernel *k, const struct ip_add
     ip_format(addr, key);
     const unsigned *count = map_get(fake(k)->announced, key);
     return count == NULL ? 0 : *count;
+}
+
+struct fake_ipvs *fake_kernel_ipvs(const struct local_kernel *k)
+{
+    return fake(k)->ipvs;
 }

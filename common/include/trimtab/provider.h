@@ -316,7 +316,8 @@ struct tt_host {
     void (*random)(struct tt_host_ctx *ctx, void *bytes, size_t n);
 
     /* 1: a mutation may be sent now.  To be asked right before each one (fencing: a replica that lost its
-     * lease gets 0; the call should then end with TT_CANCELLED).  `call` may be NULL inside open(); after it NULL gets 0. */
+     * lease gets 0; the call should then end with TT_CANCELLED).  `call` may be NULL inside open(); after it NULL gets 0, but
+     * with TT_CAP_WITHOUT_CALL the fence's answer. */
     int32_t (*may_mutate)(struct tt_host_ctx *ctx, const struct tt_call *call);
 
     /* Immutable snapshots, valid until the call returns.  services(): all that the controller has, of every
@@ -331,7 +332,8 @@ struct tt_host {
                    uint32_t *ret_n, uint32_t *ret_known);
 
     /* Kubernetes objects of the kinds that the descriptor declares, as JSON text.  They block, honour the call,
-     * and return TT_ codes (NOT_FOUND, EXISTS, CONFLICT, FORBIDDEN …).  `call` may be NULL inside open(). */
+     * and return TT_ codes (NOT_FOUND, EXISTS, CONFLICT, FORBIDDEN …).  `call` may be NULL inside open(), and with
+     * TT_CAP_WITHOUT_CALL from open() until close() returns. */
     int32_t (*kube_get)(struct tt_host_ctx *ctx, const struct tt_call *call,
                         const struct tt_kube_ref *ref, const struct tt_text_sink *ret);
     int32_t (*kube_list)(struct tt_host_ctx *ctx, const struct tt_call *call,
@@ -495,6 +497,9 @@ struct tt_lease {
 /* A change of status.loadBalancer.ingress by somebody else is a reason to sync, with TT_REASON_SPEC: it programs what the status
  * says, or writes it again when it was wiped (since 1.7). */
 #define TT_CAP_FOLLOWS_INGRESS 0x80u
+/* A thread of its own asks kube_* and may_mutate with `call` NULL, also while close() runs (since 1.8).  Such a request
+ * is not repeated; it fails after two seconds, and after half a second when the process ends. */
+#define TT_CAP_WITHOUT_CALL 0x100u
 
 #define TT_DRIFT_OFF    0u
 #define TT_DRIFT_REPORT 1u
@@ -536,6 +541,9 @@ struct tt_open_args {
      * TT_DRIFT_REPORT they tell and change nothing. */
     uint32_t drift; /* TT_DRIFT_… */
     uint32_t reserved_;
+    /* since 1.8 (0 before): with a leader election the time in ms that lies at least between the last moment in which
+     * may_mutate() says 1 in this process and the first in which it may in another; 0: there is no election. */
+    int64_t election_spare_ms;
 };
 
 /* An operation on one Service.  Blocks; honours call->deadline_ms and call->cancelled(). */
@@ -644,6 +652,11 @@ struct tt_provider {
     /* Since 1.8 (0 before).  Most Services of one batch; those that are due beyond come in the next one, at once.  0: as many
      * as a plan may have (TT_LIST_MAX). */
     uint32_t batch_max;
+    /* Since 1.8.  Optional.  With these options (as in tt_open_args), does the process make requests of this kind?  Asked by
+     * `trimtab rbac` for each row of kube_kinds, and for two of the controller's own: "services/status" and
+     * "endpointslices".  NULL: it makes all.  No I/O. */
+    uint32_t (*needs_kind)(const struct tt_kv *options, uint32_t n_options,
+                           const struct tt_kube_kind *kind);
 };
 
 /* The one exported symbol.  Called once, from the main thread; the descriptor is static. */

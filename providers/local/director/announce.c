@@ -16,6 +16,7 @@ struct director_address {
     char *owner;
     struct local_announcement *on;
     size_t n;
+    bool asleep; /* it is not held here now */
 };
 
 static void address_free(void *value)
@@ -61,8 +62,12 @@ void local_director_announce(struct local_director *d, const struct local_announ
         x = xcalloc(1, sizeof *x);
         map_set(d->announcements, key, x);
     }
+    x->asleep = !local_holds_has(d, &order->addr);
+    struct local_announce_order o = *order;
+    const struct local_sharing *by = d->args.sharing; /* another director that has it has probed */
+    o.probe = order->probe && (by == NULL || by->holds(by->arg, &order->addr));
     for (size_t i = 0; i < order->n_links; i++) {
-        order_on(x, order, order->links[i]->index, now_ms);
+        order_on(x, &o, order->links[i]->index, now_ms);
     }
     free(x->owner);
     x->owner = xstrdup(order->owner);
@@ -94,6 +99,44 @@ void local_director_again(struct local_director *d, const struct ip_addr *addr)
         d->announce_next_ms = now_ms;
     }
     mutex_unlock(&d->lock);
+}
+
+static struct director_address *address_of(struct local_director *d, const struct ip_addr *addr)
+{
+    char key[IP_TEXT_MAX];
+
+    ip_format(addr, key);
+    return map_get(d->announcements, key);
+}
+
+void local_announcements_wake(struct local_director *d, const struct ip_addr *addr, int64_t now_ms)
+{
+    struct director_address *x = address_of(d, addr);
+
+    for (size_t i = 0; x != NULL && i < x->n; i++) {
+        struct local_announcement *e = &x->on[i];
+        local_announcement_begin(e, e->phase == LOCAL_PHASE_PROBE && e->last_ms < 0, now_ms);
+    }
+    if (x != NULL) {
+        x->asleep = false;
+        d->announce_next_ms = now_ms;
+    }
+}
+
+void local_announcements_sleep(struct local_director *d, const struct ip_addr *addr)
+{
+    struct director_address *x = address_of(d, addr);
+
+    if (x != NULL) {
+        x->asleep = true;
+    }
+}
+
+const char *local_announcements_owner(struct local_director *d, const struct ip_addr *addr)
+{
+    const struct director_address *x = address_of(d, addr);
+
+    return x == NULL ? NULL : x->owner;
 }
 
 static void add_state(struct local_announce_state *st, const struct local_announcement *e,
@@ -201,7 +244,7 @@ static bool compare_links(const char *key, void *value, void *arg)
     struct seen *s = arg;
 
     (void)key;
-    for (size_t i = 0; i < x->n; i++) {
+    for (size_t i = 0; !x->asleep && i < x->n; i++) {
         if (is_back(s, x->on[i].link)) {
             local_announcement_again(&x->on[i], s->now_ms);
         } else if (is_down(s, x->on[i].link)) {
@@ -240,6 +283,9 @@ int64_t local_links_turn(struct local_director *d, int64_t now_ms)
     d->links_a = a;
     d->links = links;
     d->n_links = n;
+    if (d->args.sharing != NULL) {
+        d->args.sharing->look(d->args.sharing->arg, d->args.kernel, links, n);
+    }
     return d->links_next_ms;
 }
 
@@ -390,7 +436,7 @@ static bool act_on_all(const char *key, void *value, void *arg)
     struct director_address *x = value;
 
     (void)key;
-    for (size_t i = 0; i < x->n; i++) {
+    for (size_t i = 0; !x->asleep && i < x->n; i++) {
         act(arg, &x->on[i], x->owner);
     }
     return true;

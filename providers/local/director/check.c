@@ -14,6 +14,8 @@
 #define PROBES_MAX       256
 #define CHANGED_AGAIN_MS 1000
 #define CHANGED_TURN     256 /* Services of one call */
+#define EARS_MAX         64
+#define FDS_MAX          (1 + LOCAL_WATCH_FDS + PROBES_MAX) /* without ears */
 
 struct director_check {
     char *key;
@@ -291,7 +293,7 @@ static bool add_fd(const char *key, void *value, void *arg)
     struct fds *f = arg;
 
     (void)key;
-    if (c->probe != NULL && f->n < 1 + LOCAL_WATCH_FDS + PROBES_MAX) {
+    if (c->probe != NULL && f->n < FDS_MAX) {
         f->items[f->n++] =
             (struct pollfd){.fd = local_probe_fd(c->probe), .events = local_probe_events(c->probe)};
     }
@@ -310,16 +312,21 @@ bool local_director_is_asking(struct local_director *d)
 
 void local_director_wait(struct local_director *d, int64_t most_ms)
 {
-    struct pollfd items[1 + LOCAL_WATCH_FDS + PROBES_MAX] = {{.fd = d->wake[0], .events = POLLIN}};
+    struct pollfd items[FDS_MAX + EARS_MAX] = {{.fd = d->wake[0], .events = POLLIN}};
     struct fds f = {items, 1};
     int told[LOCAL_WATCH_FDS];
     unsigned n_told = d->watched ? d->args.kernel->ops->watch_fds(d->args.kernel, told) : 0;
+    int ears[EARS_MAX];
 
     for (unsigned i = 0; i < n_told; i++) {
         items[f.n++] = (struct pollfd){.fd = told[i], .events = POLLIN};
     }
     mutex_lock(&d->lock);
     map_each(d->checks, add_fd, &f);
+    size_t n_ears = local_holds_ears(d, ears, EARS_MAX);
+    for (size_t i = 0; i < n_ears; i++) {
+        items[f.n++] = (struct pollfd){.fd = ears[i], .events = POLLIN};
+    }
     mutex_unlock(&d->lock);
     (void)poll(items, (nfds_t)f.n, (int)most_ms);
 }

@@ -22,6 +22,7 @@ struct local_director *local_director_new(const struct local_director_args *args
     d->a = arena_new();
     mutex_init(&d->lock);
     d->announcements = local_announcements_new();
+    d->holds = local_holds_new();
     d->drains = local_drains_new();
     local_checks_init(d);
     if (pipe2(d->wake, O_CLOEXEC | O_NONBLOCK) != 0) {
@@ -48,6 +49,7 @@ void local_director_free(struct local_director *d)
         }
     }
     map_free(d->announcements);
+    map_free(d->holds);
     map_free(d->drains);
     local_checks_done(d);
     free(d->paces);
@@ -121,6 +123,7 @@ int64_t local_director_turn(struct local_director *d)
 
     mutex_lock(&d->lock);
     int64_t next_ms = earlier(watch_ms, local_links_turn(d, now_ms));
+    next_ms = earlier(next_ms, local_holds_turn(d, now_ms));
     next_ms = earlier(next_ms, local_announcements_turn(d, now_ms));
     next_ms = earlier(next_ms, local_drains_turn(d, now_ms));
     next_ms = earlier(next_ms, local_checks_turn(d, now_ms));

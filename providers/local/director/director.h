@@ -27,6 +27,27 @@ struct local_news {
         uint8_t mac[6]; /* of the host that answered */
     } in_use;
 };
+/* Whose the addresses are, where several directors share them.  All functions are called under the director's lock, and may not
+ * call it back. */
+enum local_heard_answer {
+    LOCAL_HEARD_IGNORE = 0,
+    LOCAL_HEARD_DEFEND, /* announce it again */
+    LOCAL_HEARD_YIELD,  /* let it go */
+};
+struct local_sharing {
+    /* Moves on to `now`.  Until when addresses may be held; a moment that is over: none may. */
+    int64_t (*turn)(void *arg, int64_t now_ms);
+    bool (*holds)(void *arg, const struct ip_addr *addr);
+    /* The links as they are, each second; `kernel` may be used for other looks. */
+    void (*look)(void *arg, struct local_kernel *kernel, const struct local_link *links, size_t n);
+    /* Around letting go of what is not this director's any more; the second only when all of it is gone. */
+    void (*dropping)(void *arg);
+    void (*dropped)(void *arg);
+    /* Another host claims it on a link. */
+    enum local_heard_answer (*heard)(void *arg, const struct ip_addr *addr, int64_t now_ms);
+    void *arg;
+    int64_t renew_ms; /* lifetimes are renewed about as often */
+};
 struct local_director_args {
     struct local_kernel *kernel; /* the director's from now on */
     struct clock *clock;
@@ -48,6 +69,7 @@ struct local_director_args {
     /* With `look`: the table that is watched, and another handle of this process, whose changes are not others'. */
     const char *instance;
     const struct local_kernel *own;
+    const struct local_sharing *sharing; /* NULL: what is held stays held, and syncs do it */
 };
 struct local_director *local_director_new(const struct local_director_args *args) _warn_unused_;
 /* Starts the thread.  TRANSIENT: the system has no thread for it. */
@@ -56,6 +78,25 @@ int local_director_start(struct local_director *d, struct err *err) _warn_unused
 void local_director_free(struct local_director *d);
 /* Does what is due; returns the moment of the next turn (monotonic), at most a second away.  Not while the thread runs. */
 int64_t local_director_turn(struct local_director *d);
+
+/* Has the thread make a turn now. */
+void local_director_wake(struct local_director *d);
+
+/* --- addresses that are held for a time, with `sharing` (hold.c) ---------------------------------------- */
+
+/* The address may be held, by an address on this link; whether it is says `sharing`. */
+void local_director_offer(struct local_director *d, const struct ip_addr *addr, int link);
+/* It may not any more on this link; when this returns it is not held there. */
+int local_director_take_back(struct local_director *d, const struct ip_addr *addr, int link,
+                             struct err *err) _warn_unused_;
+struct local_offered {
+    struct ip_addr addr;
+    int link;
+    bool held;
+};
+/* Calls `each` for all that were offered, under the director's lock. */
+void local_director_offered(struct local_director *d,
+                            void (*each)(void *arg, const struct local_offered *o), void *arg);
 
 /* --- announcements (announce.c) ------------------------------------------------------------------------ */
 
@@ -67,7 +108,8 @@ struct local_announce_order {
     bool probe;         /* the address was not held here before: another host may have it */
     const char *owner;  /* "namespace/name" of the Service that is told when another host has it */
 };
-/* Announces the address on these links from now on.  On a link where it is announced already only `refresh_ms` changes. */
+/* Announces the address on these links from now on; with `sharing` while it is held, and probed only if it is this director's
+ * at once.  On a link where it is announced already only `refresh_ms` changes. */
 void local_director_announce(struct local_director *d, const struct local_announce_order *order);
 /* It was away for a moment: it is announced anew where it is announced. */
 void local_director_again(struct local_director *d, const struct ip_addr *addr);

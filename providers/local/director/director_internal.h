@@ -31,6 +31,7 @@ struct local_director {
     int64_t changed_again_ms; /* no Service is changed before; 0: at once */
     bool frozen;              /* checks are, and that was told */
     bool gateway_answers;
+    bool told_many;         /* that it holds more addresses than are good for it (hold.c) */
     int64_t storm_asked_ms; /* when the gateway was asked last; 0: no storm */
     struct local_watch_due due;
     bool watched, watch_failed; /* the kernel tells of changes; it was asked to and does not */
@@ -41,14 +42,13 @@ struct local_director {
     bool stop;
     struct map *announcements; /* text of the address → struct director_address (announce.c) */
     int64_t announce_next_ms;  /* when one of them is due */
+    struct map *holds;         /* text of the address → struct director_hold (hold.c) */
     struct map *drains;        /* "FRONTEND TARGET PORT" → struct director_drain (drain.c) */
     struct map *checks;        /* key → struct director_check (check.c) */
     struct map *services;      /* "namespace/name" → struct director_service (check.c) */
     struct map *changed;       /* Services of which a target has another health */
 };
 
-/* Wakes the thread for a turn. */
-void local_director_wake(struct local_director *d);
 /* Tells the news after the turn.  `service` may be NULL. */
 void local_director_note(struct local_director *d, const struct local_news *head, const char *fmt,
                          ...) _printf_(3, 4);
@@ -59,8 +59,22 @@ void local_director_count(const struct local_director *d, const char *counter, c
 struct map *local_announcements_new(void);
 /* Sends what is due; returns when something is due next. */
 int64_t local_announcements_turn(struct local_director *d, int64_t now_ms);
+/* The address is held now: it is announced, anew if it was already; or it is not held, and not announced. */
+void local_announcements_wake(struct local_director *d, const struct ip_addr *addr, int64_t now_ms);
+void local_announcements_sleep(struct local_director *d, const struct ip_addr *addr);
+/* The Service that is told; NULL: none is. */
+const char *local_announcements_owner(struct local_director *d, const struct ip_addr *addr);
 /* Looks at the links when it is time for it. */
 int64_t local_links_turn(struct local_director *d, int64_t now_ms);
+
+/* --- hold.c; under the lock ----------------------------------------------------------------------------- */
+struct map *local_holds_new(void);
+/* Holds what is this director's, lets go of the rest; returns when to do so again. */
+int64_t local_holds_turn(struct local_director *d, int64_t now_ms);
+/* True without `sharing`. */
+bool local_holds_has(const struct local_director *d, const struct ip_addr *addr);
+/* Sockets on which claims of other hosts are heard. */
+size_t local_holds_ears(struct local_director *d, int *ret_fds, size_t max);
 
 /* --- drain.c; under the lock ---------------------------------------------------------------------------- */
 struct map *local_drains_new(void);

@@ -526,3 +526,25 @@ int local_ipam_would_grant(const struct local_ipam *m, const char *key, int64_t 
     ipam_expire(w.m, now_ms);
     return decide(&w, false, ret, err);
 }
+
+int local_ipam_follow(const struct local_ipam *m, const char *key, struct local_grant *ret,
+                      struct err *err)
+{
+    struct want w = {.m = (struct local_ipam *)m, .e = map_get(m->entries, key)};
+    const struct ip_addr *foreign = NULL;
+    char text[IP_TEXT_MAX];
+
+    *ret = (struct local_grant){0};
+    if (w.e == NULL || !w.e->wants) {
+        return ERR_OK;
+    }
+    if (is_elsewhere(m, w.e, &foreign)) {
+        ip_format(foreign, text);
+        return err_set(err, ERR_IMPLEMENTED_ELSEWHERE,
+                       "its address %s is in no pool, and the Service was never served here", text);
+    }
+    look_at_what_it_has(&w);
+    int rc = check_have(&w, err);
+    tell(&w, w.have, ret);
+    return rc;
+}

@@ -73,6 +73,9 @@ int local_ipam_kept(struct local_ipam *m, const char *key, int64_t now_ms, struc
 /* What grant would say, without giving anything out: for plans. */
 int local_ipam_would_grant(const struct local_ipam *m, const char *key, int64_t now_ms,
                            struct local_grant *ret, struct err *err) _warn_unused_;
+/* What its status says, for a director: nothing is given out.  ERR_IN_USE: an older Service has the address. */
+int local_ipam_follow(const struct local_ipam *m, const char *key, struct local_grant *ret,
+                      struct err *err) _warn_unused_;
 /* The address was found in the kernel with the comment `key` (a process that died before it wrote the status): pending. */
 void local_ipam_remember(struct local_ipam *m, const char *key, const struct ip_addr *addr,
                          int64_t now_ms);

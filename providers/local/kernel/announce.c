@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* announce.c: says on a link that an address is here, and asks whether it is somewhere else.
  *
- * One raw socket sends on all links.  A link that is probed has two more, which hear ARP and neighbour advertisements from then
- * on; answers are remembered by link and address until the address is announced there or probed anew. */
+ * One raw socket sends on all links.  A link that is probed or listened to has two more, which hear ARP and neighbour advertisements from
+ * then on; answers are remembered by link and address until the address is announced there or probed anew. */
 #include "common/base/map.h"
 #include "providers/local/kernel/frames.h"
 #include "providers/local/kernel/real.h"
@@ -18,10 +18,15 @@
 
 #define BURST    64 /* frames of one system call */
 #define HEAR_MAX 1024
+#define CLAIMS_MAX                                                                                 \
+    256 /* that are kept for local_announcer_hear(); later ones are repeated or too late */
 
 struct ears {
     int link;
-    int arp, nd; /* sockets; -1: none */
+    int arp, nd;    /* sockets; -1: none */
+    bool listening; /* claims of all addresses are kept */
+    struct local_heard claims[CLAIMS_MAX];
+    size_t n_claims;
     struct ears *next;
 };
 struct local_announcer {
@@ -205,7 +210,16 @@ static int open_ears(struct local_announcer *a, const struct local_link *link, s
     return ERR_OK;
 }
 
-static void hear(struct local_announcer *a, const struct local_link *link, int fd)
+static void keep_claim(struct ears *e, const struct ip_addr *addr, const uint8_t mac[LOCAL_MAC_LEN])
+{
+    if (e->listening && e->n_claims < CLAIMS_MAX) {
+        struct local_heard *claim = &e->claims[e->n_claims++];
+        claim->addr = *addr;
+        memcpy(claim->mac, mac, sizeof(claim->mac));
+    }
+}
+
+static void hear(struct local_announcer *a, const struct local_link *link, struct ears *e, int fd)
 {
     uint8_t bytes[HEAR_MAX];
     ssize_t n;
@@ -217,6 +231,7 @@ static void hear(struct local_announcer *a, const struct local_link *link, int f
             memcmp(mac, link->mac, sizeof(mac)) == 0) {
             continue;
         }
+        keep_claim(e, &addr, mac);
         probe_key(link, &addr, key);
         struct local_probe_answer *answer = map_get(a->probes, key);
         if (answer != NULL && !answer->answered) {
@@ -254,10 +269,39 @@ int local_announcer_answer(struct local_announcer *a, const struct local_link *l
     if (e == NULL || !map_has(a->probes, key)) {
         return err_set(err, ERR_BUG, "%s was not probed", key);
     }
-    hear(a, link, e->arp);
-    hear(a, link, e->nd);
+    hear(a, link, e, e->arp);
+    hear(a, link, e, e->nd);
     struct local_probe_answer *answer = map_get(a->probes, key);
     *ret = *answer;
     *answer = (struct local_probe_answer){0};
     return ERR_OK;
+}
+
+int local_announcer_hear(struct local_announcer *a, const struct local_link *link,
+                         struct local_heard *ret, size_t max, size_t *ret_n, struct err *err)
+{
+    int code = open_ears(a, link, err);
+    if (code != ERR_OK) {
+        return code;
+    }
+    struct ears *e = ears_of(a, link->index);
+    e->listening = true;
+    hear(a, link, e, e->arp);
+    hear(a, link, e, e->nd);
+    *ret_n = e->n_claims < max ? e->n_claims : max;
+    memcpy(ret, e->claims, *ret_n * sizeof(*ret));
+    e->n_claims = 0;
+    return ERR_OK;
+}
+
+size_t local_announcer_ears(const struct local_announcer *a, int *ret_fds, size_t max)
+{
+    size_t n = 0;
+    for (const struct ears *e = a->ears; e != NULL && n + 2 <= max; e = e->next) {
+        if (e->listening) {
+            ret_fds[n++] = e->arp;
+            ret_fds[n++] = e->nd;
+        }
+    }
+    return n;
 }

@@ -439,3 +439,13 @@ int local_ipvs_changes(struct local_ipvs *x, const struct local_ipvs_change *cha
     }
     return first;
 }
+
+int local_ipvs_begin(struct local_ipvs *x, struct local_nl_buf *b, uint8_t command, uint16_t flags,
+                     struct nlmsghdr **ret, struct err *err)
+{
+    int code = resolve(x, err);
+    if (code == ERR_OK) {
+        *ret = begin(x, b, command, flags);
+    }
+    return code;
+}

@@ -109,6 +109,16 @@ struct local_probe_answer {
     bool answered;
     uint8_t mac[6];
 };
+/* Another host says that it has the address. */
+struct local_heard {
+    struct ip_addr addr;
+    uint8_t mac[6];
+};
+/* An address of this machine by which a VIP is held. */
+struct local_held_addr {
+    int link;
+    struct ip_addr addr;
+};
 /* Connections to a frontend whose answers come from this target. */
 struct local_connection {
     struct local_frontend_id id;
@@ -163,6 +173,13 @@ struct local_ipvs_change {
     enum local_ipvs_what what;
     struct local_ipvs_service service; /* of changes of a destination the id alone */
     struct local_ipvs_dest dest;
+};
+/* A daemon that sends connections to other directors, or receives theirs; the kernel has at most one of each. */
+#define LOCAL_IPVS_DAEMONS 2
+struct local_ipvs_daemon {
+    bool backup;        /* it receives */
+    char interface[16]; /* IFNAMSIZ */
+    uint8_t id;         /* directors with the same one hear each other */
 };
 /* ERR_BUG: the kernel would refuse it, or would take it and do something else (a weight above 65,535 cannot be said here; a port that a
  * packet does not go to; a protocol that is not served).  Asked before every change.  Pure. */
@@ -227,6 +244,10 @@ struct local_kernel_ops {
     int (*addr_set)(struct local_kernel *k, int link, const struct ip_addr *addr, int64_t valid_ms,
                     struct err *err);
     int (*addr_del)(struct local_kernel *k, int link, const struct ip_addr *addr, struct err *err);
+    /* The same for many, pipelined: each gets the lifetime `valid_ms`, or goes if that is 0; one that is not there may go.
+     * ret_codes[i] is the code of each, the result that of the first that failed. */
+    int (*addrs_change)(struct local_kernel *k, const struct local_held_addr *items, size_t n,
+                        int64_t valid_ms, int *ret_codes, struct err *err);
     /* All of ours, of both kinds and families. */
     int (*routes)(struct local_kernel *k, struct arena *a, struct local_route **ret, size_t *ret_n,
                   struct err *err);
@@ -249,6 +270,13 @@ struct local_kernel_ops {
     /* Those whose MAC is known. */
     int (*neighbours)(struct local_kernel *k, struct arena *a, struct local_neighbour **ret,
                       size_t *ret_n, struct err *err);
+
+    /* What other hosts on the link have claimed since the last call, at most `max`; does not block.  Listens from the first call
+     * on. */
+    int (*hear)(struct local_kernel *k, const struct local_link *link, struct local_heard *ret,
+                size_t max, size_t *ret_n, struct err *err);
+    /* Sockets that become readable when there may be something to hear. */
+    size_t (*ears)(const struct local_kernel *k, int *ret_fds, size_t max);
 
     /* Entries of these connections end; *ret_n: how many there were.  The kernel walks its whole
      * table of connections once, however many are asked for: some 80 ms with 262,144 buckets. */
@@ -280,6 +308,12 @@ struct local_kernel_ops {
                  void *arg, struct err *err);
     /* Descriptors that become readable when it has told something; returns how many. */
     unsigned (*watch_fds)(const struct local_kernel *k, int fds[LOCAL_WATCH_FDS]);
+    /* Those that run. */
+    int (*ipvs_daemons)(struct local_kernel *k, struct local_ipvs_daemon ret[LOCAL_IPVS_DAEMONS],
+                        size_t *ret_n, struct err *err);
+    /* ERR_CONFLICT: one of the kind runs already, or (stop) none does; ERR_INVALID: there is no such interface. */
+    int (*ipvs_daemon_change)(struct local_kernel *k, bool stop, const struct local_ipvs_daemon *d,
+                              struct err *err);
     /* How many requests were sent so far, by kind of API: for metrics and tests ("nft", "rtnl", "ct", "ipvs"). */
     uint64_t (*requests)(const struct local_kernel *k, const char *api);
     void (*free)(struct local_kernel *k);

@@ -100,6 +100,14 @@ static int addr_del(struct local_kernel *k, int link, const struct ip_addr *addr
     return local_rtnl_addr_change(&real(k)->rtnl, &c, err);
 }
 
+static int addrs_change(struct local_kernel *k, const struct local_held_addr *items, size_t n,
+                        int64_t valid_ms, int *ret_codes, struct err *err)
+{
+    struct local_rtnl_addr how = {
+        .del = valid_ms == 0, .valid_ms = valid_ms, .protocol = real(k)->rt.protocol};
+    return local_rtnl_addrs_change(&real(k)->rtnl, items, n, &how, ret_codes, err);
+}
+
 static int routes(struct local_kernel *k, struct arena *a, struct local_route **ret, size_t *ret_n,
                   struct err *err)
 {
@@ -136,6 +144,19 @@ static int neighbours(struct local_kernel *k, struct arena *a, struct local_neig
                       size_t *ret_n, struct err *err)
 {
     return local_rtnl_neighbours(&real(k)->rtnl, a, ret, ret_n, err);
+}
+
+static int hear(struct local_kernel *k, const struct local_link *link, struct local_heard *ret,
+                size_t max, size_t *ret_n, struct err *err)
+{
+    return local_announcer_hear(real(k)->announcer, link, ret, max, ret_n, err);
+}
+
+static size_t ears(const struct local_kernel *k, int *ret_fds, size_t max)
+{
+    const struct real_kernel *r = CONTAINER_OF(k, struct real_kernel, k);
+
+    return local_announcer_ears(r->announcer, ret_fds, max);
 }
 
 static int connections_delete(struct local_kernel *k, const struct local_connection *gone, size_t n,
@@ -207,6 +228,18 @@ static unsigned watch_fds(const struct local_kernel *k, int fds[LOCAL_WATCH_FDS]
     return r->watch == NULL ? 0 : local_watch_fds(r->watch, fds);
 }
 
+static int ipvs_daemons(struct local_kernel *k, struct local_ipvs_daemon ret[LOCAL_IPVS_DAEMONS],
+                        size_t *ret_n, struct err *err)
+{
+    return local_ipvs_daemons(&real(k)->ipvs, ret, ret_n, err);
+}
+
+static int ipvs_daemon_change(struct local_kernel *k, bool stop, const struct local_ipvs_daemon *d,
+                              struct err *err)
+{
+    return local_ipvs_daemon_change(&real(k)->ipvs, stop, d, err);
+}
+
 static uint64_t requests(const struct local_kernel *k, const char *api)
 {
     const struct real_kernel *r = CONTAINER_OF(k, struct real_kernel, k);
@@ -248,12 +281,15 @@ static const struct local_kernel_ops ops = {
     .addrs = addrs,
     .addr_set = addr_set,
     .addr_del = addr_del,
+    .addrs_change = addrs_change,
     .routes = routes,
     .routes_change = routes_change,
     .announce = announce,
     .probe_send = probe_send,
     .probe_answer = probe_answer,
     .neighbours = neighbours,
+    .hear = hear,
+    .ears = ears,
     .connections_delete = connections_delete,
     .sysctl_read = sysctl_read,
     .sysctl_write = sysctl_write,
@@ -264,6 +300,8 @@ static const struct local_kernel_ops ops = {
     .watch = watch,
     .heard = heard,
     .watch_fds = watch_fds,
+    .ipvs_daemons = ipvs_daemons,
+    .ipvs_daemon_change = ipvs_daemon_change,
     .requests = requests,
     .free = real_free,
 };

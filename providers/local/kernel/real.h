@@ -21,6 +21,8 @@ struct local_rtnl_addr {
     uint8_t protocol;
 };
 int local_rtnl_addr_change(struct local_nl *nl, const struct local_rtnl_addr *c, struct err *err);
+int local_rtnl_addrs_change(struct local_nl *nl, const struct local_held_addr *items, size_t n,
+                            const struct local_rtnl_addr *how, int *codes, struct err *err);
 int local_rtnl_routes(struct local_nl *nl, const struct local_rt_args *rt, struct arena *a,
                       struct local_route **ret, size_t *ret_n, struct err *err);
 int local_rtnl_neighbours(struct local_nl *nl, struct arena *a, struct local_neighbour **ret,
@@ -47,6 +49,9 @@ int local_announcer_probe(struct local_announcer *a, const struct local_link *li
 int local_announcer_answer(struct local_announcer *a, const struct local_link *link,
                            const struct ip_addr *addr, struct local_probe_answer *ret,
                            struct err *err);
+int local_announcer_hear(struct local_announcer *a, const struct local_link *link,
+                         struct local_heard *ret, size_t max, size_t *ret_n, struct err *err);
+size_t local_announcer_ears(const struct local_announcer *a, int *ret_fds, size_t max);
 
 /* --- IPVS (ipvs.c) -------------------------------------------------------------------------------------- */
 
@@ -79,6 +84,14 @@ void local_watch_free(struct local_watch *w);
 int local_watch_hear(struct local_watch *w, void (*each)(void *arg, const struct local_event *e),
                      void *arg, struct err *err);
 unsigned local_watch_fds(const struct local_watch *w, int fds[LOCAL_WATCH_FDS]);
+
+/* Begins a message of the family, for ipvs_sync.c. */
+int local_ipvs_begin(struct local_ipvs *x, struct local_nl_buf *b, uint8_t command, uint16_t flags,
+                     struct nlmsghdr **ret, struct err *err);
+int local_ipvs_daemons(struct local_ipvs *x, struct local_ipvs_daemon ret[LOCAL_IPVS_DAEMONS],
+                       size_t *ret_n, struct err *err);
+int local_ipvs_daemon_change(struct local_ipvs *x, bool stop, const struct local_ipvs_daemon *d,
+                             struct err *err);
 
 /* --- connections, sysctls ------------------------------------------------------------------------------- */
 

@@ -257,6 +257,64 @@ int local_rtnl_neighbours(struct local_nl *nl, struct arena *a, struct local_nei
     return code;
 }
 
+struct addr_part {
+    const struct local_held_addr *items;
+    size_t from, n;
+    uint32_t first_seq;
+    int *codes; /* errnos at first */
+};
+
+static void keep_addr_error(void *arg, const struct local_nl_ack *a)
+{
+    struct addr_part *p = arg;
+    size_t i = p->from + (a->seq - p->first_seq);
+    if (i < p->n) {
+        p->codes[i] = a->error;
+    }
+}
+
+static int send_addr_part(struct local_nl *nl, struct addr_part *p,
+                          const struct local_rtnl_addr *how, size_t to, struct err *err)
+{
+    struct local_nl_buf b = {0};
+    struct local_nl_hear hear = {.ack = keep_addr_error, .arg = p};
+    for (size_t i = p->from; i < to; i++) {
+        struct local_rtnl_addr c = *how;
+        c.link = p->items[i].link;
+        c.addr = p->items[i].addr;
+        put_addr_message(nl, &b, &c);
+    }
+    p->first_seq = b.first_seq;
+    int code = local_nl_talk(nl, &b, b.first_seq + b.n - 1, &hear, err);
+    local_nl_buf_done(&b);
+    return code;
+}
+
+int local_rtnl_addrs_change(struct local_nl *nl, const struct local_held_addr *items, size_t n,
+                            const struct local_rtnl_addr *how, int *codes, struct err *err)
+{
+    struct addr_part p = {.items = items, .n = n, .codes = codes};
+    int first = ERR_OK;
+    memset(codes, 0, n * sizeof(*codes));
+    while (p.from < n && first == ERR_OK) {
+        size_t to = n - p.from > LOCAL_NL_IN_FLIGHT ? p.from + LOCAL_NL_IN_FLIGHT : n;
+        first = send_addr_part(nl, &p, how, to, err);
+        p.from = to;
+    }
+    bool talked = first == ERR_OK;
+    for (size_t i = 0; i < n; i++) {
+        int error = codes[i];
+        bool gone = how->del && (error == EADDRNOTAVAIL || error == ENODEV);
+        codes[i] = !talked ? first : error == 0 || gone ? ERR_OK : local_nl_code(error);
+        if (codes[i] != ERR_OK && first == ERR_OK) {
+            char text[IP_TEXT_MAX];
+            ip_format(&items[i].addr, text);
+            first = refused(err, error, text);
+        }
+    }
+    return first;
+}
+
 /* --- routes ----------------------------------------------------------------------------------------------- */
 
 struct routes {

@@ -5,10 +5,12 @@
  * A director that joins takes about 256/n buckets, and no other bucket moves.  Pure. */
 #include "providers/local/targets/slots.h"
 
+#include <assert.h>
 #include <openssl/sha.h>
 #include <stdio.h>
 #include <string.h>
 
+static_assert(SHA256_DIGEST_LENGTH == LOCAL_SCORE_BYTES, "a score is a sum");
 #define TEXT_MAX_ 512 /* of a name; those of directors have at most 200 bytes */
 
 uint8_t local_bucket(const struct ip_addr *vip)
@@ -25,15 +27,21 @@ uint8_t local_bucket(const struct ip_addr *vip)
     return sum[0];
 }
 
+void local_bucket_score(const char *name, uint8_t bucket, uint8_t ret[LOCAL_SCORE_BYTES])
+{
+    char text[TEXT_MAX_];
+
+    (void)snprintf(text, sizeof(text), "%.*s/%u", TEXT_MAX_ - 8, name, (unsigned)bucket);
+    SHA256((const unsigned char *)text, strlen(text), ret);
+}
+
 int local_bucket_owner(const char *const *names, size_t n, uint8_t bucket)
 {
-    unsigned char best[SHA256_DIGEST_LENGTH] = {0};
+    uint8_t best[LOCAL_SCORE_BYTES] = {0};
     int owner = -1;
     for (size_t i = 0; i < n; i++) {
-        char text[TEXT_MAX_];
-        unsigned char sum[SHA256_DIGEST_LENGTH];
-        (void)snprintf(text, sizeof(text), "%.*s/%u", TEXT_MAX_ - 8, names[i], (unsigned)bucket);
-        SHA256((const unsigned char *)text, strlen(text), sum);
+        uint8_t sum[LOCAL_SCORE_BYTES];
+        local_bucket_score(names[i], bucket, sum);
         if (owner < 0 || memcmp(sum, best, sizeof(sum)) > 0) {
             memcpy(best, sum, sizeof(sum));
             owner = (int)i;

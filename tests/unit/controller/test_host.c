@@ -392,6 +392,25 @@ static void host__kubernetes_objects__only_what_is_declared(void **state)
     assert_non_null(strstr(f->r->requests[1].body, "\"preconditions\":{\"uid\":\"uid-1\"}"));
 }
 
+/* A thread of the provider's own: it has no call, and its goodbye must get out while the process ends. */
+static void host__without_a_call__as_the_capability_and_the_fence_say(void **state)
+{
+    struct fixture *f = *state;
+    const struct tt_kube_ref rules = {"networking.example.com/v1", "rules", "demo", "r1", NULL};
+    const char *merge = "application/merge-patch+json";
+
+    f->r->provider->desc.kube_kinds = kinds;
+    f->r->provider->desc.n_kube_kinds = ARRAY_LEN(kinds);
+    assert_int_equal(TT_CANCELLED, f->h->kube_patch(f->h->ctx, NULL, &rules, merge, "{}", NULL));
+    f->r->provider->desc.capabilities |= TT_CAP_WITHOUT_CALL;
+    assert_int_equal(1, f->h->may_mutate(f->h->ctx, NULL));
+    cancel_fire(f->r->cancel); /* the process ends */
+    assert_int_equal(TT_OK, f->h->kube_patch(f->h->ctx, NULL, &rules, merge, "{}", NULL));
+    fence_close(&f->r->fence);
+    assert_int_equal(TT_CANCELLED, f->h->kube_patch(f->h->ctx, NULL, &rules, merge, "{}", NULL));
+    assert_int_equal(1, f->r->n_requests);
+}
+
 static const char *pages(const char *target)
 {
     static const char base[] =
@@ -548,6 +567,7 @@ UNIT_MAIN(host)
         T(host__slices_unknown__unless_watched),
         T(host__may_mutate__fence_deadline_and_cancel),
         T(host__kubernetes_objects__only_what_is_declared),
+        T(host__without_a_call__as_the_capability_and_the_fence_say),
         T(host__kube_each__every_object_of_every_page),
         T(host__hold_finalizers__one_patch_then_none),
         T(host__hold_finalizers__own_ones_alone),

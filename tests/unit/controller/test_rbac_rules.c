@@ -121,6 +121,42 @@ static void rbac__rows_about_one_thing__joined_and_nothing_twice(void **state)
     want_line(text, "resources: [services], verbs: [list, watch]}");
 }
 
+static uint32_t needs_kind(const struct tt_kv *options, uint32_t n, const struct tt_kube_kind *kind)
+{
+    bool quiet = n == 1 && strcmp(options[0].value, "quiet") == 0;
+    return !quiet || strcmp(kind->resource, "leases") == 0;
+}
+
+static void rbac__flags_of_the_provider__make_kinds_needless(void **state)
+{
+    (void)state;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    const struct tt_kube_kind kinds[] = {
+        {"v1", "namespaces", NULL, NULL, "list"},
+        {"coordination.k8s.io/v1", "leases", "kube-system", NULL, "list,patch"},
+    };
+    const struct tt_provider d = {.size = sizeof d,
+                                  .capabilities = TT_CAP_WANTS_ENDPOINTS,
+                                  .kube_kinds = kinds,
+                                  .n_kube_kinds = ARRAY_LEN(kinds),
+                                  .needs_kind = needs_kind};
+    const struct tt_kv quiet = {"way", "quiet"};
+    struct rbac_input in = input(&d);
+
+    const char *text = printed(a, &in);
+    want_line(text, "resources: [namespaces], verbs: [list]}");
+    want_line(text, "resources: [services/status], verbs: [patch]}");
+    want_line(text, "resources: [endpointslices], verbs: [list, watch]}");
+    in.options = &quiet;
+    in.n_options = 1;
+    text = printed(a, &in);
+    assert_null(strstr(text, "namespaces]"));
+    assert_null(strstr(text, "services/status"));
+    assert_null(strstr(text, "endpointslices"));
+    want_line(text, "resources: [leases], verbs: [list, patch]}");
+    want_line(text, "resources: [nodes, services], verbs: [list, watch]}");
+}
+
 static void rbac__a_verb_that_is_none__refused_with_its_kind(void **state)
 {
     (void)state;
@@ -200,6 +236,7 @@ UNIT_MAIN(rbac_rules)
         cmocka_unit_test(rbac__a_plugin__counts_deaths_in_a_config_map_without_election),
         cmocka_unit_test(rbac__endpoints_and_leases__as_the_descriptor_and_the_flags_say),
         cmocka_unit_test(rbac__rows_about_one_thing__joined_and_nothing_twice),
+        cmocka_unit_test(rbac__flags_of_the_provider__make_kinds_needless),
         cmocka_unit_test(rbac__a_verb_that_is_none__refused_with_its_kind),
         cmocka_unit_test(rbac__names_from_the_command_line__checked_and_quoted),
         cmocka_unit_test(rbac__an_account_for_services__two_sets_of_roles),

@@ -176,6 +176,16 @@ static void result_resource(struct tt_result *r, const char *kind, const char *n
     (void)name;
 }
 
+static struct flow_kit *current; /* the ops have no argument of ours */
+
+static void result_own(struct tt_result *r, uint32_t bits)
+{
+    bool director = strstr(str_nonnull(current->config), "role: director") != NULL;
+
+    (void)r;
+    assert_int_equal(bits, director ? TT_OWN_FINALIZERS | TT_OWN_EVENTS | TT_OWN_STATUS : 0);
+}
+
 static void result_annotation(struct tt_result *r, const char *key, const char *value)
 {
     (void)r;
@@ -206,8 +216,6 @@ static int32_t is_cancelled(const struct tt_call *call)
 }
 
 /* ---- the kernel: writes are counted, and it outlives the provider -------------------------------- */
-
-static struct flow_kit *current; /* the ops have no argument of ours */
 
 static void count(void)
 {
@@ -387,6 +395,7 @@ void flow_kit_begin(struct flow_kit *k)
         .result_again = result_again,
         .result_resource = result_resource,
         .result_annotation = result_annotation,
+        .result_own = result_own,
         .result_text = result_text,
         .result_row = result_row,
         .result_done = result_done,

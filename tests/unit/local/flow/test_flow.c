@@ -9,6 +9,34 @@
 static const struct row {
     const char *name, *script, *want;
 } rows[] = {
+    {"director: what the status says",
+     "config role: director; svc d/a st=10.0.0.3; idle; state; plan; svc d/a st=10.0.0.5; idle; "
+     "state; plan",
+     TWO("10.0.0.3") "plan(0) " TWO("10.0.0.5") "plan(0) "},
+    {"director: no status, no address", "config role: director; svc d/a; idle; state; status d/a",
+     "d/a= "},
+    {"director: the status goes",
+     "config role: director; svc d/a st=10.0.0.3; idle; svc d/a st=; idle; state; plan",
+     "plan(0) "},
+    {"director: two have one address",
+     "config role: director; svc d/a st=10.0.0.3; svc d/b st=10.0.0.3 created=2; sync; state",
+     "d/b!in-use(10.0.0.3 belongs to d/a (older); this Service gets another when its status is "
+     "cleared or annotation local.trimtab.io/addresses is set) " TWO("10.0.0.3")},
+    {"director: deleted",
+     "config role: director; svc d/a st=10.0.0.3; idle; delete d/a; idle; state", ""},
+    {"allocator: an address and no kernel",
+     "config role: allocator; svc d/a; idle; status d/a; svc d/b; idle; status d/b; state; plan; "
+     "order",
+     "d/a=10.0.0.0 d/b=10.0.0.1 plan(0) order(1:create address 10.0.0.0, 1:create address "
+     "10.0.0.1, ) "},
+    {"allocator: another address",
+     "config role: allocator; svc d/a; idle; svc d/a st=10.0.0.0 ask=10.0.0.4; idle; status d/a; "
+     "explain d/a",
+     "d/a=10.0.0.4 served local load balancer has the address 10.0.0.4; directors forward what "
+     "comes there.; address 10.0.0.4 of pool p; it has it; - 10.0.0.4 -; "},
+    {"allocator: what directors would refuse",
+     "config role: allocator; svc d/a sched=lc; sync; state",
+     "d/a!invalid(scheduler lc needs an ipvs mode; nft has rr, wrr, sh and mh) "},
     {"K08 create", "svc d/a; idle; state; status d/a; plan; announced 10.0.0.0",
      TWO("10.0.0.0") "d/a=10.0.0.0 plan(0) announced(1) "},
     {"order of a creation", "svc d/a; sync; order",

@@ -102,6 +102,12 @@ static void result_ingress(struct tt_result *r, const struct tt_ingress *ingress
     (void)r, (void)ingress, (void)n;
 }
 
+static void result_own(struct tt_result *r, uint32_t bits)
+{
+    (void)r;
+    assert_int_equal(bits, 0); /* role all writes what a Service shows */
+}
+
 static void result_annotation(struct tt_result *r, const char *key, const char *value)
 {
     (void)r, (void)key, (void)value;
@@ -202,6 +208,7 @@ void ipvs_kit_begin(struct ipvs_kit *k)
                                .result_ingress = result_ingress,
                                .result_fail = result_fail,
                                .result_annotation = result_annotation,
+                               .result_own = result_own,
                                .result_resource = result_resource,
                                .result_again = result_again,
                                .result_done = result_done};

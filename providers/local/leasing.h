@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leasing.h: addresses that this director has only while it holds them: by its Lease among directors, or while it leads.
+ *
+ *   leasing.c       the director's thread and syncs ask here whose an address is
+ *   leasing_look.c  explain and plan ask the Leases who holds an address
+ *   leasing_talk.c  a thread of its own writes and reads Leases: the API server may take its time, the kernel may not
+ *
+ * Lock: `lock` is taken last, for moments; nothing is called under it. */
+#ifndef TRIMTAB_LOCAL_LEASING_H
+#define TRIMTAB_LOCAL_LEASING_H
+
+#include <pthread.h>
+
+#include "providers/local/leases/lease_text.h"
+#include "providers/local/provider.h"
+
+#define LOCAL_MACHINE_MAX 64
+
+struct local_leasing {
+    struct local_provider *p;
+    struct local_sharing sharing;
+    int64_t spare_ms; /* not 0: while this replica leads; the holder is NULL then */
+    const char *machine;
+    pthread_t thread;
+    bool started;
+    struct map *fresh; /* keys of Services that were not synced since the start; p->lock */
+    bool ready;        /* all were; p->lock */
+
+    struct mutex lock;
+    struct cond changed;
+    /* by `lock` */
+    struct local_holder *holder;
+    struct local_reach *reach;
+    size_t n_reach;
+    bool *near;
+    bool offered;                    /* something was: the fence is asked from then on */
+    bool ending;                     /* the process ends */
+    bool over;                       /* the thread has said goodbye, or given up */
+    int64_t until_ms;                /* of spare_ms */
+    struct local_holder_counts told; /* as metrics and logs know it */
+    bool told_tentative;
+
+    /* of the thread alone */
+    char *version;       /* of the own Lease; "": not known, there may be none */
+    char *rival_renewal; /* of a Lease of this name and another machine: when it was last written */
+    int64_t rival_ms;    /* since when that is known; 0: there is none */
+    int64_t rival_told_ms;
+    int64_t listed_ms; /* when the last list was asked for */
+};
+
+/* The thread. */
+int local_leasing_talk_start(struct local_leasing *l, struct err *err) _warn_unused_;
+/* Counts and logs what has changed since; without the lock. */
+void local_leasing_tell(struct local_leasing *l);
+
+#endif
