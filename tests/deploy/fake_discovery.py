@@ -8,7 +8,7 @@ import threading
 KINDS = {
     "v1": [("ServiceAccount", "serviceaccounts", True), ("ConfigMap", "configmaps", True), ("Secret", "secrets", True),
            ("Service", "services", True), ("Namespace", "namespaces", False)],
-    "apps/v1": [("Deployment", "deployments", True)],
+    "apps/v1": [("Deployment", "deployments", True), ("DaemonSet", "daemonsets", True)],
     "policy/v1": [("PodDisruptionBudget", "poddisruptionbudgets", True)],
     "networking.k8s.io/v1": [("NetworkPolicy", "networkpolicies", True)],
     "rbac.authorization.k8s.io/v1": [("Role", "roles", True), ("RoleBinding", "rolebindings", True),

@@ -138,6 +138,31 @@ def test_pod__of_the_provider_local_stays_on_its_node_and_is_alone():
     assert pod["nodeSelector"] == {"trimtab.io/director": "true"} and {"operator": "Exists"} in pod["tolerations"]
 
 
+def test_allocator_and_director__two_releases_with_the_rights_of_each():
+    items = {role: objects(f"local-{role}") for role in ("allocator", "director")}
+    names = [(o["kind"], o["metadata"]["name"]) for part in items.values() for o in part if o["metadata"]["name"] != "trimtab-metrics-reader"]
+    assert len(names) == len(set(names)), "the two releases share an object"
+    allocator = deployment(items["allocator"])["spec"]
+    [director] = [o["spec"] for o in items["director"] if o["kind"] == "DaemonSet"]
+    args = {"allocator": allocator, "director": director}
+    args = {role: spec["template"]["spec"]["containers"][0]["args"] for role, spec in args.items()}
+    assert {"--local-role=allocator", "--leader-elect=true"} <= set(args["allocator"])
+    assert {"--local-role=director", "--leader-elect=false", "--local-director-name=$(NODE_NAME)"} <= set(args["director"])
+    pods = [spec["template"]["spec"] for spec in (allocator, director)]
+    assert [pod.get("hostNetwork", False) for pod in pods] == [False, True]
+    assert ["add" in pod["containers"][0]["securityContext"]["capabilities"] for pod in pods] == [False, True]
+    assert all(pod["securityContext"]["runAsNonRoot"] for pod in pods) and allocator["replicas"] == 2
+    for role, part in items.items():
+        granted = {(r, verb) for o in part if o["kind"] in ("Role", "ClusterRole") for rule in o["rules"] for r in rule.get("resources", [])
+                   for verb in rule["verbs"]}
+        assert (("services/status", "patch") in granted) == (role == "allocator"), granted
+        known = {(o["kind"], o["metadata"]["name"]) for o in part}
+        for binding in (o for o in part if o["kind"].endswith("Binding")):
+            ref = binding["roleRef"]
+            assert (ref["kind"], ref["name"]) in known or ref["name"].startswith(("system:", "extension-")), binding
+            assert binding["subjects"][0]["name"] == f"trimtab-{role}", binding
+
+
 def allowed_out(items):
     """{(address, port)} that pods may call by TCP; None: every address."""
     policy, = (o for o in items if o["kind"] == "NetworkPolicy")
@@ -211,7 +236,7 @@ def test_schema__knows_every_value_and_refuses_others():
     assert schema_says(values) == []
     known = json.loads(read("deploy", "helm", "trimtab", "values.schema.json"))["properties"]
     assert set(known) - {"global", "nameOverride", "fullnameOverride"} == set(values), set(known) ^ set(values)
-    for cloud in PROVIDERS:
+    for cloud in (*PROVIDERS, "local-allocator", "local-director"):
         assert schema_says(yaml.safe_load(read("deploy", "values", cloud + ".yaml"))) == []
     for wrong in ({"replicas": -1}, {"replica": 2}, {"cloud": "G C E"}, {"flags": ["run-l4-controller"]},
                   {"plugins": {"source": "image"}}, {"cloudConfig": {"kind": "File"}}, {"port": 80},
@@ -282,7 +307,7 @@ def kubectl(server, *args, folder, stdin=None):
 def test_kubectl__every_manifest_can_be_applied():
     """As far as kubectl judges itself; the kinds come from a stand-in for discovery."""
     with Discovery() as server, tempfile.TemporaryDirectory() as folder:
-        for part in (*PROVIDERS, "monitoring"):
+        for part in (*PROVIDERS, "local-allocator", "local-director", "monitoring"):
             said = kubectl(server.url, "apply", "--dry-run=client", "--validate=false", "-f",
                            os.path.join(DEPLOY, "manifests", part), folder=folder).stdout
             want = len(objects(part))

@@ -13,6 +13,11 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/component: load-balancer-controller
 {{- end -}}
 
+{{- /* "": another provider; else all, allocator or director. */ -}}
+{{- define "trimtab.role" -}}
+{{- if eq .Values.cloud "local" -}}{{ .Values.local.role }}{{- end -}}
+{{- end -}}
+
 {{- define "trimtab.account" -}}
 {{- .Values.serviceAccount.name | default (include "trimtab.name" .) -}}
 {{- end -}}
