@@ -70,7 +70,7 @@ def table():
 def disturbed(c, what, do, words):
     """Others do something; returns when the kernel is as before and the owner was told, with what clients met."""
     before, routes = table(), product.held()
-    clients = world.Clients(FIRST, 80)
+    clients = world.Clients(FIRST, 80, limit_s=3)
     c.until("the client is served", lambda: clients.done > 20)
     do()
     c.until("all is as before", lambda: (table(), product.held()) == (before, routes))
