@@ -74,7 +74,7 @@ struct ensure_end {
 };
 void service_cache_end_ensure(struct service_cache *c, const char *key,
                               const struct ensure_end *end);
-/* What it asked for before is kept on it; until an ensure ends well. */
+/* Its former wishes are kept on it, until an ensure ends well. */
 void service_cache_note_replacing(struct service_cache *c, const char *key);
 /* Whether its backends are behind, see struct service_known. */
 void service_cache_set_behind(struct service_cache *c, const char *key, bool behind);

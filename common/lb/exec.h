@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exec.h: carries out a sealed plan: wave by wave, each wave's operations at the same time on one HTTP handle.
+/* exec.h: carries out a sealed plan on one HTTP handle: each operation as soon as those that it waits for are over.
  *
- * Knows attributes, not flows.  Stops at the first wave with a failure, then runs what `finally` still allows.
+ * Knows attributes, not flows.  After a failure no later wave begins; then `finally` decides what still runs.
  * Blocks; honours cancelling between operations and inside transfers.  One thread. */
 #ifndef TRIMTAB_LB_EXEC_H
 #define TRIMTAB_LB_EXEC_H

@@ -55,7 +55,7 @@ bool lb_plan_waits_for(const struct lb_plan *p, int op, int on)
     return false;
 }
 
-/* What it refers to is waited for, whether the planner says so or not. */
+/* Its references are edges, whether the planner names them or not. */
 static void add_references(struct lb_plan *p, struct lb_op *op)
 {
     int at = (int)(op - p->ops);
@@ -88,7 +88,7 @@ struct order {
     bool is_critical; /* a critical operation is in this part */
 };
 
-/* What follows waits for everything up to here. */
+/* All later operations wait for all earlier ones. */
 static void barrier(struct order *o)
 {
     o->part++;

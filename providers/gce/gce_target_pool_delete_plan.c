@@ -3,8 +3,8 @@
  *
  * Goes by names, not by the spec, which may be anything by now: both kinds of health check are
  * looked for, so nothing that an interrupted run or a changed annotation left is missed (§4.10,
- * §15 rows 16, 17).  Waves: rule ∥ firewalls, then pool ∥ held address (after the rule, row 28),
- * then the checks, then their firewalls.  Pure. */
+ * §15 rows 16, 17).  The pool and the held address go after the rule (row 28), a check after the
+ * pool, its firewall after the check (gce_target_pool_order_plan.c).  Pure. */
 #include "common/base/str.h"
 #include "providers/gce/gce_target_pool_emit_plan.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_target_pool_emit_plan.h: what the three planners of target pools (ensure, members, delete)
- * share: putting operations into waves, and the words for them.  Private to
+ * share: appending operations, their order, and the words for them.  Private to
  * gce_target_pool_*plan.c.  Pure. */
 #ifndef TRIMTAB_GCE_TARGET_POOL_EMIT_PLAN_H
 #define TRIMTAB_GCE_TARGET_POOL_EMIT_PLAN_H

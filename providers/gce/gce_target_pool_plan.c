@@ -2,7 +2,7 @@
 /* gce_target_pool_plan.c: what makes the observed load balancer into the desired one (ENSURE).
  *
  * Reads in the order of the flow: what must be decided first (is the rule to be made again? from
- * where does the address come?), then wave by wave
+ * where does the address come?), then in this order; the table in gce_target_pool_order_plan.c says who waits for whom
  *     A  what must be gone first: a held address that cannot be used, a deny rule that goes
  *     B  the address is held ∥ health check ∥ firewalls whose address is known
  *     C  firewalls whose address was just reserved ∥ pool, its check, its members

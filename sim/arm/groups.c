@@ -194,7 +194,7 @@ static bool check_version(struct arm_request *q)
 
 bool arm_groups_run(struct arm_request *q)
 {
-    const char *method = q->call->method, *name;
+    const char *method = q->call->method, *name = NULL;
     (void)take_apart(q->a, q->call->path, &q->subscription, &name);
     if (!check_version(q)) {
         return false;

@@ -53,6 +53,19 @@ class Failed(Exception):
         self.log = log
 
 
+def sections(output):
+    """What a script in the guest printed below each line "== A B": {(A, B): its lines}."""
+    found, part = {}, None
+    for line in output.splitlines():
+        head = re.match(r"== (\w+) (\w+)", line)
+        if head:
+            part = (head[1], head[2])
+            found[part] = []
+        elif part:
+            found[part].append(line.rstrip())
+    return found
+
+
 class Result:
     """`status`: of the script; `output`: what it wrote; `console`: the kernel's words; `seconds`: of the whole run."""
 

@@ -19,6 +19,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <sched.h>
@@ -68,7 +69,7 @@ static void fail(const char *what, const char *about)
 
 static void enter(const char *netns)
 {
-    char path[TEXT + 16];
+    char path[PATH_MAX];
     (void)snprintf(path, sizeof(path), "/run/netns/%s", netns);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || setns(fd, CLONE_NEWNET) != 0) {

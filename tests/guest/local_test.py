@@ -331,18 +331,6 @@ def cases_script():
     return text
 
 
-def sections(output):
-    found, part = {}, None
-    for line in output.splitlines():
-        head = re.match(r"== (\w+) (\w+)", line)
-        if head:
-            part = (head[1], head[2])
-            found[part] = []
-        elif part:
-            found[part].append(line.rstrip())
-    return found
-
-
 def shown(lines):
     return [line if len(line) < 300 else line[:300] + " …" for line in lines]
 
@@ -386,7 +374,7 @@ def main(build, tool, init, peer, *programs):
         report.check("the guest runs its script", [str(error), *error.log])
         return report.end()
     print(f"# the guest ran for {result.seconds:.1f} s, {result.cpu_seconds:.1f} s of a processor")
-    said = sections(result.output)
+    said = guest.sections(result.output)
     report.check("the guest runs its script", [] if result.status == 0 else [f"exit {result.status}", *shown(result.output.splitlines()[-40:])])
     for i, name in enumerate(CASES):
         report.check(f"{name}: ipvsadm prints what was written, the kernel in memory answers the same", case_differences(tool, name, i, said))

@@ -134,20 +134,8 @@ def row(i, said):
 HEAD = ["| mode | the request at the node | its server sees | the answer at the client | packets at the director |", "|---|---|---|---|---|"]
 
 
-def sections(output):
-    found, part = {}, None
-    for line in output.splitlines():
-        head = re.match(r"== (\w+) (\w+)", line)
-        if head:
-            part = (head[1], head[2])
-            found[part] = []
-        elif part:
-            found[part].append(line.rstrip())
-    return found
-
-
 def table(output):
-    said = sections(output)
+    said = guest.sections(output)
     return HEAD + [row(i, said) for i in range(len(MODES))]
 
 

@@ -175,10 +175,10 @@ class Servers(threading.Thread):
 class Connection:
     """A TCP connection to a VIP; ask() sends a line and returns [node, address that the node sees]."""
 
-    def __init__(self, to, port, name="client", source=None):
+    def __init__(self, to, port, name="client", source=None, limit_s=LIMIT_S):
         family = socket.AF_INET6 if ":" in to else socket.AF_INET
         self.socket = socket_in(name, family, socket.SOCK_STREAM)
-        self.socket.settimeout(LIMIT_S)
+        self.socket.settimeout(limit_s)
         self.socket.setsockopt(socket.IPPROTO_TCP, TCP_SYNCNT, 1)
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # ends at once
         if source:
@@ -196,11 +196,11 @@ class Connection:
         self.socket.close()
 
 
-def tcp(to, port, name="client", source=None):
+def tcp(to, port, name="client", source=None, limit_s=LIMIT_S):
     """[node, peer] of one connection; "refused" or "silent"."""
     c = None
     try:
-        c = Connection(to, port, name, source)
+        c = Connection(to, port, name, source, limit_s)
         return c.ask()
     except (ConnectionRefusedError, ConnectionResetError):
         return "refused"
@@ -212,17 +212,19 @@ def tcp(to, port, name="client", source=None):
 
 
 class Clients(threading.Thread):
-    """Connects from the client again and again until stop(); counts what tcp() says."""
+    """Connects from the client again and again until stop(); counts what tcp() says.  Where silence is no fault, a short limit
+    lets the next connection begin."""
 
-    def __init__(self, to, port):
+    def __init__(self, to, port, limit_s=LIMIT_S):
         super().__init__(daemon=True)
-        self.to, self.port, self.seen, self.done, self.over = to, port, collections.Counter(), 0, False
+        self.to, self.port, self.limit_s = to, port, limit_s
+        self.seen, self.done, self.over = collections.Counter(), 0, False
         self.start()
 
     def run(self):
         enter("client")
         while not self.over:
-            said = tcp(self.to, self.port, name="")
+            said = tcp(self.to, self.port, name="", limit_s=self.limit_s)
             self.seen[said if isinstance(said, str) else said[0]] += 1
             self.done += 1
 

@@ -6,6 +6,7 @@
 
 Nothing waits for a fixed time: a pod that must be seen while it ends has a grace period longer than any test.
 """
+import glob
 import json
 import os
 import shutil
@@ -196,13 +197,18 @@ def test_deployment__refusals_and_recreate():
         assert len(nodes_and_names(w)) == 2 and not {name for _, name in nodes_and_names(w)} & set(old)
 
 
+def documents(cloud):
+    """Objects in the manifests of a provider, counted by their kinds."""
+    texts = [open(path, encoding="utf-8") for path in glob.glob(os.path.join(MANIFESTS, cloud, "*.yaml"))]
+    return sum(line.startswith("kind: ") for text in texts for line in text)
+
+
 def test_manifests_of_ours__dry_run_on_the_server():
     """Everything that deploy/manifests ships but the kinds of the Prometheus operator; a slip is refused."""
     with Cluster("--nodes=1") as w:
         for cloud in sorted(set(os.listdir(MANIFESTS)) - {"monitoring"}):
             said = w.kubectl("apply", "--dry-run=server", "-f", os.path.join(MANIFESTS, cloud)).splitlines()
-            roles_alone = not os.path.exists(os.path.join(MANIFESTS, cloud, "trimtab.yaml"))
-            assert len(said) == (6 if roles_alone else 13) and all(line.endswith(" created (server dry run)") for line in said), said
+            assert len(said) == documents(cloud) >= 10 and all(line.endswith(" created (server dry run)") for line in said), said
         with open(os.path.join(MANIFESTS, "gce", "trimtab.yaml"), encoding="utf-8") as f:
             slip = f.read().replace("maxUnavailable: 1\n", "maxUnavailble: 1\n", 1)
         try:

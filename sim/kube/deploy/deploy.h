@@ -6,6 +6,7 @@
 #include "sim/kube/kinds.h"
 
 extern const struct kube_type kube_type_deployment;
+extern const struct kube_type kube_type_daemon_set;
 extern const struct kube_type kube_type_role;
 extern const struct kube_type kube_type_cluster_role;
 extern const struct kube_type kube_type_role_binding;
@@ -19,6 +20,7 @@ extern const struct kube_type kube_type_crd_wire;
 extern const struct kube_column kube_columns_deployment[];
 
 extern const struct kube_rules kube_rules_deployment;
+extern const struct kube_rules kube_rules_daemon_set;
 extern const struct kube_rules kube_rules_role;
 extern const struct kube_rules kube_rules_binding;
 extern const struct kube_rules kube_rules_network_policy;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rules_deploy.c: the rules of Deployments, NetworkPolicies and PodDisruptionBudgets.  Pure: edits and judges trees. */
+/* rules_deploy.c: the rules of Deployments, DaemonSets, NetworkPolicies and PodDisruptionBudgets.  Pure: edits and judges trees. */
 #include "sim/kube/deploy/deploy.h"
 #include "sim/kube/kube.h"
 #include "sim/kube/pods/parts.h"
@@ -45,7 +45,8 @@ static void no_status_at_first(struct kube_change *c)
     }
 }
 
-static void validate_selector(struct json_object *spec, struct kube_causes *causes)
+static void validate_selector(struct json_object *spec, const char *empty,
+                              struct kube_causes *causes)
 {
     struct json_object *selector = json_member(spec, "selector");
     struct json_object *wanted = json_member(selector, "matchLabels");
@@ -55,8 +56,7 @@ static void validate_selector(struct json_object *spec, struct kube_causes *caus
         return;
     }
     if (!wanted && json_len(json_member(selector, "matchExpressions")) == 0) {
-        kube_invalid_json(causes, "spec.selector", selector,
-                          "empty selector is invalid for deployment");
+        kube_invalid_json(causes, "spec.selector", selector, empty);
         return;
     }
     if (wanted && !selector_takes(wanted, labels)) {
@@ -65,27 +65,35 @@ static void validate_selector(struct json_object *spec, struct kube_causes *caus
     }
 }
 
-static void deployment_validate(const struct kube_change *c, struct kube_causes *causes)
+/* What the two kinds have in common. */
+static void validate_workload(const struct kube_change *c, const char *empty,
+                              struct kube_causes *causes)
 {
-    static const char *const types[] = {"Recreate", "RollingUpdate", NULL};
     static const char *const policies[] = {"Always", NULL};
     struct json_object *spec = json_member(c->now, "spec");
-    const char *type = str_nonnull(json_str(json_member(spec, "strategy"), "type"));
     const char *restart = json_str(json_path(spec, "template.spec"), "restartPolicy");
-    int64_t replicas = json_int(spec, "replicas", 1);
-    if (replicas < 0) {
-        kube_invalid_int(causes, "spec.replicas", replicas, "must be greater than or equal to 0");
-    }
     if (c->was && !kube_same(json_path(c->was, "spec.selector"), json_member(spec, "selector"))) {
         kube_invalid_json(causes, "spec.selector", json_member(spec, "selector"),
                           "field is immutable");
     }
-    validate_selector(spec, causes);
+    validate_selector(spec, empty, causes);
     kube_validate_pod_spec(json_path(spec, "template.spec"), "spec.template.spec", causes);
     if (!str_eq(restart, "Always")) {
         kube_not_supported(causes, "spec.template.spec.restartPolicy", str_nonnull(restart),
                            policies);
     }
+}
+
+static void deployment_validate(const struct kube_change *c, struct kube_causes *causes)
+{
+    static const char *const types[] = {"Recreate", "RollingUpdate", NULL};
+    struct json_object *spec = json_member(c->now, "spec");
+    const char *type = str_nonnull(json_str(json_member(spec, "strategy"), "type"));
+    int64_t replicas = json_int(spec, "replicas", 1);
+    if (replicas < 0) {
+        kube_invalid_int(causes, "spec.replicas", replicas, "must be greater than or equal to 0");
+    }
+    validate_workload(c, "empty selector is invalid for deployment", causes);
     if (!str_eq(type, types[0]) && !str_eq(type, types[1])) {
         kube_not_supported(causes, "spec.strategy.type", type, types);
     }
@@ -95,6 +103,39 @@ const struct kube_rules kube_rules_deployment = {
     .set_defaults = deployment_defaults,
     .prepare = no_status_at_first,
     .validate = deployment_validate,
+};
+
+/* --- DaemonSet ------------------------------------------------------------------------------------ */
+static void daemon_set_defaults(struct kube_change *c)
+{
+    struct json_object *spec = kube_need(c->now, "spec");
+    struct json_object *strategy = kube_need(spec, "updateStrategy");
+    need_int(spec, "revisionHistoryLimit", 10);
+    need_text(strategy, "type", "RollingUpdate");
+    if (str_eq(json_str(strategy, "type"), "RollingUpdate")) {
+        struct json_object *rolling = kube_need(strategy, "rollingUpdate");
+        need_int(rolling, "maxUnavailable", 1);
+        need_int(rolling, "maxSurge", 0);
+    }
+    kube_default_pod_spec(kube_need(kube_need(spec, "template"), "spec"));
+}
+
+static void daemon_set_validate(const struct kube_change *c, struct kube_causes *causes)
+{
+    static const char *const types[] = {"OnDelete", "RollingUpdate", NULL};
+    struct json_object *spec = json_member(c->now, "spec");
+    const char *type = str_nonnull(json_str(json_member(spec, "updateStrategy"), "type"));
+    validate_workload(c, "empty selector is invalid for daemonset", causes);
+    if (!str_eq(type, types[0]) && !str_eq(type, types[1])) {
+        kube_not_supported(causes, "spec.updateStrategy.type", type, types);
+    }
+}
+
+/* It is kept and starts no pods. */
+const struct kube_rules kube_rules_daemon_set = {
+    .set_defaults = daemon_set_defaults,
+    .prepare = no_status_at_first,
+    .validate = daemon_set_validate,
 };
 
 /* --- NetworkPolicy -------------------------------------------------------------------------------- */

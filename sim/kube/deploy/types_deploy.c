@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* types_deploy.c: Deployment, roles and bindings, NetworkPolicy, PodDisruptionBudget, Ingress; and what is read of
+/* types_deploy.c: Deployment, DaemonSet, roles and bindings, NetworkPolicy, PodDisruptionBudget, Ingress; and what is read of
  * a CustomResourceDefinition in protobuf.
  *
  * Constant tables only; see sim/kube/types.h. */
@@ -57,6 +57,42 @@ static const struct kube_field deployment_fields[] = {
     WITH_STATUS(deployment_spec, deployment_status)};
 const struct kube_type kube_type_deployment =
     TYPE("Deployment", APPS "Deployment", deployment_fields);
+
+/* --- DaemonSet ------------------------------------------------------------------------------------ */
+static const struct kube_type rolling_daemon =
+    TYPE("RollingUpdateDaemonSet", APPS "RollingUpdateDaemonSet", rolling_fields);
+static const struct kube_field daemon_strategy_fields[] = {
+    F("type", KF_STR),
+    OBJ_P("rollingUpdate", rolling_daemon),
+};
+static const struct kube_type daemon_strategy =
+    TYPE("DaemonSetUpdateStrategy", APPS "DaemonSetUpdateStrategy", daemon_strategy_fields);
+static const struct kube_field daemon_set_spec_fields[] = {
+    OBJ_RP("selector", kube_type_label_selector), OBJ_R("template", kube_type_pod_template),
+    OBJ_K("updateStrategy", daemon_strategy),     F("minReadySeconds", KF_I32),
+    F_P("revisionHistoryLimit", KF_I32),
+};
+static const struct kube_type daemon_set_spec =
+    TYPE("DaemonSetSpec", APPS "DaemonSetSpec", daemon_set_spec_fields);
+static const struct kube_field daemon_set_condition_fields[] = {
+    F_R("type", KF_STR), F_R("status", KF_STR), F_K("lastTransitionTime", KF_TIME),
+    F("reason", KF_STR), F("message", KF_STR),
+};
+static const struct kube_type daemon_set_condition =
+    TYPE("DaemonSetCondition", APPS "DaemonSetCondition", daemon_set_condition_fields);
+static const struct kube_field daemon_set_status_fields[] = {
+    F_R("currentNumberScheduled", KF_I32), F_R("numberMisscheduled", KF_I32),
+    F_R("desiredNumberScheduled", KF_I32), F_R("numberReady", KF_I32),
+    F("observedGeneration", KF_I64),       F("updatedNumberScheduled", KF_I32),
+    F("numberAvailable", KF_I32),          F("numberUnavailable", KF_I32),
+    F_P("collisionCount", KF_I32),         OBJS_BY("conditions", daemon_set_condition, "type"),
+};
+static const struct kube_type daemon_set_status =
+    TYPE("DaemonSetStatus", APPS "DaemonSetStatus", daemon_set_status_fields);
+static const struct kube_field daemon_set_fields[] = {
+    WITH_STATUS(daemon_set_spec, daemon_set_status)};
+const struct kube_type kube_type_daemon_set =
+    TYPE("DaemonSet", APPS "DaemonSet", daemon_set_fields);
 
 /* --- roles and bindings --------------------------------------------------------------------------- */
 #define RBAC "io.k8s.api.rbac.v1."

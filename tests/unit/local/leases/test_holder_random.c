@@ -325,7 +325,7 @@ static void play_all(bool keep)
             takeovers += w.takeovers;
         }
     }
-    print_message("%u takes and drops in kernels, %u killed that had taken over\n", moves,
+    print_message("# %u takes and drops in kernels, %u killed that had taken over\n", moves,
                   takeovers);
     assert_true(moves > 10000);
     assert_true(keep || takeovers > 0);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define DEPLOYMENTS "/apis/apps/v1/namespaces/default/deployments"
+#define DAEMON_SETS "/apis/apps/v1/namespaces/default/daemonsets"
 #define RBAC        "/apis/rbac.authorization.k8s.io/v1/"
 #define ROLES       RBAC "namespaces/default/roles"
 #define BINDINGS    RBAC "namespaces/default/rolebindings"
@@ -65,6 +66,29 @@ static void deployments__what_is_refused(void **state)
          "httpGet':{"
          "'port':1,'pth':'/'}}}]}}}}",
          400, "unknown field \"spec.template.spec.containers[0].livenessProbe.httpGet.pth\""},
+    };
+    post_rows(rows, ARRAY_LEN(rows));
+}
+
+static void daemon_sets__what_is_refused(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {DAEMON_SETS, "{'metadata':{'name':'d'},'spec':{" TEMPLATE "}}", 422,
+         "spec.selector: Required value"},
+        {DAEMON_SETS, "{'metadata':{'name':'d'},'spec':{'selector':{}," TEMPLATE "}}", 422,
+         "empty selector is invalid for daemonset"},
+        {DAEMON_SETS,
+         "{'metadata':{'name':'d'},'spec':{'updateStrategy':{'type':'Recreate'},'selector':{"
+         "'matchLabels':{'a':'b'}}," TEMPLATE "}}",
+         422, "spec.updateStrategy.type: Unsupported value: \"Recreate\""},
+        {DAEMON_SETS "?fieldValidation=Strict",
+         "{'metadata':{'name':'d'},'spec':{'replicas':1,'selector':{'matchLabels':{'a':'b'}}"
+         "," TEMPLATE "}}",
+         400, "unknown field \"spec.replicas\""},
+        {DAEMON_SETS,
+         "{'metadata':{'name':'d'},'spec':{'selector':{'matchLabels':{'a':'b'}}," TEMPLATE "}}",
+         201, ""},
     };
     post_rows(rows, ARRAY_LEN(rows));
 }
@@ -227,6 +251,7 @@ UNIT_MAIN(deploy)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(deployments__what_is_refused),
+        cmocka_unit_test(daemon_sets__what_is_refused),
         cmocka_unit_test(roles__what_is_refused),
         cmocka_unit_test(policies_and_budgets__what_is_refused),
         cmocka_unit_test(defaults__are_filled_in),
