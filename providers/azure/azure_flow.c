@@ -332,6 +332,7 @@ static const struct lb_stage stages[] = {
     {"withdraw", NULL, azure_observe_withdraw, azure_plan_withdraw},
     {"clean", NULL, azure_observe_clean, azure_plan_clean},
     {"addresses", NULL, azure_observe_addresses, azure_plan_addresses},
+    {"renew", NULL, azure_observe_renew, azure_plan_renew},
     {"unlink", NULL, azure_observe_unlink, azure_plan_unlink},
     {"admit", NULL, azure_observe_admit, azure_plan_admit},
     {"leave", NULL, azure_observe_leave, azure_plan_leave},

@@ -17,10 +17,11 @@ struct ask {
     bool user_assigned;
 };
 
-/* The annotation asks for other IP tags than it has, and they cannot be changed in place. */
+/* The annotation asks for other IP tags than it has, and they cannot be changed in place.  Upstream deletes it here; a sync of
+ * ours has made it anew before, or leaves it (azure_renew_rules.h). */
 static bool has_other_ip_tags(struct arena *a, const struct ask *x, struct json_object *pip)
 {
-    return !x->n->config->mutate_ip_tags && x->s->ip_tags != NULL &&
+    return !x->by_marks && !x->n->config->mutate_ip_tags && x->s->ip_tags != NULL &&
            !azure_ip_tags_eq(a, azure_array(pip, "ipTags"), azure_ip_tags_parse(a, x->s->ip_tags));
 }
 

@@ -198,8 +198,8 @@ static bool set_ip_tags(struct arena *a, const struct azure_service *s, struct j
     return true;
 }
 
-static struct json_object *pip_new(struct arena *a, const struct azure_pip_ask *ask,
-                                   const char *name)
+struct json_object *azure_pip_new(struct arena *a, const struct azure_pip_ask *ask,
+                                  const char *name)
 {
     const struct azure_service *s = ask->service;
     enum azure_family f = ask->family;
@@ -286,7 +286,7 @@ int azure_pip_ensure(struct arena *a, const struct azure_pip_ask *ask, struct az
                        ask->family == AZURE_IPV6 ? "-IPv6" : "", w.name, s->key);
     }
     if (w.was == NULL) {
-        w.doc = pip_new(a, ask, w.name);
+        w.doc = azure_pip_new(a, ask, w.name);
         note(&w, true, "the Service has no address yet");
     } else {
         ensure_found(a, ask, &w, &user);

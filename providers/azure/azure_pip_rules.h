@@ -61,11 +61,15 @@ struct azure_pip_ask {
     size_t n_zones;
     bool want; /* releasing: the Service stays */
     /* releasing: by what stands on the public IP.  One that the Service only selects belongs to those that its tag names, one
-     * without tags to the Service whose generated name it has.  false: as upstream, by what the Service selects */
+     * without tags to the Service whose generated name it has, and one whose IP tags are others stays (azure_renew_rules.h).
+     * false: as upstream, by what the Service selects */
     bool by_marks;
     const char *
         desired; /* releasing: name by azure_pip_determine() of an external Service that stays, else NULL */
 };
+/* A new one, without tags of the configuration and without DNS label; owned by the arena. */
+struct json_object *azure_pip_new(struct arena *a, const struct azure_pip_ask *ask,
+                                  const char *name);
 /* ERR_NOT_FOUND: an annotation names one that does not exist; ERR_IN_USE: its DNS label belongs to another
  * Service; ERR_INVALID: its family is the other one, … */
 int azure_pip_ensure(struct arena *a, const struct azure_pip_ask *ask, struct azure_pip_want *ret,
