@@ -182,8 +182,9 @@ static void drop_frontend(struct json_object *lb, const char *frontend)
     }
 }
 
-void azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, const char *pip)
+bool azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, const char *pip)
 {
+    bool all = true;
     struct azure_sync *y = b->y;
     for (size_t i = 0; i < y->lbs.n; i++) {
         struct json_object *lb = y->lbs.items[i];
@@ -191,8 +192,11 @@ void azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, cons
         for (size_t k = 0; k < with.n; k++) {
             struct json_object *o = with.items[k];
             const char *id = azure_doc_id(o);
-            if (!azure_id_eq(azure_ref(o, "publicIPAddress"), pip) ||
-                azure_frontend_in_use(y->s->a, it->service, id, lb) != NULL) {
+            if (!azure_id_eq(azure_ref(o, "publicIPAddress"), pip)) {
+                continue;
+            }
+            if (azure_frontend_in_use(y->s->a, it->service, id, lb) != NULL) {
+                all = false;
                 continue;
             }
             struct azure_lb_edit *e = &b->items[edit_of(b, azure_doc_name(lb))];
@@ -202,6 +206,7 @@ void azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, cons
             e->changed = e->frontends_changed = true;
         }
     }
+    return all;
 }
 
 void azure_lb_edits_stand_in(struct azure_lb_edits *b, struct azure_item *it, const char *pip,

@@ -55,8 +55,9 @@ bool azure_lb_is_failed(struct json_object *lb);
 void azure_lb_edits_mend(struct azure_lb_edits *b, struct azure_item *it, bool internal);
 /* Only takes off those that would wait for each other for ever (they trade places); true: there are some. */
 bool azure_lb_edits_break(struct azure_lb_edits *b);
-/* Takes the frontends with that public IP off their balancers, where nobody but the Service uses them (8.9). */
-void azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, const char *pip);
+/* Takes the frontends with that public IP off their balancers, where nobody but the Service uses them (8.9).  False: somebody
+ * does, so that one of them stays. */
+bool azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, const char *pip);
 /* Puts the frontends with that public IP on another one, `by`, until it is made anew; all else of them stays. */
 void azure_lb_edits_stand_in(struct azure_lb_edits *b, struct azure_item *it, const char *pip,
                              const char *by);

@@ -65,6 +65,18 @@ bool azure_pip_names(const struct azure_pip_ownership *o, const char *key)
     return false;
 }
 
+bool azure_pip_is_left(struct arena *a, const struct azure_naming *n, const struct azure_service *s,
+                       const struct azure_service *namesake, struct json_object *pip)
+{
+    const char *name = azure_doc_name(pip);
+    bool after_it = str_has_prefix(name, arena_printf(a, "%s-interim-", s->base));
+    for (int f = 0; f < AZURE_FAMILIES; f++) {
+        after_it = after_it || azure_eq(name, azure_pip_name(a, n, s->in, (enum azure_family)f));
+    }
+    bool of_its_uid = strlen(s->base) > 1 && strcasestr(name, s->base) != NULL;
+    return !(after_it || of_its_uid) || is_selected(namesake, pip);
+}
+
 bool azure_pip_is_stripped(struct arena *a, const struct azure_naming *n,
                            const struct azure_service *s, struct json_object *pip)
 {

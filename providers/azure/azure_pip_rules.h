@@ -27,6 +27,9 @@ struct azure_pip_ownership {
 };
 /* Does its service tag name the Service?  One that the Service only selects belongs to those that the tag names. */
 bool azure_pip_names(const struct azure_pip_ownership *o, const char *key);
+/* Is the public IP the namesake's, as far as its name and the namesake's wishes tell? */
+bool azure_pip_is_left(struct arena *a, const struct azure_naming *n, const struct azure_service *s,
+                       const struct azure_service *namesake, struct json_object *pip);
 /* It bears the name that is generated for the Service and says of nobody that he owns it: somebody took its tags off.  One that
  * an annotation of the Service names is the user's. */
 bool azure_pip_is_stripped(struct arena *a, const struct azure_naming *n,
@@ -64,6 +67,9 @@ struct azure_pip_ask {
      * without tags to the Service whose generated name it has, and one whose IP tags are others stays (azure_renew_rules.h).
      * false: as upstream, by what the Service selects */
     bool by_marks;
+    /* releasing: the Service of another UID that has its name by now; or NULL.  Tags hold no UIDs: what they give to the name is
+     * left to that one, but for what is named after the Service that goes */
+    const struct azure_service *namesake;
     const char *
         desired; /* releasing: name by azure_pip_determine() of an external Service that stays, else NULL */
 };

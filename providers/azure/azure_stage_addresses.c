@@ -130,6 +130,7 @@ static void item_release(struct azure_pip_edits *e, struct azure_lb_edits *lbs,
         .pips = &now,
         .want = it->want,
         .by_marks = true,
+        .namesake = it->want ? NULL : azure_sync_namesake(y, it->service),
         .desired = desired(it, f),
     };
     if (azure_pip_releases(y->s->a, &ask, &out, &it->item->err) != ERR_OK) {
@@ -137,8 +138,9 @@ static void item_release(struct azure_pip_edits *e, struct azure_lb_edits *lbs,
     }
     for (size_t i = 0; i < out.n; i++) {
         struct json_object *pip = out.items[i].pip;
-        if (out.items[i].doc == NULL) {
-            azure_lb_edits_detach(lbs, it, azure_doc_id(pip));
+        bool goes = out.items[i].doc == NULL;
+        if (goes && !azure_lb_edits_detach(lbs, it, azure_doc_id(pip)) && it->want) {
+            continue; /* it would be refused with each sync; the Service that goes tries it once */
         }
         azure_pip_edits_put(e, azure_doc_id(pip), pip, out.items[i].doc, out.items[i].why,
                             it->item->key);

@@ -105,6 +105,9 @@ struct azure_sync *azure_sync_of(struct lb_sync *s);
 struct json_object *azure_sync_lb(const struct azure_sync *y, const char *name);
 /* All Services of the cluster that want a load balancer, into y->services. */
 void azure_services_read(struct azure_sync *y);
+/* The Service of the cluster that has the name of this one and another UID; NULL: there is none. */
+const struct azure_service *azure_sync_namesake(const struct azure_sync *y,
+                                                const struct azure_service *s);
 /* As azure_frontend_owner(), for the public IPs of this sync. */
 struct azure_ownership azure_sync_owner(struct azure_sync *y, const struct azure_service *s,
                                         struct json_object *frontend);
