@@ -412,6 +412,20 @@ int sync_write_ensured(struct sync_item *item, struct err *err)
     return write_all(item, &w, err);
 }
 
+int sync_write_moved(struct sync_item *item, const struct tt_ingress *ingress, size_t n,
+                     struct err *err)
+{
+    struct writes w = writes_of(item);
+    const char *body = status_body(item, ingress, n);
+
+    if (body != NULL && !w.none) {
+        log_info(2, "Patching status for service", LOG_S("service", item->key));
+        add_mark(&w, sync_mark_follows(item, ingress, n));
+    }
+    add(&w, body, "failed to update load balancer status");
+    return w.n > 0 ? write_all(item, &w, err) : ERR_OK;
+}
+
 int sync_write_deleted(struct sync_item *item, struct err *err)
 {
     const char *drop[HOST_FINALIZERS_MAX + 1];

@@ -148,4 +148,9 @@ const struct azure_service *azure_service_pin(struct arena *a, const struct azur
 const struct azure_service *azure_service_flip(struct arena *a, const struct azure_naming *n,
                                                const struct azure_service *s);
 
+/* Is it the same Service?  One that came back with the name of another one has names of its own in the cloud. */
+bool azure_service_is(const struct azure_service *x, const struct azure_service *y);
+/* Text that is the same for those alone. */
+const char *azure_service_identity(struct arena *a, const struct azure_service *s);
+
 #endif
