@@ -303,6 +303,26 @@ void service_cache_set_endpoints(struct service_cache *c, const char *key, uint6
     mutex_unlock(&c->lock);
 }
 
+void service_cache_set_addresses(struct service_cache *c, const char *key, uint64_t fingerprint)
+{
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL) {
+        e->k.addresses = fingerprint;
+    }
+    mutex_unlock(&c->lock);
+}
+
+bool service_cache_has_other_addresses(struct service_cache *c, const char *key,
+                                       uint64_t fingerprint)
+{
+    mutex_lock(&c->lock);
+    const struct known *e = map_get(c->entries, key);
+    bool others = e != NULL && e->k.addresses != 0 && e->k.addresses != fingerprint;
+    mutex_unlock(&c->lock);
+    return others;
+}
+
 void service_cache_mark_foreign(struct service_cache *c, const char *key, const char *uid)
 {
     mutex_lock(&c->lock);

@@ -403,6 +403,8 @@ int sync_write_ensured(struct sync_item *item, struct err *err)
 
     add_extras(&w, item, false);
     add_report(&w, item, SYNC_REPORT_DONE, 0);
+    service_cache_set_addresses(item->s->cache, item->key,
+                                addresses_fingerprint(r->ingress, r->n_ingress));
     const char *body = status_body(item, r->ingress, r->n_ingress);
     if (body != NULL && !w.none) {
         log_info(2, "Patching status for service", LOG_S("service", item->key));
