@@ -56,6 +56,7 @@ void service_cache_free(struct service_cache *c); /* NULL is fine */
 /* Gives back the references of a copy; the rest stays. */
 void service_known_done(struct service_known *k);
 struct service_known service_cache_get(struct service_cache *c, const char *key);
+bool service_cache_has(struct service_cache *c, const char *key); /* as `cached` of a copy says */
 /* The object that is about to be synced (a reference is taken); `ours` is only ever set, not taken back, as long as
  * the UID stays. */
 void service_cache_set(struct service_cache *c, const char *key, struct kube_object *state,

@@ -28,14 +28,12 @@ static void service_gone(struct watch *w, const struct kube_object *old_obj)
 {
     const struct syncer *s = w->syncer;
     char batch_key[SYNC_BATCH_KEY_MAX];
-    struct service_known known = service_cache_get(s->cache, old_obj->key);
 
     /* A worker may have the key and not yet have said what it knows. */
-    if (known.cached || scope_wants(&s->scope, old_obj->service)) {
+    if (service_cache_has(s->cache, old_obj->key) || scope_wants(&s->scope, old_obj->service)) {
         syncer_batch_key(s, old_obj->service, batch_key, sizeof(batch_key));
         queue_add(s->queue, old_obj->key, batch_key, TT_REASON_CLEANUP);
     }
-    service_known_done(&known);
 }
 
 /* Those whose deletion nobody saw.  A deletionTimestamp is an order, a list that lacks one is none. */
@@ -44,30 +42,38 @@ static bool may_be_kept(const struct syncer *s, const struct tt_service *svc)
     return scope_wants(&s->scope, svc) && svc->deleted_us == 0;
 }
 
+struct keeping {
+    const struct syncer *s;
+    size_t n;
+};
+
+static void count_kept(void *arg, const struct kube_object *o)
+{
+    struct keeping *k = arg;
+
+    k->n += may_be_kept(k->s, o->service);
+}
+
 static void services_lost(void *arg, struct kube_object *const *objects, size_t n)
 {
     const struct watch *w = arg;
     const struct syncer *s = w->syncer;
     _cleanup_(arena_freep) struct arena *a = arena_new();
     struct kube_object **wanted = ARENA_ARRAY(a, struct kube_object *, n);
-    struct kube_snapshot *known = kube_store_snapshot(s->services);
+    struct keeping known = {.s = s};
     size_t n_lost = 0;
-    size_t n_known = 0;
 
     for (size_t i = 0; i < n; i++) {
         if (may_be_kept(s, objects[i]->service)) {
             wanted[n_lost++] = objects[i];
         }
     }
-    for (size_t i = 0; i < known->n; i++) {
-        n_known += may_be_kept(s, known->views[i]);
-    }
-    kube_snapshot_unref(known);
-    if (orphan_guard_lost(s->orphan_guard, wanted, n_lost, n_known)) {
+    kube_store_each(s->services, count_kept, &known);
+    if (orphan_guard_lost(s->orphan_guard, wanted, n_lost, known.n)) {
         log_error("nobody was seen to delete them",
                   "A list of Services lacks many at once: their "
                   "load balancers are kept (--orphan-guard)",
-                  LOG_I("services", n_lost), LOG_I("known", n_known),
+                  LOG_I("services", n_lost), LOG_I("known", known.n),
                   LOG_S("see", "trimtab orphans"));
     }
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* map.c: string to pointer, over uthash.
+/* map.c: string to pointer, by open addressing: a table of pointers to entries, at most three quarters full.
  *
+ * Maps hold an entry for each Service of a cluster, so an entry is small: one block with value, hash and key, beside one
+ * or two places of the table.  Linear probing; the hash in the entry spares most comparisons of keys, and what is
+ * removed lets those behind it move up, so that no place is marked as deleted.
  * Keys come from outside (object names, annotations), so they are hashed with a random seed per map
- * (hash.h): nobody can choose keys that all fall into one bucket.  The order of hashing never
+ * (hash.h): nobody can choose keys that all fall into one place.  The order of hashing never
  * leaves this file: every iteration is by sorted key.  The first one sorts, and from then on the
  * order is kept up to date: a map that is gone through again and again while it grows is not sorted each time.
  * Not thread-safe, iterating included. */
@@ -10,16 +13,16 @@
 #include "common/base/arena.h"
 #include "common/base/hash.h"
 
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* The seeded hash is handed in (HASH_*_BYHASHVALUE); uthash's own function is never used. */
-#define uthash_fatal(msg) out_of_memory(0)
-#include <uthash.h>
+#define FIRST_ROOM ((size_t)8) /* a power of two */
 
 struct entry {
-    UT_hash_handle hh;
     void *value; /* owned when the map has free_value */
-    char key[];  /* NUL-terminated */
+    uint32_t hash;
+    char key[]; /* NUL-terminated */
 };
 
 /* The entries by key; empty until somebody iterates. */
@@ -31,24 +34,72 @@ struct order {
 };
 
 struct map {
-    struct entry *entries; /* uthash head */
-    struct order *order;   /* apart, because a const map builds it, too */
+    struct entry **slots; /* NULL where free */
+    size_t room;          /* of slots: 0 or a power of two */
+    size_t n;
+    struct order *order; /* apart, because a const map builds it, too */
     void (*free_value)(void *value);
     uint64_t seed;
 };
 
-static unsigned map_hash(const struct map *m, const char *key, size_t len)
+static uint32_t map_hash(const struct map *m, const char *key, size_t len)
 {
-    return (unsigned)hash_bytes(m->seed, key, len);
+    return (uint32_t)hash_bytes(m->seed, key, len);
+}
+
+/* The entry's place, or the free one where it would go.  There is a free one. */
+static size_t find_slot(const struct map *m, const char *key, uint32_t hash)
+{
+    size_t mask = m->room - 1;
+    size_t i = hash & mask;
+
+    while (m->slots[i] != NULL &&
+           (m->slots[i]->hash != hash || strcmp(m->slots[i]->key, key) != 0)) {
+        i = (i + 1) & mask;
+    }
+    return i;
 }
 
 static struct entry *map_find(const struct map *m, const char *key)
 {
-    struct entry *e = NULL;
-    size_t len = strlen(key);
-    unsigned hash = map_hash(m, key, len);
-    HASH_FIND_BYHASHVALUE(hh, m->entries, key, len, hash, e);
-    return e;
+    return m->n == 0 ? NULL : m->slots[find_slot(m, key, map_hash(m, key, strlen(key)))];
+}
+
+/* Room for one entry more. */
+static void map_reserve(struct map *m)
+{
+    if ((m->n + 1) * 4 <= m->room * 3) {
+        return;
+    }
+    size_t room = m->room == 0 ? FIRST_ROOM : m->room * 2;
+    struct entry **slots = xcalloc(room, sizeof *slots);
+    for (size_t k = 0; k < m->room; k++) {
+        if (m->slots[k] != NULL) {
+            size_t i = m->slots[k]->hash & (room - 1);
+            while (slots[i] != NULL) {
+                i = (i + 1) & (room - 1);
+            }
+            slots[i] = m->slots[k];
+        }
+    }
+    free(m->slots);
+    m->slots = slots;
+    m->room = room;
+}
+
+/* Those behind a place that comes free move up, as far as each may: not before the place of its hash. */
+static void close_gap(struct map *m, size_t gap)
+{
+    size_t mask = m->room - 1;
+
+    for (size_t i = (gap + 1) & mask; m->slots[i] != NULL; i = (i + 1) & mask) {
+        size_t home = m->slots[i]->hash & mask;
+        if (((i - home) & mask) >= ((i - gap) & mask)) {
+            m->slots[gap] = m->slots[i];
+            gap = i;
+        }
+    }
+    m->slots[gap] = NULL;
 }
 
 static void drop_value(const struct map *m, void *value)
@@ -119,8 +170,10 @@ static const struct order *order_of(const struct map *m)
     if (!o->kept) {
         order_reserve(o, map_size(m));
         o->n = 0;
-        for (struct entry *e = m->entries; e != NULL; e = e->hh.next) {
-            o->at[o->n++] = e;
+        for (size_t i = 0; i < m->room; i++) {
+            if (m->slots[i] != NULL) {
+                o->at[o->n++] = m->slots[i];
+            }
         }
         if (o->n > 1) {
             qsort(o->at, o->n, sizeof *o->at, cmp_entries);
@@ -153,7 +206,7 @@ void map_free(struct map *m)
 
 size_t map_size(const struct map *m)
 {
-    return HASH_COUNT(m->entries);
+    return m->n;
 }
 
 void *map_get(const struct map *m, const char *key)
@@ -169,7 +222,12 @@ bool map_has(const struct map *m, const char *key)
 
 void map_set(struct map *m, const char *key, void *value)
 {
-    struct entry *e = map_find(m, key);
+    size_t len = strlen(key);
+    uint32_t hash = map_hash(m, key, len);
+
+    map_reserve(m);
+    size_t i = find_slot(m, key, hash);
+    struct entry *e = m->slots[i];
     if (e != NULL) {
         if (e->value != value) {
             drop_value(m, e->value);
@@ -177,23 +235,37 @@ void map_set(struct map *m, const char *key, void *value)
         e->value = value;
         return;
     }
-    size_t len = strlen(key);
-    unsigned hash = map_hash(m, key, len);
-    e = xcalloc(1, sizeof *e + len + 1);
-    memcpy(e->key, key, len);
+    e = xmalloc(sizeof *e + len + 1);
     e->value = value;
-    HASH_ADD_KEYPTR_BYHASHVALUE(hh, m->entries, e->key, len, hash, e);
+    e->hash = hash;
+    memcpy(e->key, key, len + 1);
+    m->slots[i] = e;
+    m->n++;
     order_add(m->order, e);
+}
+
+/* Takes the entry out; returns it, or NULL. */
+static struct entry *take_entry(struct map *m, const char *key)
+{
+    if (m->n == 0) {
+        return NULL;
+    }
+    size_t i = find_slot(m, key, map_hash(m, key, strlen(key)));
+    struct entry *e = m->slots[i];
+    if (e != NULL) {
+        close_gap(m, i);
+        m->n--;
+        order_drop(m->order, e);
+    }
+    return e;
 }
 
 bool map_remove(struct map *m, const char *key)
 {
-    struct entry *e = map_find(m, key);
+    struct entry *e = take_entry(m, key);
     if (e == NULL) {
         return false;
     }
-    HASH_DELETE(hh, m->entries, e);
-    order_drop(m->order, e);
     drop_value(m, e->value);
     free(e);
     return true;
@@ -201,28 +273,26 @@ bool map_remove(struct map *m, const char *key)
 
 void *map_take(struct map *m, const char *key)
 {
-    struct entry *e = map_find(m, key);
-    if (e == NULL) {
-        return NULL;
-    }
-    void *value = e->value;
-    HASH_DELETE(hh, m->entries, e);
-    order_drop(m->order, e);
+    struct entry *e = take_entry(m, key);
+    void *value = e == NULL ? NULL : e->value;
     free(e);
     return value;
 }
 
 void map_clear(struct map *m)
 {
-    struct entry *e;
-    struct entry *next;
     m->order->n = 0;
     m->order->kept = false;
-    HASH_ITER (hh, m->entries, e, next) {
-        HASH_DELETE(hh, m->entries, e);
-        drop_value(m, e->value);
-        free(e);
+    for (size_t i = 0; i < m->room; i++) {
+        if (m->slots[i] != NULL) {
+            drop_value(m, m->slots[i]->value);
+            free(m->slots[i]);
+        }
     }
+    free(m->slots);
+    m->slots = NULL;
+    m->room = 0;
+    m->n = 0;
 }
 
 const char **map_keys(const struct map *m, size_t *ret_n)

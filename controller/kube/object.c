@@ -12,6 +12,7 @@
 
 #include "common/base/clock.h"
 #include "controller/kube/object_internal.h"
+#include "controller/kube/small.h"
 
 #define MAP_VALUE_MAX ((size_t)512 * 1024)
 #define MAP_ITEMS_MAX ((size_t)262144) /* the API server lets annotations have that many bytes */
@@ -55,6 +56,7 @@ void kube_object_unref(struct kube_object *o)
 {
     if (o != NULL && atomic_fetch_sub_explicit(&o->refs, 1, memory_order_acq_rel) == 1) {
         kube_object_unref(o->base); /* which has none itself */
+        kube_small_unref(o->small);
         free(o);
     }
 }

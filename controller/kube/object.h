@@ -19,6 +19,8 @@
 #include <stdint.h>
 #include <trimtab/types.h>
 
+struct kube_small;
+
 enum kube_kind {
     KUBE_SERVICE = 0,
     KUBE_NODE,
@@ -36,7 +38,8 @@ struct kube_object {
     const char *unreadable; /* "spec.ports: want an array, got true"; NULL: it was read whole */
     struct kube_object
         *base; /* read whole, of the same uid; holds what is lost of this one; or NULL */
-    union {    /* points into the block */
+    struct kube_small *small; /* that it was read from and whose texts it has (small.h), or NULL */
+    union {                   /* points into the block */
         const struct tt_service *service;
         const struct tt_node *node;
         const struct tt_slice *slice;

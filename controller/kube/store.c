@@ -19,6 +19,7 @@
 #include "controller/kube/store_index.h"
 
 #define HANDLERS_MAX 8
+#define EACH_AT_ONCE ((size_t)128)
 
 struct kube_store {
     enum kube_kind kind;
@@ -27,14 +28,15 @@ struct kube_store {
     uint64_t round;            /* the writer's: number of replaces begun */
     bool replacing;            /* the writer's */
     bool is_staged;            /* the writer's: this replace is */
+    bool small;                /* fixed before the writer starts: objects are kept in small form */
     struct store_index staged; /* the writer's */
     _Atomic int untold;        /* changes whose handlers have not been told to the end */
 
     struct mutex lock;
     struct store_index by_key _guarded_by_(&lock);
     struct store_index by_service _guarded_by_(&lock); /* KUBE_SLICE only */
-    struct kube_snapshot *cached _guarded_by_(&lock);  /* NULL after a change */
-    uint64_t version _guarded_by_(&lock);              /* counts snapshots of all */
+    struct kube_snapshot *cached _guarded_by_(&lock);  /* NULL after a change, or if small */
+    uint64_t version _guarded_by_(&lock);              /* of the content; 1 more at each change */
     size_t unreadable _guarded_by_(&lock);             /* objects that were not read whole */
     bool synced _guarded_by_(&lock);
 };
@@ -43,11 +45,13 @@ struct kube_store *kube_store_new(enum kube_kind kind)
 {
     struct kube_store *s = xcalloc(1, sizeof *s);
     s->kind = kind;
-    store_index_init(&s->staged, store_cmp_key);
+    s->small = kind == KUBE_SLICE;
+    store_index_init(&s->staged, false);
     mutex_init(&s->lock);
     mutex_lock(&s->lock);
-    store_index_init(&s->by_key, store_cmp_key);
-    store_index_init(&s->by_service, store_cmp_service);
+    s->version = 1;
+    store_index_init(&s->by_key, false);
+    store_index_init(&s->by_service, true);
     mutex_unlock(&s->lock);
     return s;
 }
@@ -67,6 +71,11 @@ void kube_store_free(struct kube_store *s)
     free(s);
 }
 
+void kube_store_keep_small(struct kube_store *s)
+{
+    s->small = true;
+}
+
 void kube_store_add_handler(struct kube_store *s, const struct kube_handler *h)
 {
     assert(s->n_handlers < HANDLERS_MAX);
@@ -80,14 +89,26 @@ enum kube_kind kube_store_kind(const struct kube_store *s)
 
 /* --- readers ----------------------------------------------------------------------------------- */
 
+static struct index_place place_of(const char *key)
+{
+    return (struct index_place){.key = key};
+}
+
+/* The object of a reference that this takes over, read outside the lock. */
+static struct kube_object *object_of(struct kube_held h)
+{
+    struct kube_object *o = kube_held_is_none(h) ? NULL : kube_held_object(h);
+    kube_held_unref(h);
+    return o;
+}
+
 struct kube_object *kube_store_get(struct kube_store *s, const char *key)
 {
-    const struct kube_object like = {.kind = s->kind, .key = key};
     mutex_lock(&s->lock);
-    struct index_entry *e = store_index_find(&s->by_key, &like);
-    struct kube_object *o = e == NULL ? NULL : kube_object_ref(e->object);
+    const struct index_entry *e = store_index_find(&s->by_key, place_of(key));
+    struct kube_held h = e == NULL ? kube_held_none() : kube_held_ref(e->held);
     mutex_unlock(&s->lock);
-    return o;
+    return object_of(h);
 }
 
 bool kube_store_synced(struct kube_store *s)
@@ -115,7 +136,7 @@ size_t kube_store_unreadable(struct kube_store *s)
 }
 
 /* One allocation for the list and both of its arrays. */
-static struct kube_snapshot *snapshot_new(const struct index_entry *entries, size_t n)
+static struct kube_snapshot *snapshot_new(size_t n)
 {
     struct kube_snapshot *snap = xmalloc(sizeof *snap + n * 2 * sizeof(void *));
     atomic_init(&snap->refs, 1);
@@ -123,9 +144,24 @@ static struct kube_snapshot *snapshot_new(const struct index_entry *entries, siz
     snap->version = 0;
     snap->objects = (struct kube_object **)(snap + 1);
     snap->views = (const void **)(snap->objects + n);
+    return snap;
+}
+
+/* Another reference to each. */
+static void hold(struct kube_held *ret, const struct index_entry *entries, size_t n)
+{
     for (size_t i = 0; i < n; i++) {
-        snap->objects[i] = kube_object_ref(entries[i].object);
-        snap->views[i] = entries[i].object->service; /* the union: all members are pointers */
+        ret[i] = kube_held_ref(entries[i].held);
+    }
+}
+
+/* Takes over the references; to be called without the lock. */
+static struct kube_snapshot *snapshot_of(const struct kube_held *held, size_t n)
+{
+    struct kube_snapshot *snap = snapshot_new(n);
+    for (size_t i = 0; i < n; i++) {
+        snap->objects[i] = object_of(held[i]);
+        snap->views[i] = snap->objects[i]->service; /* the union: all members are pointers */
     }
     return snap;
 }
@@ -147,68 +183,146 @@ void kube_snapshot_unref(struct kube_snapshot *s)
     free(s);
 }
 
+static struct kube_snapshot *snapshot_whole(struct kube_store *s) _requires_(&s->lock)
+{
+    if (s->cached == NULL) {
+        s->cached = snapshot_new(s->by_key.n);
+        s->cached->version = s->version;
+        for (size_t i = 0; i < s->by_key.n; i++) {
+            s->cached->objects[i] = kube_held_object(s->by_key.entries[i].held);
+            s->cached->views[i] = s->cached->objects[i]->service;
+        }
+    }
+    return snapshot_ref(s->cached);
+}
+
 struct kube_snapshot *kube_store_snapshot(struct kube_store *s)
 {
     mutex_lock(&s->lock);
-    if (s->cached == NULL) {
-        s->cached = snapshot_new(s->by_key.entries, s->by_key.n);
-        s->cached->version = ++s->version;
+    if (!s->small) {
+        struct kube_snapshot *snap = snapshot_whole(s);
+        mutex_unlock(&s->lock);
+        return snap;
     }
-    struct kube_snapshot *snap = snapshot_ref(s->cached);
+    size_t n = s->by_key.n;
+    uint64_t version = s->version;
+    struct kube_held *held = xcalloc(n + 1, sizeof *held);
+    hold(held, s->by_key.entries, n);
     mutex_unlock(&s->lock);
+    struct kube_snapshot *snap = snapshot_of(held, n);
+    snap->version = version;
+    free(held);
     return snap;
 }
 
-static bool is_slice_of(const struct index_entry *e, const char *ns, const char *service)
+uint64_t kube_store_version(struct kube_store *s)
 {
-    return str_eq(e->object->slice->ns, ns) && str_eq(e->object->slice->service, service);
+    mutex_lock(&s->lock);
+    uint64_t version = s->version;
+    mutex_unlock(&s->lock);
+    return version;
+}
+
+/* The next ones behind `after` (NULL: the first); returns how many. */
+static size_t hold_next(struct kube_store *s, const char *after, struct kube_held *ret)
+{
+    mutex_lock(&s->lock);
+    const struct store_index *x = &s->by_key;
+    size_t from = after == NULL ? 0 : store_index_lower(x, place_of(after));
+    if (from < x->n && after != NULL && strcmp(kube_held_key(x->entries[from].held), after) == 0) {
+        from++;
+    }
+    size_t n = x->n - from < EACH_AT_ONCE ? x->n - from : EACH_AT_ONCE;
+    hold(ret, n == 0 ? NULL : &x->entries[from], n);
+    mutex_unlock(&s->lock);
+    return n;
+}
+
+void kube_store_each(struct kube_store *s, void (*fn)(void *arg, const struct kube_object *o),
+                     void *arg)
+{
+    struct kube_held held[EACH_AT_ONCE];
+    struct kube_held last = kube_held_none();
+
+    for (;;) {
+        const char *after = kube_held_is_none(last) ? NULL : kube_held_key(last);
+        size_t n = hold_next(s, after, held);
+        kube_held_unref(last);
+        if (n == 0) {
+            return;
+        }
+        last = kube_held_ref(held[n - 1]);
+        for (size_t i = 0; i < n; i++) {
+            struct kube_object *o = object_of(held[i]);
+            fn(arg, o);
+            kube_object_unref(o);
+        }
+    }
+}
+
+static bool is_slice_of(const struct index_entry *e, const char *ns, size_t ns_len,
+                        const char *service)
+{
+    const char *key = kube_held_key(e->held);
+    return strncmp(key, ns, ns_len) == 0 && key[ns_len] == '/' &&
+           str_eq(kube_held_service(e->held), service);
 }
 
 struct kube_snapshot *kube_store_slices_of(struct kube_store *s, const char *ns,
                                            const char *service)
 {
     assert(s->kind == KUBE_SLICE);
-    const struct tt_slice first = {.ns = ns, .service = service, .name = ""};
-    const struct kube_object like = {.kind = KUBE_SLICE, .slice = &first};
+    size_t ns_len = strlen(ns);
+    _cleanup_(xfreep) char *first = xasprintf("%s/", ns);
     mutex_lock(&s->lock);
     const struct store_index *x = &s->by_service;
-    size_t from = store_index_lower(x, &like);
+    size_t from = store_index_lower(x, (struct index_place){.key = first, .service = service});
     size_t to = from;
-    while (to < x->n && is_slice_of(&x->entries[to], ns, service)) {
+    while (to < x->n && is_slice_of(&x->entries[to], ns, ns_len, service)) {
         to++;
     }
-    struct kube_snapshot *snap = snapshot_new(x->n == 0 ? NULL : &x->entries[from], to - from);
+    struct kube_held *held = xcalloc(to - from + 1, sizeof *held);
+    hold(held, x->n == 0 ? NULL : &x->entries[from], to - from);
     mutex_unlock(&s->lock);
+    struct kube_snapshot *snap = snapshot_of(held, to - from);
+    free(held);
     return snap;
 }
 
 /* --- the writer -------------------------------------------------------------------------------- */
 
-static void forget_snapshot(struct kube_store *s) _requires_(&s->lock)
+static void note_change(struct kube_store *s) _requires_(&s->lock)
 {
     kube_snapshot_unref(s->cached);
     s->cached = NULL;
+    s->version++;
 }
 
-static void count_unreadable(struct kube_store *s, const struct kube_object *old_obj,
-                             const struct kube_object *cur) _requires_(&s->lock)
+static bool is_unreadable(struct kube_held h)
 {
-    s->unreadable += cur != NULL && cur->unreadable != NULL;
-    s->unreadable -= old_obj != NULL && old_obj->unreadable != NULL;
+    return !kube_held_is_none(h) && kube_held_is_unreadable(h);
+}
+
+static void count_unreadable(struct kube_store *s, struct kube_held old_held, struct kube_held cur)
+    _requires_(&s->lock)
+{
+    s->unreadable += is_unreadable(cur);
+    s->unreadable -= is_unreadable(old_held);
 }
 
 /* A label may have moved the slice to another Service: out with the old entry, in with the new. */
-static void index_by_service(struct kube_store *s, const struct kube_object *old_obj,
-                             struct kube_object *cur) _requires_(&s->lock)
+static void index_by_service(struct kube_store *s, struct kube_held old_held, struct kube_held cur)
+    _requires_(&s->lock)
 {
     if (s->kind != KUBE_SLICE) {
         return;
     }
-    if (old_obj != NULL) {
-        kube_object_unref(store_index_take(&s->by_service, old_obj));
+    if (!kube_held_is_none(old_held)) {
+        kube_held_unref(
+            store_index_take(&s->by_service, store_index_place(&s->by_service, old_held)));
     }
-    if (cur != NULL) {
-        kube_object_unref(store_index_put(&s->by_service, kube_object_ref(cur), 0));
+    if (!kube_held_is_none(cur)) {
+        kube_held_unref(store_index_put(&s->by_service, kube_held_ref(cur), 0));
     }
 }
 
@@ -234,62 +348,81 @@ bool kube_store_is_quiet(const struct kube_store *s)
 }
 
 /* Same object, same version: nobody is told, and the old block stays (§4.8: only a resync would be told). */
-static bool is_same(const struct kube_object *a, const struct kube_object *b)
+static bool is_same(struct kube_held a, struct kube_held b)
 {
-    return a->resource_version[0] != '\0' &&
-           strcmp(a->resource_version, b->resource_version) == 0 && strcmp(a->uid, b->uid) == 0;
+    const char *version = kube_held_version(a);
+    return version[0] != '\0' && strcmp(version, kube_held_version(b)) == 0 &&
+           strcmp(kube_held_uid(a), kube_held_uid(b)) == 0;
 }
 
-static void put(struct kube_store *s, struct kube_object *o)
+static bool has_listeners(const struct kube_store *s)
 {
-    assert(o->kind == s->kind);
+    bool has = false;
+    for (size_t i = 0; i < s->n_handlers; i++) {
+        has = has || s->handlers[i].changed != NULL;
+    }
+    return has;
+}
+
+/* Takes over the reference.  `told`: the object, for the handlers; NULL: it is read if anybody listens.  Borrowed. */
+static void put(struct kube_store *s, struct kube_held h, struct kube_object *told)
+{
     mutex_lock(&s->lock);
-    struct index_entry *e = store_index_find(&s->by_key, o);
-    if (e != NULL && is_same(e->object, o)) {
+    struct index_entry *e = store_index_find(&s->by_key, place_of(kube_held_key(h)));
+    if (e != NULL && is_same(e->held, h)) {
         e->round = s->round;
         mutex_unlock(&s->lock);
-        kube_object_unref(o);
+        kube_held_unref(h);
         return;
     }
-    struct kube_object *told =
-        kube_object_ref(o); /* for the handlers: a reader may drop its own any time */
-    struct kube_object *old_obj = store_index_put(&s->by_key, o, s->round);
-    index_by_service(s, old_obj, o);
-    count_unreadable(s, old_obj, o);
-    forget_snapshot(s);
+    /* A reader may drop the entry's own reference any time. */
+    struct kube_held again = kube_held_ref(h);
+    struct kube_held old_held = store_index_put(&s->by_key, h, s->round);
+    index_by_service(s, old_held, h);
+    count_unreadable(s, old_held, h);
+    note_change(s);
     is_untold(s, 1);
     mutex_unlock(&s->lock);
-    tell(s, old_obj, told);
+    bool asked = has_listeners(s);
+    struct kube_object *read = asked && told == NULL ? kube_held_object(again) : NULL;
+    struct kube_object *old_obj =
+        asked && !kube_held_is_none(old_held) ? kube_held_object(old_held) : NULL;
+    tell(s, old_obj, told != NULL ? told : read);
     kube_object_unref(old_obj);
-    kube_object_unref(told);
+    kube_object_unref(read);
+    kube_held_unref(old_held);
+    kube_held_unref(again);
+}
+
+/* The same, of an object whose reference this takes over. */
+static void put_object(struct kube_store *s, struct kube_object *o)
+{
+    assert(o->kind == s->kind);
+    put(s, kube_held_take(kube_object_ref(o), s->small), o);
+    kube_object_unref(o);
 }
 
 void kube_store_put(struct kube_store *s, struct kube_object *o)
 {
-    put(s, o);
-}
-
-/* `last` is what handlers get as the last known state; takes over no reference. */
-static void delete_like(struct kube_store *s, struct kube_object *last)
-{
-    mutex_lock(&s->lock);
-    struct kube_object *old_obj = store_index_take(&s->by_key, last);
-    if (old_obj != NULL) {
-        index_by_service(s, old_obj, NULL);
-        count_unreadable(s, old_obj, NULL);
-        forget_snapshot(s);
-        is_untold(s, 1);
-    }
-    mutex_unlock(&s->lock);
-    if (old_obj != NULL) {
-        tell(s, last, NULL);
-    }
-    kube_object_unref(old_obj);
+    put_object(s, o);
 }
 
 void kube_store_delete(struct kube_store *s, struct kube_object *o)
 {
-    delete_like(s, o);
+    mutex_lock(&s->lock);
+    struct kube_held old_held = store_index_take(&s->by_key, place_of(o->key));
+    bool known = !kube_held_is_none(old_held);
+    if (known) {
+        index_by_service(s, old_held, kube_held_none());
+        count_unreadable(s, old_held, kube_held_none());
+        note_change(s);
+        is_untold(s, 1);
+    }
+    mutex_unlock(&s->lock);
+    if (known) {
+        tell(s, o, NULL); /* the last known state */
+    }
+    kube_held_unref(old_held);
     kube_object_unref(o);
 }
 
@@ -309,15 +442,16 @@ void kube_store_replace_begin_staged(struct kube_store *s)
 }
 
 /* The store's own object instead of its like. */
-static struct kube_object *share(struct kube_store *s, struct kube_object *o)
+static struct kube_held share(struct kube_store *s, struct kube_object *o)
 {
+    struct kube_held h = kube_held_take(o, s->small);
     mutex_lock(&s->lock);
-    struct index_entry *e = store_index_find(&s->by_key, o);
-    bool known = e != NULL && is_same(e->object, o);
-    struct kube_object *ours = known ? kube_object_ref(e->object) : o;
+    const struct index_entry *e = store_index_find(&s->by_key, place_of(kube_held_key(h)));
+    bool known = e != NULL && is_same(e->held, h);
+    struct kube_held ours = known ? kube_held_ref(e->held) : h;
     mutex_unlock(&s->lock);
     if (known) {
-        kube_object_unref(o);
+        kube_held_unref(h);
     }
     return ours;
 }
@@ -325,8 +459,8 @@ static struct kube_object *share(struct kube_store *s, struct kube_object *o)
 static bool replaces_another(struct kube_store *s, const struct kube_object *o)
 {
     mutex_lock(&s->lock);
-    const struct index_entry *e = store_index_find(&s->by_key, o);
-    bool replaces = e != NULL && !str_eq(e->object->uid, o->uid);
+    const struct index_entry *e = store_index_find(&s->by_key, place_of(o->key));
+    bool replaces = e != NULL && !str_eq(kube_held_uid(e->held), o->uid);
     mutex_unlock(&s->lock);
     return replaces;
 }
@@ -336,17 +470,16 @@ void kube_store_replace_put(struct kube_store *s, struct kube_object *o)
     assert(s->replacing);
     /* An object that takes another's place waits for the end of the list, too: how many are lost is known only then. */
     if (!s->is_staged && !replaces_another(s, o)) {
-        put(s, o);
+        put_object(s, o);
         return;
     }
-    kube_object_unref(store_index_put(&s->staged, share(s, o), s->round));
+    kube_held_unref(store_index_put(&s->staged, share(s, o), s->round));
 }
 
 void kube_store_replace_take(struct kube_store *s, const char *key)
 {
     assert(s->replacing && s->is_staged);
-    const struct kube_object like = {.kind = s->kind, .key = key};
-    kube_object_unref(store_index_take(&s->staged, &like));
+    kube_held_unref(store_index_take(&s->staged, place_of(key)));
 }
 
 size_t kube_store_staged(const struct kube_store *s)
@@ -356,8 +489,7 @@ size_t kube_store_staged(const struct kube_store *s)
 
 bool kube_store_is_staged(const struct kube_store *s, const char *key)
 {
-    const struct kube_object like = {.kind = s->kind, .key = key};
-    return store_index_find(&s->staged, &like) != NULL;
+    return store_index_find(&s->staged, place_of(key)) != NULL;
 }
 
 /* Entries of by_service whose object has left by_key go, too. */
@@ -366,11 +498,11 @@ static void drop_strays_by_service(struct kube_store *s) _requires_(&s->lock)
     struct store_index *x = &s->by_service;
     size_t kept = 0;
     for (size_t i = 0; i < x->n; i++) {
-        struct index_entry *e = store_index_find(&s->by_key, x->entries[i].object);
-        if (e != NULL) {
+        struct kube_held h = x->entries[i].held;
+        if (store_index_find(&s->by_key, place_of(kube_held_key(h))) != NULL) {
             x->entries[kept++] = x->entries[i];
         } else {
-            kube_object_unref(x->entries[i].object);
+            kube_held_unref(h);
         }
     }
     x->n = kept;
@@ -383,11 +515,11 @@ static void take_unseen(struct kube_store *s, struct store_index *ret)
     mutex_lock(&s->lock);
     store_index_take_before(&s->by_key, s->round, ret);
     for (size_t i = 0; i < ret->n; i++) {
-        count_unreadable(s, ret->entries[i].object, NULL);
+        count_unreadable(s, ret->entries[i].held, kube_held_none());
     }
     if (ret->n > 0) {
         drop_strays_by_service(s);
-        forget_snapshot(s);
+        note_change(s);
         is_untold(s, ret->n);
     }
     mutex_unlock(&s->lock);
@@ -410,18 +542,18 @@ static void set_synced(struct kube_store *s)
 static void publish_staged(struct kube_store *s)
 {
     for (size_t i = 0; i < s->staged.n; i++) {
-        put(s, s->staged.entries[i].object);
+        put(s, s->staged.entries[i].held, NULL);
     }
     s->staged.n = 0;
     store_index_done(&s->staged);
-    store_index_init(&s->staged, store_cmp_key);
 }
 
 /* Objects that the list, complete now, does not hold: absent, or another object by that name. */
 static bool is_lost(struct kube_store *s, const struct index_entry *e)
 {
-    const struct index_entry *next = store_index_find(&s->staged, e->object);
-    return next != NULL ? !str_eq(next->object->uid, e->object->uid) : e->round != s->round;
+    const struct index_entry *next = store_index_find(&s->staged, place_of(kube_held_key(e->held)));
+    return next != NULL ? !str_eq(kube_held_uid(next->held), kube_held_uid(e->held))
+                        : e->round != s->round;
 }
 
 static void tell_lost(struct kube_store *s)
@@ -438,7 +570,7 @@ static void tell_lost(struct kube_store *s)
     size_t n = 0;
     for (size_t i = 0; i < s->by_key.n; i++) {
         if (is_lost(s, &s->by_key.entries[i])) {
-            lost[n++] = kube_object_ref(s->by_key.entries[i].object);
+            lost[n++] = kube_held_object(s->by_key.entries[i].held);
         }
     }
     mutex_unlock(&s->lock);
@@ -458,16 +590,17 @@ void kube_store_replace_end(struct kube_store *s, bool complete)
     s->replacing = false;
     if (!complete) {
         store_index_done(&s->staged);
-        store_index_init(&s->staged, store_cmp_key);
         return;
     }
     tell_lost(s);
     publish_staged(s);
     struct store_index gone;
-    store_index_init(&gone, store_cmp_key);
+    store_index_init(&gone, false);
     take_unseen(s, &gone);
     for (size_t i = 0; i < gone.n; i++) {
-        tell(s, gone.entries[i].object, NULL);
+        struct kube_object *last = kube_held_object(gone.entries[i].held);
+        tell(s, last, NULL);
+        kube_object_unref(last);
     }
     store_index_done(&gone);
     set_synced(s);

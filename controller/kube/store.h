@@ -28,6 +28,10 @@ struct kube_handler {
 
 struct kube_store *kube_store_new(enum kube_kind kind) _warn_unused_;
 void kube_store_free(struct kube_store *s);
+/* Before the reflector starts: objects are kept in their small form (small.h) where they have one.  Then one object is read
+ * at each kube_store_get(), and all of them at each kube_store_snapshot(), which is dear: kube_store_each() instead.  Stores of
+ * slices keep them so in any case. */
+void kube_store_keep_small(struct kube_store *s);
 /* Before the reflector starts. */
 void kube_store_add_handler(struct kube_store *s, const struct kube_handler *h);
 
@@ -42,7 +46,8 @@ size_t kube_store_count(struct kube_store *s);
 size_t kube_store_unreadable(struct kube_store *s);
 /* The handlers have been told of everything that readers can see. */
 bool kube_store_is_quiet(const struct kube_store *s);
-/* All objects sorted by key (namespace, then name); a shared immutable list, cached until the next change. */
+/* All objects sorted by key (namespace, then name); a shared immutable list, cached until the next change where objects are
+ * kept whole. */
 struct kube_snapshot {
     _Atomic uint32_t refs;
     size_t n;
@@ -54,6 +59,12 @@ struct kube_snapshot {
 };
 struct kube_snapshot *kube_store_snapshot(struct kube_store *s) _warn_unused_;
 void kube_snapshot_unref(struct kube_snapshot *s);
+/* The version of the list that kube_store_snapshot() would give now. */
+uint64_t kube_store_version(struct kube_store *s);
+/* Calls fn for each object, sorted by key, without the lock and without holding more than a few of them: an object that
+ * changes meanwhile is told as it was or as it is. */
+void kube_store_each(struct kube_store *s, void (*fn)(void *arg, const struct kube_object *o),
+                     void *arg);
 /* Slices of one Service, by an index on kubernetes.io/service-name (KUBE_SLICE stores only); as above. */
 struct kube_snapshot *kube_store_slices_of(struct kube_store *s, const char *ns,
                                            const char *service) _warn_unused_;

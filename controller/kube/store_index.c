@@ -7,31 +7,62 @@
 
 #include "common/base/arena.h"
 
-void store_index_init(struct store_index *x,
-                      int (*cmp)(const struct kube_object *a, const struct kube_object *b))
+void store_index_init(struct store_index *x, bool by_service)
 {
-    *x = (struct store_index){.cmp = cmp};
+    *x = (struct store_index){.by_service = by_service};
 }
 
 void store_index_done(struct store_index *x)
 {
     for (size_t i = 0; i < x->n; i++) {
-        kube_object_unref(x->entries[i].object);
+        kube_held_unref(x->entries[i].held);
     }
     free(x->entries);
-    *x = (struct store_index){0};
+    *x = (struct store_index){.by_service = x->by_service};
 }
 
-size_t store_index_lower(const struct store_index *x, const struct kube_object *like)
+struct index_place store_index_place(const struct store_index *x, struct kube_held h)
+{
+    return (struct index_place){.key = kube_held_key(h),
+                                .service = x->by_service ? kube_held_service(h) : NULL};
+}
+
+/* '/' ends a namespace. */
+static int cmp_namespace(const char *a, const char *b)
+{
+    while (*a == *b && *a != '/' && *a != '\0') {
+        a++;
+        b++;
+    }
+    int x = *a == '/' ? 0 : (unsigned char)*a;
+    int y = *b == '/' ? 0 : (unsigned char)*b;
+    return x - y;
+}
+
+static int cmp_places(const struct store_index *x, struct index_place a, struct index_place b)
+{
+    int c = x->by_service ? cmp_namespace(a.key, b.key) : 0;
+    if (c == 0 && x->by_service) {
+        c = strcmp(a.service, b.service);
+    }
+    return c != 0 ? c : kube_key_cmp(a.key, b.key);
+}
+
+static int cmp_entry(const struct store_index *x, size_t i, struct index_place at)
+{
+    return cmp_places(x, store_index_place(x, x->entries[i].held), at);
+}
+
+size_t store_index_lower(const struct store_index *x, struct index_place at)
 {
     size_t low = 0;
     size_t high = x->n;
-    if (x->n > 0 && x->cmp(x->entries[x->n - 1].object, like) < 0) {
+    if (x->n > 0 && cmp_entry(x, x->n - 1, at) < 0) {
         return x->n; /* the usual case of a list */
     }
     while (low < high) {
         size_t mid = low + (high - low) / 2;
-        if (x->cmp(x->entries[mid].object, like) < 0) {
+        if (cmp_entry(x, mid, at) < 0) {
             low = mid + 1;
         } else {
             high = mid;
@@ -40,10 +71,10 @@ size_t store_index_lower(const struct store_index *x, const struct kube_object *
     return low;
 }
 
-struct index_entry *store_index_find(const struct store_index *x, const struct kube_object *like)
+struct index_entry *store_index_find(const struct store_index *x, struct index_place at)
 {
-    size_t i = store_index_lower(x, like);
-    return i < x->n && x->cmp(x->entries[i].object, like) == 0 ? &x->entries[i] : NULL;
+    size_t i = store_index_lower(x, at);
+    return i < x->n && cmp_entry(x, i, at) == 0 ? &x->entries[i] : NULL;
 }
 
 static void reserve_one(struct store_index *x)
@@ -54,32 +85,33 @@ static void reserve_one(struct store_index *x)
     }
 }
 
-struct kube_object *store_index_put(struct store_index *x, struct kube_object *o, uint64_t round)
+struct kube_held store_index_put(struct store_index *x, struct kube_held h, uint64_t round)
 {
-    size_t i = store_index_lower(x, o);
-    if (i < x->n && x->cmp(x->entries[i].object, o) == 0) {
-        struct kube_object *old = x->entries[i].object;
-        x->entries[i] = (struct index_entry){.object = o, .round = round};
+    struct index_place at = store_index_place(x, h);
+    size_t i = store_index_lower(x, at);
+    if (i < x->n && cmp_entry(x, i, at) == 0) {
+        struct kube_held old = x->entries[i].held;
+        x->entries[i] = (struct index_entry){.held = h, .round = round};
         return old;
     }
     reserve_one(x);
     memmove(&x->entries[i + 1], &x->entries[i], (x->n - i) * sizeof *x->entries);
-    x->entries[i] = (struct index_entry){.object = o, .round = round};
+    x->entries[i] = (struct index_entry){.held = h, .round = round};
     x->n++;
-    return NULL;
+    return kube_held_none();
 }
 
-struct kube_object *store_index_take(struct store_index *x, const struct kube_object *like)
+struct kube_held store_index_take(struct store_index *x, struct index_place at)
 {
-    struct index_entry *e = store_index_find(x, like);
+    struct index_entry *e = store_index_find(x, at);
     if (e == NULL) {
-        return NULL;
+        return kube_held_none();
     }
-    struct kube_object *o = e->object;
+    struct kube_held h = e->held;
     size_t i = (size_t)(e - x->entries);
     x->n--;
     memmove(e, e + 1, (x->n - i) * sizeof *x->entries);
-    return o;
+    return h;
 }
 
 void store_index_take_before(struct store_index *x, uint64_t round, struct store_index *ret)
@@ -107,18 +139,4 @@ int kube_key_cmp(const char *a, const char *b)
     int x = *a == '/' ? 1 : (unsigned char)*a * 2;
     int y = *b == '/' ? 1 : (unsigned char)*b * 2;
     return x - y;
-}
-
-int store_cmp_key(const struct kube_object *a, const struct kube_object *b)
-{
-    return kube_key_cmp(a->key, b->key);
-}
-
-int store_cmp_service(const struct kube_object *a, const struct kube_object *b)
-{
-    int c = strcmp(a->slice->ns, b->slice->ns);
-    if (c == 0) {
-        c = strcmp(a->slice->service, b->slice->service);
-    }
-    return c != 0 ? c : strcmp(a->slice->name, b->slice->name);
 }

@@ -68,3 +68,20 @@ const char *kube_word(const char *s)
     mutex_unlock(&words.lock);
     return is;
 }
+
+/* Words are never moved: their places are read without the lock. */
+bool kube_word_place(const char *s, uint32_t *ret)
+{
+    uintptr_t first = (uintptr_t)words.text;
+    uintptr_t is = (uintptr_t)s;
+    if (is < first || is >= first + ROOM) {
+        return false;
+    }
+    *ret = (uint32_t)(is - first);
+    return true;
+}
+
+const char *kube_word_at(uint32_t place)
+{
+    return words.text + place;
+}

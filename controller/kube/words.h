@@ -8,8 +8,14 @@
 #ifndef TRIMTAB_KUBE_WORDS_H
 #define TRIMTAB_KUBE_WORDS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 /* The shared copy of `s`, which is not NULL; the same one for equal texts, forever.  NULL when it has none and cannot
  * get one: too long (above 127 bytes), or no room; then that stays so.  Never blocks for long. */
 const char *kube_word(const char *s);
+/* Whether `s` is such a shared copy; then a number below 32,768 that stands for it. */
+bool kube_word_place(const char *s, uint32_t *ret);
+const char *kube_word_at(uint32_t place);
 
 #endif

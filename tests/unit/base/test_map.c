@@ -129,6 +129,41 @@ static void map__many_keys__all_found(void **state)
     map_free(m);
 }
 
+/* Removing moves other entries: whatever was set and not removed must still be found. */
+static void map__random_changes__as_an_array_says(void **state)
+{
+    enum { KEYS = 97, CHANGES = 20000 };
+    (void)state;
+    struct map *m = map_new(NULL);
+    int values[KEYS];
+    bool there[KEYS] = {false};
+    size_t n = 0;
+    for (uint64_t i = 0; i < CHANGES; i++) {
+        uint64_t random = hash_bytes(7, &i, sizeof i);
+        size_t k = (size_t)(random % KEYS);
+        char key[24];
+        (void)snprintf(key, sizeof key, "default/s%zu", k);
+        bool had = there[k];
+        if ((random >> 32) % 2 == 0) {
+            map_set(m, key, &values[k]);
+            there[k] = true;
+        } else {
+            assert_int_equal(map_remove(m, key), had);
+            there[k] = false;
+        }
+        n = n + there[k] - had;
+        assert_int_equal(map_size(m), n);
+        (void)snprintf(key, sizeof key, "default/s%zu", (k + 1) % KEYS);
+        assert_ptr_equal(map_get(m, key), there[(k + 1) % KEYS] ? &values[(k + 1) % KEYS] : NULL);
+    }
+    for (size_t k = 0; k < KEYS; k++) {
+        char key[24];
+        (void)snprintf(key, sizeof key, "default/s%zu", k);
+        assert_int_equal(map_has(m, key), there[k]);
+    }
+    map_free(m);
+}
+
 static void hash_quick__lengths_seeds_and_each_byte__count(void **state)
 {
     (void)state;
@@ -254,6 +289,7 @@ UNIT_MAIN(map)
         cmocka_unit_test(map_each__any_insertion_order__sorted_and_stoppable),
         cmocka_unit_test(map_keys__between_changes__always_in_order),
         cmocka_unit_test(map__many_keys__all_found),
+        cmocka_unit_test(map__random_changes__as_an_array_says),
         cmocka_unit_test(hash_bytes__siphash_vectors__known_values),
         cmocka_unit_test(hash_quick__lengths_seeds_and_each_byte__count),
         cmocka_unit_test(str_set__make__sorted_and_unique),

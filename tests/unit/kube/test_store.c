@@ -246,6 +246,73 @@ static void kube_store__many_in_random_order__found_and_taken(void **state)
     str_buf_done(&t.text);
 }
 
+/* ---- small and whole ------------------------------------------------------------------------------- */
+
+static void note_key(void *arg, const struct kube_object *o)
+{
+    str_appendf(arg, "%s@%s/%s ", o->key, o->resource_version, o->service->resource_version);
+}
+
+/* All that readers are answered. */
+static const char *answers(struct arena *a, struct kube_store *s)
+{
+    struct str_buf b = STR_BUF_INIT;
+    str_appendf(&b, "%zu v%d: ", kube_store_count(s), (int)kube_store_version(s));
+    struct kube_snapshot *snap = kube_store_snapshot(s);
+    assert_true(snap->version == kube_store_version(s));
+    str_appendf(&b, "%s| ", keys(a, snap));
+    kube_store_each(s, note_key, &b);
+    struct kube_object *one = kube_store_get(s, "d/n7");
+    str_appendf(&b, "| %s", one == NULL ? "none" : one->service->name);
+    kube_object_unref(one);
+    const char *text = str_buf_to_arena(&b, a);
+    str_buf_done(&b);
+    return text;
+}
+
+/* One step of a store's life, the same for equal `step`. */
+static void take_step(struct arena *a, struct kube_store *s, int step)
+{
+    const char *name = arena_printf(a, "n%d", step * 7919 % 211);
+    if (step % 5 == 0) {
+        kube_store_delete(s, service(a, "d", name, step));
+    } else if (step % 97 == 3) {
+        if (step % 2 == 0) {
+            kube_store_replace_begin(s);
+        } else {
+            kube_store_replace_begin_staged(s);
+        }
+        for (int i = 0; i < 200; i += 1 + step % 3) {
+            kube_store_replace_put(s, service(a, "d", arena_printf(a, "n%d", i), step / 200));
+        }
+        kube_store_replace_end(s, step % 7 != 0);
+    } else {
+        kube_store_put(s, service(a, "d", name, step / 3));
+    }
+}
+
+static void kube_store_keep_small__any_changes__same_answers(void **state)
+{
+    struct told whole_told = {0};
+    struct told small_told = {0};
+    struct kube_store *whole = store_with(&whole_told);
+    struct kube_store *small = store_with(&small_told);
+    kube_store_keep_small(small);
+    for (int step = 0; step < 1500; step++) {
+        take_step(*state, whole, step);
+        take_step(*state, small, step);
+        if (step % 50 == 0) {
+            assert_string_equal(answers(*state, small), answers(*state, whole));
+        }
+    }
+    assert_string_equal(answers(*state, small), answers(*state, whole));
+    assert_string_equal(small_told.text.data, whole_told.text.data);
+    kube_store_free(whole);
+    kube_store_free(small);
+    str_buf_done(&whole_told.text);
+    str_buf_done(&small_told.text);
+}
+
 UNIT_MAIN(store)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +325,7 @@ UNIT_MAIN(store)
         KUBE_TEST(kube_store_snapshot__unchanged__shared_until_a_change),
         KUBE_TEST(kube_store_slices_of__label_moves__index_follows),
         KUBE_TEST(kube_store__many_in_random_order__found_and_taken),
+        KUBE_TEST(kube_store_keep_small__any_changes__same_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
