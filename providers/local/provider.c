@@ -89,13 +89,14 @@ static void close_provider(void *provider)
     local_ipam_free(p->ipam);
     local_mirror_free(p->mirror);
     local_seen_free(p->seen);
-    map_free(p->served);
+    local_served_done(p);
     map_free(p->namespaces);
     map_free(p->drifted);
     map_free(p->taken);
     map_free(p->machine_told);
     map_free(p->releasing);
-    local_round_done(&p->round);
+    local_round_done(p);
+    intern_table_free(p->texts);
     call_watch_free(p->watch);
     http_pool_free(p->http);
     cancel_free(p->cancel);
@@ -304,8 +305,9 @@ static void make_parts(struct local_provider *p, const struct tt_open_args *args
     p->http = http_pool_new(&http);
     p->cancel = cancel_new(NULL);
     p->watch = call_watch_new();
+    p->texts = intern_table_new();
     p->seen = local_seen_new();
-    p->served = map_new(local_served_free);
+    local_served_init(p);
     p->drifted = map_new(free);
     p->taken = map_new(free);
     p->machine_told = map_new(free);
