@@ -126,6 +126,7 @@ int local_directing_start(struct local_provider *p, const struct local_open_with
                                        .freed = local_watch_freed,
                                        .instance = p->config->instance,
                                        .own = p->kernel,
+                                       .texts = p->texts,
                                        .arg = p,
                                        .sharing = sharing};
     int rc = ERR_OK;
