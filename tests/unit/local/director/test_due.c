@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_due.c: the heap of moments against a search of all of them. */
-#include "providers/local/director/due.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 
+#include <cmocka.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
 #include "common/base/clock.h"
+#include "providers/local/director/due.h"
 #include "tests/support/unit.h"
 
 #define RECORDS 50
