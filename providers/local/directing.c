@@ -149,14 +149,13 @@ int local_directing_start(struct local_provider *p, const struct local_open_with
 bool local_directing_announce(struct local_provider *p, const struct local_announce_deed *deed)
 {
     const struct local_pool *pool = local_pool_of(p->config, &deed->addr);
-    const struct local_mirror_vip *v = local_mirror_vip(p->mirror, &deed->addr);
     const struct local_announce_order order = {
         .addr = deed->addr,
         .links = deed->links,
         .n_links = deed->n_links,
         .refresh_ms = pool == NULL ? LOCAL_ANNOUNCE_REFRESH : pool->refresh_ms,
         .probe = deed->probe,
-        .owner = v == NULL ? NULL : v->vip.comment,
+        .owner = local_mirror_comment(p->mirror, &deed->addr),
     };
 
     if (p->directing == NULL) {

@@ -312,7 +312,7 @@ static void make_parts(struct local_provider *p, const struct tt_open_args *args
     p->taken = map_new(free);
     p->machine_told = map_new(free);
     p->releasing = map_new(free);
-    p->mirror = local_mirror_new();
+    p->mirror = local_mirror_new(p->texts);
 }
 
 int32_t local_provider_open(const struct tt_open_args *args, const struct local_open_with *with,
@@ -337,7 +337,7 @@ int32_t local_provider_open(const struct tt_open_args *args, const struct local_
     if (rc == ERR_OK) {
         log_warnings(args, &found);
         p->director = name_of_machine(p->a, args, p->config);
-        p->ipam = local_ipam_new(p->config);
+        p->ipam = local_ipam_new(p->config, p->texts);
         p->follows = p->remembered = p->config->role == LOCAL_ROLE_DIRECTOR;
         rc = check_redundancy(str_or(args->config_path, "cloud config"), p->config, &err);
     }

@@ -87,18 +87,18 @@ static void add_extras(const struct looking *l, struct standing_change *c)
     size_t most = c->n_have;
 
     for (size_t i = 0; i < v->n_vips; i++) {
-        const struct local_mirror_vip *m = local_mirror_vip(p->mirror, &v->vips[i].addr);
+        const struct local_mirror_vip *m = local_mirror_vip(p->mirror, l->a, &v->vips[i].addr);
         most += m == NULL ? 0 : m->n_fronts;
     }
     struct local_front *have = ARENA_ARRAY(l->a, struct local_front, most + 1);
     memcpy(have, c->have, c->n_have * sizeof *have);
     c->have = have;
     for (size_t i = 0; i < v->n_vips; i++) {
-        const struct local_mirror_vip *m = local_mirror_vip(p->mirror, &v->vips[i].addr);
+        const struct local_mirror_vip *m = local_mirror_vip(p->mirror, l->a, &v->vips[i].addr);
         bool answers = m != NULL && answers_for(p, l->a, v, &v->vips[i].addr);
         for (size_t k = 0; answers && k < m->n_fronts; k++) {
             if (!others_want(p, l->a, &m->fronts[k].id)) {
-                have[c->n_have++] = local_front_copy(l->a, &m->fronts[k]);
+                have[c->n_have++] = m->fronts[k];
             }
         }
     }
@@ -122,7 +122,7 @@ static bool names_a_sharer(const struct local_provider *p, struct arena *a,
 static struct local_vip_pair pair_of(const struct looking *l, const struct local_vip *want)
 {
     const struct local_provider *p = l->p;
-    const struct local_mirror_vip *m = local_mirror_vip(p->mirror, &want->addr);
+    const struct local_mirror_vip *m = local_mirror_vip(p->mirror, l->a, &want->addr);
     struct local_vip_pair v = {.want = *want, .why = "others changed it"};
     bool leased = local_leasing_shares(p, local_pool_of(p->config, &want->addr));
 
