@@ -6,6 +6,7 @@
 #ifndef TRIMTAB_LOCAL_PROVIDER_H
 #define TRIMTAB_LOCAL_PROVIDER_H
 
+#include "common/base/intern.h"
 #include "common/base/lock.h"
 #include "common/base/map.h"
 #include "common/lb/driver.h"
@@ -18,7 +19,7 @@
 
 /* The part of the Services that is looked at next (watch.c). */
 struct local_round {
-    char **keys; /* of the Services of this round */
+    const struct interned **keys; /* of the Services of this round */
     size_t n;
     unsigned part; /* of LOCAL_ROUND_PARTS */
 };
@@ -44,6 +45,7 @@ struct local_provider {
     int lock_fd;            /* of the instance on this machine; -1: not held */
     struct http_pool *http; /* none is made; the driver wants one */
     struct cancel *cancel;
+    struct intern_table *texts; /* names of Services, and what many of them have in common */
     struct call_watch *watch;
     struct local_director *directing; /* NULL: planning, or a test without the thread */
     struct local_leasing *leasing;    /* NULL: what is held stays held (leasing.h) */
@@ -67,9 +69,9 @@ struct local_provider {
         follows; /* role director: addresses are those of statuses, which are another process' to write */
     bool opened; /* open() went well */
     bool ipvs;   /* the kernel has IPVS, and we may change it; asked when it is needed first */
-    bool allow_foreign; /* services of IPVS in a pool that no trimtab made are taken over */
-    struct map *served; /* key of a Service → what its weights are made of (health.c) */
-    bool own_turn;      /* the director's thread changes weights; no call is under way */
+    bool allow_foreign;  /* services of IPVS in a pool that no trimtab made are taken over */
+    struct index served; /* what the weights of each Service are made of (served.c) */
+    bool own_turn;       /* the director's thread changes weights; no call is under way */
     struct local_round round;
     struct map *releasing;     /* key of a Service that goes → int64_t, since when */
     struct map *machine_told;  /* sysctl → what was logged of it */
@@ -123,7 +125,10 @@ void local_health_forget(struct local_provider *p, const char *service);
 /* The director's thread: targets of these Services went down or came up.  False: some weights could not be changed. */
 bool local_health_changed(void *provider, const char *const *services, size_t n);
 void local_health_find(struct lb_sync *s, const struct lb_item *item);
-void local_served_free(void *served);
+
+/* --- served.c ---------------------------------------------------------------------------------------------- */
+void local_served_init(struct local_provider *p);
+void local_served_done(struct local_provider *p);
 
 /* --- figures.c, machine.c: metrics, and sysctls of this machine; by the lock ---------------------------------- */
 #define LOCAL_METRICS 13
@@ -136,7 +141,7 @@ void local_machine_look(struct local_provider *p);
 /* The director's thread.  False: it could not be done, or not all could be put right. */
 bool local_watch_look(void *provider, enum local_look what);
 void local_watch_freed(void *provider, const struct ip_addr *addr);
-void local_round_done(struct local_round *r);
+void local_round_done(struct local_provider *p);
 /* Others have a route for the address: it is not tried again for 10 s, 20 s … 5 min, or until they give it up. */
 #define LOCAL_TAKEN_FORMAT "%s: somebody else has a route for it"
 void local_taken_note(struct local_provider *p, const struct ip_addr *addr, struct err *err);

@@ -261,7 +261,7 @@ static void note_hold(void *arg, const struct ip_addr *addr, enum local_route_ki
 
 static void read_kernel(struct reading *r)
 {
-    r->m = local_mirror_new();
+    r->m = local_mirror_new(NULL);
     fake_kernel_elements(r->k->kernel, note_element, r);
     fake_kernel_holds(r->k->kernel, note_hold, r);
     flow_world_read_ipvs(r->k, r->m);
