@@ -452,6 +452,7 @@ void local_leasing_free(struct local_leasing *l)
     free(l->near);
     free(l->version);
     free(l->rival_renewal);
+    local_lease_view_free(l->view);
     map_free(l->fresh);
     cond_done(&l->changed);
     mutex_done(&l->lock);

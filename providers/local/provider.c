@@ -438,7 +438,7 @@ static const struct tt_kube_kind kube_kinds[] = {
     {.api_version = LOCAL_LEASE_VERSION,
      .resource = "leases",
      .ns = LOCAL_LEASE_NAMESPACE,
-     .verbs = "list,create,patch"},
+     .verbs = "list,watch,create,patch"},
 };
 
 const struct tt_provider tt_local_provider = {
