@@ -213,3 +213,16 @@ void bs_order(struct lb_plan *p, const struct bs_pending *const *items, size_t n
         barrier = false;
     }
 }
+
+void gce_bs_order_groups(struct lb_plan *p, size_t from)
+{
+    const char *backend = gce_collection_word(GCE_BACKENDS);
+    for (size_t i = from; i < p->n_ops; i++) {
+        lb_plan_after(p, (int)i, -1);
+        for (size_t k = 0; k < from; k++) {
+            const struct lb_op *op = &p->ops[k];
+            lb_plan_after(p, (int)i,
+                          op->verb == LB_DELETE && str_eq(op->kind, backend) ? (int)k : -1);
+        }
+    }
+}

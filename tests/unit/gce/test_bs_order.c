@@ -258,6 +258,34 @@ static void order__shared_check_deleted__firewall_only_when_it_has_gone(void **s
     }
 }
 
+/* The last one on instance groups takes them along: behind its backend service, beside its check. */
+static void order__groups_deleted__after_the_backend_service_alone(void **state)
+{
+    struct scene s;
+    scene_begin_kind(&s, *state, "netlb-groups");
+    scene_settle(&s);
+    scene_set_fact(&s, "verb", "\"delete\"");
+    scene_plan(&s);
+    struct lb_plan *p = &s.sync.plan;
+    struct err err = ERR_INIT;
+    size_t from = p->n_ops;
+    const struct lb_op group = LB_OP(.verb = LB_DELETE, .kind = gce_collection_word(GCE_GROUPS),
+                                     .name = "k8s-ig--0123456789abcdef",
+                                     .why = "no Service needs it", .type = &gce_op_type_delete);
+    int one = lb_plan_add(p, "demo/web", &group);
+    int other = lb_plan_add(p, "demo/web", &group);
+    gce_bs_order_groups(p, from);
+    assert_int_equal(lb_plan_seal(p, &err), ERR_OK);
+    int backend = scene_find(&s, GCE_BACKENDS, GCE_DELETE, "");
+    int check = scene_find(&s, GCE_REGION_HCS, GCE_DELETE, "");
+    for (int at = one; at <= other; at++) {
+        assert_true(lb_plan_waits_for(p, at, backend));
+        assert_false(lb_plan_waits_for(p, at, check));
+    }
+    assert_false(lb_plan_waits_for(p, other, one));
+    scene_end(&s);
+}
+
 UNIT_MAIN(bs_order)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +298,7 @@ UNIT_MAIN(bs_order)
         PURE_TEST(order__other_network__one_of_a_name_goes_before_it_is_made),
         PURE_TEST(order__deleted__each_after_what_used_it),
         PURE_TEST(order__shared_check_deleted__firewall_only_when_it_has_gone),
+        PURE_TEST(order__groups_deleted__after_the_backend_service_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
