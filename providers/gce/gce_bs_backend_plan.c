@@ -343,7 +343,10 @@ void bs_plan_backend(struct bs_ensure *n)
         bool same = is_equal(n, &because);
         at = emit_write(&n->e, n->service, same ? NULL : &d->service, &l, because);
         if (at >= 0) {
-            bs_op(&n->e, at)->undo = bs_undo_backend(n);
+            struct bs_pending *one = bs_pending_of(&n->e, at);
+            one->op.undo = bs_undo_backend(n);
+            one->turns = !checks_with(n, d->check.name);
+            one->needs_members = one->turns && !d->check_shared;
         }
     }
     if (at >= 0 && is_written_early(n)) {

@@ -50,6 +50,8 @@ struct bs_pending {
     struct lb_op op;    /* indexes in it are handles until it is flushed */
     struct gce_op *arg; /* NULL: kept, or another planner's */
     bool of_check;      /* a firewall: it lets health checks in */
+    bool turns;         /* a backend service: it gets another check, which must be let in before */
+    bool needs_members; /* and which only those pass that join in the same plan */
     int at;             /* index in the plan, once flushed */
 };
 struct bs_emit {

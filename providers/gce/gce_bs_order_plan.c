@@ -9,8 +9,9 @@
  *     a firewall that lets in            the deny firewall that goes, so that deny never wins over allow
  *     members that join a NEG            the NEG; members that leave a full one
  *     a backend service that is made     its check and its NEGs; the one of its name, or its place, that goes
- *     one that changes                   the same, the check's firewall, and members that join: nobody may lose a node for want
- *                                        of them; the rules that must not refer to it meanwhile
+ *     one that changes                   the same, and the rules that must not refer to it meanwhile; where it gets another
+ *                                        check, the firewall that lets it in, and of policy Local, which only nodes with pods
+ *                                        pass, the members that join: nobody may lose all nodes for want of them
  *     a forwarding rule that goes        all that its replacement needs to serve at once
  *     a forwarding rule that comes       its backend service, its address, the rule that it replaces
  *     a firewall of another address      the rule with that address
@@ -114,10 +115,11 @@ static unsigned wall_off_waits_for(enum bs_phase phase)
     }
 }
 
-/* Those, among the ones before it, that an operation of the role waits for; `replaces`: some rule goes in this plan. */
-static unsigned waits_for(unsigned role, enum bs_phase phase, bool replaces)
+/* Those, among the ones before it, that the operation waits for; `replaces`: some rule goes in this plan. */
+static unsigned waits_for(const struct bs_pending *one, bool replaces)
 {
-    switch (role) {
+    enum bs_phase phase = one->phase;
+    switch (role_of(one)) {
     case HOLD:
         return FREE;
     case FREE:
@@ -134,7 +136,8 @@ static unsigned waits_for(unsigned role, enum bs_phase phase, bool replaces)
     case BACKEND:
         return CHECK | NEG | RULE_GOES | BACKEND_GOES;
     case TURN:
-        return CHECK | CHECK_WALL | NEG | JOIN | RULE_GOES;
+        return CHECK | NEG | RULE_GOES | (one->turns ? CHECK_WALL : 0) |
+               (one->needs_members ? JOIN : 0);
     case RULE_GOES:
         return READY;
     case RULE:
@@ -169,7 +172,7 @@ static void order_one(struct lb_plan *p, const struct bs_pending *const *items, 
 {
     const struct bs_pending *one = items[at];
     const struct gce_op *arg = one->op.arg;
-    unsigned on = waits_for(role_of(one), one->phase, replaces);
+    unsigned on = waits_for(one, replaces);
     lb_plan_after(p, one->at, -1);
     for (size_t i = 0; i < arg->n_late; i++) {
         const struct lb_value *v = &arg->late[i].value;

@@ -120,6 +120,34 @@ static void order__policy_changes__new_check_and_firewall_first_old_ones_last(vo
     }
 }
 
+/* Policy Local sends clients to the nodes with pods only, so these must be members when its check counts.  The check of
+ * policy Cluster is one that all members pass. */
+static void order__policy_changes__members_join_before_the_check_of_local(void **state)
+{
+    static const char *const policies[] = {"Local", "Cluster"};
+    struct scene s;
+    scene_begin_kind(&s, *state, "ilb-negs");
+    (void)json_object_array_del_idx(s.sync.nodes, 5, 1);
+    scene_settle(&s);
+    scene_set_fact(&s, "slices",
+                   "[{\"metadata\":{\"namespace\":\"demo\",\"name\":\"web-1\",\"labels\":{"
+                   "\"kubernetes.io/service-name\":\"web\"}},\"addressType\":\"IPv4\","
+                   "\"endpoints\":[{\"addresses\":[\"10.4.0.2\"],\"nodeName\":\"node-5\","
+                   "\"targetRef\":{\"kind\":\"Pod\",\"namespace\":\"demo\",\"name\":\"web-1\"},"
+                   "\"conditions\":{\"ready\":true}}]}]");
+    s.sync.nodes = gce_bs_sync_nodes(*state); /* the pod's node is new */
+    for (size_t i = 0; i < ARRAY_LEN(policies); i++) {
+        set_policy(&s, policies[i]);
+        scene_plan(&s);
+        int turn = scene_find(&s, GCE_BACKENDS, GCE_UPDATE, "");
+        int join = scene_find(&s, GCE_NEGS, GCE_ATTACH, "");
+        assert_true(turn >= 0 && join >= 0);
+        assert_int_equal(lb_plan_waits_for(&s.sync.plan, turn, join), i == 0);
+        scene_carry_out(&s);
+    }
+    scene_end(&s);
+}
+
 /* A rule that is made again is away for no longer than it takes to make it. */
 static void order__rule_is_made_again__all_that_it_needs_stands_before(void **state)
 {
@@ -172,9 +200,7 @@ static void order__rules_share_an_address__it_is_given_back_after_all(void **sta
     struct scene s;
     scene_begin(&s, *state, "{\"kind\":\"netlb-groups\",\"flags\":{\"mixed_netlb\":true}}");
     json_object_array_add(json_member(json_member(s.sync.service, "spec"), "ports"),
-                          pure_json(*state, "{\"port\":53,\"protocol\":\"UDP\"}"));
-    json_object_get(
-        json_object_array_get_idx(json_member(json_member(s.sync.service, "spec"), "ports"), 1));
+                          json_copy(pure_json(*state, "{\"port\":53,\"protocol\":\"UDP\"}")));
     scene_plan(&s);
     const struct lb_plan *p = &s.sync.plan;
     const struct lb_op *release = scene_op(&s, GCE_ADDRESSES, GCE_DELETE, "");
@@ -292,6 +318,7 @@ UNIT_MAIN(bs_order)
         PURE_TEST(order__first_of_a_cluster__rule_waits_for_its_chain_alone),
         PURE_TEST(order__neg_is_made__members_wait_for_that_one_alone),
         PURE_TEST(order__policy_changes__new_check_and_firewall_first_old_ones_last),
+        PURE_TEST(order__policy_changes__members_join_before_the_check_of_local),
         PURE_TEST(order__rule_is_made_again__all_that_it_needs_stands_before),
         PURE_TEST(order__protocol_changes__backend_service_between_the_rules),
         PURE_TEST(order__rules_share_an_address__it_is_given_back_after_all),
