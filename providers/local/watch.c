@@ -26,7 +26,6 @@ struct looking {
     size_t n_told;    /* Services that differ, in all parts */
     size_t n_refused; /* plans that could not be carried out */
     bool quiet;       /* what is missing is not others' doing */
-    bool all_read;    /* the mirror was made anew, without the destinations of IPVS */
     struct err first;
 };
 
@@ -333,7 +332,7 @@ static bool add_one(const char *key, void *value, void *arg)
     struct served *v = value;
 
     (void)key;
-    if (all->rc == ERR_OK && v->settled && all->l->all_read) {
+    if (all->rc == ERR_OK && v->settled && all->l->p->dests_unread) {
         all->rc = local_standing_read(all->l->p, all->a, v, false, all->err);
     }
     if (all->rc == ERR_OK && v->settled) {
@@ -352,9 +351,7 @@ static int look_first(struct looking *l, struct arena *a, struct err *err)
     int rc = p->kernel->ops->nft_look(p->kernel, p->config->instance, &now, err);
 
     if (rc == ERR_OK && now.exists && !now.ours) {
-        rc = err_set(err, ERR_INVALID,
-                     "table inet %s exists and is not ours; choose another instance",
-                     p->config->instance);
+        rc = local_table_is_foreign(p, err);
     }
     if (rc != ERR_OK) {
         return rc;
@@ -366,7 +363,6 @@ static int look_first(struct looking *l, struct arena *a, struct err *err)
     }
     p->table = now;
     if (!p->looked) {
-        l->all_read = true;
         rc = p->kernel->ops->addrs(p->kernel, a, &addrs, &n_addrs, err);
         rc = rc == ERR_OK ? local_read_all(p, a, addrs, n_addrs, err) : rc;
     }
@@ -410,7 +406,7 @@ static bool look_at_all(struct local_provider *p,
     struct looking l = {.p = p};
     struct err err = ERR_INIT;
 
-    if (map_size(p->served) == 0) {
+    if (map_size(p->served) == 0 && !p->listed) {
         return true; /* the first sync reads everything */
     }
     int rc = read(&l, a, &err);
@@ -419,6 +415,7 @@ static bool look_at_all(struct local_provider *p,
     if (all.rc != ERR_OK) {
         return say_unread(p, &err);
     }
+    p->dests_unread = false;
     return end_look(&l);
 }
 
@@ -477,6 +474,19 @@ static bool look_at_some(struct local_provider *p)
     return end_look(&l);
 }
 
+static bool nobodys_go(struct local_provider *p)
+{
+    struct err err = ERR_INIT;
+    const struct tt_kv of = {"err", err.message};
+    bool well = local_nobodys_go(p, &err) == ERR_OK;
+
+    if (!well) {
+        p->host->log(p->host->ctx, TT_LOG_WARNING, 0,
+                     "addresses that no Service has are still there", &of, 1);
+    }
+    return well;
+}
+
 bool local_watch_look(void *provider, enum local_look what)
 {
     struct local_provider *p = provider;
@@ -491,7 +501,7 @@ bool local_watch_look(void *provider, enum local_look what)
         well = look_at_all(p, read_holds);
         break;
     case LOCAL_LOOK_ROUND:
-        well = look_at_some(p);
+        well = look_at_some(p) && nobodys_go(p);
         break;
     case LOCAL_LOOK_MACHINE:
         local_machine_look(p);
