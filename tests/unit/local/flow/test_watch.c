@@ -64,6 +64,15 @@ static const struct row {
      "10.0.0.0:80/tcp, 3:create source ranges 10.0.0.0:80/tcp, 4:create hold 10.0.0.0, 5:create "
      "announcement 10.0.0.0 on eth0, ) order(1:change table inet trimtab, 2:create announcement "
      "10.0.0.0 on eth0, ) plan(0) " TWO("10.0.0.0")},
+    {"markBit of another configuration: the rules are made anew, with all that is there",
+     "svc d/a; svc d/b; idle; config director: {markBit: 0x1000}; restart; plan; writes; sync d/a; "
+     "writes; state; restart; idle; writes; plan",
+     "plan(1) writes(4) writes(1) " TWO(
+         "10.0.0.0") "10.0.0.1[d/b] held 80/tcp rr4 n1:30080*2 "
+                     "n2:30080*2 <0.0.0.0/0 snat; writes(0) plan(0) "},
+    {"closedPorts of another configuration",
+     "svc d/a; idle; config director: {closedPorts: drop}; restart; writes; idle; writes; plan",
+     "writes(4) writes(1) plan(0) "},
     {"L25 another layout: made anew with all that is there",
      "svc d/a; svc d/b; idle; foreign layout 7; restart; writes; sync d/a; writes; state; plan; "
      "sync; writes",
