@@ -70,6 +70,7 @@ int local_read_all(struct local_provider *p, struct arena *a, const struct local
         rc = local_ipvs_list(p, a, err);
     }
     p->looked = rc == ERR_OK;
+    p->dests_unread = p->ipvs;
     return rc;
 }
 
@@ -198,9 +199,7 @@ static int refresh(struct lb_sync *s, struct err *err)
         return rc;
     }
     if (now.exists && !now.ours) {
-        return err_set(err, ERR_INVALID,
-                       "table inet %s exists and is not ours; choose another instance",
-                       p->config->instance);
+        return local_table_is_foreign(p, err);
     }
     bool same = p->looked && now.exists == p->table.exists && now.generation == p->table.generation;
     bool whole = !p->looked || now.exists != p->table.exists || s->attempt > 1;
@@ -355,26 +354,12 @@ struct commented {
     struct local_item *it;
 };
 
-/* An address whose guard names a Service that does not have it any more. */
+/* An address whose guard names a Service that does not have it any more, or that is nobody's. */
 static void add_commented(void *arg, const struct local_mirror_vip *v)
 {
     const struct commented *c = arg;
 
     add_vip(c->s, c->it, &v->vip.addr, NULL);
-}
-
-/* Somebody else took the guard, and with it the name of the Service, which then left the address. */
-static void add_nobodys(void *arg, const struct local_mirror_vip *v)
-{
-    const struct commented *c = arg;
-    const struct local_provider *p = c->s->provider;
-    const char *const *keys;
-
-    if (local_grace_is_over(p) &&
-        (v->vip.guarded || v->vip.held || v->vip.exported || v->n_fronts > 0) &&
-        local_ipam_sharers(p->ipam, c->s->a, &v->vip.addr, &keys) == 0) {
-        add_vip(c->s, c->it, &v->vip.addr, NULL);
-    }
 }
 
 static void make_room(struct lb_sync *s, struct local_item *it)
@@ -479,7 +464,7 @@ static void gather(struct lb_sync *s)
     }
     if (first != NULL) {
         struct commented c = {s, first};
-        local_mirror_each_named(y->p->mirror, NULL, add_nobodys, &c);
+        local_nobodys_each(y->p, s->a, add_commented, &c);
     }
     add_all_fronts(s);
 }

@@ -249,9 +249,7 @@ static int open_kernel(struct local_provider *p, const char *file,
         rc = p->kernel->ops->nft_look(p->kernel, p->config->instance, &p->table, err);
     }
     if (rc == ERR_OK && p->table.exists && !p->table.ours) {
-        rc = err_set(err, ERR_INVALID,
-                     "table inet %s exists and is not ours; choose another instance",
-                     p->config->instance);
+        rc = local_table_is_foreign(p, err);
     }
     return rc == ERR_OK ? local_ipvs_start(p, err) : rc;
 }

@@ -61,7 +61,8 @@ struct local_provider {
     bool listed;            /* the first lists are in */
     int64_t listed_ms;
     struct local_mirror *mirror;
-    bool looked; /* the mirror was filled */
+    bool looked;       /* the mirror was filled */
+    bool dests_unread; /* … without the destinations of IPVS */
     struct local_nft_table table;
     bool table_changed;         /* its sets, chains or rules are not those of this version */
     const struct tt_call *call; /* that is under way */
@@ -224,6 +225,8 @@ int local_plan_stage(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 struct lb_op_run;
 /* How the table is, as of the last look. */
 enum local_table_is local_table_is(const struct local_provider *p);
+/* Fails: others made it. */
+int local_table_is_foreign(const struct local_provider *p, struct err *err);
 /* Are its chains and rules as this version makes them? */
 int local_table_check(struct local_provider *p, struct err *err);
 /* False, and the operation fails: this replica may not write now.  In the thread's own turn it may (docs/adr/0035). */
@@ -242,6 +245,12 @@ bool local_grace_is_over(const struct local_provider *p);
 /* Of the Service `key` ("namespace/name") in the snapshot; NULL: there is none. */
 const struct tt_service *local_service_of(const struct tt_service *const *all, uint32_t n,
                                           const char *key);
+
+/* --- nobodys.c: addresses that no Service has, when orphanGrace is over ---------------------------------------- */
+void local_nobodys_each(const struct local_provider *p, struct arena *a,
+                        void (*each)(void *arg, const struct local_mirror_vip *v), void *arg);
+/* Takes them away, but not with --drift=report. */
+int local_nobodys_go(struct local_provider *p, struct err *err);
 
 /* --- conn_sync.c: daemons of IPVS that carry connections to other directors, as connSync says ------------------- */
 int local_conn_sync_start(struct local_provider *p, struct err *err) _warn_unused_;

@@ -26,7 +26,6 @@ struct looking {
     size_t n_told;    /* Services that differ, in all parts */
     size_t n_refused; /* plans that could not be carried out */
     bool quiet;       /* what is missing is not others' doing */
-    bool all_read;    /* the mirror was made anew, without the destinations of IPVS */
     struct err first;
 };
 
@@ -341,7 +340,7 @@ static bool add_one(struct local_provider *p, struct served_kept *k, void *arg)
 
     if (all->rc == ERR_OK && local_served_is_settled(k)) {
         struct served *v = local_served_open(arena_of_part(all->l), k);
-        if (all->l->all_read) {
+        if (p->dests_unread) {
             all->rc = local_standing_read(p, all->l->a, v, false, all->err);
         }
         if (all->rc == ERR_OK) {
@@ -361,9 +360,7 @@ static int look_first(struct looking *l, struct arena *a, struct err *err)
     int rc = p->kernel->ops->nft_look(p->kernel, p->config->instance, &now, err);
 
     if (rc == ERR_OK && now.exists && !now.ours) {
-        rc = err_set(err, ERR_INVALID,
-                     "table inet %s exists and is not ours; choose another instance",
-                     p->config->instance);
+        rc = local_table_is_foreign(p, err);
     }
     if (rc != ERR_OK) {
         return rc;
@@ -375,7 +372,6 @@ static int look_first(struct looking *l, struct arena *a, struct err *err)
     }
     p->table = now;
     if (!p->looked) {
-        l->all_read = true;
         rc = p->kernel->ops->addrs(p->kernel, a, &addrs, &n_addrs, err);
         rc = rc == ERR_OK ? local_read_all(p, a, addrs, n_addrs, err) : rc;
     }
@@ -419,7 +415,7 @@ static bool look_at_all(struct local_provider *p,
     struct looking l = {.p = p};
     struct err err = ERR_INIT;
 
-    if (p->served.n == 0) {
+    if (p->served.n == 0 && !p->listed) {
         return true; /* the first sync reads everything */
     }
     int rc = read(&l, a, &err);
@@ -429,6 +425,7 @@ static bool look_at_all(struct local_provider *p,
         arena_free(l.a);
         return say_unread(p, &err);
     }
+    p->dests_unread = false;
     return end_look(&l);
 }
 
@@ -483,6 +480,19 @@ static bool look_at_some(struct local_provider *p)
     return end_look(&l);
 }
 
+static bool nobodys_go(struct local_provider *p)
+{
+    struct err err = ERR_INIT;
+    const struct tt_kv of = {"err", err.message};
+    bool well = local_nobodys_go(p, &err) == ERR_OK;
+
+    if (!well) {
+        p->host->log(p->host->ctx, TT_LOG_WARNING, 0,
+                     "addresses that no Service has are still there", &of, 1);
+    }
+    return well;
+}
+
 bool local_watch_look(void *provider, enum local_look what)
 {
     struct local_provider *p = provider;
@@ -497,7 +507,7 @@ bool local_watch_look(void *provider, enum local_look what)
         well = look_at_all(p, read_holds);
         break;
     case LOCAL_LOOK_ROUND:
-        well = look_at_some(p);
+        well = look_at_some(p) && nobodys_go(p);
         break;
     case LOCAL_LOOK_MACHINE:
         local_machine_look(p);
