@@ -45,8 +45,6 @@ struct service_known {
     bool has_endpoints;
     uint64_t endpoints;
     uint64_t
-        addresses; /* addresses_fingerprint() of what its status was given last, 0: nothing yet */
-    uint64_t
         drift; /* what the last look found (drift_rules.h), 0: nothing, or there was none since the last ensure */
 };
 
