@@ -93,6 +93,32 @@ static void tags_refused__nothing_is_lost(void **state)
     has_pips(r, "kubernetes-aweb kubernetes-aapi");
 }
 
+/* At a quota what goes has to go first; the balancer stays for that moment, also without any frontend. */
+static void no_room__goes_before_it_comes(void **state)
+{
+    (void)state;
+    for (int alone = 0; alone < 2; alone++) {
+        struct stage_rig *r = stage_rig_new();
+        struct rig_service *web = ADD(r, "web");
+        if (!alone) {
+            (void)ADD(r, "api");
+        }
+        stage_rig_run(r);
+        web->annotations = TAGS;
+        web->verb = TT_VERB_ENSURE;
+        r->fail = INTERIM;
+        r->fail_times = 1;
+        r->fail_code = ERR_QUOTA;
+        stage_rig_run(r);
+        succeeded(web);
+        written(r, BEGIN PUT_ON GONE MADE "balancers: change load balancer kubernetes [web]\n"
+                                          "security: change network security group nsg [web]\n");
+        has_pips(r, alone ? "kubernetes-aweb" : "kubernetes-aapi kubernetes-aweb");
+        stage_rig_settled(r);
+        stage_rig_free(r);
+    }
+}
+
 static void deletion_refused__the_frontend_is_put_back(void **state)
 {
     struct stage_rig *r = *state;
@@ -238,6 +264,7 @@ UNIT_MAIN(stages_renew)
         RIG_TEST(ip_tags_differ__made_anew_in_one_plan),
         RIG_TEST(two_families__each_is_made_anew),
         RIG_TEST(tags_refused__nothing_is_lost),
+        cmocka_unit_test(no_room__goes_before_it_comes),
         RIG_TEST(deletion_refused__the_frontend_is_put_back),
         RIG_TEST(new_one_refused__former_tags_are_put_back),
         RIG_TEST(new_one_refused_twice__the_next_sync_does_the_rest),
