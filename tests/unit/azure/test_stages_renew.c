@@ -77,6 +77,26 @@ static void two_families__each_is_made_anew(void **state)
     stage_rig_settled(r);
 }
 
+/* Another prefix is another name: the new one comes before the old one goes, all in one plan. */
+static void another_prefix__comes_before_the_old_one_goes(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web =
+        edited(r, "{\"azure-pip-prefix-id\":\"/subscriptions/s/resourceGroups/rg/providers/"
+                  "Microsoft.Network/publicIPPrefixes/front\"}");
+    static const char want[] = "addresses: create public IP address kubernetes-aweb-front [web]\n"
+                               "admit: change network security group nsg [web]\n"
+                               "balancers: change load balancer kubernetes [web]\n"
+                               "security: change network security group nsg [web]\n"
+                               "release: delete public IP address kubernetes-aweb [web]\n";
+    stage_rig_plan(r);
+    written(r, want);
+    stage_rig_run(r);
+    succeeded(web);
+    written(r, want);
+    stage_rig_settled(r);
+}
+
 /* ---- refusals ------------------------------------------------------------------------------------------------ */
 
 static void tags_refused__nothing_is_lost(void **state)
@@ -263,6 +283,7 @@ UNIT_MAIN(stages_renew)
     const struct CMUnitTest tests[] = {
         RIG_TEST(ip_tags_differ__made_anew_in_one_plan),
         RIG_TEST(two_families__each_is_made_anew),
+        RIG_TEST(another_prefix__comes_before_the_old_one_goes),
         RIG_TEST(tags_refused__nothing_is_lost),
         cmocka_unit_test(no_room__goes_before_it_comes),
         RIG_TEST(deletion_refused__the_frontend_is_put_back),
