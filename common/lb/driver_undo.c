@@ -110,13 +110,14 @@ static void add_op(struct lb_plan *p, const struct drive_debt *debt, const struc
 }
 
 /* After a refusal that stays the next try is as late as after a faulty Service.  A bad request for a reason that nobody knows
- * is one. */
+ * is one; clouds throttle with that status, too. */
 static bool is_for_good(const struct err *err)
 {
-    int code = err->code;
-    return err->http_status == 400 || err->http_status == 422 ||
-           (code != ERR_TRANSIENT && code != ERR_THROTTLED && code != ERR_IN_PROGRESS &&
-            code != ERR_AUTH && code != ERR_BUG);
+    bool unknown = err->http_status == 400 || err->http_status == 422;
+    return err->code == ERR_TRANSIENT
+               ? unknown
+               : err->code != ERR_THROTTLED && err->code != ERR_IN_PROGRESS &&
+                     err->code != ERR_AUTH && err->code != ERR_BUG;
 }
 
 /* The message of an item grows; code, status and reason stay. */

@@ -11,9 +11,20 @@
 static const char interrupted[] =
     "Traffic is interrupted until the other load balancer is written.";
 
-static const char renewed[] =
-    "Traffic is interrupted until the load balancer has the new address: Azure changes no IP tags, "
-    "so the public IP is made anew. If Azure refuses the tags, the former address stays.";
+/* Without room for one more, what goes has to go first. */
+static const char *renewed(const struct azure_item *it)
+{
+    bool full = false;
+    for (int f = 0; f < AZURE_FAMILIES; f++) {
+        full = full || (it->interim[f] != NULL && it->interim[f][0] == '\0');
+    }
+    return full ? "Traffic is interrupted until the load balancer has the new address: Azure "
+                  "changes no IP tags, so the public IP is made anew. If Azure refuses the tags, "
+                  "the former ones come back, with another address."
+                : "Traffic is interrupted until the load balancer has the new address: Azure "
+                  "changes no IP tags, so the public IP is made anew. If Azure refuses the tags, "
+                  "the former address stays.";
+}
 
 /* ---- before ------------------------------------------------------------------------------------------------ */
 
@@ -69,7 +80,7 @@ void azure_effects_moves(struct azure_sync *y, struct lb_plan *plan, const struc
 void azure_effects_renews(struct azure_sync *y, struct lb_plan *plan, const struct azure_item *it)
 {
     if (!y->s->planning && azure_renews(it) && told(y, it).n > 0) {
-        lb_plan_effect(plan, it->item->key, "%s", renewed);
+        lb_plan_effect(plan, it->item->key, "%s", renewed(it));
     }
 }
 
@@ -198,7 +209,7 @@ static void say_kept(struct azure_sync *y, struct lb_plan *plan, const struct az
         lb_plan_effect(plan, key, "%s", interrupted);
     }
     if (azure_renews(it)) {
-        lb_plan_effect(plan, key, "%s", renewed);
+        lb_plan_effect(plan, key, "%s", renewed(it));
     }
 }
 

@@ -209,6 +209,22 @@ bool azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, cons
     return all;
 }
 
+/* The frontend of that name gets another public IP; NULL: it goes, with its rules. */
+static void put_on(struct azure_lb_edits *b, struct azure_lb_edit *e, struct json_object *frontend,
+                   const char *by)
+{
+    struct json_object *doc = doc_of(b, e);
+    if (by == NULL) {
+        drop_frontend(doc, azure_doc_id(frontend));
+        e->index = azure_lb_index_new(b->y->s->a, doc);
+        return;
+    }
+    struct json_object *frontends = azure_array(doc, "frontendIPConfigurations");
+    struct json_object *props = azure_props_make(azure_find(frontends, azure_doc_name(frontend)));
+    json_object_object_del(props, "publicIPAddress");
+    json_add(props, "publicIPAddress", azure_ref_new(by));
+}
+
 void azure_lb_edits_stand_in(struct azure_lb_edits *b, struct azure_item *it, const char *pip,
                              const char *by)
 {
@@ -221,11 +237,7 @@ void azure_lb_edits_stand_in(struct azure_lb_edits *b, struct azure_item *it, co
                 continue;
             }
             struct azure_lb_edit *e = &b->items[edit_of(b, azure_doc_name(lb))];
-            struct json_object *frontends = azure_array(doc_of(b, e), "frontendIPConfigurations");
-            struct json_object *props =
-                azure_props_make(azure_find(frontends, azure_doc_name(with.items[k])));
-            json_object_object_del(props, "publicIPAddress");
-            json_add(props, "publicIPAddress", azure_ref_new(by));
+            put_on(b, e, with.items[k], by);
             azure_owners_add(y->s->a, &e->owners, it->item->key);
             e->changed = e->frontends_changed = true;
             e->until_pip = pip;
@@ -460,11 +472,12 @@ static void emit_put(struct azure_lb_edits *b, struct azure_lb_edit *e, bool par
     (void)azure_emit(b->y, b->plan, &op);
 }
 
-/* Some stand for the cluster's own pools, whatever Services there are (6.11). */
+/* Some stand for the cluster's own pools, whatever Services there are (6.11); some get their frontend back in a moment. */
 static bool has_to_go(const struct azure_lb_edits *b, const struct azure_lb_edit *e)
 {
     bool internal = azure_lb_is_internal(e->name);
-    return azure_lb_is_orphan(e->doc) && !azure_lb_is_preconfigured(&b->y->p->config, internal);
+    return azure_lb_is_orphan(e->doc) && e->until_pip == NULL &&
+           !azure_lb_is_preconfigured(&b->y->p->config, internal);
 }
 
 static int emit_level(struct azure_lb_edits *b, size_t level, struct err *err)

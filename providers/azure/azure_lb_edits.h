@@ -58,7 +58,8 @@ bool azure_lb_edits_break(struct azure_lb_edits *b);
 /* Takes the frontends with that public IP off their balancers, where nobody but the Service uses them (8.9).  False: somebody
  * does, so that one of them stays. */
 bool azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, const char *pip);
-/* Puts the frontends with that public IP on another one, `by`, until it is made anew; all else of them stays. */
+/* Puts the frontends with that public IP on another one, `by`, until it is made anew; all else of them stays.  NULL: takes them
+ * off, and leaves the balancer there. */
 void azure_lb_edits_stand_in(struct azure_lb_edits *b, struct azure_item *it, const char *pip,
                              const char *by);
 /* All Services of the batch are put where they have to be, for nothing but the errors of those that cannot. */

@@ -67,15 +67,32 @@ static void push(struct azure_owned_list *l, struct azure_owned item)
 
 /* ---- documents ----------------------------------------------------------------------------------------- */
 
+/* The base name in the name that is generated for a public IP, or for one that stands in (azure_renew_rules.h). */
+static const char *base_of_pip(const struct azure_owned_list *l, const char *name)
+{
+    const char *prefix = arena_printf(l->a, "%s-", l->naming->cluster);
+    const char *base = azure_has_prefix(name, prefix) ? base_of(l->a, name + strlen(prefix)) : NULL;
+    return base == NULL && strstr(name, "-interim-") != NULL ? base_of(l->a, name) : base;
+}
+
+/* It hangs on a frontend of a Service that is gone, and the tag names one Service: of that name there may be another one by now,
+ * with another UID. */
+static bool is_of_predecessor(const struct azure_owned_list *l, struct json_object *pip,
+                              size_t n_keys)
+{
+    const char *holder = azure_ref(pip, "ipConfiguration");
+    const char *base = holder != NULL ? base_of(l->a, azure_id_last(holder)) : NULL;
+    return n_keys == 1 && base != NULL && !map_has(l->bases, base);
+}
+
 /* One that we made: by its generated name, the cluster's tag, and a Service's.  One without tags is told by its name alone; it
  * may be that of a cluster of the same name. */
 void azure_owned_pip(struct azure_owned_list *l, struct json_object *pip)
 {
     struct json_object *tags = json_member(pip, "tags");
     const char *name = azure_doc_name(pip);
-    const char *prefix = arena_printf(l->a, "%s-", l->naming->cluster);
     const char *cluster = azure_pip_tag_cluster(tags);
-    const char *base = azure_has_prefix(name, prefix) ? base_of(l->a, name + strlen(prefix)) : NULL;
+    const char *base = base_of_pip(l, name);
     size_t n = 0;
     const char **keys = azure_pip_services(l->a, tags, &n);
     if (n > 0) {
@@ -91,7 +108,7 @@ void azure_owned_pip(struct azure_owned_list *l, struct json_object *pip)
                                .key = n > 0 ? arena_strdup(l->a, keys[0]) : NULL,
                                .used = map_has(l->bases, base),
                                .unsure = *cluster == '\0'};
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && !is_of_predecessor(l, pip, n); i++) {
         item.used = item.used || map_has(l->keys, keys[i]);
     }
     push(l, item);
@@ -228,14 +245,13 @@ const char *azure_owned_command(struct arena *a, const struct azure_owned *item)
                         str_nonnull(azure_id_group(a, item->id)), in, item->name);
 }
 
-/* Its tag would give away what a Service of that name has by now. */
+/* One that has the name of a Service by now is told from that by its UID (azure_service_is()). */
 const struct tt_service *azure_owned_service(const struct azure_owned_list *l,
                                              const struct azure_owned *item)
 {
     const char *slash = item->key != NULL ? strchr(item->key, '/') : NULL;
     const char *d = item->unit + 1;
-    if (slash == NULL || slash == item->key || slash[1] == '\0' || item->unit[0] == '\0' ||
-        map_has(l->keys, item->key)) {
+    if (slash == NULL || slash == item->key || slash[1] == '\0' || item->unit[0] == '\0') {
         return NULL;
     }
     struct tt_service *s = ARENA_NEW(l->a, struct tt_service);

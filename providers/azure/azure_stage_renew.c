@@ -3,6 +3,7 @@
  *
  *     before     the stage of addresses has made the interim ones
  *     here       frontends are put on the interim ones, the old ones deleted, and made anew
+ *     at a quota there are no interim ones: frontends are taken off meanwhile
  *     after      the stage of balancers puts the frontends back, the stage of releases deletes the interim ones
  *
  * A refusal here puts back what was; where the old address is gone, that is another one (docs/adr/0030-putting-back.md).
@@ -52,6 +53,10 @@ void azure_renew_begin(struct azure_pip_edits *e, struct azure_item *it,
     struct json_object *was = azure_pip_by_name(a, ask->pips, group, name);
     const char *id = was != NULL ? azure_doc_id(was) : azure_pip_id(a, ask->naming, group, name);
     if (check_frontends(y, it, it->pips[ask->family].id, &it->item->err) != ERR_OK) {
+        return;
+    }
+    if (was == NULL && lb_plan_makes_room(plan, it->item->key, azure_arm_word(AZURE_PIPS))) {
+        it->interim[ask->family] = ""; /* what goes has to go first */
         return;
     }
     if (was == NULL) {
@@ -112,7 +117,7 @@ static void renew(struct renewal *r, struct azure_item *it, enum azure_family f)
     const char *id = it->pips[f].id;
     struct json_object *was = azure_pip_by_id(&y->pips, id);
     if (azure_renew_needed(a, &y->p->naming, it->service, f, was)) {
-        azure_lb_edits_stand_in(&r->lbs, it, id, it->interim[f]);
+        azure_lb_edits_stand_in(&r->lbs, it, id, it->interim[f][0] != '\0' ? it->interim[f] : NULL);
         azure_pip_edits_put(&r->gone, id, was, NULL, "its IP tags cannot be changed",
                             it->item->key);
         azure_pip_index_put(r->made.now, id, NULL);

@@ -42,7 +42,8 @@ struct azure_item {
     const char *was_on; /* planning: the balancer that it is on before; NULL: none */
     bool was_old;       /* that one is a Basic one that has to go */
     struct azure_pip_want pips[AZURE_FAMILIES]; /* external; name NULL: none of this family */
-    /* ID of what stands in for a public IP that this sync makes anew (azure_renew_rules.h); NULL: nothing does */
+    /* ID of what stands in for a public IP that this sync makes anew (azure_renew_rules.h); "": there is no room for one; NULL:
+     * none is made anew */
     const char *interim[AZURE_FAMILIES];
 };
 

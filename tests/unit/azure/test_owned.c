@@ -54,6 +54,19 @@ static struct json_object *doc(struct stand *s, const char *text)
     return o;
 }
 
+/* On a frontend of that base name. */
+static void pip_on(struct stand *s, const char *name, const char *service, const char *base)
+{
+    azure_owned_pip(
+        &s->l,
+        doc(s, arena_printf(s->a,
+                            "{\"name\":\"%s\",\"id\":\"" RG "publicIPAddresses/%s\",\"tags\":{"
+                            "\"k8s-azure-service\":\"%s\",\"k8s-azure-cluster-name\":\"c1\"},"
+                            "\"properties\":{\"ipConfiguration\":{\"id\":\"" RG
+                            "loadBalancers/lb/frontendIPConfigurations/%s\"}}}",
+                            name, name, service, base)));
+}
+
 static void pip(struct stand *s, const char *name, const char *tags)
 {
     azure_owned_pip(&s->l, doc(s, arena_printf(s->a,
@@ -96,6 +109,8 @@ static void pips__generated_and_tagged__ours(void **state)
          false},
         {"c2-" BASE, "\"k8s-azure-service\":\"demo/old\",\"k8s-azure-cluster-name\":\"c1\"", 0,
          false},
+        {BASE "-interim-00c0ffee",
+         "\"k8s-azure-service\":\"demo/old\",\"k8s-azure-cluster-name\":\"c1\"", 1, false},
         {"c1-" BASE, "", 1, true}, /* somebody took its tags off */
         /* its owner made it, and lent it */
         {"mine", "\"k8s-azure-service\":\"demo/old\",\"k8s-azure-cluster-name\":\"c1\"", 0, false},
@@ -142,18 +157,51 @@ static void unit__one_owner_and_a_service_to_delete_it_by(void **state)
                         azure_owned_command(s->a, &s->l.items[1]));
 }
 
-static void unit__a_successor_of_the_name__only_by_hand(void **state)
+/* What the Service of before has left is told by UIDs from what its successor has. */
+static void unit__a_successor_of_the_name__only_the_predecessors(void **state)
 {
+    struct stand *s = *state;
+    size_t orphans = 0;
+
+    azure_owned_count(
+        &s->l,
+        test_service_text(s->a, "{\"metadata\":{\"namespace\":\"demo\",\"name\":\"old\",\"uid\":"
+                                "\"11111111-2222-3333-4444-555555555555\"}}"));
+    pip_on(s, "c1-" BASE, "demo/old", BASE);
+    pip_on(s, "c1-" LIVE, "demo/old", LIVE);
+    lb(s, "c1");
+    azure_owned_settle(&s->l);
+    for (size_t i = 0; i < s->l.n; i++) {
+        const struct azure_owned *o = &s->l.items[i];
+        assert_string_equal(o->unit, o->used ? LIVE : BASE);
+        orphans += !o->used;
+        if (!o->used) {
+            const struct tt_service *svc = azure_owned_service(&s->l, o);
+            assert_non_null(svc);
+            assert_string_equal(svc->name, "old");
+            assert_string_equal(BASE, azure_base_name(s->a, svc));
+        }
+    }
+    assert_int_equal(orphans, 4); /* frontend, rule, probe, public IP */
+}
+
+/* It may be the successor's: shared by others, on a frontend of its own, or on none. */
+static void pip__tag_names_a_service__used(void **state)
+{
+    static const struct {
+        const char *services, *base;
+    } rows[] = {{"demo/old,demo/web", BASE}, {"demo/old", LIVE}, {"demo/old", "mine"}};
     struct stand *s = *state;
 
     azure_owned_count(
         &s->l,
         test_service_text(s->a, "{\"metadata\":{\"namespace\":\"demo\",\"name\":\"old\",\"uid\":"
                                 "\"11111111-2222-3333-4444-555555555555\"}}"));
-    lb(s, "c1-IPv6");
-    azure_owned_settle(&s->l);
-    for (size_t i = 0; i < s->l.n; i++) {
-        assert_null(azure_owned_service(&s->l, &s->l.items[i]));
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        s->l.n = 0;
+        pip_on(s, "c1-" BASE, rows[i].services, rows[i].base);
+        assert_int_equal(s->l.n, 1);
+        assert_true(s->l.items[0].used);
     }
 }
 
@@ -194,8 +242,9 @@ UNIT_MAIN(owned)
         cmocka_unit_test_setup_teardown(pips__generated_and_tagged__ours, set_up, tear_down),
         cmocka_unit_test_setup_teardown(unit__one_owner_and_a_service_to_delete_it_by, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(unit__a_successor_of_the_name__only_by_hand, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(unit__a_successor_of_the_name__only_the_predecessors,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(pip__tag_names_a_service__used, set_up, tear_down),
         cmocka_unit_test_setup_teardown(balancer__without_the_clusters_pool__not_looked_at, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(security_rules__only_when_no_service_is_left, set_up,

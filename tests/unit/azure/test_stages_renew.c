@@ -77,6 +77,26 @@ static void two_families__each_is_made_anew(void **state)
     stage_rig_settled(r);
 }
 
+/* Another prefix is another name: the new one comes before the old one goes, all in one plan. */
+static void another_prefix__comes_before_the_old_one_goes(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web =
+        edited(r, "{\"azure-pip-prefix-id\":\"/subscriptions/s/resourceGroups/rg/providers/"
+                  "Microsoft.Network/publicIPPrefixes/front\"}");
+    static const char want[] = "addresses: create public IP address kubernetes-aweb-front [web]\n"
+                               "admit: change network security group nsg [web]\n"
+                               "balancers: change load balancer kubernetes [web]\n"
+                               "security: change network security group nsg [web]\n"
+                               "release: delete public IP address kubernetes-aweb [web]\n";
+    stage_rig_plan(r);
+    written(r, want);
+    stage_rig_run(r);
+    succeeded(web);
+    written(r, want);
+    stage_rig_settled(r);
+}
+
 /* ---- refusals ------------------------------------------------------------------------------------------------ */
 
 static void tags_refused__nothing_is_lost(void **state)
@@ -91,6 +111,32 @@ static void tags_refused__nothing_is_lost(void **state)
     written(r, BEGIN);
     same_text("frontend", pip_of_web(r), "kubernetes-aweb");
     has_pips(r, "kubernetes-aweb kubernetes-aapi");
+}
+
+/* At a quota what goes has to go first; the balancer stays for that moment, also without any frontend. */
+static void no_room__goes_before_it_comes(void **state)
+{
+    (void)state;
+    for (int alone = 0; alone < 2; alone++) {
+        struct stage_rig *r = stage_rig_new();
+        struct rig_service *web = ADD(r, "web");
+        if (!alone) {
+            (void)ADD(r, "api");
+        }
+        stage_rig_run(r);
+        web->annotations = TAGS;
+        web->verb = TT_VERB_ENSURE;
+        r->fail = INTERIM;
+        r->fail_times = 1;
+        r->fail_code = ERR_QUOTA;
+        stage_rig_run(r);
+        succeeded(web);
+        written(r, BEGIN PUT_ON GONE MADE "balancers: change load balancer kubernetes [web]\n"
+                                          "security: change network security group nsg [web]\n");
+        has_pips(r, alone ? "kubernetes-aweb" : "kubernetes-aapi kubernetes-aweb");
+        stage_rig_settled(r);
+        stage_rig_free(r);
+    }
 }
 
 static void deletion_refused__the_frontend_is_put_back(void **state)
@@ -237,7 +283,9 @@ UNIT_MAIN(stages_renew)
     const struct CMUnitTest tests[] = {
         RIG_TEST(ip_tags_differ__made_anew_in_one_plan),
         RIG_TEST(two_families__each_is_made_anew),
+        RIG_TEST(another_prefix__comes_before_the_old_one_goes),
         RIG_TEST(tags_refused__nothing_is_lost),
+        cmocka_unit_test(no_room__goes_before_it_comes),
         RIG_TEST(deletion_refused__the_frontend_is_put_back),
         RIG_TEST(new_one_refused__former_tags_are_put_back),
         RIG_TEST(new_one_refused_twice__the_next_sync_does_the_rest),

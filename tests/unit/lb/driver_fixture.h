@@ -74,6 +74,7 @@ struct fixture {
     uint32_t own;      /* what of every Service is the provider's; told once per Service */
     bool with_objects; /* the flow has Kubernetes objects */
     bool skips_main;   /* the first stage has nothing to do */
+    int status;        /* HTTP status of what the cloud refuses; 0: none */
     bool forgets;      /* the flow does; each turn then says how much it found in its arena */
     const char *first; /* kept from the first stage for the second */
     /* the call */
@@ -181,6 +182,7 @@ static enum http_next change_step(struct lb_op_run *run, const struct http_respo
     if (code != ERR_OK) {
         err_set(run->err, code, "the cloud says no");
         run->err->retry_after_ms = code == ERR_THROTTLED ? 7000 : 0;
+        run->err->http_status = c->f->status;
         return HTTP_DONE;
     }
     if (c->removes) {

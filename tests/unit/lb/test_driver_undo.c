@@ -32,14 +32,19 @@ static void reconcile__replacement_refused__former_put_back_and_told(void **stat
     const struct {
         int code;
         int64_t retry_after_ms;
+        int status;
     } rows[] = {
-        {ERR_INVALID, 300000}, {ERR_FORBIDDEN, 300000}, {ERR_QUOTA, 300000},
-        {ERR_IN_USE, 300000},  {ERR_NOT_FOUND, 300000}, {ERR_TRANSIENT, 0},
-        {ERR_THROTTLED, 7000},
+        {ERR_INVALID, 300000},        {ERR_FORBIDDEN, 300000},
+        {ERR_QUOTA, 300000},          {ERR_IN_USE, 300000},
+        {ERR_NOT_FOUND, 300000},      {ERR_TRANSIENT, 0},
+        {ERR_THROTTLED, 7000},        {ERR_TRANSIENT, 0, 503},
+        {ERR_TRANSIENT, 300000, 400}, /* for a reason that nobody knows */
+        {ERR_THROTTLED, 7000, 400},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct fixture *f = old_stands(*state, "E");
         f->trouble[0] = (struct trouble){"do main/a", rows[i].code, 1, NULL};
+        f->status = rows[i].status;
         assert_code(fixture_drive(f, false), rows[i].code);
         assert_trace(f, arena_printf(f->a,
                                      GONE " · done main/a %s · report 1 · do old/a · done old/a ok",
