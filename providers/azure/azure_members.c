@@ -288,6 +288,30 @@ static void plan_addresses(struct azure_members_planning *p)
     }
 }
 
+static bool is_bare(const struct azure_members_in *in, const struct azure_pool *p)
+{
+    bool bare = p->hosts == NULL && azure_pool_count_nics(p->doc) == 0 &&
+                azure_pool_count_addresses(p->doc) == 0;
+    for (size_t i = 0; bare && i < in->n_nodes; i++) {
+        bare = !azure_members_wants(in, p, i);
+    }
+    return bare;
+}
+
+/* Nodes may take part and yet be behind other balancers than this one: of another VM set, or by a selector of nodes. */
+static void note_bare_pools(struct azure_members_planning *p)
+{
+    struct azure_sync *y = p->y;
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        struct azure_item *it = &y->items[i];
+        it->bare = false;
+        for (size_t k = 0; it->target != NULL && k < p->m.in.n_pools; k++) {
+            const struct azure_pool *pool = &p->m.in.pools[k];
+            it->bare = it->bare || (azure_eq(pool->lb, it->target) && is_bare(&p->m.in, pool));
+        }
+    }
+}
+
 int azure_plan_members(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
     struct azure_members_planning p = {.y = azure_sync_of(s)};
@@ -295,6 +319,7 @@ int azure_plan_members(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     if (rc != ERR_OK) {
         return rc;
     }
+    note_bare_pools(&p);
     if (p.m.in.config->pool_type == AZURE_POOL_IP) {
         plan_addresses(&p);
     } else {

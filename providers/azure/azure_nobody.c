@@ -109,6 +109,13 @@ const char *azure_nobody(struct azure_sync *y, const struct azure_item *it)
         reasons[i] = azure_node_left_out(a, &y->p->config, batch->nodes[i]);
         takes_part = takes_part || reasons[i] == NULL;
     }
-    return takes_part || has_members(y, it->service) ? NULL
-                                                     : lb_nobody_nodes(a, reasons, batch->n_nodes);
+    if (!takes_part && !has_members(y, it->service)) {
+        return lb_nobody_nodes(a, reasons, batch->n_nodes);
+    }
+    return it->bare
+               ? arena_printf(a,
+                              "no node is behind load balancer %s: those that take part are of "
+                              "other VM sets, or behind other load balancers",
+                              it->target)
+               : NULL;
 }

@@ -41,6 +41,7 @@ struct azure_item {
     const char *target; /* name of its balancer, once it is selected; NULL without `want` */
     const char *was_on; /* planning: the balancer that it is on before; NULL: none */
     bool was_old;       /* that one is a Basic one that has to go */
+    bool bare;          /* no node belongs into its pool, and none is in it */
     struct azure_pip_want pips[AZURE_FAMILIES]; /* external; name NULL: none of this family */
     /* ID of what stands in for a public IP that this sync makes anew (azure_renew_rules.h); "": there is no room for one; NULL:
      * none is made anew */

@@ -57,6 +57,7 @@ struct gce_bs_user_address {
     const char *name; /* of the annotation; "" when spec.loadBalancerIP asked */
     const char *ip;   /* "" = none */
     const char *tier; /* of the reservation; "" unknown */
+    const char *type; /* of the reservation: "EXTERNAL", "INTERNAL"; "", NULL: unknown */
     bool reserved;    /* somebody has reserved it: it cannot be lost */
 };
 struct gce_bs_input {

@@ -177,6 +177,19 @@ static int look_ahead(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
     return b->slots.n == 0 ? ERR_OK : gce_slots_look(&b->slots, s, err);
 }
 
+/* Groups are made before the balancer is looked at, which finds out the same. */
+static int check_reservation(const struct gce_bs_item *b, struct err *err)
+{
+    const struct gce_bs_user_address *user = &b->in.user_v4;
+    bool set;
+    const char *tier = gce_l4_tier(b->in.service, &set);
+    if (!b->d.v4.wanted) {
+        return ERR_OK;
+    }
+    int rc = gce_address_check_side(user->ip, user->type, b->d.internal, err);
+    return rc == ERR_OK && !b->d.internal ? gce_l4_user_address_check(user, tier, err) : rc;
+}
+
 int gce_bs_named_check_ahead(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
                              struct err *err)
 {
@@ -191,9 +204,9 @@ int gce_bs_named_check_ahead(struct lb_sync *s, struct lb_item *item, struct gce
         rc = look_ahead(s, b, err);
     }
     rc = rc == ERR_OK ? gce_bs_named_check(b, err) : rc;
-    if (rc == ERR_OK && (flips || asks_for_number(b))) {
+    if (rc == ERR_OK) {
         gce_bs_named_take(s, item, b);
-        rc = check_ip_ahead(s, b, err);
+        rc = check_reservation(b, err);
     }
-    return rc;
+    return rc == ERR_OK && (flips || asks_for_number(b)) ? check_ip_ahead(s, b, err) : rc;
 }

@@ -40,6 +40,7 @@ void gce_l4_user_address(struct arena *a, const struct tt_service *s,
         out = (struct gce_bs_user_address){.name = names.items[i],
                                            .ip = gce_l4_ip_without_prefix(a, d->ip),
                                            .tier = str_nonnull(d->tier),
+                                           .type = str_nonnull(d->type),
                                            .reserved = true};
         both = *spec_ip != '\0';
         break;

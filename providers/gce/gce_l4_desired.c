@@ -11,6 +11,7 @@
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_l4_address_rules.h"
 #include "providers/gce/gce_service_rules.h"
+#include "providers/gce/gce_shared_ip_rules.h"
 
 #define INTERVAL_SHARED_S 8
 #define INTERVAL_LOCAL_S  3
@@ -73,6 +74,16 @@ static int check_collection(struct gce_l4_wish *w, struct err *err)
     return ERR_OK;
 }
 
+/* The cloud says so with the forwarding rule alone, which is made last and for which the former one goes. */
+static int check_side(const struct gce_l4_wish *w, struct err *err)
+{
+    const struct gce_bs_user_address *v4 = &w->in->user_v4;
+    const struct gce_bs_user_address *v6 = &w->in->user_v6;
+    int rc = w->want_v4 ? gce_address_check_side(v4->ip, v4->type, w->internal, err) : ERR_OK;
+    return rc == ERR_OK && w->want_v6 ? gce_address_check_side(v6->ip, v6->type, w->internal, err)
+                                      : rc;
+}
+
 static int check_tier(struct gce_l4_wish *w, struct err *err)
 {
     bool set;
@@ -114,6 +125,9 @@ static int read_wish(struct gce_l4_wish *w, struct err *err)
     int rc = gce_l4_ports_check(s, w->mixed_on || w->f->upstream, err);
     if (rc == ERR_OK) {
         rc = check_ranges(w, err);
+    }
+    if (rc == ERR_OK) {
+        rc = check_side(w, err);
     }
     if (rc == ERR_OK) {
         rc = check_tier(w, err);

@@ -87,9 +87,24 @@ static bool may_share(const struct gce_ip_uses *u, bool internal)
     return !internal || (u->reserved && str_eq(u->address.purpose, GCE_PURPOSE_SHARED));
 }
 
+int gce_address_check_side(const char *ip, const char *type, bool internal, struct err *err)
+{
+    if (str_is_empty(type) || str_eq(type, "INTERNAL") == internal) {
+        return ERR_OK;
+    }
+    return err_set(err, ERR_INVALID,
+                   "IP configuration error: \"%s\" is reserved as an %s address, and the load "
+                   "balancer is %s",
+                   ip, internal ? "external" : "internal", internal ? "internal" : "external");
+}
+
 int gce_ip_check_rules(struct arena *a, const struct gce_ip_uses *u, const char *key, bool internal,
                        const struct gce_rule *want, size_t n, struct err *err)
 {
+    const char *type = u->reserved ? u->address.type : NULL;
+    if (gce_address_check_side(u->ip, type, internal, err) != ERR_OK) {
+        return err->code;
+    }
     for (size_t i = 0; i < u->n_rules; i++) {
         const struct gce_rule *other = u->rules[i];
         const char *service = gce_description_service(a, other->description);

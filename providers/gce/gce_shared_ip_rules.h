@@ -32,7 +32,12 @@ bool gce_rules_overlap(const struct gce_rule *x, const struct gce_rule *y);
 /* "default/web", by a description of ours or of upstream's; NULL: it names none. */
 const char *gce_description_service(struct arena *a, const char *description);
 
-/* ERR_IN_USE when `want` (one of `n`) cannot be made beside the rules found that are not of Service `key`; the message
+/* ERR_INVALID when a reserved address is of the other side than the load balancer.  `type` NULL or "": unknown, which is
+ * fine. */
+int gce_address_check_side(const char *ip, const char *type, bool internal,
+                           struct err *err) _warn_unused_;
+
+/* ERR_INVALID as above; ERR_IN_USE when `want` (one of `n`) cannot be made beside the rules found that are not of Service `key`; the message
  * names the ports, and the Service that has them. */
 int gce_ip_check_rules(struct arena *a, const struct gce_ip_uses *u, const char *key, bool internal,
                        const struct gce_rule *want, size_t n, struct err *err) _warn_unused_;

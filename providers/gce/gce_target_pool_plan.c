@@ -15,6 +15,7 @@
  * Source: gce-cloud-provider.md §4.3–§4.8, §4.13, §15.  Pure. */
 #include "common/base/str.h"
 #include "providers/gce/gce_links.h"
+#include "providers/gce/gce_shared_ip_rules.h"
 #include "providers/gce/gce_target_pool_ensure_plan.h"
 
 static const struct gce_rule *rule_of(const struct gce_tp_observed *o)
@@ -88,7 +89,7 @@ static int decide_user_ip(struct tp_ensure *n, struct err *err)
                            d->user_ip, tier == NULL ? n->o->user_address.tier : tier, d->tier);
         }
         n->user_owned = true;
-        return ERR_OK;
+        return gce_address_check_side(d->user_ip, n->o->user_address.type, false, err);
     }
     if (n->need.exists && !n->wrong_tier && str_eq(n->o->rule.ip, d->user_ip)) {
         return ERR_OK;

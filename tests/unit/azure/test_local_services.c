@@ -226,6 +226,28 @@ static void endpoints_of_many__one_write_per_pool(void **state)
     same_text("one", members(r, "lb1", "default-one"), "10.0.1.1");
 }
 
+/* All nodes are behind lb1, and stay there. */
+static void balancer_without_nodes__serves_nobody_and_says_so(void **state)
+{
+    struct stage_rig *r = *state;
+    make_multi(r);
+    struct rig_service *api = stage_rig_add(r, "api", ON("lb1"), NULL);
+    stage_rig_run(r);
+    succeeded(api);
+    same_text("all are behind lb1", r->nobody, NULL);
+    struct rig_service *web = stage_rig_add(r, "web", ON("lb2"), NULL);
+    stage_rig_run(r);
+    succeeded(web);
+    same_text("none is behind lb2", r->nobody,
+              "no node is behind load balancer lb2: those that take part are of other VM sets, or "
+              "behind other load balancers");
+    web->annotations = ON("lb1");
+    web->verb = TT_VERB_ENSURE;
+    r->nobody = NULL;
+    stage_rig_run(r);
+    same_text("back", r->nobody, NULL);
+}
+
 static void write_fails__a_warning_and_again(void **state)
 {
     struct stage_rig *r = *state;
@@ -480,6 +502,7 @@ UNIT_MAIN(local_services)
         RIG_TEST(created__only_nodes_with_endpoints),
         RIG_TEST(endpoints_changed__one_write_and_an_event),
         RIG_TEST(endpoints_of_many__one_write_per_pool),
+        RIG_TEST(balancer_without_nodes__serves_nobody_and_says_so),
         RIG_TEST(write_fails__a_warning_and_again),
         RIG_TEST(pool_gone__dropped_without_a_word),
         RIG_TEST(one_name_of_two_Services__nodes_of_both),

@@ -193,6 +193,37 @@ static void shared_address__port_of_another_service__refused_while_everything_st
     }
 }
 
+/* Each kind is led to an address that is reserved for the other side, by its name and by its number. */
+static void address__of_the_other_side__refused_while_everything_stands(void **state)
+{
+    static const char *const edits[] = {
+        ANNOTATED("\"networking.gke.io/load-balancer-ip-addresses\":\"%s\""),
+        "{\"spec\":{\"loadBalancerIP\":\"%s\"}}"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        for (size_t k = kinds[i].l4 ? 0 : 1; k < ARRAY_LEN(edits); k++) {
+            struct rig *r = start(kinds[i].l4);
+            bool internal = i == 1 || i == 2;
+            reserve(r);
+            rig_cloud_call(r, "POST", REGION "addresses",
+                           "{\"name\":\"inside\",\"addressType\":\"INTERNAL\",\"address\":"
+                           "\"10.128.9.9\",\"subnetwork\":\"" REGION "subnetworks/default\"}");
+            const char *name =
+                k == 0 ? (internal ? "shared" : "inside") : (internal ? SHARED_IP : "10.128.9.9");
+            make(r, "web", kinds[i].annotations, "");
+            rig_edit(r, "web", arena_printf(rig_arena(r), edits[k], name));
+            refused(r, kinds[i].name, TT_INVALID, "*\"*\" is reserved as an *ternal address*");
+            rig_edit(r, "web",
+                     k == 0 ? ANNOTATED("\"networking.gke.io/load-balancer-ip-addresses\":null")
+                            : "{\"spec\":{\"loadBalancerIP\":null}}");
+            ok(r, "web", kinds[i].name);
+            rig_edit(r, "web", arena_printf(rig_arena(r), edits[k], name));
+            refused(r, kinds[i].name, TT_INVALID, "*\"*\" is reserved as an *ternal address*");
+            rig_stop(r);
+        }
+    }
+}
+
 static void internal_address__of_another_service__refused_while_everything_stands(void **state)
 {
     (void)state;
@@ -454,6 +485,7 @@ UNIT_MAIN(check_first)
         cmocka_unit_test(flip__to_what_cannot_be_had__the_old_kind_stands),
         cmocka_unit_test(flip__internal_to_an_address_that_nobody_reserved__the_old_kind_stands),
         cmocka_unit_test(shared_address__port_of_another_service__refused_while_everything_stands),
+        cmocka_unit_test(address__of_the_other_side__refused_while_everything_stands),
         cmocka_unit_test(internal_address__of_another_service__refused_while_everything_stands),
         cmocka_unit_test(type__slip_of_internal__refused_only_where_nothing_stands),
         cmocka_unit_test(type__slip_on_what_stands__counts_as_upstream_has_it_and_is_told),
