@@ -30,13 +30,14 @@ XTABLES = ("ip", "ip6")
 MODULES = """dummy veth bridge br_netfilter nf_conntrack nf_conntrack_netlink nf_nat nf_tables nft_compat nft_chain_nat nft_ct nft_nat
 nft_masq nft_numgen nft_hash nft_reject_inet nft_fib_inet ip_tables ip6_tables iptable_filter iptable_nat ip6table_filter ip6table_nat
 ip_set ip_set_bitmap_port ip_set_hash_ip ip_set_hash_ipport ip_set_hash_ipportip ip_set_hash_ipportnet
-ipip ip_gre fou sit
+ipip ip_gre fou sit ip6_tunnel ip6_gre fou6
 ip_vs ip_vs_rr ip_vs_wrr ip_vs_lc ip_vs_wlc ip_vs_sh ip_vs_mh ip_vs_dh ip_vs_sed ip_vs_nq
 xt_set xt_ipvs xt_mark xt_comment xt_conntrack xt_addrtype xt_physdev xt_MASQUERADE xt_nat xt_tcpudp xt_sctp xt_statistic xt_recent
 ipt_REJECT ip6t_REJECT""".split()
 # No tests of ciphers, no second look at page tables, no mitigations: each costs an emulated processor a second or more.
 WORDS = ("console=ttyS0 panic=-1 loglevel=4 quiet cryptomgr.notests rodata=off mitigations=off nokaslr tsc=reliable lsm= "
          "random.trust_cpu=on ")
+COUNTED = ["-icount", "shift=2,sleep=off"]
 LIMIT_CPU_S = 240    # of the emulator: an endless script ends here, on a busy machine, too
 LIMIT_S = 900        # of the clock on the wall, for a guest that sleeps for ever
 
@@ -156,21 +157,22 @@ class Guest:
             out.write(extra.bytes())
         return path
 
-    def run(self, files):
-        """Boots, runs files["run"] as /t/run (others lie beside it), and returns a Result.  Failed when it does not end."""
+    def run(self, files, counted=False, limits=(LIMIT_CPU_S, LIMIT_S)):
+        """Boots, runs files["run"] as /t/run (others lie beside it), and returns a Result.  Failed when it does not end.  `counted`: the
+        guest's clock counts its instructions, so that times in it do not depend on how busy the host is."""
         started = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="guest-") as folder:
             said, console = folder + "/said", folder + "/console"
             command = self._command(self._initrd(folder, files), "",
-                                    ["-serial", "file:" + console, "-serial", "file:" + said])
+                                    ["-serial", "file:" + console, "-serial", "file:" + said, *(COUNTED if counted else [])])
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             try:
                 end = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                     timeout=LIMIT_S, check=False,
-                                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_CPU_S, LIMIT_CPU_S + 5)))
+                                     timeout=limits[1], check=False,
+                                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limits[0], limits[0] + 5)))
                 why = f"{QEMU} ended with {end.returncode}: {end.stdout.decode(errors='replace').strip()}"
             except subprocess.TimeoutExpired:
-                why = f"the guest did not end within {LIMIT_S} s"
+                why = f"the guest did not end within {limits[1]} s"
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             texts = {}
             for path in (said, console):

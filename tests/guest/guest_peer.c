@@ -9,6 +9,7 @@
  *     open ID NETNS SOURCE ADDRESS PORT              a TCP connection that goes on
  *     talk ID LABEL                                  a message on it, at once; prints "LABEL answered POD SEEN" or "LABEL failed ERROR"
  *     shut ID                                        its end
+ *     big ID NETNS SOURCE ADDRESS PORT BYTES         a datagram of that size, in one piece; prints "ID whole", or "ID mtu BYTES" of the way
  *     run COMMAND                                    by the shell; the lines before it have been done
  *     api LABEL NETNS PORT METHOD PATH [BODY]        a request of JSON to 127.0.0.1; prints "LABEL STATUS BODY" on one line
  * and prints a line for each ask: "ID answered POD SEEN", "ID refused", "ID failed ERROR" or "ID silent".
@@ -21,7 +22,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -473,6 +476,60 @@ static void find_soft_errors(struct plan *p)
     }
 }
 
+/* What the way takes in one piece, as the kernel has learned it. */
+static int mtu_of_way(char word[][TEXT])
+{
+    int mtu = 0;
+    socklen_t len = sizeof(mtu);
+    struct addrinfo *to = resolve(word[2], word[3], true);
+    bool six = to->ai_family == AF_INET6;
+    int fd = bound_socket(word[0], word[1], "0", true);
+    if (connect(fd, to->ai_addr, to->ai_addrlen) != 0 ||
+        getsockopt(fd, six ? IPPROTO_IPV6 : IPPROTO_IP, six ? IPV6_MTU : IP_MTU, &mtu, &len) != 0) {
+        fail("mtu", word[2]);
+    }
+    freeaddrinfo(to);
+    (void)close(fd);
+    return mtu;
+}
+
+/* Until the pod has answered, or the way has said that the packet is too large for it: by an error of the socket, which the loop may
+ * be the first to see. */
+static void big(struct plan *p, const char *id, char word[][TEXT])
+{
+    static char bytes[9000];
+    static const char too_large[] = "failed Message too long";
+    int always = IP_PMTUDISC_DO; /* IPv6 has the same number */
+    size_t n = strtoul(word[4], NULL, 10);
+    struct addrinfo *to = resolve(word[2], word[3], true);
+    bool six = to->ai_family == AF_INET6;
+    int fd = bound_socket(word[0], word[1], "0", true);
+    struct peer *c = add(p, CLIENT, fd, true);
+    (void)setsockopt(fd, six ? IPPROTO_IPV6 : IPPROTO_IP, six ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER,
+                     &always, sizeof(always));
+    if (n > sizeof(bytes) || connect(fd, to->ai_addr, to->ai_addrlen) != 0) {
+        fail("connect", word[2]);
+    }
+    freeaddrinfo(to);
+    while (!c->done) {
+        if (send(fd, bytes, n, 0) < 0 && errno == EMSGSIZE) {
+            finish(c, NULL, EMSGSIZE);
+            break;
+        }
+        (void)poll(NULL, 0, 10);
+        while (turn(p, false) > 0) {
+        }
+    }
+    if (strncmp(c->result, "answered", 8) == 0) {
+        printf("%s whole\n", id);
+    } else if (strcmp(c->result, too_large) == 0) {
+        printf("%s mtu %d\n", id, mtu_of_way(word));
+    } else {
+        printf("%s %s\n", id, c->result);
+    }
+    (void)fflush(stdout);
+}
+
 static void run(const char *command)
 {
     int status = -1;
@@ -497,6 +554,9 @@ static bool do_line(struct plan *p, const char *line)
     } else if (sscanf(line, "open %63s %127s %127s %127s %127s", id, word[0], word[1], word[2],
                       word[3]) == 5) {
         add_talker(p, id, word);
+    } else if (sscanf(line, "big %63s %127s %127s %127s %127s %127s", id, word[0], word[1], word[2],
+                      word[3], word[4]) == 6) {
+        big(p, id, word);
     } else if (sscanf(line, "talk %63s %127s", id, word[0]) == 2) {
         talk(p, id, word[0]);
     } else if (sscanf(line, "shut %63s", id) == 1) {

@@ -120,6 +120,43 @@ def test_node__deleted__open_connections_stay_and_new_ones_go_elsewhere(c):
     c.remove("web")
 
 
+def kind_of_slots():
+    """How the map of the one port chooses: {"rr"}, {"hash"}, or two kinds between two transactions that should be one."""
+    return {name.split("_")[1] for name, found in elements().items() if name.startswith("f4_") and found}
+
+
+def ended(connection):
+    try:
+        return not connection.ask()
+    except ConnectionResetError:
+        return True
+
+
+def test_scheduler_and_affinity__edited__open_connections_go_on(c):
+    c.serve("web")
+    opened = [world.Connection(FIRST, 80) for _ in range(4)]
+    said = [x.ask()[0] for x in opened]
+    scheduler, rr = "local.trimtab.io/scheduler", {"sessionAffinity": "None", "sessionAffinityConfig": None}
+    edits = [({"metadata": {"annotations": {scheduler: "sh"}}}, "hash"), ({"metadata": {"annotations": {scheduler: "mh"}}}, "hash"),
+             ({"metadata": {"annotations": {scheduler: None}}}, "rr"),
+             ({"spec": {"sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 60}}}}, "hash"),
+             ({"spec": {"sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 90}}}}, "hash"), ({"spec": rr}, "rr")]
+    for body, kind in edits:
+        c.must("PATCH", c.path("web"), body, content_type="application/merge-patch+json")
+        c.until(f"slots are {kind}", lambda kind=kind: kind_of_slots() == {kind})
+        expect([x.ask()[0] for x in opened], said)
+        expect(len(nodes_at(FIRST)), 1 if kind == "hash" else 3)
+    exclude = "node.kubernetes.io/exclude-from-external-load-balancers"
+    for value, wanted in (("true", {"refused"}), (None, ALL)):
+        for n in ALL:
+            c.must("PATCH", f"/api/v1/nodes/{n}", {"metadata": {"labels": {exclude: value}}}, content_type="application/merge-patch+json")
+        until_nodes(c, wanted, FIRST)
+        while opened:
+            expect(ended(opened.pop()), True)  # the port is closed for all
+    c.remove("web")
+    expect_nothing()
+
+
 def test_policy_local__follows_the_pods(c):
     c.serve("web", externalTrafficPolicy="Local")
     for pods, wanted in (({"n1": 1}, {"n1"}), ({"n2": 2, "n3": 1}, {"n2", "n3"}), ({"n3": 1}, {"n3"})):

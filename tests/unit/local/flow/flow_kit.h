@@ -84,7 +84,7 @@ struct kit_real {
     int64_t quiet_ms; /* since when it has no weight; 0: it has */
 };
 struct kit_reals {
-    struct kit_real items[64];
+    struct kit_real items[256];
     size_t n;
 };
 struct flow_kit {

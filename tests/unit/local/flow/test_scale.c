@@ -9,14 +9,17 @@
 #include "tests/support/unit.h"
 
 static const unsigned sizes[] = {2, 390};
+/* The kit compares all destinations with all after each step. */
+static const unsigned ipvs_sizes[] = {2, 60};
 
 /* Returns what the last commands of the script say when d/s001 is one of n Services that are in order. */
-static char *said_among(unsigned n, const char *script)
+static char *said_among(unsigned n, const char *mode, const char *script)
 {
     static struct flow_kit k;
 
     flow_kit_begin(&k);
-    (void)flow_kit_run(&k, arena_printf(k.a, "pool [10.0.4.0/22]; many %u; idle", n));
+    (void)flow_kit_run(&k,
+                       arena_printf(k.a, "pool [10.0.4.0/22], mode: %s; many %u; idle", mode, n));
     (void)flow_kit_run(&k, "requests; writes");
     str_buf_reset(&k.out);
     char *said = xstrdup(flow_kit_run(&k, script));
@@ -24,10 +27,16 @@ static char *said_among(unsigned n, const char *script)
     return said;
 }
 
-static void assert_same_among_few_and_many(const char *script)
+static const unsigned *sizes_of(const char *mode)
 {
-    char *few = said_among(sizes[0], script);
-    char *many = said_among(sizes[1], script);
+    return strcmp(mode, "nft") == 0 ? sizes : ipvs_sizes;
+}
+
+static void assert_same_among_few_and_many(const char *mode, const char *script)
+{
+    const unsigned *n = sizes_of(mode);
+    char *few = said_among(n[0], mode, script);
+    char *many = said_among(n[1], mode, script);
 
     assert_non_null(strstr(few, "requests("));
     assert_null(strstr(few, "requests(0)"));
@@ -50,23 +59,46 @@ static void local_flow__one_change__needs_the_same_requests_among_many(void **st
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
-        assert_same_among_few_and_many(changes[i]);
+        assert_same_among_few_and_many("nft", changes[i]);
+        assert_same_among_few_and_many("ipvs-fullnat", changes[i]);
+    }
+}
+
+/* Edits that IPVS alone has, and targets that go. */
+static void local_flow__one_change_of_ipvs__needs_the_same_requests_among_many(void **state)
+{
+    static const char *const changes[] = {
+        "svc d/s001 sched=wlc; sync d/s001; requests; writes",
+        "svc d/s001 affinity; sync d/s001; requests; writes",
+        "svc d/s001 mode=ipvs-dr; sync d/s001; requests; writes",
+        "svc d/s001 mode=nft; sync d/s001; requests; writes",
+        "nodes n1; sync d/s001; requests; writes",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
+        assert_same_among_few_and_many("ipvs-fullnat", changes[i]);
     }
 }
 
 static void local_flow__restart__reads_the_same_and_writes_nothing(void **state)
 {
     (void)state;
-    assert_same_among_few_and_many("restart; sync d/s000; requests");
-    char *said = said_among(sizes[1], "restart; idle; writes; plan");
-    assert_string_equal("writes(0) plan(0) ", said);
-    free(said);
+    static const char *const modes[] = {"nft", "ipvs-fullnat", "ipvs-dr"};
+
+    for (size_t i = 0; i < ARRAY_LEN(modes); i++) {
+        assert_same_among_few_and_many(modes[i], "restart; sync d/s000; requests");
+        char *said = said_among(sizes_of(modes[i])[1], modes[i], "restart; idle; writes; plan");
+        assert_string_equal("writes(0) plan(0) ", said);
+        free(said);
+    }
 }
 
 UNIT_MAIN(scale)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(local_flow__one_change__needs_the_same_requests_among_many),
+        cmocka_unit_test(local_flow__one_change_of_ipvs__needs_the_same_requests_among_many),
         cmocka_unit_test(local_flow__restart__reads_the_same_and_writes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
