@@ -25,7 +25,7 @@ struct look {
     struct gce_provider *p;
     struct gce_read *gets; /* one per slot */
     bool *reads;           /* which of them take part in the wave */
-    bool listed_now;       /* everything was listed by this very observation */
+    unsigned listed_now;   /* kinds (GCE_KIND) that this very observation has listed */
 };
 
 static const struct gce_key *key_of(struct arena *a, const struct gce_slot *slot)
@@ -185,9 +185,10 @@ static int list_if_worth(struct look *l, bool answered, struct err *err)
         if (!gce_snapshot_claim(l->p->snapshot, s->cancel)) {
             continue; /* somebody else has listed, perhaps other kinds */
         }
-        int rc = gce_snapshot_list(l->p, unlisted(l, kinds, age), s->http, s->call, &s->reads, err);
+        unsigned asked = unlisted(l, kinds, age);
+        int rc = gce_snapshot_list(l->p, asked, s->http, s->call, &s->reads, err);
         gce_snapshot_filled(l->p->snapshot);
-        l->listed_now = true;
+        l->listed_now = asked;
         return rc;
     }
     return ERR_OK;
@@ -282,12 +283,13 @@ static bool is_known_for_sure(struct look *l, struct gce_slot *slot, bool by_nam
 /* From the cloud; for who is new, what was listed a moment ago is as good. */
 static int look_at_cloud(struct look *l, struct err *err)
 {
-    bool by_name = l->listed_now && !l->s->planning;
-    if (l->listed_now && answered_by_snapshot(l) && is_new(l)) {
+    if (l->listed_now != 0 && answered_by_snapshot(l) && is_new(l)) {
         return ERR_OK;
     }
     for (size_t i = 0; i < l->slots->n; i++) {
         struct gce_slot *slot = &l->slots->items[i];
+        /* A list may lack what is there: of a kind that was listed only now, each name is asked for. */
+        bool by_name = (l->listed_now & GCE_KIND(slot->c)) != 0 && !l->s->planning;
         l->reads[i] = !slot->looked && !is_known_for_sure(l, slot, by_name);
     }
     return read_wave(l, err);

@@ -6,9 +6,9 @@ What upstream takes is told in docs/performance.md.
 """
 import json
 import os
-import time
 import urllib.error
 
+from bench_gce_address import bench_address
 from bench_rig import Timeline, at_once, cpu_s, slice_of
 
 L4 = ["--controllers=-service-lb-controller", "--run-l4-controller", "--run-l4-netlb-controller", "--enable-l4-neg",
@@ -223,31 +223,6 @@ def bench_restart(row, programs):
 
 def bench_many(row, programs):
     adopted(row, programs, MANY, MANY, "314 MiB (legacy) and 249 MiB (L4 and NEGs)")
-
-
-def seconds(rig, act, check):
-    """From the first write of the cloud on, as far as asking every 20 ms tells."""
-    act()
-    before = rig.calls().mutations
-    rig.until("a write", lambda: rig.calls().mutations > before)
-    begun = time.monotonic()
-    rig.until("the end", check)
-    return time.monotonic() - begun
-
-
-def published(rig, name):
-    return lambda: "ingress" in rig.call("GET", f"/api/v1/namespaces/default/services/{name}")["status"]["loadBalancer"]
-
-
-def bench_address(row, programs):
-    """How long a user waits, with the simulator's cloud-like latency."""
-    with programs.rig("--nodes=6", "--latency=cloud") as rig:
-        rig.start("-v=2")
-        for title, name, spec in (("first", "a", {}), ("further", "b", {}), ("Local", "c", {"externalTrafficPolicy": "Local"})):
-            rig.until_quiet()
-            took = seconds(rig, lambda: rig.create(name, None, **spec), published(rig, name))
-            row(f"address of a target pool, {title}", "–", f"{took:.1f} s from the first write to the status")
-        rig.stop()
 
 
 GCE = {"address": bench_address, "neg": bench_neg, "rbs": bench_rbs, "restart": bench_restart, "node-event": bench_node_event, "many": bench_many}

@@ -271,6 +271,37 @@ static void delete__leftovers_of_the_list_are_found(void **state)
     assert_non_null(gce_slots_address(&s, "k8s2-tcp"));
 }
 
+/* What was known of other kinds stays known: lists of one kind more are no reason to ask for all names. */
+static void delete__a_kind_is_listed_late__only_its_names_are_asked_for(void **state)
+{
+    struct world *w = *state;
+    struct kit *k = &w->k;
+    struct gce_slots s;
+    struct err err = ERR_INIT;
+    make_balancer(k);
+    gce_slots_init(&s, k->a);
+    s.verb = TT_VERB_DELETE;
+    gce_slots_add(&s, true, GCE_RULES, NULL, "k8s2-tcp");
+    gce_slots_add(&s, false, GCE_RULES, NULL, "k8s2-udp");
+    gce_slots_add(&s, false, GCE_ADDRESSES, NULL, "k8s2-tcp");
+    assert_int_equal(gce_slots_look(&s, &k->s, &err), ERR_OK); /* lists both kinds */
+    gce_slots_init(&s, k->a);
+    s.verb = TT_VERB_DELETE;
+    s.has_address = true;
+    gce_slots_add(&s, true, GCE_RULES, NULL, "k8s2-tcp");
+    gce_slots_add(&s, false, GCE_RULES, NULL, "k8s2-udp");
+    gce_slots_add(&s, false, GCE_ADDRESSES, NULL, "k8s2-tcp");
+    gce_slots_add(&s, false, GCE_NEGS, KIT_ZONE, "k8s2-bs");
+    rig_forget(k->r);
+    k->s.reads = 0;
+    clock_fake_advance(w->clock, MINUTE_MS);
+    assert_int_equal(gce_slots_look(&s, &k->s, &err), ERR_OK);
+    assert_int_equal(k->s.reads, rig_calls(k->r, NULL));
+    assert_int_equal(k->s.reads, 2); /* the list of NEGs, the rule */
+    assert_non_null(gce_slots_neg(&s, KIT_ZONE, "k8s2-bs"));
+    assert_int_equal(known(&s, GCE_RULES, NULL, "k8s2-udp"), GCE_ABSENT);
+}
+
 static void more_slots__only_these_are_looked_at(void **state)
 {
     struct kit *k = *state;
@@ -376,6 +407,7 @@ UNIT_MAIN(slots)
         SLOTS_TEST(new__what_was_listed_a_moment_ago_is_as_good),
         SLOTS_TEST(not_new__what_a_list_lacks_is_asked_for_by_name),
         SLOTS_TEST(delete__leftovers_of_the_list_are_found),
+        SLOTS_TEST(delete__a_kind_is_listed_late__only_its_names_are_asked_for),
         SLOTS_TEST(more_slots__only_these_are_looked_at),
         SLOTS_TEST(extra__of_a_name_that_no_list_covers__is_read_alone),
         SLOTS_TEST(lists__forbidden__resources_are_read_one_by_one),
