@@ -254,15 +254,31 @@ static int longest_zeros(const struct ip_addr *ip, int *ret_groups)
     return best;
 }
 
+/* Without printf: a provider may format a hundred addresses for each Service. */
+static void format_v4(const uint8_t *b, char *out)
+{
+    for (int i = 0; i < 4; i++) {
+        if (b[i] >= 100) {
+            *out++ = (char)('0' + b[i] / 100);
+        }
+        if (b[i] >= 10) {
+            *out++ = (char)('0' + b[i] / 10 % 10);
+        }
+        *out++ = (char)('0' + b[i] % 10);
+        *out++ = i < 3 ? '.' : '\0';
+    }
+}
+
 void ip_format(const struct ip_addr *ip, char out[IP_TEXT_MAX])
 {
     const uint8_t *b = ip->bytes;
     if (ip->len == 4) {
-        (void)snprintf(out, IP_TEXT_MAX, "%u.%u.%u.%u", b[0], b[1], b[2], b[3]);
+        format_v4(b, out);
         return;
     }
     if (is_mapped(ip)) {
-        (void)snprintf(out, IP_TEXT_MAX, "::ffff:%u.%u.%u.%u", b[12], b[13], b[14], b[15]);
+        memcpy(out, "::ffff:", 7);
+        format_v4(b + 12, out + 7);
         return;
     }
     int run;

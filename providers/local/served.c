@@ -5,6 +5,7 @@
  * Targets without their ports when all of them have one, since node ports differ and nodes do not. */
 #include "providers/local/standing.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +41,10 @@ struct served_kept {
     uint8_t flags;
     struct kept_vip vips[]; /* behind them the frontends */
 };
+
+static_assert(sizeof(struct served_kept) <= 16 && sizeof(struct kept_vip) <= 32 &&
+                  sizeof(struct kept_front) <= 40,
+              "there are tens of thousands of them");
 
 static struct kept_front *fronts_of(const struct served_kept *k)
 {

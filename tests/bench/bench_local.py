@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of bench.py about the provider local with many Services: load, one change, restart, memory.
 
+    bench_local.py SIM TRIMTAB [N…]         a table of load, change and restart with so many Services (20000)
     bench_local.py SIM TRIMTAB ROW N        prints the row's figures as JSON; bench.py calls it
 
 Runs itself in namespaces of its own (unshare -Urnm), as any user: one link that the addresses are announced on, four nodes whose
@@ -22,6 +23,7 @@ import sys
 import tempfile
 import threading
 import time
+import types
 
 from bench_ipvs import bench_ipvs
 from bench_rig import Broken, Rig, cpu_s
@@ -328,12 +330,28 @@ def bench_rules(row, programs):
             "and on average half of it")
 
 
+def table(sim, trimtab, sizes):
+    """The figures of issue-sized clusters on their own, without the other rows of bench.py."""
+    programs = types.SimpleNamespace(sim=sim, trimtab=trimtab)
+    print(f"{'Services':>8}  {'what':32} {'CPU s':>6} {'s':>6} {'RSS MiB':>8} {'peak':>6}  transactions")
+    for n in sizes:
+        found = inside(programs, "many", n)
+        for what, row in (("made at once", "load"), ("restart, all in order", "restart"), ("into an empty kernel", "boot")):
+            f = found[row]
+            print(f"{n:8}  {what:32} {f['cpu_s']:6.1f} {f['s']:6.1f} {f['rss_mib']:8.1f} {f['peak_mib']:6.1f}  {f.get('transactions', '–')}")
+        change = found["change"]
+        print(f"{n:8}  {'one change, ms':32} {change['cpu_ms']:6.1f} {change['ms']:6.1f} {'':8} {'':6}  {change['transactions']:.0f}", flush=True)
+
+
 LOCAL = {"many": bench_many, "rules": bench_rules, "ipvs": bench_ipvs}
 
 
-def main(sim, trimtab, row, n):
+def main(sim, trimtab, *args):
+    if not args or args[0].isdigit():
+        table(sim, trimtab, [int(n) for n in args] or [LARGE])
+        return 0
     build_network()
-    json.dump({"many": many, "rules": rule_by_rule}[row](sim, trimtab, int(n)), sys.stdout)
+    json.dump({"many": many, "rules": rule_by_rule}[args[0]](sim, trimtab, int(args[1])), sys.stdout)
     return 0
 
 

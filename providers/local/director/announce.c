@@ -5,6 +5,7 @@
  * another MAC, gets all of its addresses announced again. */
 #include "providers/local/director/director_internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,9 @@ struct director_address {
     const struct interned *owner;
     struct local_announcement on[];
 };
+
+static_assert(sizeof(struct director_address) <= 32 && sizeof(struct local_announcement) <= 64,
+              "there are tens of thousands of them");
 
 static void address_free(struct local_director *d, struct director_address *x)
 {

@@ -2,6 +2,8 @@
 /* check_rules.c: questions, verdicts and weights (check_rules.h). */
 #include "providers/local/director/check_rules.h"
 
+#include <string.h>
+
 #include "common/base/arena.h"
 #include "common/base/str.h"
 
@@ -45,14 +47,42 @@ bool local_check_spec_of(const struct local_serve *serve, const struct tt_servic
     return ret->port != 0;
 }
 
+/* Decimal, and a blank behind it. */
+static char *put_number(char *to, uint64_t n)
+{
+    char digits[20];
+    size_t i = 0;
+
+    do {
+        digits[i++] = (char)('0' + n % 10);
+        n /= 10;
+    } while (n > 0);
+    while (i > 0) {
+        *to++ = digits[--i];
+    }
+    *to++ = ' ';
+    return to;
+}
+
+/* Without printf: each sync makes the keys of all targets of its Services. */
 char *local_check_key(struct arena *a, const struct local_check_spec *spec)
 {
-    char text[IP_TEXT_MAX];
+    const char *path = str_nonnull(spec->path);
+    size_t n = strlen(path);
+    char *key = arena_alloc(a, IP_TEXT_MAX + n + (6 * 21) + 2);
+    char *at = put_number(key, (uint64_t)spec->kind);
 
-    ip_format(&spec->addr, text);
-    return arena_printf(a, "%d %s %u %s %lld %lld %u %u", (int)spec->kind, text, spec->port,
-                        str_nonnull(spec->path), (long long)spec->interval_ms,
-                        (long long)spec->timeout_ms, spec->fall, spec->rise);
+    ip_format(&spec->addr, at);
+    at += strlen(at);
+    *at++ = ' ';
+    at = put_number(at, spec->port);
+    memcpy(at, path, n);
+    at += n;
+    *at++ = ' ';
+    at = put_number(put_number(at, (uint64_t)spec->interval_ms), (uint64_t)spec->timeout_ms);
+    at = put_number(put_number(at, spec->fall), spec->rise);
+    at[-1] = '\0';
+    return key;
 }
 
 bool local_check_status_is_good(enum local_check kind, int status)

@@ -8,6 +8,8 @@
 
 #include "common/base/index.h"
 
+#include <assert.h>
+
 #define PENDING_MAX_MS ((int64_t)5 * 60 * 1000)
 
 enum policy { SINGLE_STACK, PREFER_DUAL_STACK, REQUIRE_DUAL_STACK };
@@ -64,6 +66,8 @@ struct use {
         struct given_back *back;
     };
 };
+static_assert(sizeof(struct entry) <= 120 && sizeof(struct use) <= 32 && sizeof(struct had) <= 32,
+              "there are tens of thousands of them");
 struct given_back {
     int64_t at_ms;
     const struct interned *key; /* by whom */

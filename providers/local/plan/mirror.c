@@ -2,6 +2,7 @@
 /* mirror.c: what the kernel has of ours, by address and by comment (mirror.h). */
 #include "providers/local/plan/mirror.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@ struct kept_vip {
     const struct interned *comment;
     struct kept_vip *next_named;
 };
+static_assert(sizeof(struct kept_vip) <= 72, "there are tens of thousands of them");
 struct local_mirror {
     struct intern_table *texts, *own_texts;
     struct index vips;         /* struct kept_vip by address */

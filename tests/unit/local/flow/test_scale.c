@@ -94,12 +94,27 @@ static void local_flow__restart__reads_the_same_and_writes_nothing(void **state)
     }
 }
 
+/* Between two syncs: one name a Service; targets, checks, ranges, ports and settings are the same strings for all. */
+static void local_flow__many__each_service_keeps_one_string(void **state)
+{
+    static struct flow_kit k;
+
+    (void)state;
+    flow_kit_begin(&k);
+    (void)flow_kit_run(&k, "director; pool [10.0.4.0/22]; many 390; idle");
+    const struct local_provider *p = k.p;
+    assert_int_equal(390, p->served.n);
+    assert_in_range(intern_count(p->texts), 390, 390 + 10);
+    flow_kit_end(&k);
+}
+
 UNIT_MAIN(scale)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(local_flow__one_change__needs_the_same_requests_among_many),
         cmocka_unit_test(local_flow__one_change_of_ipvs__needs_the_same_requests_among_many),
         cmocka_unit_test(local_flow__restart__reads_the_same_and_writes_nothing),
+        cmocka_unit_test(local_flow__many__each_service_keeps_one_string),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
