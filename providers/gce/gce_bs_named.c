@@ -107,8 +107,9 @@ static int check_rules(struct lb_sync *s, const struct gce_bs_item *b, const cha
                        struct err *err)
 {
     int rc = gce_ip_look(s, ip, ret, err);
-    return rc != ERR_OK ? rc
-                        : gce_ip_check_rules(s->a, ret, b->in.key, b->d.internal, rules, n, err);
+    return rc != ERR_OK
+               ? rc
+               : gce_ip_check_rules(s->a, ret, b->in.service, b->d.internal, rules, n, err);
 }
 
 /* Can the address be had, which no rule has? */
