@@ -135,12 +135,24 @@ static int check_free(const struct gce_bs_item *b, const struct gce_ip_uses *use
                    : ERR_OK;
 }
 
-int gce_bs_named_check_ip(struct lb_sync *s, const struct gce_bs_item *b, struct err *err)
+/* What its owner has reserved cannot be lost, so it needs no hold; the cloud would refuse one.  A hold of ours, which an
+ * interrupted run left, is no reservation of the owner's. */
+static void note_reserved(struct lb_sync *s, struct gce_bs_item *b, const struct gce_ip_uses *uses)
+{
+    const char *ours = gce_l4_address_description(s->a, b->in.key);
+    bool asked = str_eq(uses->ip, b->in.service->lb_ip) && str_is_empty(b->in.user_v4.name);
+    if (asked && uses->reserved && !str_eq(uses->address.description, ours)) {
+        b->in.user_v4.reserved = true;
+        b->d.v4.user.reserved = true;
+    }
+}
+
+int gce_bs_named_check_ip(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {
     const struct gce_provider *p = s->provider;
     struct gce_bs_asked asked;
     struct gce_ip_uses uses;
-    if (p->offline || !s->observed_fresh) {
+    if (p->offline || (!s->observed_fresh && !s->planning)) {
         return ERR_OK; /* nothing is written on what is only remembered */
     }
     gce_bs_plan_asked(s->a, &b->facts, &b->in, &b->d, &b->slots, &asked);
@@ -150,6 +162,9 @@ int gce_bs_named_check_ip(struct lb_sync *s, const struct gce_bs_item *b, struct
         return ERR_OK;
     }
     int rc = check_rules(s, b, asked.ip, asked.rules, asked.n, &uses, err);
+    if (rc == ERR_OK) {
+        note_reserved(s, b, &uses);
+    }
     return rc == ERR_OK && first && uses.n_rules == 0 ? check_free(b, &uses, err) : rc;
 }
 
