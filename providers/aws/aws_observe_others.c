@@ -63,6 +63,7 @@ struct others {
     size_t n_names;
     const char **own_names; /* that their own groups have or would have */
     size_t n_own_names;
+    struct other_ids going;  /* names of balancers of Services that are being deleted */
     struct other_ids groups; /* that they name, or have in the cloud */
     struct other_ids mains;  /* those of classic balancers */
     struct aws_rule *needed;
@@ -87,7 +88,7 @@ static void add_id(struct other_ids *ids, const char *id)
 static void other_group(struct others *o, const struct aws_service *s, const char *id)
 {
     add_id(&o->groups, id);
-    if (s->kind == AWS_CLASSIC) {
+    if (s->kind == AWS_CLASSIC && s->in->deleted_us == 0) {
         add_id(&o->mains, id);
     }
 }
@@ -154,6 +155,8 @@ static bool is_itself(const struct others *o, const struct aws_service *s)
     return str_eq(s->key, mine->key) && str_eq(s->in->uid, mine->in->uid);
 }
 
+/* One that is being deleted needs nothing of nodes any more: of two that go at once, each would leave the rules to the
+ * other. */
 static void other_service(struct others *o, const struct tt_service *svc)
 {
     const struct aws_service *s = aws_service_read(o->y->s->a, &o->y->p->naming, svc);
@@ -162,6 +165,9 @@ static void other_service(struct others *o, const struct tt_service *svc)
     }
     o->own_names[o->n_own_names++] = s->classic_group;
     o->own_names[o->n_own_names++] = s->nlb_group;
+    if (svc->deleted_us != 0) {
+        add_id(&o->going, s->lb_name);
+    }
     /* Of those that are NLBs now, one may have been a classic balancer. */
     o->may_be_on_own = o->may_be_on_own || s->kind == AWS_CLASSIC || svc_is_unreadable(svc) ||
                        o->it->service->kind == AWS_CLASSIC;
@@ -180,7 +186,7 @@ static void other_service(struct others *o, const struct tt_service *svc)
     if (s->groups.n == 0 && s->kind == AWS_CLASSIC && !str_is_empty(o->y->p->naming.shared_group)) {
         other_group(o, s, o->y->p->naming.shared_group);
     }
-    if (o->rules && s->err.code == ERR_OK) {
+    if (o->rules && s->err.code == ERR_OK && svc->deleted_us == 0) {
         other_rules(o, s);
     }
 }
@@ -280,16 +286,27 @@ static bool asks_what_stands(const struct others *o)
     return asks;
 }
 
+static bool has_id(const struct other_ids *ids, const char *id)
+{
+    for (size_t i = 0; i < ids->n; i++) {
+        if (str_eq(ids->items[i], id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Groups that classic balancers have, whatever their Services say now: of an edit that is not carried out yet, of a Service
  * that cannot be read or is not known any more, of another cluster. */
 static int groups_of_balancers(struct others *o, struct err *err)
 {
-    const struct aws_doc *all =
-        aws_sync_read(o->y, AWS_DOC_CLASSICS, NULL, aws_sync_not_older(o->y), err);
+    /* Read after the Services: a list from before would show balancers of Services that are gone, and the rule would stay. */
+    const struct aws_doc *all = aws_sync_read(o->y, AWS_DOC_CLASSICS, NULL, INT64_MAX, err);
     const struct aws_classic *items = all != NULL ? all->items : NULL;
     for (size_t i = 0; all != NULL && i < all->n; i++) {
         const struct aws_texts *groups = &items[i].groups;
-        bool ours = str_eq(items[i].name, o->it->service->lb_name);
+        bool ours =
+            str_eq(items[i].name, o->it->service->lb_name) || has_id(&o->going, items[i].name);
         for (size_t k = 0; !ours && k < groups->n; k++) {
             add_id(&o->groups, groups->items[k]);
             add_id(&o->mains, groups->items[k]);
@@ -389,6 +406,7 @@ int aws_observe_others(struct aws_sync *y, struct aws_item *it, struct err *err)
     it->around.knows_needed = o.rules && rc == ERR_OK && !o.unsure;
     free(o.names);
     free(o.own_names);
+    free(o.going.items);
     free(o.groups.items);
     free(o.mains.items);
     free(o.needed);

@@ -107,8 +107,9 @@ static int check_rules(struct lb_sync *s, const struct gce_bs_item *b, const cha
                        struct err *err)
 {
     int rc = gce_ip_look(s, ip, ret, err);
-    return rc != ERR_OK ? rc
-                        : gce_ip_check_rules(s->a, ret, b->in.key, b->d.internal, rules, n, err);
+    return rc != ERR_OK
+               ? rc
+               : gce_ip_check_rules(s->a, ret, b->in.service, b->d.internal, rules, n, err);
 }
 
 /* Can the address be had, which no rule has? */
@@ -134,7 +135,19 @@ static int check_free(const struct gce_bs_item *b, const struct gce_ip_uses *use
                    : ERR_OK;
 }
 
-int gce_bs_named_check_ip(struct lb_sync *s, const struct gce_bs_item *b, struct err *err)
+/* What its owner has reserved cannot be lost, so it needs no hold; the cloud would refuse one.  A hold of ours, which an
+ * interrupted run left, is no reservation of the owner's. */
+static void note_reserved(struct lb_sync *s, struct gce_bs_item *b, const struct gce_ip_uses *uses)
+{
+    const char *ours = gce_l4_address_description(s->a, b->in.key);
+    bool asked = str_eq(uses->ip, b->in.service->lb_ip) && str_is_empty(b->in.user_v4.name);
+    if (asked && uses->reserved && !str_eq(uses->address.description, ours)) {
+        b->in.user_v4.reserved = true;
+        b->d.v4.user.reserved = true;
+    }
+}
+
+int gce_bs_named_check_ip(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {
     struct gce_bs_asked asked;
     struct gce_ip_uses uses;
@@ -148,6 +161,9 @@ int gce_bs_named_check_ip(struct lb_sync *s, const struct gce_bs_item *b, struct
         return ERR_OK;
     }
     int rc = check_rules(s, b, asked.ip, asked.rules, asked.n, &uses, err);
+    if (rc == ERR_OK) {
+        note_reserved(s, b, &uses);
+    }
     return rc == ERR_OK && first && uses.n_rules == 0 ? check_free(b, &uses, err) : rc;
 }
 

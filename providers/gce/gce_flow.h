@@ -144,9 +144,9 @@ void gce_bs_named_slots(struct lb_sync *s, struct gce_bs_item *b);
 void gce_bs_named_take(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b);
 int gce_bs_named_check(const struct gce_bs_item *b, struct err *err) _warn_unused_;
 /* ERR_IN_USE when a rule that is to be made at an address that the Service names cannot be made there; looks at who has
- * it where a rule that stands would go for it (gce_shared_ip.h).  Blocks then. */
-int gce_bs_named_check_ip(struct lb_sync *s, const struct gce_bs_item *b,
-                          struct err *err) _warn_unused_;
+ * it where a rule that stands would go for it (gce_shared_ip.h), and notes in `b` whether the address is its owner's.
+ * Blocks then. */
+int gce_bs_named_check_ip(struct lb_sync *s, struct gce_bs_item *b, struct err *err) _warn_unused_;
 /* Only the snapshot says that it is not there: it has forgotten that now, and the look is to be made again. */
 bool gce_bs_named_forget_miss(struct lb_sync *s, const struct gce_bs_item *b);
 /* The same check with a look of its own, where something is written before the balancer is looked at.  Blocks. */

@@ -115,6 +115,7 @@ static int find_facts(struct listing *l, struct err *err)
         .a = l->s.a,
         .used = map_new(NULL),
         .lbs = map_new(NULL),
+        .pools = map_new(NULL),
         .nodes = node_names(l->s.a, p, l->s.call),
         .tags = str_set_make(l->s.a, tags->items, tags->n),
         .project = p->facts.project,
@@ -285,6 +286,7 @@ int32_t gce_list_owned(void *provider, const struct tt_call *call)
     free(l.items);
     map_free(l.facts.used);
     map_free(l.facts.lbs);
+    map_free(l.facts.pools);
     gce_session_end(&l.s);
     return rc;
 }

@@ -55,8 +55,12 @@ void gce_owned_facts_add(struct gce_owned_facts *f, const struct tt_service *svc
                          const char *kube_system_uid)
 {
     f->any_counts = true;
-    map_set(f->lbs, svc_default_lb_name(f->a, str_nonnull(svc->uid)), f);
-    map_set(f->used, arena_printf(f->a, "%s/%s", svc->ns, svc->name), f);
+    const char *key = arena_printf(f->a, "%s/%s", svc->ns, svc->name);
+    bool marked = svc_has_finalizer(svc, GCE_FINALIZER_ILB_V2) ||
+                  svc_has_finalizer(svc, GCE_FINALIZER_NETLB_V2) ||
+                  svc_has_finalizer(svc, GCE_FINALIZER_NETLB_V3);
+    map_set(f->lbs, svc_default_lb_name(f->a, str_nonnull(svc->uid)), marked ? "" : (void *)key);
+    map_set(f->used, key, f);
     if (!str_is_empty(kube_system_uid)) {
         add_l4(f, svc, kube_system_uid);
     }
@@ -257,6 +261,10 @@ bool gce_owned_read(const struct gce_owned_facts *f, enum gce_collection c, stru
         .pieces = pieces_of(c, o),
     };
     ret->l4 = l4 || (lb != NULL && has_l4_description(o));
+    const char *served = lb != NULL && c == GCE_RULES ? map_get(f->lbs, lb) : NULL;
+    if (!str_is_empty(served) && (ret->pieces & GCE_PIECE_POOL) != 0) {
+        map_set(f->pools, served, NULL);
+    }
     (void)time_parse_rfc3339(str_nonnull(json_str(o, "creationTimestamp")), &ret->created_us);
     if (shared) {
         ret->key = NULL;
@@ -311,6 +319,10 @@ static void settle_unit(struct gce_owned *items, size_t n)
 size_t gce_owned_settle(const struct gce_owned_facts *f, struct gce_owned *items, size_t n)
 {
     size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool of_pool = items[i].key != NULL && map_has(f->pools, items[i].key);
+        items[i].used = items[i].used && !(of_pool && is_l4(f, items[i].name));
+    }
     if (n > 0) {
         qsort(items, n, sizeof(*items), cmp_owned);
     }
@@ -436,7 +448,8 @@ const struct tt_service *gce_owned_service(const struct gce_owned_facts *f,
     }
     const char *slash = key != NULL ? strchr(key, '/') : NULL;
     /* Names of ingress-gce's are those of any Service of that namespace and name: one that is there would lose its own. */
-    if (slash == NULL || items[0].unit[0] == '\0' || (l4 && map_has(f->used, key))) {
+    if (slash == NULL || items[0].unit[0] == '\0' ||
+        (l4 && map_has(f->used, key) && !map_has(f->pools, key))) {
         return NULL;
     }
     const char **finalizers = ARENA_ARRAY(a, const char *, 3);

@@ -7,7 +7,9 @@
  *     "a<uid>" and what holds it      says nothing of the cluster.  The pieces of one such load balancer vouch for each
  *                                     other: one that refers to our nodes, groups or shared check makes all of them
  *                                     ours, one that refers to another cluster's makes none ours; else nobody can tell.
- * A piece is used when a Service that counts has its name, shared ones as long as any Service counts.
+ * A piece is used when a Service that counts has its name, shared ones as long as any Service counts.  Names with the hash
+ * are made of namespace and name, not of the uid: a Service that came back as a target pool has no use for what an older
+ * one of its name had.
  * Source: docs/adr/0020. */
 #ifndef TRIMTAB_GCE_OWNED_RULES_H
 #define TRIMTAB_GCE_OWNED_RULES_H
@@ -28,9 +30,12 @@ struct gce_owned_facts {
     struct str_set nodes;   /* names of the cluster's */
     struct str_set tags;    /* of the cluster's nodes, as far as they are known */
     struct map *used;       /* names that Services that count have, whatever they are now */
-    struct map *lbs;        /* "a<uid>" of Services that count */
-    bool any_counts;        /* there is such a Service */
-    bool in_use_elsewhere;  /* Ingress may use the instance groups */
+    struct map
+        *lbs; /* "a<uid>" of Services that count → "ns/name"; "": it has a mark of ingress-gce's */
+    struct map
+        *pools;      /* "ns/name" of those without such a mark whose rule leads to a target pool */
+    bool any_counts; /* there is such a Service */
+    bool in_use_elsewhere; /* Ingress may use the instance groups */
     const char *project;
     const char *network_project;
     const char *region;

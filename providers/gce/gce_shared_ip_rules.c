@@ -4,6 +4,7 @@
 
 #include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/lb/service_rules.h"
 
 #include <string.h>
 
@@ -98,8 +99,25 @@ int gce_address_check_side(const char *ip, const char *type, bool internal, stru
                    ip, internal ? "external" : "internal", internal ? "internal" : "external");
 }
 
-int gce_ip_check_rules(struct arena *a, const struct gce_ip_uses *u, const char *key, bool internal,
-                       const struct gce_rule *want, size_t n, struct err *err)
+/* "a<uid>", or with "-ipv6", of another uid than the Service's. */
+static bool has_another_uid(struct arena *a, const char *name, const struct tt_service *svc)
+{
+    const char *own = svc_default_lb_name(a, str_nonnull(svc->uid));
+    size_t n = strlen(own);
+    bool is_lb = name[0] == 'a' && n == strspn(name, "a0123456789bcdef") &&
+                 (name[n] == '\0' || str_eq(name + n, "-ipv6"));
+    return is_lb && strncmp(name, own, n) != 0;
+}
+
+static bool is_own(struct arena *a, const struct gce_rule *r, const struct tt_service *svc)
+{
+    const char *service = gce_description_service(a, r->description);
+    return str_eq(service, arena_printf(a, "%s/%s", svc->ns, svc->name)) &&
+           !has_another_uid(a, r->name, svc);
+}
+
+int gce_ip_check_rules(struct arena *a, const struct gce_ip_uses *u, const struct tt_service *svc,
+                       bool internal, const struct gce_rule *want, size_t n, struct err *err)
 {
     const char *type = u->reserved ? u->address.type : NULL;
     if (gce_address_check_side(u->ip, type, internal, err) != ERR_OK) {
@@ -107,8 +125,7 @@ int gce_ip_check_rules(struct arena *a, const struct gce_ip_uses *u, const char 
     }
     for (size_t i = 0; i < u->n_rules; i++) {
         const struct gce_rule *other = u->rules[i];
-        const char *service = gce_description_service(a, other->description);
-        if (service != NULL && str_eq(service, key)) {
+        if (is_own(a, other, svc)) {
             continue;
         }
         if (!may_share(u, internal)) {

@@ -12,6 +12,8 @@
 #include "common/base/err.h"
 #include "providers/gce/gce_resources.h"
 
+#include <trimtab/provider.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -37,9 +39,10 @@ const char *gce_description_service(struct arena *a, const char *description);
 int gce_address_check_side(const char *ip, const char *type, bool internal,
                            struct err *err) _warn_unused_;
 
-/* ERR_INVALID as above; ERR_IN_USE when `want` (one of `n`) cannot be made beside the rules found that are not of Service `key`; the message
- * names the ports, and the Service that has them. */
-int gce_ip_check_rules(struct arena *a, const struct gce_ip_uses *u, const char *key, bool internal,
-                       const struct gce_rule *want, size_t n, struct err *err) _warn_unused_;
+/* ERR_INVALID as above; ERR_IN_USE when `want` (one of `n`) cannot be made beside the rules found that are not of the Service; the message
+ * names the ports, and the Service that has them.  A rule that an older Service of that name left ("a<uid>") is not its own. */
+int gce_ip_check_rules(struct arena *a, const struct gce_ip_uses *u, const struct tt_service *svc,
+                       bool internal, const struct gce_rule *want, size_t n,
+                       struct err *err) _warn_unused_;
 
 #endif

@@ -81,7 +81,7 @@ static int check_ahead(struct lb_sync *s, struct lb_item *item, struct err *err)
                ? err_set(err, ERR_INVALID,
                          "requested IP \"%s\" belongs to the %s network tier; expected %s",
                          d->user_ip, tier, d->tier)
-               : gce_ip_check_rules(s->a, &uses, t->in.key, false, &d->rule, 1, err);
+               : gce_ip_check_rules(s->a, &uses, t->in.service, false, &d->rule, 1, err);
 }
 
 int gce_tp_flow_facts(struct lb_sync *s, struct lb_item *item, struct err *err)

@@ -621,7 +621,7 @@ static int ask_for_user_address(struct look *l, struct err *err)
     }
     t->o.has_user_address = uses.reserved ? GCE_PRESENT : GCE_ABSENT;
     t->o.user_address = uses.address;
-    return gce_ip_check_rules(l->s->a, &uses, t->in.key, false, &t->desired.rule, 1, err);
+    return gce_ip_check_rules(l->s->a, &uses, t->in.service, false, &t->desired.rule, 1, err);
 }
 
 int gce_tp_observe(struct lb_sync *s, struct lb_item *item, struct err *err)

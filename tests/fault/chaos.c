@@ -10,8 +10,8 @@
  *     fault-chaos --cloud aws …         in AWS: network and classic balancers, and somebody else who edits groups and tags
  *
  * An episode: Services come, change and go, nodes too, while calls are refused, lost, cut off or slowed down, whole kinds of
- * calls are down, watches break, and the controller is stopped, or killed around a call.  Then all faults end, and when
- * everything is at rest: every Service has its whole load balancer, nothing else is there, nothing foreign was
+ * calls are down, watches break, and the controller is stopped, or killed around a call; now and then it comes to rest
+ * (chaos_rest.c).  Then all faults end, and when everything is at rest: every Service has its whole load balancer, nothing else is there, nothing foreign was
  * touched, no published address changed unless its user asked for it, a second plan is empty, and a cloud that is built from
  * nothing for the same Services is the same.  Output is TAP, one test per episode; each is a process. */
 #include <stdio.h>
@@ -225,6 +225,7 @@ static int edit(struct chaos *c)
     }
     if (moves) {
         probe_may_move(c->s.probe, stage_uid(&c->s, w->name));
+        reached_may_move(c->s.reached, arena_printf(c->s.a, "default/%s", w->name));
     }
     return chaos_edit_to(c, w);
 }
@@ -303,7 +304,7 @@ static int break_watches(struct chaos *c)
                      chaos_one_in(c, 2) ? "{\"do\":\"watch-cut\"}" : "{\"do\":\"watch-expire\"}");
 }
 
-static int heal(struct chaos *c)
+int chaos_heal(struct chaos *c)
 {
     str_appendf(&c->story, "heal\n");
     probe_heal(c->s.probe);
@@ -319,29 +320,32 @@ static int live(struct chaos *c)
 }
 
 static const struct chaos_action actions[] = {
-    {create, 12}, {edit, 26}, {delete, 10}, {change_nodes, 8}, {kill_soon, 10},    {restart, 3},
-    {storm, 8},   {heal, 5},  {live, 22},   {bring_down, 6},   {break_watches, 4},
+    {create, 12, false},      {edit, 26, false},        {delete, 10, false},
+    {change_nodes, 8, false}, {kill_soon, 10, true},    {restart, 3, false},
+    {storm, 8, true},         {chaos_heal, 5, true},    {live, 22, false},
+    {bring_down, 6, true},    {break_watches, 4, true},
 };
 
-static int act(struct chaos *c)
+int chaos_act(struct chaos *c)
 {
     const struct chaos_cloud *cloud = c->cloud;
-    size_t n = ARRAY_LEN(actions) + cloud->n_more;
+    size_t n = ARRAY_LEN(actions) + (c->quiet ? 0 : cloud->n_more);
     unsigned sum = 0;
     for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
-        sum += actions[i].weight;
+        sum += c->quiet && actions[i].rough ? 0 : actions[i].weight;
     }
-    for (size_t i = 0; i < cloud->n_more; i++) {
-        sum += cloud->more[i].weight;
+    for (size_t i = ARRAY_LEN(actions); i < n; i++) {
+        sum += cloud->more[i - ARRAY_LEN(actions)].weight;
     }
     uint64_t at = chaos_below(c, sum);
     for (size_t i = 0; i < n; i++) {
         const struct chaos_action *one =
             i < ARRAY_LEN(actions) ? &actions[i] : &cloud->more[i - ARRAY_LEN(actions)];
-        if (at < one->weight) {
+        unsigned weight = c->quiet && one->rough ? 0 : one->weight;
+        if (at < weight) {
             return one->act(c);
         }
-        at -= one->weight;
+        at -= weight;
     }
     return ERR_OK;
 }
@@ -436,10 +440,11 @@ static int play(struct chaos *c)
     struct json_object *start = NULL;
     int rc = begin(c, &start);
     for (int i = 0; i < c->actions && rc == ERR_OK; i++) {
-        rc = act(c);
+        rc = chaos_rest(c, i);
+        rc = rc == ERR_OK ? chaos_act(c) : rc;
     }
     if (rc == ERR_OK) {
-        rc = heal(c);
+        rc = chaos_heal(c);
     }
     if (rc == ERR_OK && c->cloud->last != NULL) {
         rc = c->cloud->last(c);
@@ -483,6 +488,7 @@ static int episode_child(void *arg)
     if (e->cloud->choose != NULL) {
         e->cloud->choose(&c, e->seed);
     }
+    chaos_rest_choose(&c, e->seed);
     int rc = play(&c);
     if (rc != ERR_OK) {
         printf("%s\n", str_buf_text(&c.story));
@@ -497,6 +503,7 @@ static int episode_child(void *arg)
     }
     str_buf_done(&c.story);
     rng_free(c.rng);
+    rng_free(c.rests);
     return rc == ERR_OK ? 0 : 1;
 }
 

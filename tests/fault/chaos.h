@@ -58,6 +58,7 @@ struct chaos;
 struct chaos_action {
     int (*act)(struct chaos *c);
     unsigned weight;
+    bool rough; /* makes something go wrong: not within a quiet stretch (chaos_rest.c) */
 };
 
 struct chaos_cloud {
@@ -82,7 +83,10 @@ struct chaos_cloud {
     void (*choose)(struct chaos *c, uint64_t seed);              /* flags, stage, how much */
     void (*prepare)(struct chaos *c, struct json_object *world); /* the world at the start */
     void (*listen)(struct chaos *c);                             /* to calls */
-    int (*last)(struct chaos *c); /* right before the end is waited for */
+    void (*others)(struct chaos *c, bool act); /* somebody else who writes does so, or pauses */
+    int (*calm)(
+        struct chaos *c); /* right before a rest is waited for: what cannot be done is taken back */
+    int (*last)(struct chaos *c); /* the same before the end */
     int (*part)(struct chaos *c); /* from somebody else who writes */
     int (*judge)(struct chaos *c, struct json_object *end);
     void (*level)(struct arena *a, struct json_object *world); /* see check_against_fresh() */
@@ -105,6 +109,8 @@ struct chaos {
     struct wish wishes[CHAOS_SERVICES_MAX];
     bool taken[CHAOS_STATICS]; /* a user's address is asked for once in an episode */
     unsigned n_named;
+    struct rng *rests; /* of chaos_rest.c, so that all else is the same with and without */
+    bool quiet;        /* nothing goes wrong */
     struct str_buf story;
     const char *log; /* of the controllers of a rig that is gone; NULL: none */
     void *own;       /* the cloud's */
@@ -120,6 +126,14 @@ int chaos_edit_to(struct chaos *c, struct wish *w) _warn_unused_;
 struct wish *chaos_any_wish(struct chaos *c, bool existing);
 /* A tier, which is never taken back (a rule keeps its own), or a user's address. */
 void chaos_google_address(struct chaos *c, struct wish *w);
+/* Does something by chance. */
+int chaos_act(struct chaos *c) _warn_unused_;
+/* All faults end. */
+int chaos_heal(struct chaos *c) _warn_unused_;
+/* Decides at which of its actions the episode rests; `seed` is that of the episode. */
+void chaos_rest_choose(struct chaos *c, uint64_t seed);
+/* Before action `i`: rests and judges, and plays a quiet stretch, if it is time. */
+int chaos_rest(struct chaos *c, int i) _warn_unused_;
 /* One node comes or goes, or what the cloud lets come and go, between so many. */
 int chaos_some_nodes(struct chaos *c, size_t min, size_t max) _warn_unused_;
 

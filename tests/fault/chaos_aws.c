@@ -316,6 +316,11 @@ static const struct chaos_action more[] = {
 /* ---- the end ------------------------------------------------------------------------------------- */
 
 /* Everybody asks for what he can have.  Machines run: one that stopped stays a target where it was one. */
+static void others(struct chaos *c, bool act)
+{
+    writer_aws_pause(own_of(c)->writer, c->s.rig, !act);
+}
+
 static int last(struct chaos *c)
 {
     int rc = ERR_OK;
@@ -465,6 +470,8 @@ const struct chaos_cloud chaos_aws = {
     .choose = choose,
     .prepare = prepare,
     .listen = listen,
+    .others = others,
+    .calm = last,
     .last = last,
     .part = part,
     .level = level,

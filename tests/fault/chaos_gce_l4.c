@@ -241,9 +241,14 @@ static const struct chaos_action more[] = {
 
 /* ---- the end ------------------------------------------------------------------------------------- */
 
+static void others(struct chaos *c, bool act)
+{
+    writer_gce_pause(l4_of(c)->writer, c->s.rig, !act);
+}
+
 static int last(struct chaos *c)
 {
-    writer_gce_rest(l4_of(c)->writer, c->s.rig);
+    others(c, false);
     return ERR_OK;
 }
 
@@ -305,6 +310,7 @@ const struct chaos_cloud chaos_gce_l4 = {
     .choose = choose,
     .prepare = prepare,
     .listen = listen,
+    .others = others,
     .last = last,
     .part = part,
     .judge = judge,

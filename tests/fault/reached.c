@@ -30,6 +30,7 @@ struct kept {
     struct reach_ranges first; /* were served at the beginning */
     bool announced; /* a plan has said that traffic stops, and it has not come back since */
     bool stopped;   /* it has stopped since */
+    bool again;     /* another plan has said so since it stopped */
 };
 struct service {
     const char *host;   /* what it publishes, with commas between; NULL: nothing */
@@ -255,8 +256,10 @@ static void lost_or_not(struct look *l, struct service *s, struct kept *k, struc
     struct reach_ranges lost = reach_ranges_minus(l->tmp, k->must, are);
     const char *port = served_port_text(l->tmp, &k->port);
     if (reach_ranges_empty(lost)) {
-        k->announced = k->announced && !(k->stopped && !reach_ranges_empty(are));
-        k->stopped = k->stopped && k->announced;
+        bool back = k->stopped && !reach_ranges_empty(are);
+        k->announced = back ? k->again : k->announced;
+        k->again = k->again && !back;
+        k->stopped = k->stopped && !back;
     } else if (k->announced) {
         k->stopped = true;
     } else if (!l->w->paused) {
@@ -375,6 +378,7 @@ static bool announce(const char *key, void *value, void *arg)
     struct service *s = map_get(w->services, key);
     (void)value;
     for (size_t i = 0; s != NULL && i < s->n_ports; i++) {
+        s->ports[i].again = s->ports[i].stopped;
         s->ports[i].announced = true;
     }
     return true;
@@ -431,8 +435,9 @@ static void look(struct look *l, struct sim *sim)
 /* Can somebody lose what he reaches by it?  What it adds is seen at the next look. */
 static bool may_take_away(const struct sim_call *call)
 {
-    static const char *const adds[] = {".insert", ".add",      ".attach", ".Create", ".Authorize",
-                                       ".Add",    ".Register", ".Attach", ".Enable"};
+    static const char *const adds[] = {
+        ".insert",    ".addInstance", ".addHealthCheck", ".attach", ".Create",
+        ".Authorize", ".Add",         ".Register",       ".Attach", ".Enable"};
     const char *api = call->module->name;
     if (str_eq(api, "azure")) { /* deletions that were begun may be done at a poll */
         return strstr(call->op, "perations.") != NULL ||

@@ -38,6 +38,7 @@ struct writer_aws {
     struct mark marks[MARKS_MAX];
     size_t n;
     bool left;
+    bool paused;
 };
 
 struct writer_aws *writer_aws_new(uint64_t seed)
@@ -354,7 +355,7 @@ void writer_aws_before_call(void *arg, const struct sim_call *call)
     if (str_eq(call->op, "ec2.DeleteSecurityGroup") && one_in(w, 2)) {
         give_way(w, aws, call);
     }
-    if (w->left || !writes(call->op) || !one_in(w, ONE_OF)) {
+    if (w->left || w->paused || !writes(call->op) || !one_in(w, ONE_OF)) {
         return;
     }
     if (str_eq(call->op, AUTHORIZE) && one_in(w, 2)) {
@@ -362,6 +363,23 @@ void writer_aws_before_call(void *arg, const struct sim_call *call)
     } else {
         edit(w, aws);
     }
+}
+
+static void set_paused(struct sim *s, void *arg)
+{
+    (void)s;
+    ((struct writer_aws *)arg)->paused = true;
+}
+
+static void set_resumed(struct sim *s, void *arg)
+{
+    (void)s;
+    ((struct writer_aws *)arg)->paused = false;
+}
+
+void writer_aws_pause(struct writer_aws *w, struct rig *r, bool paused)
+{
+    rig_in_sim(r, paused ? set_paused : set_resumed, w);
 }
 
 static void meddle(struct sim *s, void *arg)

@@ -22,6 +22,8 @@ void writer_aws_free(struct writer_aws *w);
 void writer_aws_before_call(void *arg, const struct sim_call *call);
 /* Edits something now; the rig may be at rest. */
 void writer_aws_meddle(struct writer_aws *w, struct rig *r);
+/* Makes no edits from now on but to let a group go, or does so again. */
+void writer_aws_pause(struct writer_aws *w, struct rig *r, bool paused);
 /* Everything that he left is there.  ERR_CONFLICT. */
 int writer_aws_check(struct writer_aws *w, struct rig *r, struct arena *a,
                      struct err *err) _warn_unused_;

@@ -23,6 +23,7 @@
 struct writer_gce {
     struct rng *rng;
     bool busy;
+    bool paused;
     unsigned n_walls;     /* firewalls that it made */
     unsigned n_edits;     /* of backend services */
     unsigned n_members;   /* of NEGs */
@@ -195,7 +196,7 @@ static void meddle(struct sim *s, void *arg)
     struct compute *c = sim_module_state(s, "gce");
     struct pick p = {.w = arg};
     ce_store_each(c, "networkEndpointGroups", pick_neg, &p);
-    if (p.neg != NULL && p.w->busy) {
+    if (p.neg != NULL && p.w->busy && !p.w->paused) {
         edit_neg(arg, c, a, p.neg);
     }
 }
@@ -293,7 +294,7 @@ void writer_gce_before_call(void *arg, const struct sim_call *call)
     if (str_eq(call->op, DETACH)) {
         judge_detach(w, call);
     }
-    if (!w->busy) {
+    if (!w->busy || w->paused) {
         return;
     }
     if (str_eq(call->op, UPDATE) && one_in(w, 2)) {
@@ -311,16 +312,21 @@ void writer_gce_before_call(void *arg, const struct sim_call *call)
 
 /* ---- the end ------------------------------------------------------------------------------------- */
 
-static void rest(struct sim *s, void *arg)
+static void set_paused(struct sim *s, void *arg)
 {
-    struct writer_gce *w = arg;
     (void)s;
-    w->busy = false;
+    ((struct writer_gce *)arg)->paused = true;
 }
 
-void writer_gce_rest(struct writer_gce *w, struct rig *r)
+static void set_resumed(struct sim *s, void *arg)
 {
-    rig_in_sim(r, rest, w);
+    (void)s;
+    ((struct writer_gce *)arg)->paused = false;
+}
+
+void writer_gce_pause(struct writer_gce *w, struct rig *r, bool paused)
+{
+    rig_in_sim(r, paused ? set_paused : set_resumed, w);
 }
 
 struct end {

@@ -27,8 +27,8 @@ void writer_gce_before_call(void *arg, const struct sim_call *call);
 void writer_gce_meddle(struct writer_gce *w, struct rig *r);
 /* A node that was taken away or shut out once: who leaves because of that says nothing about order. */
 void writer_gce_unsteady(struct writer_gce *w, const char *node);
-/* Makes no edits any more. */
-void writer_gce_rest(struct writer_gce *w, struct rig *r);
+/* Makes no edits from now on, or does so again. */
+void writer_gce_pause(struct writer_gce *w, struct rig *r, bool paused);
 /* Everything of its own is there, and no detach came too early.  Then it takes its things away.  ERR_CONFLICT. */
 int writer_gce_check(struct writer_gce *w, struct rig *r, struct arena *a,
                      struct err *err) _warn_unused_;

@@ -132,6 +132,28 @@ def test_a_service_that_is_none_any_more__counts_until_it_is_cleaned_up():
         assert {o["service"] for o in found} == {"default/ext-cluster"}, found
 
 
+def test_a_service_came_back_as_a_target_pool__what_the_older_one_had_goes_and_nothing_else():
+    flags = ["--run-l4-controller", "--run-l4-netlb-controller", "--enable-l4-neg", "--enable-l4-netlb-neg",
+             "--enable-l4-netlb-neg-default"]
+    for note in ("cloud.google.com/l4-rbs: enabled", "networking.gke.io/load-balancer-type: Internal"):
+        with Cluster("gce", None, "--nodes=2") as c:
+            c.own_flags = flags
+            c.start(*flags).create("web", {"annotations": dict([note.split(": ")])})
+            c.until_address("web")
+            c.stop()
+            older = c.pieces()
+            c.drop_services()
+            c.create("web")
+            c.start(*flags).until_address("web")
+            c.stop()
+            own = c.pieces() - older
+            _, found, _ = c.orphans()
+            assert {o["service"] for o in found} == {"default/web"} and all(o["deletable"] for o in found), found
+            assert not any(path.endswith("/" + o["name"]) for o in found for path in own), (found, own)
+            done = c.cli("orphans", "--delete", "--yes")
+            assert done.returncode == 0 and c.pieces() == own, (note, done, c.pieces() ^ own)
+
+
 def test_another_clusters_resources__are_not_listed():
     def edit(state):
         kube = state["kubernetes"]

@@ -424,6 +424,38 @@ static void deletion__group_that_another_service_names__nodes_let_classic_ones_i
     }
 }
 
+/* Of two classic balancers that go at once, each would leave the rule of their group to the other. */
+static void deletion__group_of_a_balancer_that_goes_too__nodes_shut_it_out(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {
+        {"tag-key", 0, FLOW_GROUPS(FLOW_NODES_GROUP(FLOW_PAIR("sg-users"))), 0},
+        {"elb DescribeLoadBalancers PageSize", 0,
+         "<LoadBalancerDescriptions><member><LoadBalancerName>aanotheruid</LoadBalancerName>"
+         "<SecurityGroups><member>sg-users</member></SecurityGroups></member>"
+         "</LoadBalancerDescriptions>",
+         0},
+        {NULL, 0, NULL, 0}};
+    k->rows = rows;
+    const struct tt_service *service =
+        aws_test_object(k->a, "{\"security-groups\":\"sg-users\"}", NULL);
+    struct tt_service other = *service;
+    other.name = "other";
+    other.uid = "another-uid";
+    const struct tt_service *all = &other;
+    k->services = &all;
+    k->n_services = 1;
+    for (int goes = 0; goes < 2; goes++) {
+        other.deleted_us = goes;
+        (void)flow_kit_asked(k);
+        if (flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, service) != TT_OK) {
+            fail_msg("%s", k->r.message);
+        }
+        assert_int_equal(flow_kit_count(k, "RevokeSecurityGroupIngress GroupId=sg-nodes"), goes);
+        assert_int_equal(flow_kit_count(k, "elb DescribeLoadBalancers PageSize"), goes);
+    }
+}
+
 /* A creation that met its own name: what has lost its tags is looked for by name. */
 static void creation__meets_its_own_group__it_is_looked_for_by_name(void **state)
 {
@@ -594,6 +626,7 @@ UNIT_MAIN(observe)
         FLOW_TEST(subnets__by_annotation__no_route_tables),
         FLOW_TEST(nodes__of_a_classic_balancer_beside_shared_checks__are_updated),
         FLOW_TEST(deletion__group_that_another_service_names__nodes_let_classic_ones_in),
+        FLOW_TEST(deletion__group_of_a_balancer_that_goes_too__nodes_shut_it_out),
         FLOW_TEST(creation__meets_its_own_group__it_is_looked_for_by_name),
         FLOW_TEST(edit__own_group_without_tags__gets_them_back),
         FLOW_TEST(deletion__group_without_tags__goes_if_it_was_made_here),

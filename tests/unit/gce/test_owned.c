@@ -17,7 +17,7 @@
 #include "tests/support/unit.h"
 
 #define LB    "a0123456789abcdef0123456789abcde" /* of nobody */
-#define LIVE  "a11111111222233334444555555555555"
+#define LIVE  "a1111111122223333444455555555555"
 #define KUBE  "7f2a0f4c-5a5b-4c59-9d5b-0c6a36b8a0de"
 #define OF(k) "\"description\":\"{\\\"kubernetes.io/service-name\\\":\\\"" k "\\\"}\""
 
@@ -45,6 +45,7 @@ static int set_up(void **state)
         .tags = str_set_make(a, tags, 1),
         .used = map_new(NULL),
         .lbs = map_new(NULL),
+        .pools = map_new(NULL),
         .project = "p1",
         .network_project = "net",
         .region = "r1",
@@ -59,6 +60,7 @@ static int tear_down(void **state)
 
     map_free(s->f.used);
     map_free(s->f.lbs);
+    map_free(s->f.pools);
     arena_free(s->a);
     return 0;
 }
@@ -237,6 +239,34 @@ static void service__unknown_owner_or_a_successor__only_by_hand(void **state)
     assert_null(gce_owned_service(&s->f, s->items, 1));
 }
 
+/* Names with the cluster's hash do not hold the uid: what an older Service of the name left is not the pool's. */
+static void settle__came_back_as_a_target_pool__what_the_older_one_had_is_nobodys(void **state)
+{
+    static const char *const rules[] = {"\"target\":\"x/targetPools/" LIVE "\"",
+                                        "\"backendService\":\"x/backendServices/y\""};
+    for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
+        struct stand *s = *state;
+        const char *left = arena_printf(s->a, "k8s2-tcp-%s-demo-web-xyz12345", s->f.l4_hash);
+        const char *of = "\"loadBalancingScheme\":\"INTERNAL\",\"description\":"
+                         "\"{\\\"networking.gke.io/service-name\\\":\\\"demo/web\\\"}\"";
+        map_clear(s->f.pools);
+        s->n = 0;
+        live_service(s);
+        assert_true(add(s, GCE_RULES, left, of));
+        assert_true(add(s, GCE_RULES, LIVE, rules[i]));
+        assert_int_equal(settle(s), 2);
+        const struct gce_owned *piece =
+            str_eq(s->items[0].name, left) ? &s->items[0] : &s->items[1];
+        assert_int_equal(piece->used, i == 1);
+        const struct tt_service *svc = gce_owned_service(&s->f, piece, 1);
+        assert_int_equal(svc != NULL, i == 0);
+        if (svc != NULL) {
+            assert_string_equal(svc->name, "web");
+            assert_string_not_equal(svc->uid, "11111111-2222-3333-4444-555555555555");
+        }
+    }
+}
+
 UNIT_MAIN(owned)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +276,9 @@ UNIT_MAIN(owned)
                                         tear_down),
         cmocka_unit_test_setup_teardown(settle__shared_and_groups__as_long_as_anybody_needs_them,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            settle__came_back_as_a_target_pool__what_the_older_one_had_is_nobodys, set_up,
+            tear_down),
         cmocka_unit_test_setup_teardown(service__of_a_unit__has_its_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(service__unknown_owner_or_a_successor__only_by_hand, set_up,
                                         tear_down),
