@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ipvs_kit.c: see ipvs_kit.h. */
 #include "tests/unit/local/ipvs/ipvs_kit.h"
+#include "tests/support/all_services.h"
 
 #include <stdio.h>
 
@@ -48,6 +49,7 @@ static void services(struct tt_host_ctx *ctx, const struct tt_call *call,
     *ret = &kit(ctx)->service;
     *ret_n = kit(ctx)->service != NULL;
 }
+ALL_SERVICES(services)
 
 static int32_t hold_finalizers(struct tt_host_ctx *ctx, const struct tt_call *call,
                                const struct tt_item *item, const char *const *names, uint32_t n)
@@ -201,6 +203,8 @@ void ipvs_kit_begin(struct ipvs_kit *k)
                                .now_ms = now_ms,
                                .may_mutate = may_mutate,
                                .services = services,
+                               .service = service_of_all,
+                               .services_since = services_since_all,
                                .hold_finalizers = hold_finalizers,
                                .report_plan = report_plan,
                                .report_operation = report_operation,
