@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ipvs_kit.c: see ipvs_kit.h. */
 #include "tests/unit/local/ipvs/ipvs_kit.h"
-#include "tests/support/all_services.h"
 
 #include <stdio.h>
+
+#include "tests/support/all_services.h"
 
 static struct ipvs_kit *kit(struct tt_host_ctx *ctx)
 {
