@@ -129,6 +129,9 @@ struct tt_batch {
  * asked for when it was carried out last, and leads back to it (TT_ITEM_FORMER) should the replacement fail, in another process,
  * too.  report_plan() writes that; it may block. */
 #define TT_OP_PUT_BACK 0x20u
+/* Since 1.9.  Each process does it once, for itself, and the load balancer is the same afterwards (an announcement of what has been
+ * there).  A plan with nothing else is no news for the Service's owner: no event. */
+#define TT_OP_AGAIN 0x40u
 
 /* One difference: path inside the resource, and its texts.  NULL old: added; NULL new: taken away. */
 struct tt_field {
