@@ -143,6 +143,9 @@ static void make_stores(struct app *a)
     const struct tt_provider *d = a->args.provider;
 
     a->services = kube_store_new(KUBE_SERVICE);
+    if ((d->capabilities & TT_CAP_FEW_SERVICES) != 0) {
+        kube_store_keep_small(a->services);
+    }
     a->nodes = kube_store_new(KUBE_NODE);
     a->queue = queue_new(&(struct queue_limits){.debounce_idle_ms = d->debounce_idle_ms,
                                                 .debounce_max_ms = d->debounce_max_ms,

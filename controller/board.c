@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* board.c: see board.h.
  *
- * A row takes about 130 bytes as long as all is well: thousands of Services are to cost little.  Kinds are few and held
- * once (kube/words.h). */
+ * A row takes 56 bytes and its key as long as all is well: thousands of Services are to cost little.  What is pending, and
+ * what is wrong, has a block of its own.  Kinds are few and held once (kube/words.h). */
 #include "controller/board.h"
 
 #include <stdlib.h>
@@ -15,22 +15,27 @@
 
 #define BATCHES_MAX 1024 /* at most one per worker, of which there are 1,000 at most */
 
-struct entry {
-    const char *kind; /* a word; NULL: not said, or too long for one */
-    const char *verb; /* static */
-    int64_t synced_us;
-    int64_t began_us;
+/* What a Service has that waits for something, or of which something is to be told. */
+struct trouble {
     int64_t failing_us;
     int64_t next_us;
     char *message;                  /* heap; NULL: none */
     char *plan;                     /* heap; NULL: nothing is pending */
     char *findings, *serves_nobody; /* heap; NULL: none */
     char *left;                     /* heap; NULL: nothing was left as it was taken over */
-    int32_t took_ms;
     int32_t code;
-    unsigned calls;
     unsigned failures;
     uint16_t create, change, delete_;
+};
+
+struct entry {
+    const char *kind; /* a word; NULL: not said, or too long for one */
+    const char *verb; /* static */
+    int64_t synced_us;
+    int64_t began_us;
+    struct trouble *trouble; /* NULL: all of it is zero */
+    int32_t took_ms;
+    unsigned calls;
     uint8_t state;  /* enum board_state */
     uint8_t before; /* SYNCING: what it was */
 };
@@ -59,16 +64,43 @@ const char *board_state_word(enum board_state state)
     return (size_t)state < ARRAY_LEN(words) ? words[state] : "";
 }
 
+static void trouble_free(struct trouble *t)
+{
+    if (t != NULL) {
+        free(t->message);
+        free(t->plan);
+        free(t->findings);
+        free(t->serves_nobody);
+        free(t->left);
+        free(t);
+    }
+}
+
 static void entry_free(void *p)
 {
     struct entry *e = p;
 
-    free(e->message);
-    free(e->plan);
-    free(e->findings);
-    free(e->serves_nobody);
-    free(e->left);
+    trouble_free(e->trouble);
     free(e);
+}
+
+static struct trouble *trouble_of(struct entry *e)
+{
+    if (e->trouble == NULL) {
+        e->trouble = xcalloc(1, sizeof(*e->trouble));
+    }
+    return e->trouble;
+}
+
+static void tidy_trouble(struct entry *e)
+{
+    const struct trouble *t = e->trouble;
+
+    if (t != NULL && t->failing_us == 0 && t->next_us == 0 && t->message == NULL &&
+        t->plan == NULL && t->findings == NULL && t->serves_nobody == NULL && t->left == NULL &&
+        t->code == TT_OK && t->failures == 0 && t->create + t->change + t->delete_ == 0) {
+        trouble_free(STEAL(e->trouble));
+    }
 }
 
 struct board *board_new(struct clock *clock)
@@ -158,8 +190,9 @@ void board_begin(struct board *b, const char *key, const char *verb)
     e->state = BOARD_SYNCING;
     e->verb = verb;
     e->began_us = now_us;
-    if (strcmp(verb, "update") != 0) { /* which compares nothing that is named */
-        set_text(&e->left, NULL);
+    if (e->trouble != NULL &&
+        strcmp(verb, "update") != 0) { /* which compares nothing that is named */
+        set_text(&e->trouble->left, NULL);
     }
     mutex_unlock(&b->lock);
 }
@@ -189,7 +222,7 @@ void board_end(struct board *b, const char *key, const struct board_end *how)
 
     mutex_lock(&b->lock);
     struct entry *e = entry_of(b, key);
-    if (how->part && e->failing_us != 0) {
+    if (how->part && e->trouble != NULL && e->trouble->failing_us != 0) {
         e->state = e->before;
         mutex_unlock(&b->lock);
         free(message);
@@ -199,18 +232,20 @@ void board_end(struct board *b, const char *key, const struct board_end *how)
     e->synced_us = now_us;
     e->took_ms = how->took_ms > INT32_MAX ? INT32_MAX : (int32_t)how->took_ms;
     e->calls = how->calls;
-    e->code = how->code;
-    e->next_us = how->delay_ms < 0 ? 0 : now_us + how->delay_ms * 1000;
-    set_text(&e->message, message);
+    struct trouble *t = trouble_of(e);
+    t->code = how->code;
+    t->next_us = how->delay_ms < 0 ? 0 : now_us + how->delay_ms * 1000;
+    set_text(&t->message, message);
     if (ok) {
-        e->failing_us = 0;
-        e->failures = 0;
-        e->create = e->change = e->delete_ = 0;
-        set_text(&e->plan, NULL);
+        t->failing_us = 0;
+        t->failures = 0;
+        t->create = t->change = t->delete_ = 0;
+        set_text(&t->plan, NULL);
     } else if (how->state != BOARD_SYNCING) {
-        e->failing_us = e->failing_us == 0 ? now_us : e->failing_us;
-        e->failures++;
+        t->failing_us = t->failing_us == 0 ? now_us : t->failing_us;
+        t->failures++;
     }
+    tidy_trouble(e);
     mutex_unlock(&b->lock);
 }
 
@@ -222,11 +257,12 @@ void board_late(struct board *b, const char *key, const char *message)
     struct entry *e = entry_of(b, key);
     if (e->state ==
         BOARD_SYNCING) { /* else it came back a moment ago, or was a look, which shows nothing */
+        struct trouble *t = trouble_of(e);
         e->state = BOARD_FAILED;
-        e->code = TT_TRANSIENT;
-        e->next_us = 0;
-        e->failing_us = e->failing_us == 0 ? clock_wall_us(b->clock) : e->failing_us;
-        set_text(&e->message, STEAL(copy));
+        t->code = TT_TRANSIENT;
+        t->next_us = 0;
+        t->failing_us = t->failing_us == 0 ? clock_wall_us(b->clock) : t->failing_us;
+        set_text(&t->message, STEAL(copy));
     }
     mutex_unlock(&b->lock);
     free(copy);
@@ -241,19 +277,18 @@ void board_drop(struct board *b, const char *key)
 
 /* ---- plans --------------------------------------------------------------------------------------- */
 
+/* Of one Service of a plan. */
 struct pending {
     unsigned create, change, delete_;
     struct str_buf lines;
 };
 
-static bool op_is_for(const struct tt_operation *op, const char *key)
+static void pending_free(void *p)
 {
-    for (uint32_t i = 0; i < op->n_owners; i++) {
-        if (strcmp(op->owners[i], key) == 0) {
-            return true;
-        }
-    }
-    return false;
+    struct pending *x = p;
+
+    str_buf_done(&x->lines);
+    free(x);
 }
 
 static void pending_add(struct pending *p, const struct tt_operation *op)
@@ -321,46 +356,65 @@ static char *lines_left(const char *before, const struct tt_plan_service *s)
     return text;
 }
 
-static void plan_one(struct board *b, const struct tt_plan *plan,
-                     const struct tt_plan_service *service)
+/* What of its operations concerns whom: one pass, as a plan may be of thousands of Services and operations. */
+static struct map *pending_of(const struct tt_plan *plan)
 {
-    struct pending p = {.lines = STR_BUF_INIT};
-    const char *kind = str_is_empty(service->kind) ? NULL : kube_word(service->kind);
+    struct map *all = map_new(pending_free);
 
     for (uint32_t i = 0; i < plan->n_operations; i++) {
         const struct tt_operation *op = plan->operations[i];
-        if (op->verb != TT_OP_KEEP && op_is_for(op, service->key)) {
-            pending_add(&p, op);
+        for (uint32_t o = 0; op->verb != TT_OP_KEEP && o < op->n_owners; o++) {
+            struct pending *p = map_get(all, op->owners[o]);
+            if (p == NULL) {
+                p = xcalloc(1, sizeof(*p));
+                map_set(all, op->owners[o], p);
+            }
+            pending_add(p, op);
         }
     }
-    char *text = p.lines.len == 0 ? NULL : short_copy(p.lines.data, BOARD_PLAN_MAX);
+    return all;
+}
+
+static void plan_one(struct board *b, const struct map *pending,
+                     const struct tt_plan_service *service)
+{
+    static const struct pending none = {0};
+    const struct pending *of = map_get(pending, service->key);
+    const struct pending *p = of == NULL ? &none : of;
+    const char *kind = str_is_empty(service->kind) ? NULL : kube_word(service->kind);
+    char *text = p->lines.len == 0 ? NULL : short_copy(p->lines.data, BOARD_PLAN_MAX);
     char *findings = findings_text(service);
     char *nobody = nobody_text(service);
+
     mutex_lock(&b->lock);
     struct entry *e = entry_of(b, service->key);
+    struct trouble *t = trouble_of(e);
     e->kind = kind == NULL ? e->kind : kind;
-    e->create = small(p.create);
-    e->change = small(p.change);
-    e->delete_ = small(p.delete_);
-    set_text(&e->plan, text);
+    t->create = small(p->create);
+    t->change = small(p->change);
+    t->delete_ = small(p->delete_);
+    set_text(&t->plan, text);
     if (e->state == BOARD_SYNCING && str_eq(e->verb, "update")) {
         free(findings); /* an update of backends does not look at all wishes */
     } else {
-        set_text(&e->findings, findings);
+        set_text(&t->findings, findings);
     }
-    set_text(&e->serves_nobody, nobody);
-    set_text(&e->left, lines_left(e->left, service));
+    set_text(&t->serves_nobody, nobody);
+    set_text(&t->left, lines_left(t->left, service));
+    tidy_trouble(e);
     mutex_unlock(&b->lock);
-    str_buf_done(&p.lines);
 }
 
 void board_plan(struct board *b, const struct tt_plan *plan)
 {
+    struct map *pending = pending_of(plan);
+
     for (uint32_t i = 0; i < plan->n_services; i++) {
         if (!str_is_empty(plan->services[i]->key)) {
-            plan_one(b, plan, plan->services[i]);
+            plan_one(b, pending, plan->services[i]);
         }
     }
+    map_free(pending);
 }
 
 /* ---- readers ------------------------------------------------------------------------------------- */
@@ -371,9 +425,16 @@ struct copying {
     size_t n;
 };
 
+static const char *copy_text(struct arena *a, const char *text)
+{
+    return text == NULL ? "" : arena_strdup(a, text);
+}
+
 static bool copy_row(const char *key, void *value, void *arg)
 {
+    static const struct trouble none = {0};
     const struct entry *e = value;
+    const struct trouble *t = e->trouble == NULL ? &none : e->trouble;
     struct copying *c = arg;
 
     c->rows[c->n++] = (struct board_row){
@@ -385,18 +446,18 @@ static bool copy_row(const char *key, void *value, void *arg)
         .began_us = e->state == BOARD_SYNCING ? e->began_us : 0,
         .took_ms = e->took_ms,
         .calls = e->calls,
-        .code = e->code,
-        .message = e->message == NULL ? "" : arena_strdup(c->a, e->message),
-        .failing_us = e->failing_us,
-        .failures = e->failures,
-        .next_us = e->next_us,
-        .create = e->create,
-        .change = e->change,
-        .delete_ = e->delete_,
-        .plan = e->plan == NULL ? "" : arena_strdup(c->a, e->plan),
-        .findings = e->findings == NULL ? "" : arena_strdup(c->a, e->findings),
-        .serves_nobody = e->serves_nobody == NULL ? "" : arena_strdup(c->a, e->serves_nobody),
-        .left = e->left == NULL ? "" : arena_strdup(c->a, e->left),
+        .code = t->code,
+        .message = copy_text(c->a, t->message),
+        .failing_us = t->failing_us,
+        .failures = t->failures,
+        .next_us = t->next_us,
+        .create = t->create,
+        .change = t->change,
+        .delete_ = t->delete_,
+        .plan = copy_text(c->a, t->plan),
+        .findings = copy_text(c->a, t->findings),
+        .serves_nobody = copy_text(c->a, t->serves_nobody),
+        .left = copy_text(c->a, t->left),
     };
     return true;
 }

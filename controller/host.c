@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host.c: life of a host and of its calls; clock, randomness, fence, and the snapshots.
+/* host.c: life of a host and of its calls; clock, randomness, fence, and the snapshots of nodes and slices.
  *
  * A snapshot is taken when a call first asks for it and is the same until the call ends, so that a provider
  * sees one state of the cluster throughout.  A call without `struct tt_call` (open()) gets none. */
@@ -58,7 +58,7 @@ static int32_t host_may_mutate(struct tt_host_ctx *h, const struct tt_call *call
 /* ---- snapshots ----------------------------------------------------------------------------------- */
 
 /* Where a provider gives no place for an answer, it gets none. */
-static bool has_places(struct tt_host_ctx *h, const void *ret, const void *ret_n, const char *what)
+bool host_has_places(struct tt_host_ctx *h, const void *ret, const void *ret_n, const char *what)
 {
     bool has = ret != NULL && ret_n != NULL;
 
@@ -68,74 +68,10 @@ static bool has_places(struct tt_host_ctx *h, const void *ret, const void *ret_n
     return has;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    const struct tt_service *x = *(const struct tt_service *const *)a;
-    const struct tt_service *y = *(const struct tt_service *const *)b;
-    int order = strcmp(x->ns, y->ns);
-
-    return order != 0 ? order : strcmp(x->name, y->name);
-}
-
-/* The Services that there are, and those that are gone while their load balancers are kept: they use what they share. */
-static void fill_services(struct tt_host_ctx *h, struct host_call *c, struct host_snapshot *s)
-{
-    size_t n_kept = 0;
-    struct kube_object **kept = orphan_guard_services(h->args.orphan_guard, c->arena, &n_kept);
-
-    s->views = s->snapshot->views;
-    s->n = s->snapshot->n;
-    if (n_kept == 0) {
-        return;
-    }
-    const void **all = ARENA_ARRAY(c->arena, const void *, s->n + n_kept);
-    size_t n = s->n;
-    if (n > 0) {
-        memcpy(all, s->snapshot->views, n * sizeof(*all));
-    }
-    for (size_t i = 0; i < n_kept; i++) {
-        _cleanup_(kube_object_unrefp) struct kube_object *now =
-            kube_store_get(h->args.services, kept[i]->key);
-        if (now == NULL) { /* else another has its name, and only one can be told */
-            all[n++] = kept[i]->service;
-        }
-    }
-    qsort(all, n, sizeof(*all), by_name);
-    s->views = all;
-    s->n = n;
-}
-
-static void host_services(struct tt_host_ctx *h, const struct tt_call *call,
-                          const struct tt_service *const **ret, uint32_t *ret_n)
-{
-    if (!has_places(h, ret, ret_n, "services() was called with NULL for its answer")) {
-        return;
-    }
-    *ret = h->args.fixed_services;
-    *ret_n = h->args.n_fixed_services;
-    if (h->args.fixed_services != NULL || h->args.services == NULL || call == NULL) {
-        return;
-    }
-    struct host_call *c = host_call_of(call);
-    struct kube_snapshot *now = kube_store_snapshot(h->args.services);
-    mutex_lock(&c->lock);
-    if (c->services != NULL && c->services->snapshot == now) {
-        kube_snapshot_unref(now);
-    } else {
-        struct host_snapshot *s = ARENA_NEW(c->arena, struct host_snapshot);
-        *s = (struct host_snapshot){.snapshot = now, .next = c->services};
-        fill_services(h, c, s);
-        c->services = s; /* the older ones stay: the provider may still look at them */
-    }
-    *ret = (const struct tt_service *const *)c->services->views;
-    *ret_n = (uint32_t)c->services->n;
-    mutex_unlock(&c->lock);
-}
-
 static void host_nodes(struct tt_host_ctx *h, const struct tt_call *call,
                        const struct tt_node *const **ret, uint32_t *ret_n)
 {
-    if (!has_places(h, ret, ret_n, "nodes() was called with NULL for its answer")) {
+    if (!host_has_places(h, ret, ret_n, "nodes() was called with NULL for its answer")) {
         return;
     }
     *ret = h->args.fixed_nodes;
@@ -157,8 +93,8 @@ static void host_slices(struct tt_host_ctx *h, const struct tt_call *call,
                         const struct tt_service *service, const struct tt_slice *const **ret,
                         uint32_t *ret_n, uint32_t *ret_known)
 {
-    if (!has_places(h, ret, ret_n, "slices() was called with NULL for its answer") ||
-        !has_places(h, ret_known, ret_known, "slices() was called with NULL for its answer")) {
+    if (!host_has_places(h, ret, ret_n, "slices() was called with NULL for its answer") ||
+        !host_has_places(h, ret_known, ret_known, "slices() was called with NULL for its answer")) {
         return;
     }
     *ret = NULL;
@@ -201,7 +137,7 @@ struct tt_host_ctx *host_new(const struct host_args *args)
     h->table.wall_us = host_wall_us;
     h->table.random = host_random;
     h->table.may_mutate = host_may_mutate;
-    h->table.services = host_services;
+    host_table_services(&h->table);
     h->table.nodes = host_nodes;
     h->table.slices = host_slices;
     host_table_results(&h->table);
@@ -458,6 +394,10 @@ void host_call_end(struct host_call *c)
         kube_snapshot_unref(s->snapshot);
     }
     c->services = NULL;
+    for (struct host_object *o = c->objects; o != NULL; o = o->next) {
+        kube_object_unref(o->object);
+    }
+    c->objects = NULL;
     kube_snapshot_unref(STEAL(c->nodes));
     for (struct host_snapshot *s = c->slices; s != NULL; s = s->next) {
         kube_snapshot_unref(s->snapshot);

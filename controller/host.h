@@ -71,6 +71,7 @@ struct tt_result {
     int64_t again_ms;  /* when to look again though all is well; 0: not */
     /* reported about it */
     unsigned planned;           /* operations that change something, over all plans */
+    unsigned news;              /* those of them that its owner hears of (not TT_OP_AGAIN) */
     unsigned operations_done;   /* operations that ended well */
     struct report_plan changes; /* with host_args.note_plans: those that were planned, in words */
     const struct tt_finding *findings; /* of its plans; each message once */

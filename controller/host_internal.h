@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host_internal.h: what a host and a call are made of.  Private to host*.c.
  *
- * The parts: host.c life, calls, snapshots; host_result.c the setters of results; host_report.c logs, events,
- * metrics, plans; host_kube.c Kubernetes objects and finalizers; host_watch.c watches.  A call's lock guards its results, its arena and
+ * The parts: host.c life, calls, snapshots of nodes and slices; host_services.c Services; host_result.c the setters of
+ * results; host_report.c logs, events, metrics, plans; host_kube.c Kubernetes objects and finalizers; host_watch.c
+ * watches.  A call's lock guards its results, its arena and
  * its snapshots, because a provider may use several threads inside one call. */
 #ifndef TRIMTAB_CONTROLLER_HOST_INTERNAL_H
 #define TRIMTAB_CONTROLLER_HOST_INTERNAL_H
@@ -31,6 +32,12 @@ struct host_snapshot {
     struct host_snapshot *next;
 };
 
+/* One Service that was asked for by name. */
+struct host_object {
+    struct kube_object *object;
+    struct host_object *next;
+};
+
 struct host_call {
     struct tt_call abi; /* first: what the provider holds a pointer to */
     struct tt_host_ctx *host;
@@ -45,6 +52,7 @@ struct host_call {
     struct mutex lock;
     struct arena *arena _guarded_by_(lock);
     struct host_snapshot *services _guarded_by_(lock); /* newest first */
+    struct host_object *objects _guarded_by_(lock);
     struct kube_snapshot *nodes _guarded_by_(lock);
     struct host_snapshot *slices _guarded_by_(lock);
     struct tt_result *results;
@@ -63,6 +71,9 @@ void host_table_explain(struct tt_host *t);
 void host_table_reports(struct tt_host *t);
 void host_table_kube(struct tt_host *t);
 void host_table_watch(struct tt_host *t);
+void host_table_services(struct tt_host *t);
+/* Where a provider gives no place for an answer, it gets none: false, and `what` is logged as its fault. */
+bool host_has_places(struct tt_host_ctx *h, const void *ret, const void *ret_n, const char *what);
 
 /* --- host_result.c ---------------------------------------------------------------------------------- */
 /* Returns whether `r` is there; a provider that handed NULL to the function `name` is told so in the log. */

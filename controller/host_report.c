@@ -6,9 +6,11 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/log.h"
+#include "common/base/map.h"
 #include "common/base/str.h"
 #include "controller/host_internal.h"
 #include "controller/word_rules.h"
@@ -125,6 +127,8 @@ struct plan_counts {
     unsigned create;
     unsigned change;
     unsigned delete;
+    unsigned news;   /* of them, those that a Service's owner hears of */
+    bool takes_down; /* something that is put back if its replacement fails */
 };
 
 static bool op_is_for(const struct tt_operation *op, const char *key)
@@ -137,20 +141,27 @@ static bool op_is_for(const struct tt_operation *op, const char *key)
     return false;
 }
 
-static struct plan_counts count_for(const struct tt_plan *plan, const char *key)
+/* Of each Service, by its key: one pass, as a plan may be of thousands of Services and operations. */
+static struct map *counts_of(const struct tt_plan *plan)
 {
-    struct plan_counts n = {0};
+    struct map *all = map_new(free);
 
     for (uint32_t i = 0; i < plan->n_operations; i++) {
         const struct tt_operation *op = plan->operations[i];
-        if (op->verb == TT_OP_KEEP || !op_is_for(op, key)) {
-            continue;
+        for (uint32_t o = 0; o < op->n_owners; o++) {
+            struct plan_counts *n = map_get(all, op->owners[o]);
+            if (n == NULL) {
+                n = xcalloc(1, sizeof(*n));
+                map_set(all, op->owners[o], n);
+            }
+            n->takes_down = n->takes_down || (op->flags & TT_OP_PUT_BACK) != 0;
+            n->create += op->verb == TT_OP_CREATE;
+            n->change += op->verb == TT_OP_CHANGE;
+            n->delete += op->verb == TT_OP_DELETE;
+            n->news += op->verb != TT_OP_KEEP && (op->flags & TT_OP_AGAIN) == 0;
         }
-        n.create += op->verb == TT_OP_CREATE;
-        n.change += op->verb == TT_OP_CHANGE;
-        n.delete += op->verb == TT_OP_DELETE;
     }
-    return n;
+    return all;
 }
 
 static void count_plan(struct tt_host_ctx *h, bool changes)
@@ -233,17 +244,6 @@ static void refuse_plan(struct tt_host_ctx *h, const struct tt_call *call, const
     }
 }
 
-static bool takes_down(const struct tt_plan *plan, const char *key)
-{
-    bool some = false;
-
-    for (uint32_t i = 0; i < plan->n_operations; i++) {
-        const struct tt_operation *op = plan->operations[i];
-        some = some || ((op->flags & TT_OP_PUT_BACK) != 0 && op_is_for(op, key));
-    }
-    return some;
-}
-
 static void host_report_plan(struct tt_host_ctx *h, const struct tt_call *call,
                              const struct tt_plan *plan)
 {
@@ -263,9 +263,11 @@ static void host_report_plan(struct tt_host_ctx *h, const struct tt_call *call,
         return;
     }
     struct host_call *c = host_call_of(call);
+    struct map *counts = counts_of(plan);
     for (uint32_t i = 0; i < c->n_results; i++) {
         struct tt_result *r = &c->results[i];
-        struct plan_counts n = count_for(plan, r->key);
+        const struct plan_counts *found = map_get(counts, r->key);
+        struct plan_counts n = found == NULL ? (struct plan_counts){0} : *found;
         unsigned changes = n.create + n.change + n.delete;
         count_plan(h, changes > 0);
         mutex_lock(&r->call->lock);
@@ -280,8 +282,9 @@ static void host_report_plan(struct tt_host_ctx *h, const struct tt_call *call,
                      LOG_I("waves", plan->waves));
         }
         mutex_lock(&c->lock);
-        bool first = r->planned == 0;
+        bool first = r->news == 0 && n.news > 0;
         r->planned += changes;
+        r->news += n.news;
         if (h->args.note_plans) {
             note_plan(r, plan, &n);
         }
@@ -289,10 +292,11 @@ static void host_report_plan(struct tt_host_ctx *h, const struct tt_call *call,
         if (first && h->args.hooks.on_work != NULL) {
             h->args.hooks.on_work(c->call_arg, r);
         }
-        if (r->former_body != NULL && !r->former_sent && takes_down(plan, r->key)) {
+        if (r->former_body != NULL && !r->former_sent && n.takes_down) {
             host_keep_former(h, r);
         }
     }
+    map_free(counts);
 }
 
 static const char *verb_word(uint32_t verb)

@@ -9,7 +9,7 @@
 
 static bool did_something(const struct sync_item *item)
 {
-    return item->began || (item->result != NULL && item->result->planned > 0);
+    return item->began || (item->result != NULL && item->result->news > 0);
 }
 
 /* The cloud is at work, and says when to ask again: no failure.  Upstream tells that as one. */

@@ -2,6 +2,7 @@
 /* workers.c: see workers.h. */
 #include "controller/workers.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,9 @@
 /* No key costs more calls than this many (is there one, the old one's end, the work, another look): a batch that takes longer
  * than all of them hangs outside of calls. */
 #define CALLS_PER_KEY 4
+
+/* After so many keys, and when nothing waits any more, the kernel gets back what their syncs left free. */
+#define TRIM_AFTER_KEYS 1000
 
 /* Between two attempts to start a worker after the system refused one. */
 #define REFUSED_MS (10 * 1000)
@@ -47,6 +51,7 @@ struct workers {
     unsigned late_seen _guarded_by_(lock); /* late calls at the last look */
     struct late_calls
         *late_calls; /* NULL: nobody looks; of the thread that starts and ends the workers */
+    size_t untrimmed _guarded_by_(lock);         /* keys since the heap was trimmed */
     struct queue_counts told _guarded_by_(lock); /* what the counters stand at */
 };
 
@@ -237,6 +242,21 @@ void workers_publish(struct workers *w)
     mutex_unlock(&w->lock);
 }
 
+/* Thousands of plans leave holes between what is kept of each Service: a sixth of the heap among 20,000. */
+static void trim_heap(struct workers *w, size_t n)
+{
+    bool idle = queue_is_idle(w->syncer->queue);
+
+    mutex_lock(&w->lock);
+    w->untrimmed += n;
+    bool trim = idle && w->untrimmed >= TRIM_AFTER_KEYS;
+    w->untrimmed = trim ? 0 : w->untrimmed;
+    mutex_unlock(&w->lock);
+    if (trim) {
+        (void)malloc_trim(0);
+    }
+}
+
 static void *worker_thread(void *arg)
 {
     struct workers *w = arg;
@@ -265,8 +285,10 @@ static void *worker_thread(void *arg)
         syncer_process(w->syncer, &batch);
         progress_note(w->syncer->progress);
         set_busy(w, me, 0, 0);
+        size_t n = batch.n;
         queue_done(q, &batch);
         queue_batch_clear(&batch);
+        trim_heap(w, n);
         observe(w, taken_ms, METRIC_WORK_DURATION);
         workers_publish(w);
     }

@@ -87,6 +87,7 @@ struct lb_op_type {
     /* The same for all operations of the type that are ready at the same moment (today: those of a wave), in the plan's order,
      * so that they can be one transaction.  n is at least 1. */
     void (*run_many)(struct lb_op_run *const *runs, size_t n);
+    bool again; /* TT_OP_AGAIN: each process does it for itself */
 };
 /* Exactly one of them is set. */
 bool lb_op_type_is_whole(const struct lb_op_type *type);

@@ -16,6 +16,7 @@
 #include "common/base/arena.h"
 #include "common/base/lock.h"
 #include "common/base/str.h"
+#include "controller/kube/store_changes.h"
 #include "controller/kube/store_index.h"
 
 #define HANDLERS_MAX 8
@@ -37,6 +38,7 @@ struct kube_store {
     struct store_index by_service _guarded_by_(&lock); /* KUBE_SLICE only */
     struct kube_snapshot *cached _guarded_by_(&lock);  /* NULL after a change, or if small */
     uint64_t version _guarded_by_(&lock);              /* of the content; 1 more at each change */
+    struct store_changes changes _guarded_by_(&lock);  /* if small; by version */
     size_t unreadable _guarded_by_(&lock);             /* objects that were not read whole */
     bool synced _guarded_by_(&lock);
 };
@@ -65,6 +67,7 @@ void kube_store_free(struct kube_store *s)
     kube_snapshot_unref(s->cached);
     store_index_done(&s->by_key);
     store_index_done(&s->by_service);
+    store_changes_done(&s->changes);
     mutex_unlock(&s->lock);
     mutex_done(&s->lock);
     store_index_done(&s->staged);
@@ -260,6 +263,44 @@ void kube_store_each(struct kube_store *s, void (*fn)(void *arg, const struct ku
     }
 }
 
+/* What kube_store_each() is to call. */
+struct since {
+    void (*fn)(void *arg, const char *key, const struct kube_object *cur);
+    void *arg;
+};
+
+static void tell_since(void *arg, const struct kube_object *o)
+{
+    const struct since *x = arg;
+    x->fn(x->arg, o->key, o);
+}
+
+bool kube_store_since(struct kube_store *s, uint64_t *version,
+                      void (*fn)(void *arg, const char *key, const struct kube_object *cur),
+                      void *arg)
+{
+    size_t n = 0;
+    mutex_lock(&s->lock);
+    bool first = *version == 0;
+    bool same = *version == s->version;
+    char **keys = first || same ? NULL : store_changes_after(&s->changes, *version, &n);
+    *version = s->version;
+    mutex_unlock(&s->lock);
+    if (keys == NULL && !same) {
+        struct since x = {fn, arg};
+        kube_store_each(s, tell_since, &x);
+        return true;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct kube_object *o = kube_store_get(s, keys[i]);
+        fn(arg, keys[i], o);
+        kube_object_unref(o);
+        free(keys[i]);
+    }
+    free(keys);
+    return false;
+}
+
 static bool is_slice_of(const struct index_entry *e, const char *ns, size_t ns_len,
                         const char *service)
 {
@@ -291,11 +332,15 @@ struct kube_snapshot *kube_store_slices_of(struct kube_store *s, const char *ns,
 
 /* --- the writer -------------------------------------------------------------------------------- */
 
-static void note_change(struct kube_store *s) _requires_(&s->lock)
+/* Slices are asked for by Service alone. */
+static void note_change(struct kube_store *s, struct kube_held h) _requires_(&s->lock)
 {
     kube_snapshot_unref(s->cached);
     s->cached = NULL;
     s->version++;
+    if (s->small && s->kind != KUBE_SLICE) {
+        store_changes_add(&s->changes, kube_held_key(h), s->version);
+    }
 }
 
 static bool is_unreadable(struct kube_held h)
@@ -380,7 +425,7 @@ static void put(struct kube_store *s, struct kube_held h, struct kube_object *to
     struct kube_held old_held = store_index_put(&s->by_key, h, s->round);
     index_by_service(s, old_held, h);
     count_unreadable(s, old_held, h);
-    note_change(s);
+    note_change(s, h);
     is_untold(s, 1);
     mutex_unlock(&s->lock);
     bool asked = has_listeners(s);
@@ -415,7 +460,7 @@ void kube_store_delete(struct kube_store *s, struct kube_object *o)
     if (known) {
         index_by_service(s, old_held, kube_held_none());
         count_unreadable(s, old_held, kube_held_none());
-        note_change(s);
+        note_change(s, old_held);
         is_untold(s, 1);
     }
     mutex_unlock(&s->lock);
@@ -516,10 +561,10 @@ static void take_unseen(struct kube_store *s, struct store_index *ret)
     store_index_take_before(&s->by_key, s->round, ret);
     for (size_t i = 0; i < ret->n; i++) {
         count_unreadable(s, ret->entries[i].held, kube_held_none());
+        note_change(s, ret->entries[i].held);
     }
     if (ret->n > 0) {
         drop_strays_by_service(s);
-        note_change(s);
         is_untold(s, ret->n);
     }
     mutex_unlock(&s->lock);

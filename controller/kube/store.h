@@ -65,6 +65,12 @@ uint64_t kube_store_version(struct kube_store *s);
  * changes meanwhile is told as it was or as it is. */
 void kube_store_each(struct kube_store *s, void (*fn)(void *arg, const struct kube_object *o),
                      void *arg);
+/* Calls fn for each that is other than at *version (0: for all of them), sorted by key, `cur` NULL when it is
+ * gone; then *version is that of now.  Returns true when all were named, because it is not known (any more; where objects are kept
+ * whole: ever) which have changed: those that were not named are gone. */
+bool kube_store_since(struct kube_store *s, uint64_t *version,
+                      void (*fn)(void *arg, const char *key, const struct kube_object *cur),
+                      void *arg);
 /* Slices of one Service, by an index on kubernetes.io/service-name (KUBE_SLICE stores only); as above. */
 struct kube_snapshot *kube_store_slices_of(struct kube_store *s, const char *ns,
                                            const char *service) _warn_unused_;

@@ -224,12 +224,32 @@ static bool is_unsynced(const struct local_provider *p, const struct tt_service 
     return local_wants(p, s) && s->n_ingress > 0 && !map_has(p->leasing->fresh, key);
 }
 
+/* The key of the last one that was not synced yet, on the heap; NULL: all were. */
+static char *find_unsynced(const struct local_provider *p, const struct tt_call *call)
+{
+    const struct tt_service *const *all = NULL;
+    uint32_t n = 0;
+
+    p->host->services(p->host->ctx, call, &all, &n);
+    while (n > 0 && !is_unsynced(p, all[n - 1])) {
+        n--;
+    }
+    return n == 0 ? NULL : xasprintf("%s/%s", all[n - 1]->ns, all[n - 1]->name);
+}
+
+/* Is the one that was found last still not synced?  As long as it is, the others need not be looked at. */
+static bool still_waits(const struct local_provider *p, const struct tt_call *call)
+{
+    const char *key = p->leasing->unsynced;
+    const struct tt_service *s = key == NULL ? NULL : local_service_called(p, call, key);
+
+    return s != NULL && is_unsynced(p, s);
+}
+
 void local_leasing_synced(struct local_provider *p, const struct tt_call *call,
                           const struct tt_batch *batch)
 {
     struct local_leasing *l = p->leasing;
-    const struct tt_service *const *all = NULL;
-    uint32_t n = 0;
     char key[600];
 
     if (l == NULL || l->holder == NULL || l->ready) {
@@ -240,11 +260,13 @@ void local_leasing_synced(struct local_provider *p, const struct tt_call *call,
         (void)snprintf(key, sizeof key, "%s/%s", s->ns, s->name);
         map_set(l->fresh, key, NULL);
     }
-    p->host->services(p->host->ctx, call, &all, &n);
-    for (uint32_t i = 0; i < n; i++) {
-        if (is_unsynced(p, all[i])) {
-            return;
-        }
+    if (still_waits(p, call)) {
+        return;
+    }
+    free(l->unsynced);
+    l->unsynced = find_unsynced(p, call);
+    if (l->unsynced != NULL) {
+        return;
     }
     l->ready = true;
     map_clear(l->fresh);
@@ -454,6 +476,7 @@ void local_leasing_free(struct local_leasing *l)
     free(l->rival_renewal);
     local_lease_view_free(l->view);
     map_free(l->fresh);
+    free(l->unsynced);
     cond_done(&l->changed);
     mutex_done(&l->lock);
     free(l);

@@ -25,6 +25,7 @@ struct local_leasing {
     pthread_t thread;
     bool started;
     struct map *fresh; /* keys of Services that were not synced since the start; p->lock */
+    char *unsynced;    /* the key of one of them that has an address; p->lock */
     bool ready;        /* all were; p->lock */
 
     struct mutex lock;

@@ -278,17 +278,14 @@ bool local_port_is_anothers(const struct lb_sync *s, const struct local_item *it
                             const struct local_frontend_id *id)
 {
     const struct local_sync *y = s->data;
-    const struct tt_service *const *all = NULL;
     const char *const *keys;
-    uint32_t n_all = 0;
     size_t n = local_ipam_sharers(y->p->ipam, s->a, &id->vip, &keys);
 
     if (n < 2 && (n == 0 || str_eq(keys[0], svc_key(s->a, it->service)))) {
         return false;
     }
-    s->host->services(s->host->ctx, s->call, &all, &n_all);
     for (size_t i = 0; i < n; i++) {
-        const struct tt_service *other = local_service_of(all, n_all, keys[i]);
+        const struct tt_service *other = local_service_called(y->p, s->call, keys[i]);
         bool live =
             other != NULL && !str_eq(other->uid, it->service->uid) && local_wants(y->p, other);
         if (live && has_port(other, id)) {
@@ -303,14 +300,11 @@ static void find_others(const struct lb_sync *s, const struct local_item *it,
                         struct local_vip_pair *pair)
 {
     const struct local_sync *y = s->data;
-    const struct tt_service *const *all = NULL;
     const char *const *keys;
-    uint32_t n_all = 0;
     size_t n = local_ipam_sharers(y->p->ipam, s->a, &pair->have.addr, &keys);
 
-    s->host->services(s->host->ctx, s->call, &all, &n_all);
     for (size_t i = 0; i < n; i++) {
-        const struct tt_service *one = local_service_of(all, n_all, keys[i]);
+        const struct tt_service *one = local_service_called(y->p, s->call, keys[i]);
         if (one == NULL || !local_wants(y->p, one)) {
             continue;
         }

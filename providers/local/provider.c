@@ -447,7 +447,7 @@ const struct tt_provider tt_local_provider = {
     .version = TRIMTAB_VERSION,
     .capabilities = TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS | TT_CAP_WANTS_ENDPOINTS |
                     TT_CAP_BULK | TT_CAP_CHECKS_ITSELF | TT_CAP_FOLLOWS_INGRESS |
-                    TT_CAP_WITHOUT_CALL,
+                    TT_CAP_WITHOUT_CALL | TT_CAP_FEW_SERVICES,
     .max_parallel = 1,
     .debounce_idle_ms = DEBOUNCE_IDLE_MS,
     .debounce_max_ms = DEBOUNCE_MAX_MS,

@@ -242,7 +242,10 @@ bool local_wants(const struct local_provider *p, const struct tt_service *s);
 void local_services_listed(struct local_provider *p);
 /* May what belongs to no Service go?  Only when the first lists have been in for director.orphanGrace. */
 bool local_grace_is_over(const struct local_provider *p);
-/* Of the Service `key` ("namespace/name") in the snapshot; NULL: there is none. */
+/* The Service `key` ("namespace/name") as the host has it, until the call ends; NULL: there is none. */
+const struct tt_service *local_service_called(const struct local_provider *p,
+                                              const struct tt_call *call, const char *key);
+/* The same from a list of all of them. */
 const struct tt_service *local_service_of(const struct tt_service *const *all, uint32_t n,
                                           const char *key);
 

@@ -284,7 +284,8 @@ static void run_announce(struct lb_op_run *run)
     }
 }
 
-const struct lb_op_type local_announce_type = {.name = "announce", .run = run_announce};
+const struct lb_op_type local_announce_type = {
+    .name = "announce", .run = run_announce, .again = true};
 
 /* ---- connections --------------------------------------------------------------------------------- */
 

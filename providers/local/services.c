@@ -52,6 +52,18 @@ const struct tt_service *local_service_of(const struct tt_service *const *all, u
     return NULL;
 }
 
+const struct tt_service *local_service_called(const struct local_provider *p,
+                                              const struct tt_call *call, const char *key)
+{
+    const char *slash = strchr(key, '/');
+
+    if (slash == NULL) {
+        return NULL;
+    }
+    _cleanup_(xfreep) char *ns = xstrndup(key, (size_t)(slash - key));
+    return p->host->service(p->host->ctx, call, ns, slash + 1);
+}
+
 /* ---- namespaces ---------------------------------------------------------------------------------- */
 
 static bool some_pool_asks_for_namespaces(const struct local_config *c)
@@ -159,15 +171,22 @@ static void see(struct local_provider *p, struct arena *a, const struct tt_servi
     local_ipam_see(p->ipam, &claim, clock_now_ms(p->clock));
 }
 
-/* What the allocator has seen, sorted as a snapshot is: most of it is the same each time, and is passed over by its digests. */
+#define ROUND_MASK   0xffffffu
+#define VERSION_MASK UINT64_C(0xffffffffff)
+
+/* What the allocator has seen, sorted by namespace and name: those that are as they were are passed over by their digests. */
 struct seen_one {
     char *key;
-    uint64_t version; /* digest of name and resourceVersion */
+    uint64_t version : 40; /* digest of resourceVersion; 0: it has none */
+    uint64_t round : 24;   /* in which the host named it last */
 };
 struct local_seen {
     struct seen_one *items;
     size_t n;
+    size_t room;
     uint64_t seed;
+    uint32_t round;   /* one more each time that the host is asked */
+    uint64_t version; /* of the host's Services that were handed over last */
 };
 
 struct local_seen *local_seen_new(void)
@@ -190,23 +209,39 @@ void local_seen_free(struct local_seen *seen)
 static uint64_t version_of(const struct local_seen *seen, const struct tt_service *s)
 {
     const char *version = str_nonnull(s->resource_version);
-    uint64_t h = hash_quick(seen->seed, s->ns, strlen(s->ns));
 
-    h = hash_quick(h, s->name, strlen(s->name));
-    return hash_quick(h, version, strlen(version));
+    return version[0] == '\0' ? 0 : hash_quick(seen->seed, version, strlen(version)) >> 24 | 1;
 }
 
-/* How many Services from all[0] on are as they were seen, from the k-th on. */
-static size_t count_same(const struct local_seen *seen, size_t k,
-                         const struct tt_service *const *all, size_t n)
+/* <0, 0, >0: the Service that was seen, and a name. */
+static int seen_cmp(const struct seen_one *one, const char *ns, const char *name)
 {
-    size_t i = 0;
+    const char *slash = strchr(one->key, '/');
+    size_t len = (size_t)(slash - one->key);
+    int order = strncmp(one->key, ns, len);
 
-    while (i < n && k + i < seen->n && version_of(seen, all[i]) == seen->items[k + i].version &&
-           !str_is_empty(all[i]->resource_version)) {
-        i++;
+    order = order != 0 ? order : -(int)(ns[len] != '\0');
+    return order != 0 ? order : strcmp(slash + 1, name);
+}
+
+/* Where the name is, or would be. */
+static size_t seen_lower(const struct local_seen *seen, const char *ns, const char *name)
+{
+    size_t low = 0;
+    size_t high = seen->n;
+
+    if (high > 0 && seen_cmp(&seen->items[high - 1], ns, name) < 0) {
+        return high; /* the usual case of the first time */
     }
-    return i;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (seen_cmp(&seen->items[mid], ns, name) < 0) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return low;
 }
 
 struct seeing {
@@ -216,64 +251,72 @@ struct seeing {
     bool asked; /* for the labels of namespaces */
 };
 
-static struct seen_one see_one(struct seeing *x, const struct tt_service *s, char *key,
-                               uint64_t before)
+static void see_one(struct seeing *x, struct seen_one *one, const struct tt_service *s)
 {
     uint64_t version = version_of(x->p->seen, s);
 
-    if (key == NULL || version != before || str_is_empty(s->resource_version)) {
-        if (!x->asked) {
-            read_namespaces(x->p, x->a, x->call);
-            x->asked = true;
-        }
-        see(x->p, x->a, s);
+    if (version != 0 && version == one->version) {
+        return;
     }
-    return (struct seen_one){key != NULL ? key : xasprintf("%s/%s", s->ns, s->name), version};
+    one->version = version & VERSION_MASK;
+    if (!x->asked) {
+        read_namespaces(x->p, x->a, x->call);
+        x->asked = true;
+    }
+    see(x->p, x->a, s);
 }
 
-/* From the first difference on. */
-static void see_rest(struct seeing *x, const struct tt_service *const *all, size_t n, size_t from)
+static void seen_reserve(struct local_seen *seen)
+{
+    if (seen->n == seen->room) {
+        seen->room = seen->room == 0 ? 16 : seen->room + seen->room / 4;
+        seen->items = xrealloc(seen->items, seen->room * sizeof *seen->items);
+    }
+}
+
+static void forget_one(const struct seeing *x, struct seen_one *one)
+{
+    local_ipam_forget(x->p->ipam, one->key, clock_now_ms(x->p->clock));
+    free(STEAL(one->key));
+}
+
+static void put_service(void *arg, const char *ns, const char *name, const struct tt_service *s)
+{
+    struct seeing *x = arg;
+    struct local_seen *seen = x->p->seen;
+    size_t i = seen_lower(seen, ns, name);
+    bool known = i < seen->n && seen_cmp(&seen->items[i], ns, name) == 0;
+
+    if (s == NULL && known) {
+        forget_one(x, &seen->items[i]);
+        seen->n--;
+        memmove(&seen->items[i], &seen->items[i + 1], (seen->n - i) * sizeof *seen->items);
+    } else if (s != NULL && !known) {
+        seen_reserve(seen);
+        memmove(&seen->items[i + 1], &seen->items[i], (seen->n - i) * sizeof *seen->items);
+        seen->items[i] = (struct seen_one){.key = xasprintf("%s/%s", ns, name)};
+        seen->n++;
+    }
+    if (s != NULL) {
+        seen->items[i].round = seen->round & ROUND_MASK;
+        see_one(x, &seen->items[i], s);
+    }
+}
+
+/* Those that the host did not name, as it named all that there are. */
+static void forget_unnamed(const struct seeing *x)
 {
     struct local_seen *seen = x->p->seen;
-    struct seen_one *now = xcalloc(n + 1, sizeof *now);
-    char **gone = ARENA_ARRAY(x->a, char *, seen->n - from + 1);
-    size_t n_gone = 0;
-    size_t k = from;
+    size_t kept = 0;
 
-    if (from > 0) {
-        memcpy(now, seen->items, from * sizeof *now);
-    }
-    for (size_t i = from; i < n; i++) {
-        size_t same = count_same(seen, k, all + i, n - i);
-        if (same > 0) {
-            memcpy(now + i, seen->items + k, same * sizeof *now);
-            k += same;
-            i += same - 1;
-            continue;
+    for (size_t i = 0; i < seen->n; i++) {
+        if (seen->items[i].round == (seen->round & ROUND_MASK)) {
+            seen->items[kept++] = seen->items[i];
+        } else {
+            forget_one(x, &seen->items[i]);
         }
-        int order = 1;
-        while (k < seen->n && order > 0) {
-            const char *key = seen->items[k].key;
-            order = service_cmp(all[i], key, (size_t)(strchr(key, '/') - key));
-            if (order > 0) {
-                gone[n_gone++] = seen->items[k++].key;
-            }
-        }
-        bool known = k < seen->n && order == 0;
-        now[i] = see_one(x, all[i], known ? seen->items[k].key : NULL,
-                         known ? seen->items[k].version : 0);
-        k += known;
     }
-    for (; k < seen->n; k++) {
-        gone[n_gone++] = seen->items[k].key;
-    }
-    free(seen->items);
-    seen->items = now;
-    seen->n = n;
-    for (size_t i = 0; i < n_gone; i++) {
-        local_ipam_forget(x->p->ipam, gone[i], clock_now_ms(x->p->clock));
-        free(gone[i]);
-    }
+    seen->n = kept;
 }
 
 /* A process that died between the kernel and the status: the element's comment says whose the address is. */
@@ -302,15 +345,13 @@ bool local_grace_is_over(const struct local_provider *p)
 
 void local_services_see(struct local_provider *p, struct arena *a, const struct tt_call *call)
 {
-    const struct tt_service *const *all = NULL;
     struct seeing x = {p, a, call, !some_pool_asks_for_namespaces(p->config)};
-    uint32_t n = 0;
+    const struct tt_service_sink each = {.size = sizeof each, .put = put_service, .arg = &x};
 
+    p->seen->round++;
     local_services_listed(p);
-    p->host->services(p->host->ctx, call, &all, &n);
-    size_t same = count_same(p->seen, 0, all, n);
-    if (same < n || same < p->seen->n) {
-        see_rest(&x, all, n, same);
+    if (p->host->services_since(p->host->ctx, call, &p->seen->version, &each) != 0) {
+        forget_unnamed(&x);
     }
     if (!p->remembered && p->looked) {
         local_mirror_each(p->mirror, remember_one, p);

@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 #define TRIMTAB_ABI_MAJOR 1u
-#define TRIMTAB_ABI_MINOR 8u
+#define TRIMTAB_ABI_MINOR 9u
 
 #define TT_TEXT_MAX 1023u /* bytes of a message, an event text or a name that the host accepts */
 #define TT_LIST_MAX 10000u
@@ -129,6 +129,9 @@ struct tt_batch {
  * asked for when it was carried out last, and leads back to it (TT_ITEM_FORMER) should the replacement fail, in another process,
  * too.  report_plan() writes that; it may block. */
 #define TT_OP_PUT_BACK 0x20u
+/* Since 1.9.  Each process does it once, for itself, and the load balancer is the same afterwards (an announcement of what has been
+ * there).  A plan with nothing else is no news for the Service's owner: no event. */
+#define TT_OP_AGAIN 0x40u
 
 /* One difference: path inside the resource, and its texts.  NULL old: added; NULL new: taken away. */
 struct tt_field {
@@ -289,6 +292,12 @@ struct tt_text_sink {
     void (*put)(void *arg, const char *text, size_t n);
     void *arg;
 };
+/* Since 1.9.  Takes Services one by one; `service` NULL: the one of that name is gone. */
+struct tt_service_sink {
+    size_t size;
+    void (*put)(void *arg, const char *ns, const char *name, const struct tt_service *service);
+    void *arg;
+};
 
 /* Every function may be called from any thread of a call unless it says otherwise, and none keeps a pointer
  * that it was given.  Members documented "may be NULL" are not filled by this version. */
@@ -430,6 +439,15 @@ struct tt_host {
     /* Since 1.4.  explain: one row, in the order of the text, which the host makes of all of them; result_text() need not
      * be called then, and does not count.  Sections that the host does not know are left out. */
     void (*result_row)(struct tt_result *result, const struct tt_explain_row *row);
+    /* Since 1.9.  The Service of that name, of any type and class, as services() would have it; valid until the call
+     * returns.  NULL: there is none. */
+    const struct tt_service *(*service)(struct tt_host_ctx *ctx, const struct tt_call *call,
+                                        const char *ns, const char *name);
+    /* Since 1.9, with TT_CAP_FEW_SERVICES (others get all each time).  Hands over, sorted by namespace and name, what of
+     * services() is other than at *version (0: all), each as long as put() runs, and sets *version to now.  Returns 0, or
+     * 1 when it handed over all that there are: those that it did not are gone. */
+    int32_t (*services_since)(struct tt_host_ctx *ctx, const struct tt_call *call,
+                              uint64_t *version, const struct tt_service_sink *each);
 };
 
 /* Bits for result_own(), for Services that a controller of the provider's own serves. */
@@ -502,6 +520,9 @@ struct tt_lease {
 /* A thread of its own asks kube_* and may_mutate with `call` NULL, also while close() runs (since 1.8).  Such a request
  * is not repeated; it fails after two seconds, and after half a second when the process ends. */
 #define TT_CAP_WITHOUT_CALL 0x100u
+/* It asks for Services by service() and services_since(), and hardly ever for all of them: the controller keeps them in a
+ * form that takes a third of the room, and services() makes a list at each call (since 1.9). */
+#define TT_CAP_FEW_SERVICES 0x200u
 
 #define TT_DRIFT_OFF    0u
 #define TT_DRIFT_REPORT 1u

@@ -170,6 +170,9 @@ struct stand *stand_new(uint32_t capabilities)
         .events = r->events,
         .metrics = r->metrics,
     };
+    if ((capabilities & TT_CAP_FEW_SERVICES) != 0) {
+        kube_store_keep_small(r->syncer.services);
+    }
     make_host(r);
     r->watch.syncer = &r->syncer;
     r->watch.fanout = node_fanout_new(&r->syncer);

@@ -323,6 +323,58 @@ static void host__snapshots__stay_the_same_during_a_call(void **state)
     assert_int_equal(7, call->waiting);
 }
 
+/* "demo/web ", "-demo/web ". */
+static void note_service(void *arg, const char *ns, const char *name, const struct tt_service *s)
+{
+    str_appendf(arg, "%s%s/%s ", s == NULL ? "-" : "", ns, name);
+    if (s != NULL) {
+        assert_string_equal(s->name, name);
+        assert_string_equal(s->type, "LoadBalancer");
+    }
+}
+
+static const char *told_since(struct stand *r, const struct tt_call *call, uint64_t *version)
+{
+    struct str_buf told = STR_BUF_INIT;
+    const struct tt_host *h = host_table(r->host);
+    const struct tt_service_sink each = {sizeof(each), note_service, &told};
+    const char *all = h->services_since(h->ctx, call, version, &each) != 0 ? "all: " : "";
+    const char *text = arena_printf(r->a, "%s%s", all, str_buf_text(&told));
+    str_buf_done(&told);
+    return text;
+}
+
+/* Kept small, they are told by their changes; kept whole, all of them each time. */
+static void host__services__by_name_and_by_changes(void **state)
+{
+    (void)state;
+    for (int small = 0; small < 2; small++) {
+        struct stand *r = stand_new(small ? TT_CAP_FEW_SERVICES : 0);
+        const struct tt_host *h = host_table(r->host);
+        struct host_call *c = host_call_begin(r->host, r->a, 1, 60000, 0, NULL);
+        const struct tt_call *call = host_call_abi(c);
+        const struct tt_service *const *all = NULL;
+        uint64_t version = 0;
+        uint32_t n = 0;
+        stand_service(r, "web", STAND_LB, NULL, NULL);
+        stand_service(r, "api", STAND_LB, NULL, NULL);
+        assert_string_equal(told_since(r, call, &version), "all: demo/api demo/web ");
+        const struct tt_service *web = h->service(h->ctx, call, "demo", "web");
+        assert_string_equal(web->name, "web");
+        assert_null(h->service(h->ctx, call, "demo", "webs"));
+        stand_service_gone(r, "web");
+        assert_string_equal(web->name, "web"); /* until the call ends */
+        assert_null(h->service(h->ctx, call, "demo", "web"));
+        assert_string_equal(told_since(r, call, &version), small ? "-demo/web " : "all: demo/api ");
+        assert_string_equal(told_since(r, call, &version), "");
+        h->services(h->ctx, call, &all, &n);
+        assert_int_equal(n, 1);
+        assert_string_equal(all[0]->name, "api");
+        host_call_end(c);
+        stand_free(r);
+    }
+}
+
 static void host__slices_unknown__unless_watched(void **state)
 {
     struct fixture *f = *state;
@@ -589,6 +641,7 @@ UNIT_MAIN(host)
         T(result__code_outside_the_descriptors__is_a_fault),
         T(result__silence__means_what_the_code_says),
         T(host__snapshots__stay_the_same_during_a_call),
+        cmocka_unit_test(host__services__by_name_and_by_changes),
         T(host__slices_unknown__unless_watched),
         T(host__may_mutate__fence_deadline_and_cancel),
         T(host__kubernetes_objects__only_what_is_declared),

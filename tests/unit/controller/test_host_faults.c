@@ -157,6 +157,8 @@ static void result_text__of_several_calls__below_each_other(void **state)
 /* Each of them would have been the last. */
 static void host__null_everywhere__is_survived(void **state)
 {
+    const struct tt_service_sink no_service_put = {.size = sizeof(no_service_put)};
+    uint64_t version = 0;
     struct fixture *f = *state;
     const struct tt_host *h = f->h;
     const struct tt_call *call = host_call_abi(f->call);
@@ -193,6 +195,10 @@ static void host__null_everywhere__is_survived(void **state)
     h->random(h->ctx, NULL, 8);
     h->services(h->ctx, call, NULL, &n);
     h->nodes(h->ctx, call, NULL, NULL);
+    assert_null(h->service(h->ctx, call, NULL, "web"));
+    assert_int_equal(0, h->services_since(h->ctx, call, &version, NULL));
+    assert_int_equal(0, h->services_since(h->ctx, call, &version, &no_service_put));
+    assert_int_equal(0, h->services_since(h->ctx, call, NULL, &no_service_put));
     h->slices(h->ctx, call, f->in.service, NULL, NULL, NULL);
     assert_int_equal(TT_BUG, h->kube_get(h->ctx, call, NULL, NULL));
     assert_int_not_equal(TT_OK, h->kube_get(h->ctx, call, &ref, &no_put));

@@ -217,9 +217,18 @@ static void list__other_uids_in_their_places__the_older_ones_are_kept(void **sta
     }
 }
 
+static void note_name(void *arg, const char *ns, const char *name, const struct tt_service *s)
+{
+    str_appendf(arg, "%s%s/%s ", s == NULL ? "-" : "", ns, name);
+}
+
 /* They still use what they share: the provider is told of them. */
 static void list__kept__among_the_services_that_the_provider_sees(void **state)
 {
+    struct str_buf told = STR_BUF_INIT;
+    const struct tt_service_sink each = {sizeof(each), note_name, &told};
+    uint64_t version = 3;
+
     (void)state;
     struct stand *r = stand_with(4, true);
     host_free(r->host);
@@ -239,6 +248,12 @@ static void list__kept__among_the_services_that_the_provider_sees(void **state)
     for (uint32_t i = 0; i < n; i++) {
         assert_string_equal(all[i]->name, arena_printf(r->a, "s%u", i));
     }
+    const struct tt_host *h = host_table(r->host);
+    assert_int_equal(h->services_since(h->ctx, host_call_abi(c), &version, &each), 1);
+    assert_string_equal(str_buf_text(&told), "demo/s0 demo/s1 demo/s2 demo/s3 ");
+    assert_int_equal(version, 0); /* asked again, all are named again */
+    str_buf_done(&told);
+    assert_string_equal(h->service(h->ctx, host_call_abi(c), "demo", "s1")->name, "s1");
     host_call_end(c);
     end(r);
 }

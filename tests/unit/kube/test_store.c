@@ -313,6 +313,74 @@ static void kube_store_keep_small__any_changes__same_answers(void **state)
     str_buf_done(&small_told.text);
 }
 
+/* ---- since a version --------------------------------------------------------------------------------- */
+
+static void note_since(void *arg, const char *key, const struct kube_object *cur)
+{
+    str_appendf(arg, "%s%s ", cur == NULL ? "-" : "", key);
+    if (cur != NULL) {
+        assert_string_equal(cur->key, key);
+    }
+}
+
+/* "all: d/a d/b ": what the store names, and what the version is then. */
+static const char *since(struct arena *a, struct kube_store *s, uint64_t *version)
+{
+    struct str_buf b = STR_BUF_INIT;
+    struct str_buf named = STR_BUF_INIT;
+    bool all = kube_store_since(s, version, note_since, &named);
+    assert_true(*version == kube_store_version(s));
+    str_appendf(&b, "%s%s", all ? "all: " : "", str_buf_text(&named));
+    const char *text = str_buf_to_arena(&b, a);
+    str_buf_done(&b);
+    str_buf_done(&named);
+    return text;
+}
+
+static void kube_store_since__changes__each_once_sorted(void **state)
+{
+    struct kube_store *s = kube_store_new(KUBE_SERVICE);
+    uint64_t version = 0;
+    kube_store_keep_small(s);
+    assert_string_equal(since(*state, s, &version), "all: ");
+    kube_store_put(s, service(*state, "d", "b", 1));
+    kube_store_put(s, service(*state, "d", "a", 2));
+    kube_store_put(s, service(*state, "d", "b", 3));
+    uint64_t before = version;
+    assert_string_equal(since(*state, s, &version), "d/a d/b ");
+    assert_string_equal(since(*state, s, &version), "");
+    kube_store_delete(s, service(*state, "d", "a", 4));
+    assert_string_equal(since(*state, s, &version), "-d/a ");
+    assert_string_equal(since(*state, s, &before), "-d/a d/b ");
+    kube_store_replace_begin(s);
+    kube_store_replace_put(s, service(*state, "d", "c", 5));
+    kube_store_replace_put(s, service(*state, "d-e", "c", 5));
+    kube_store_replace_end(s, true);
+    assert_string_equal(since(*state, s, &version), "-d/b d/c d-e/c ");
+    version = 0;
+    assert_string_equal(since(*state, s, &version), "all: d/c d-e/c ");
+    kube_store_free(s);
+}
+
+static void kube_store_since__too_long_ago__all_are_named(void **state)
+{
+    struct kube_store *s = kube_store_new(KUBE_SERVICE);
+    uint64_t version = 0;
+    kube_store_keep_small(s);
+    kube_store_put(s, service(*state, "d", "a", 1));
+    assert_string_equal(since(*state, s, &version), "all: d/a ");
+    uint64_t before = version;
+    kube_store_put(s, service(*state, "d", "b", 1));
+    for (int i = 0; i < 4095; i++) {
+        kube_store_put(s, service(*state, "d", "a", 2 + i));
+    }
+    assert_string_equal(since(*state, s, &version), "d/a d/b ");
+    kube_store_put(s, service(*state, "d", "a", 1));
+    assert_string_equal(since(*state, s, &version), "d/a ");
+    assert_string_equal(since(*state, s, &before), "all: d/a d/b ");
+    kube_store_free(s);
+}
+
 UNIT_MAIN(store)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +394,8 @@ UNIT_MAIN(store)
         KUBE_TEST(kube_store_slices_of__label_moves__index_follows),
         KUBE_TEST(kube_store__many_in_random_order__found_and_taken),
         KUBE_TEST(kube_store_keep_small__any_changes__same_answers),
+        KUBE_TEST(kube_store_since__changes__each_once_sorted),
+        KUBE_TEST(kube_store_since__too_long_ago__all_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

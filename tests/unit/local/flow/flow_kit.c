@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* flow_kit.c: the host, the kernel and the calls (flow_kit.h). */
 #include "tests/unit/local/flow/flow_kit.h"
+#include "tests/support/all_services.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -73,6 +74,7 @@ static void services(struct tt_host_ctx *ctx, const struct tt_call *call,
     *ret = kit(ctx)->snapshot;
     *ret_n = kit(ctx)->n_snapshot;
 }
+ALL_SERVICES(services)
 
 static int32_t hold_finalizers(struct tt_host_ctx *ctx, const struct tt_call *call,
                                const struct tt_item *item, const char *const *names, uint32_t n)
@@ -383,6 +385,8 @@ void flow_kit_begin(struct flow_kit *k)
         .now_ms = now_ms,
         .may_mutate = may_mutate,
         .services = services,
+        .service = service_of_all,
+        .services_since = services_since_all,
         .hold_finalizers = hold_finalizers,
         .report_plan = report_plan,
         .report_operation = report_operation,

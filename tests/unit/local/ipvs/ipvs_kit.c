@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "tests/support/all_services.h"
+
 static struct ipvs_kit *kit(struct tt_host_ctx *ctx)
 {
     return (struct ipvs_kit *)(void *)ctx;
@@ -48,6 +50,7 @@ static void services(struct tt_host_ctx *ctx, const struct tt_call *call,
     *ret = &kit(ctx)->service;
     *ret_n = kit(ctx)->service != NULL;
 }
+ALL_SERVICES(services)
 
 static int32_t hold_finalizers(struct tt_host_ctx *ctx, const struct tt_call *call,
                                const struct tt_item *item, const char *const *names, uint32_t n)
@@ -201,6 +204,8 @@ void ipvs_kit_begin(struct ipvs_kit *k)
                                .now_ms = now_ms,
                                .may_mutate = may_mutate,
                                .services = services,
+                               .service = service_of_all,
+                               .services_since = services_since_all,
                                .hold_finalizers = hold_finalizers,
                                .report_plan = report_plan,
                                .report_operation = report_operation,
