@@ -141,15 +141,15 @@ static bool count_service(struct local_provider *p, struct served_kept *k, void 
     return true;
 }
 
-static void count_address(void *arg, const struct local_mirror_vip *v)
+static void count_address(void *arg, const struct local_vip *v)
 {
     struct counts *c = arg;
 
-    c->outside += v->vip.guarded && local_pool_of(c->p->config, &v->vip.addr) == NULL;
-    if (v->vip.held) {
-        c->exported += v->vip.exported;
-        c->announced += v->vip.announced && !v->vip.exported;
-        c->quiet += !v->vip.announced && !v->vip.exported;
+    c->outside += v->guarded && local_pool_of(c->p->config, &v->addr) == NULL;
+    if (v->held) {
+        c->exported += v->exported;
+        c->announced += v->announced && !v->exported;
+        c->quiet += !v->announced && !v->exported;
     }
 }
 
@@ -165,8 +165,8 @@ static void set_services(struct local_provider *p)
     _cleanup_(arena_freep) struct arena *a = arena_new();
     struct counts c = {.p = p, .a = a};
 
-    local_served_each(p, count_service, &c);
-    local_mirror_each(p->mirror, count_address, &c);
+    local_served_any(p, count_service, &c);
+    local_mirror_any(p->mirror, count_address, &c);
     for (int mode = LOCAL_MODE_NFT; mode <= LOCAL_MODE_IPVS_TUNNEL; mode++) {
         const struct tt_kv label = {"mode", local_mode_word((enum local_mode)mode)};
         set(p, "local_frontends", &label, 1, c.frontends[mode]);

@@ -371,6 +371,17 @@ void local_served_each(struct local_provider *p,
     free(all);
 }
 
+void local_served_any(struct local_provider *p,
+                      bool (*fn)(struct local_provider *p, struct served_kept *k, void *arg),
+                      void *arg)
+{
+    for (size_t i = 0; i < p->served.cap; i++) {
+        if (p->served.at[i] != NULL && !fn(p, p->served.at[i], arg)) {
+            return;
+        }
+    }
+}
+
 const struct interned **local_served_keys(struct local_provider *p, size_t *ret_n)
 {
     void **all = index_sorted(&p->served);

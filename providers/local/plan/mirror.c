@@ -498,6 +498,17 @@ void local_mirror_each(const struct local_mirror *m,
     arena_free(a);
 }
 
+void local_mirror_any(const struct local_mirror *m,
+                      void (*each)(void *arg, const struct local_vip *v), void *arg)
+{
+    for (size_t i = 0; i < m->vips.cap; i++) {
+        if (m->vips.at[i] != NULL) {
+            const struct local_vip v = vip_of_kept(m->vips.at[i]);
+            each(arg, &v);
+        }
+    }
+}
+
 /* All but that it was announced. */
 static void clear_one(struct local_mirror *m, struct kept_vip *v)
 {

@@ -58,7 +58,10 @@ size_t local_mirror_count(const struct local_mirror *m); /* addresses */
 /* Calls `each` for every address, in their order; a copy lives during the call. */
 void local_mirror_each(const struct local_mirror *m,
                        void (*each)(void *arg, const struct local_mirror_vip *v), void *arg);
-/* The same for those whose guard has this comment, by address; NULL: those without a comment.  Costs nothing for the others. */
+/* All addresses without their frontends, in no order: for figures. */
+void local_mirror_any(const struct local_mirror *m,
+                      void (*each)(void *arg, const struct local_vip *v), void *arg);
+/* Those whose guard has this comment, by address; NULL: those without a comment.  Costs nothing for the others. */
 void local_mirror_each_named(const struct local_mirror *m, const char *comment,
                              void (*each)(void *arg, const struct local_mirror_vip *v), void *arg);
 /* A copy in the arena, so that the mirror may change meanwhile. */
