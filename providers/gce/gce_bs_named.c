@@ -28,13 +28,16 @@ static bool asks_for_subnetwork(const struct gce_bs_item *b)
            (b->in.kind != GCE_KIND_ILB_GROUPS || !str_is_empty(b->facts.subnetwork));
 }
 
-/* Nothing serves yet, and spec.loadBalancerIP names an address: the cloud would say only with the forwarding rule, which is made
- * last, that it cannot be had. */
+/* spec.loadBalancerIP names an address that the Service does not have yet: the cloud would say only with the forwarding rule,
+ * which is made last, that it cannot be had. */
 static bool asks_for_number(const struct gce_bs_item *b)
 {
     const struct tt_service *svc = b->in.service;
-    return b->in.verb == TT_VERB_ENSURE && svc->n_ingress == 0 && !str_is_empty(svc->lb_ip) &&
-           b->d.v4.wanted;
+    bool has = false;
+    for (uint32_t i = 0; i < svc->n_ingress; i++) {
+        has = has || str_eq(svc->ingress[i].ip, svc->lb_ip);
+    }
+    return b->in.verb == TT_VERB_ENSURE && !has && !str_is_empty(svc->lb_ip) && b->d.v4.wanted;
 }
 
 void gce_bs_named_slots(struct lb_sync *s, struct gce_bs_item *b)

@@ -193,6 +193,36 @@ static void shared_address__port_of_another_service__refused_while_everything_st
     }
 }
 
+/* A number that no rule has and nobody has reserved, on what stands. */
+static void address__that_cannot_be_had__refused_while_everything_stands(void **state)
+{
+    static const struct {
+        size_t kind;
+        const char *ip;
+        int32_t code;
+        const char *says;
+    } rows[] = {
+        {1, "192.0.2.77", TT_INVALID, "*\"192.0.2.77\" is outside the range * of subnetwork *"},
+        {2, "192.0.2.77", TT_INVALID, "*\"192.0.2.77\" is outside the range * of subnetwork *"},
+        {3, "192.0.2.77", TT_NOT_FOUND, "*\"192.0.2.77\" is not reserved"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct kind *k = &kinds[rows[i].kind];
+        struct rig *r = start(k->l4);
+        make(r, "web", k->annotations, "");
+        const char *has = arena_strdup(rig_arena(r), rig_ensure(r, "web")->ip);
+        rig_edit(r, "web",
+                 arena_printf(rig_arena(r),
+                              "{\"status\":{\"loadBalancer\":{\"ingress\":[{\"ip\":\"%s\"}]}}}",
+                              has));
+        rig_edit(r, "web",
+                 arena_printf(rig_arena(r), "{\"spec\":{\"loadBalancerIP\":\"%s\"}}", rows[i].ip));
+        refused(r, k->name, rows[i].code, rows[i].says);
+        rig_stop(r);
+    }
+}
+
 /* Each kind is led to an address that is reserved for the other side, by its name and by its number. */
 static void address__of_the_other_side__refused_while_everything_stands(void **state)
 {
@@ -485,6 +515,7 @@ UNIT_MAIN(check_first)
         cmocka_unit_test(flip__to_what_cannot_be_had__the_old_kind_stands),
         cmocka_unit_test(flip__internal_to_an_address_that_nobody_reserved__the_old_kind_stands),
         cmocka_unit_test(shared_address__port_of_another_service__refused_while_everything_stands),
+        cmocka_unit_test(address__that_cannot_be_had__refused_while_everything_stands),
         cmocka_unit_test(address__of_the_other_side__refused_while_everything_stands),
         cmocka_unit_test(internal_address__of_another_service__refused_while_everything_stands),
         cmocka_unit_test(type__slip_of_internal__refused_only_where_nothing_stands),
