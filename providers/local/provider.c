@@ -226,6 +226,31 @@ static const char *name_of_machine(struct arena *a, const struct tt_open_args *a
                                                                       : "director";
 }
 
+/* Another name was given, or that trimtab is not needed any more: its rules go on refusing what they do not know. */
+static void say_left(const struct local_provider *p, bool real)
+{
+    struct arena *a = arena_new();
+    struct err ignored = ERR_INIT; /* the next start may say it */
+    const char **names = NULL;
+    size_t n = 0;
+
+    if (p->kernel->ops->nft_instances(p->kernel, a, &names, &n, &ignored) != ERR_OK) {
+        n = 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(names[i], p->config->instance) || (real && local_kernel_is_locked(names[i]))) {
+            continue;
+        }
+        const char *text = arena_printf(
+            a,
+            "table inet %s is left by instance \"%s\", which does not run: its rules refuse at its "
+            "addresses what they do not know (nft delete table inet %s)",
+            names[i], names[i], names[i]);
+        p->host->log(p->host->ctx, TT_LOG_WARNING, 0, text, NULL, 0);
+    }
+    arena_free(a);
+}
+
 static int open_kernel(struct local_provider *p, const char *file,
                        const struct local_open_with *with, struct err *err)
 {
@@ -249,6 +274,9 @@ static int open_kernel(struct local_provider *p, const char *file,
     }
     if (rc == ERR_OK && p->table.exists && !p->table.ours) {
         rc = local_table_is_foreign(p, err);
+    }
+    if (rc == ERR_OK && !p->planning && !p->dumping) {
+        say_left(p, with == NULL || with->kernel == NULL);
     }
     return rc == ERR_OK ? local_ipvs_start(p, err) : rc;
 }

@@ -62,8 +62,9 @@ struct local_provider {
     bool looked;       /* the mirror was filled */
     bool dests_unread; /* … without the destinations of IPVS */
     struct local_nft_table table;
-    bool table_changed;         /* its sets, chains or rules are not those of this version */
-    const struct tt_call *call; /* that is under way */
+    struct local_rt_args routes_were; /* as the table says; protocol 0: it does not */
+    bool table_changed;               /* its sets, chains or rules are not those of this version */
+    const struct tt_call *call;       /* that is under way */
     bool
         follows; /* role director: addresses are those of statuses, which are another process' to write */
     bool opened; /* open() went well */
@@ -224,6 +225,8 @@ enum local_table_is local_table_is(const struct local_provider *p);
 int local_table_is_foreign(const struct local_provider *p, struct err *err);
 /* Are its chains and rules as this version makes them? */
 int local_table_check(struct local_provider *p, struct err *err);
+/* Routes and addresses become those of this configuration, when the table says that an earlier run had other numbers for them. */
+int local_routes_adopt(struct local_provider *p, bool *ret_some, struct err *err);
 /* False, and the operation fails: this replica may not write now.  In the thread's own turn it may (docs/adr/0035). */
 bool local_may_write(struct lb_op_run *run);
 
