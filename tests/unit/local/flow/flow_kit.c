@@ -468,6 +468,7 @@ bool flow_kit_open(struct flow_kit *k, bool planning, void **ret)
         .config_len = strlen(text),
         .planning = planning,
         .drift = k->drift,
+        .election_spare_ms = k->spare_ms,
     };
     const struct local_open_with with = {.clock = k->clock,
                                          .rng = k->rng,

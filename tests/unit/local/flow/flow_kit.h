@@ -36,6 +36,7 @@
  *   foreign layout N, rules   another version of trimtab made the table; others change its rules
  *   foreign hold|taken|freed IP, lost   others take a route of ours, make or give up one of their own; events are lost.  A last
  *                      word "quiet": the kernel does not tell
+ *   spare MS          before the first sync: there is an election, and what is held is held for so long
  *   requests          "requests(N) " since the last time: reads, and writes
  *   state, writes, order, status KEY, plan, announced IP, owned, left, explain KEY   add what they say; plan: "plan(N) " */
 #ifndef TESTS_UNIT_LOCAL_FLOW_KIT_H
@@ -102,6 +103,7 @@ struct flow_kit {
     bool updates;            /* syncs are updates of backends */
     bool directed;           /* there is a director's thread */
     uint32_t drift;          /* --drift */
+    int64_t spare_ms;        /* of an election: what is held has this lifetime; 0: there is none */
     unsigned n_drift;        /* what metrics say of it */
     struct map *figures;     /* "NAME LABEL…" → its value as text */
     struct ip_addr refusing; /* transactions with this address */

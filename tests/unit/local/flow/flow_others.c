@@ -97,6 +97,8 @@ bool flow_others_command(struct flow_kit *k, char **w, size_t n)
             k->config);
     } else if (str_eq(w[0], "pass") && n > 1) {
         pass(k, strtoll(w[1], NULL, 10));
+    } else if (str_eq(w[0], "spare") && n > 1) {
+        k->spare_ms = strtoll(w[1], NULL, 10);
     } else if (str_eq(w[0], "drift")) {
         str_appendf(&k->out, "drift(%u) ", k->n_drift);
         k->n_drift = 0;
@@ -112,8 +114,9 @@ static void take_hold(struct flow_kit *k, const struct ip_addr *addr)
     struct err err = ERR_INIT;
     int code = ERR_OK;
 
-    if (addr->len == 16) {
-        assert_int_equal(k->real_ops.addr_del(k->kernel, 2, addr, &err), ERR_OK);
+    if (addr->len == 16 || k->spare_ms > 0) {
+        int link = addr->len == 16 ? 2 : 1;
+        assert_int_equal(k->real_ops.addr_del(k->kernel, link, addr, &err), ERR_OK);
     } else {
         assert_int_equal(k->real_ops.routes_change(k->kernel, true, &route, 1, &code, &err),
                          ERR_OK);

@@ -54,6 +54,19 @@ static const struct row {
     {"a hold of which the kernel told nothing",
      "director; svc d/a; idle; pass 2000; foreign hold 10.0.0.0 quiet; pass 600000; check; state",
      TOLD "hold 10.0.0.0 is missing" RIGHT TWO("10.0.0.0")},
+    {"a hold that two Services share",
+     "director; svc d/a share=k; svc d/b share=k ports=81/TCP/30081 created=2; idle; pass 2000; "
+     "foreign hold 10.0.0.0; pass 1; check; drift",
+     TOLD "hold 10.0.0.0 is missing" RIGHT
+          "event(d/b LoadBalancerDrift: others changed this machine's kernel: hold 10.0.0.0 is "
+          "missing" RIGHT "drift(1) "},
+    {"a hold that has a lifetime",
+     "director; spare 20000; svc d/a; idle; pass 2000; drift; foreign hold 10.0.0.0; pass 600; "
+     "check; "
+     "state; drift; pass 5000; drift",
+     "drift(0) " TOLD "hold 10.0.0.0 is missing" RIGHT
+     "10.0.0.0[d/a] held on link 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; drift(1) "
+     "drift(0) "},
     {"rules",
      "director; svc d/a; idle; pass 2000; foreign rules; pass 1; check; state; drift; sync; writes",
      "event(d/a LoadBalancerDrift: others changed this machine's kernel: table inet trimtab "
@@ -151,8 +164,20 @@ static const struct row {
      "local_frontends; figures local_targets; figures local_holds; figures "
      "local_addresses_outside_pools",
      "p IPv4 free=7 p IPv4 reserved=0 p IPv4 used=1 p IPv6 free=7 p IPv6 reserved=0 p IPv6 used=1 "
-     "ipvs-dr=0 ipvs-fullnat=0 ipvs-nat=0 ipvs-tunnel=0 nft=2 ejected=0 idle=0 up=4 announced=2 "
-     "exported=0 quiet=0 local_addresses_outside_pools=0 "},
+     "ipvs-dr=0 ipvs-fullnat=0 ipvs-nat=0 ipvs-tunnel=0 nft=2 draining=0 ejected=0 idle=0 up=4 "
+     "announced=2 "
+     "exported=0 offered=0 quiet=0 local_addresses_outside_pools=0 "},
+    {"figures of what drains, and of what others may hold",
+     "director; spare 20000; svc d/a mode=ipvs-nat; svc d/b; idle; pass 2000; active 3 10.1.0.2; "
+     "nodes n1; sync; pass 11000; figures local_targets; figures local_holds; forbid; pass 40000; "
+     "figures local_holds",
+     "draining=2 ejected=0 idle=0 up=2 announced=2 exported=0 offered=0 quiet=0 announced=0 "
+     "exported=0 offered=2 quiet=0 "},
+    {"figures of an allocator",
+     "pool [10.0.0.0/29]; config role: allocator|releaseDelay: 0s; svc d/a; sync; figures "
+     "local_addresses; delete d/a; sync; sync; figures local_addresses",
+     "p IPv4 free=7 p IPv4 reserved=0 p IPv4 used=1 p IPv4 free=8 p IPv4 reserved=0 p IPv4 "
+     "used=0 "},
     {"told again when it happens again",
      "director; svc d/a; idle; pass 2000; foreign guard; pass 2000; foreign guard; pass 2000; "
      "drift",
