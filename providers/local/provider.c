@@ -91,7 +91,7 @@ static void close_provider(void *provider)
     local_seen_free(p->seen);
     map_free(p->served);
     map_free(p->namespaces);
-    map_free(p->drifted);
+    map_free(p->told);
     map_free(p->taken);
     map_free(p->machine_told);
     map_free(p->releasing);
@@ -332,7 +332,7 @@ static void make_parts(struct local_provider *p, const struct tt_open_args *args
     p->watch = call_watch_new();
     p->seen = local_seen_new();
     p->served = map_new(local_served_free);
-    p->drifted = map_new(free);
+    p->told = local_told_new();
     p->taken = map_new(free);
     p->machine_told = map_new(free);
     p->releasing = map_new(free);

@@ -77,8 +77,8 @@ struct local_provider {
     struct map *machine_told;  /* sysctl → what was logged of it */
     uint64_t requests_told[4]; /* to the kernel, by API, as metrics have them */
     bool conntrack_full;
-    struct map *drifted; /* key of a Service → what others changed, as its owner was told */
-    struct map *taken;   /* address → struct taken (watch.c): others have a route for it */
+    struct map *told; /* key of a Service → what others changed, as its owner was told (told.c) */
+    struct map *taken; /* address → struct taken (watch.c): others have a route for it */
 };
 
 extern const struct tt_provider tt_local_provider;
@@ -139,6 +139,13 @@ void local_machine_look(struct local_provider *p);
 bool local_watch_look(void *provider, enum local_look what);
 void local_watch_freed(void *provider, const struct ip_addr *addr);
 void local_round_done(struct local_round *r);
+struct map *local_told_new(void);
+/* Does this differ from what the Service's owner knows?  *ret_times: how often others changed something of it lately, to be told; 1:
+ * it was not often; 0: not told, because it is so often. */
+bool local_told_is_new(struct local_provider *p, const char *key, const char *text,
+                       unsigned *ret_times);
+/* Nothing of the Service differs now: the next time is another time. */
+void local_told_right(struct local_provider *p, const char *key);
 /* Others have a route for the address: it is not tried again for 10 s, 20 s … 5 min, or until they give it up. */
 #define LOCAL_TAKEN_FORMAT "%s: somebody else has a route for it"
 void local_taken_note(struct local_provider *p, const struct ip_addr *addr, struct err *err);

@@ -199,24 +199,32 @@ static void tell_owner(const struct looking *l, const char *key, const char *tex
     }
 }
 
+static const char *often(const struct looking *l, const char *text, unsigned times)
+{
+    return arena_printf(l->a,
+                        "%s, %u times within a minute: a program on this machine works against "
+                        "trimtab (`nft monitor` and `ip monitor` show what it does)",
+                        text, times);
+}
+
 /* True when the Service differs. */
 static bool tell(struct looking *l, const struct lb_plan *plan, const char *key)
 {
     struct local_provider *p = l->p;
     const char *text = text_of(l, plan, key);
+    unsigned times = 0;
 
     if (text == NULL) {
-        (void)map_remove(p->drifted, key);
+        local_told_right(p, key);
         return false;
     }
-    if (!str_eq(map_get(p->drifted, key), text)) { /* once until it changes */
-        map_set(p->drifted, key, xstrdup(text));
-        if (l->n_told++ < TOLD_MAX) {
-            tell_owner(l, key, text, repairs(p));
-        }
-        return true;
+    if (!local_told_is_new(p, key, text, &times)) {
+        return false;
     }
-    return false;
+    if (times > 0 && l->n_told++ < TOLD_MAX) {
+        tell_owner(l, key, times == 1 ? text : often(l, text, times), repairs(p));
+    }
+    return true;
 }
 
 static void count(const struct looking *l, const struct lb_plan *plan)
@@ -244,7 +252,7 @@ static void put_right(struct looking *l, const struct lb_plan *plan)
         return;
     }
     for (size_t i = 0; i < l->n; i++) {
-        (void)map_remove(p->drifted, l->part[i]->key); /* the next time is another time */
+        local_told_right(p, l->part[i]->key);
     }
     struct local_nft_table now = {0};
     if (p->kernel->ops->nft_look(p->kernel, p->config->instance, &now, &err) == ERR_OK) {

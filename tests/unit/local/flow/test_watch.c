@@ -6,8 +6,12 @@
 
 #include "tests/support/unit.h"
 
-#define TWO(ip)    ip "[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "
-#define TOLD       "event(d/a LoadBalancerDrift: others changed this machine's kernel: "
+#define TWO(ip) ip "[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "
+#define TOLD    "event(d/a LoadBalancerDrift: others changed this machine's kernel: "
+#define GUARD   TOLD "guard 10.0.0.0 is missing"
+#define OFTEN(n)                                                                                   \
+    GUARD ", " n " times within a minute: a program on this machine works against trimtab (`nft "  \
+          "monitor` and `ip monitor` show what it does)"
 #define RIGHT      "; it is put right) "
 #define LEFT_AS_IS "; left as it is (--drift=report)) "
 
@@ -137,6 +141,14 @@ static const struct row {
      "foreign bump; pass 1; drift; check; state",
      "drift(0) 10.0.0.0[d/a] held 80/tcp ipvs-rr n1:80g1 n2:80g1 <0.0.0.0/0; 10.0.0.1[d/b] held "
      "80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "},
+    {"a program that changes the same in a loop is told of once a minute, and put right each time",
+     "director; svc d/a; idle; pass 2000; foreign guard; pass 2000; foreign guard; pass 2000; "
+     "foreign guard; pass 2000; foreign guard; pass 2000; foreign guard; pass 2000; foreign guard; "
+     "pass 2000; foreign guard; pass 2000; foreign guard; pass 2000; state; drift; pass 46000; "
+     "foreign guard; pass 2000; foreign guard; pass 2000; drift; pass 200000; foreign guard; pass "
+     "2000; state",
+     GUARD RIGHT GUARD RIGHT GUARD RIGHT GUARD RIGHT GUARD RIGHT OFTEN("6") RIGHT TWO(
+         "10.0.0.0") "drift(8) " OFTEN("8") RIGHT "drift(2) " GUARD RIGHT TWO("10.0.0.0")},
     {"L28 another host answers",
      "director; neighbour 10.0.0.0 9; neighbour 10.1.0.1 7; svc d/a; sync; pass 2000",
      "event(d/a AddressInUse: 10.0.0.0 answers from 02:00:00:00:01:09; not announced) "},
