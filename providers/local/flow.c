@@ -351,7 +351,7 @@ static void find(struct lb_sync *s, const struct lb_item *item, const struct loc
             lb_finding(s, item, "NotAnnounced", NULL, "%s", silent);
         }
         if (it->grant.have[i].pool == NULL) {
-            lb_finding(s, item, "AddressOutsidePools", NULL, LOCAL_OUTSIDE_FORMAT, text);
+            local_told_outside(s, item, text);
         }
         if (it->wanted[i].n_ranges_left > 0) {
             lb_finding(s, item, "SourceRangeIgnored", "spec.loadBalancerSourceRanges",

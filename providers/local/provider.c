@@ -92,6 +92,7 @@ static void close_provider(void *provider)
     map_free(p->served);
     map_free(p->namespaces);
     map_free(p->told);
+    map_free(p->outside);
     map_free(p->taken);
     map_free(p->machine_told);
     map_free(p->releasing);
@@ -333,6 +334,7 @@ static void make_parts(struct local_provider *p, const struct tt_open_args *args
     p->seen = local_seen_new();
     p->served = map_new(local_served_free);
     p->told = local_told_new();
+    p->outside = map_new(NULL);
     p->taken = map_new(free);
     p->machine_told = map_new(free);
     p->releasing = map_new(free);

@@ -78,7 +78,8 @@ struct local_provider {
     uint64_t requests_told[4]; /* to the kernel, by API, as metrics have them */
     bool conntrack_full;
     struct map *told; /* key of a Service → what others changed, as its owner was told (told.c) */
-    struct map *taken; /* address → struct taken (watch.c): others have a route for it */
+    struct map *outside; /* keys of Services that were told of an address in no pool */
+    struct map *taken;   /* address → struct taken (watch.c): others have a route for it */
 };
 
 extern const struct tt_provider tt_local_provider;
@@ -144,6 +145,8 @@ struct map *local_told_new(void);
  * it was not often; 0: not told, because it is so often. */
 bool local_told_is_new(struct local_provider *p, const char *key, const char *text,
                        unsigned *ret_times);
+/* The Service's address (its text) is in no pool any more.  After a start the owner hears of it once, though nobody edited anything. */
+void local_told_outside(struct lb_sync *s, const struct lb_item *item, const char *addr);
 /* Nothing of the Service differs now: the next time is another time. */
 void local_told_right(struct local_provider *p, const char *key);
 /* Others have a route for the address: it is not tried again for 10 s, 20 s … 5 min, or until they give it up. */

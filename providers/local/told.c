@@ -9,8 +9,11 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "common/lb/findings.h"
 
-#define WINDOW_MS  INT64_C(60000)
+#define WINDOW_MS INT64_C(60000)
+#define OUTSIDE_MAX                                                                                \
+    64 /* Services that get an event after a start; the metric has the number of all */
 #define ONE_BY_ONE 5 /* in a window; the next one says that it does not end */
 
 struct told {
@@ -71,6 +74,25 @@ bool local_told_is_new(struct local_provider *p, const char *key, const char *te
         *ret_times = t->n <= ONE_BY_ONE ? 1 : t->n;
     }
     return true;
+}
+
+/* The controller tells findings with an edit; this one comes of an edit of the configuration.  Directors leave it to the
+ * allocator. */
+void local_told_outside(struct lb_sync *s, const struct lb_item *item, const char *addr)
+{
+    struct local_provider *p = s->provider;
+    const char *text = arena_printf(s->a, LOCAL_OUTSIDE_FORMAT, addr);
+
+    lb_finding(s, item, "AddressOutsidePools", NULL, "%s", text);
+    if (s->planning || p->follows || (item->in->reasons & TT_REASON_SPEC) != 0 ||
+        map_has(p->outside, item->key)) {
+        return;
+    }
+    map_set(p->outside, item->key, NULL);
+    if (map_size(p->outside) <= OUTSIDE_MAX) {
+        p->host->event(p->host->ctx, item->in->service, TT_EVENT_WARNING, "AddressOutsidePools",
+                       text);
+    }
 }
 
 void local_told_right(struct local_provider *p, const char *key)

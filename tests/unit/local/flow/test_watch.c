@@ -149,6 +149,10 @@ static const struct row {
      "2000; state",
      GUARD RIGHT GUARD RIGHT GUARD RIGHT GUARD RIGHT GUARD RIGHT OFTEN("6") RIGHT TWO(
          "10.0.0.0") "drift(8) " OFTEN("8") RIGHT "drift(2) " GUARD RIGHT TWO("10.0.0.0")},
+    {"A21 the pool shrinks: told once after the start",
+     "director; svc d/a; idle; pool [10.0.0.4/30]; restart; sync; sync; state; plan",
+     "event(d/a AddressOutsidePools: 10.0.0.0 is in no pool any more; it is kept until annotation "
+     "local.trimtab.io/move is \"true\") " TWO("10.0.0.0") "plan(0) "},
     {"L28 another host answers",
      "director; neighbour 10.0.0.0 9; neighbour 10.1.0.1 7; svc d/a; sync; pass 2000",
      "event(d/a AddressInUse: 10.0.0.0 answers from 02:00:00:00:01:09; not announced) "},
