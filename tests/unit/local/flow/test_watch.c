@@ -161,7 +161,7 @@ static const struct row {
      "event(d/a AddressInUse: 10.0.0.0 answers from 02:00:00:00:01:07; not announced; node "
      "10.1.0.1 "
      "answers ARP for it: set arp_ignore=1, arp_announce=2 there) "},
-    {"sysctls, at the start and every ten minutes",
+    {"F12 sysctls, at the start and every ten minutes",
      "director; svc d/a; idle; sysctl net.ipv4.conf.all.arp_ignore 1; pass 10; pass 599000; sysctl "
      "net.ipv4.ip_forward 0; pass 2000; pass 600000; sysctl net.ipv4.conf.all.arp_ignore 0; "
      "sysctl net.ipv4.ip_forward 1; pass 600000; sysctl net.ipv4.ip_forward 0; pass 600000",
