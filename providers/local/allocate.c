@@ -66,8 +66,7 @@ static void find(struct lb_sync *s, const struct lb_item *item, const struct loc
     lb_findings_unknown(s, item, &local_annotation_keys);
     for (size_t i = 0; i < it->grant.n; i++) {
         if (it->grant.have[i].pool == NULL) {
-            lb_finding(s, item, "AddressOutsidePools", NULL, LOCAL_OUTSIDE_FORMAT,
-                       address_text(s->life, &it->grant.have[i].addr));
+            local_told_outside(s, item, address_text(s->life, &it->grant.have[i].addr));
         }
     }
     if ((it->grant.flags & LOCAL_GRANT_SECOND_MISSING) != 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* figures.c: metrics of the provider `local`: their table, and the values that the director's thread sets every ten seconds.
  *
- * Counters are added to where things happen (directing.c, watch.c, flow.c).  docs/metrics.md lists all of them. */
+ * An allocator sets its own after each sync.  Counters are added to where things happen (directing.c, watch.c, flow.c).  docs/metrics.md lists all of them. */
 #include "providers/local/standing.h"
 
 #include "common/base/str.h"
@@ -48,8 +48,10 @@ const struct tt_metric local_metrics[LOCAL_METRICS] = {
     COUNTER("local_drift_total", of_kind,
             "What others changed in this machine's kernel, by kind of what they changed"),
     GAUGE("local_frontends", of_mode, "Ports of Services that this machine serves, by mode"),
-    GAUGE("local_holds", of_state,
-          "Addresses that this machine holds, by state (announced, exported, quiet)"),
+    GAUGE(
+        "local_holds", of_state,
+        "Addresses that this machine holds, by state (announced, exported, quiet), and those that "
+        "it would hold if they were not another director's (offered)"),
     COUNTER("local_kernel_requests_total", of_api,
             "Requests to the kernel, by API (nft, rtnl, ct, ipvs)"),
     {.name = "local_sync_to_kernel_seconds",
@@ -62,7 +64,7 @@ const struct tt_metric local_metrics[LOCAL_METRICS] = {
             "not heard of any more)"),
     GAUGE("local_targets", of_state,
           "Targets of ports, by state: up, ejected (a health check fails), idle (weight 0 by "
-          "policy or zone)"),
+          "policy or zone), draining (no port has them any more, connections may end)"),
 };
 
 static void set(const struct local_provider *p, const char *name, const struct tt_kv *labels,
@@ -105,9 +107,24 @@ struct counts {
     const struct local_provider *p;
     struct arena *a; /* of one Service */
     double frontends[LOCAL_MODE_IPVS_TUNNEL + 1];
-    double up, ejected, idle;
-    double announced, exported, quiet, outside;
+    double up, ejected, idle, draining;
+    double announced, exported, quiet, offered, outside;
+    struct map *elsewhere; /* addresses that were offered and are not held */
 };
+
+/* Stands without weight, and not because it drains. */
+static bool rests(const struct counts *c, const struct served_front *f,
+                  const struct local_target *t)
+{
+    const struct local_mirror_vip *v = local_mirror_vip(c->p->mirror, c->a, &f->front.id.vip);
+    const struct local_front *stands =
+        v == NULL ? NULL : local_standing_front(v->fronts, v->n_fronts, &f->front.id);
+    const struct local_ipvs_dest dest = {.addr = t->addr, .port = t->port};
+    const struct local_ipvs_real *real =
+        stands == NULL ? NULL : local_ipvs_find(&stands->ipvs, &dest);
+
+    return real != NULL && real->dest.weight == 0;
+}
 
 static void count_target(struct counts *c, const struct served_front *f, size_t i)
 {
@@ -116,6 +133,7 @@ static void count_target(struct counts *c, const struct served_front *f, size_t 
     if (f->checks[i] != NULL) { /* else: well */
         health = local_director_health_by(c->p->directing, f->checks[i]);
     }
+    c->draining -= c->p->ipvs && rests(c, f, &f->targets.items[i]);
     if (f->targets.items[i].weight == 0) {
         c->idle++;
     } else if (health.down) {
@@ -141,15 +159,43 @@ static bool count_service(struct local_provider *p, struct served_kept *k, void 
     return true;
 }
 
+/* Destinations without weight; count_target() takes off those that rest for another reason. */
+static void count_resting(void *arg, const struct local_mirror_vip *v)
+{
+    struct counts *c = arg;
+
+    for (size_t i = 0; i < v->n_fronts; i++) {
+        for (size_t k = 0; k < v->fronts[i].ipvs.n_reals; k++) {
+            c->draining += v->fronts[i].ipvs.reals[k].dest.weight == 0;
+        }
+    }
+}
+
 static void count_address(void *arg, const struct local_vip *v)
 {
     struct counts *c = arg;
 
+    char text[IP_TEXT_MAX];
+
     c->outside += v->guarded && local_pool_of(c->p->config, &v->addr) == NULL;
-    if (v->held) {
+    ip_format(&v->addr, text);
+    if (map_has(c->elsewhere, text)) {
+        c->offered++;
+    } else if (v->held) {
         c->exported += v->exported;
         c->announced += v->announced && !v->exported;
         c->quiet += !v->announced && !v->exported;
+    }
+}
+
+static void note_offered(void *arg, const struct local_offered *o)
+{
+    const struct counts *c = arg;
+    char text[IP_TEXT_MAX];
+
+    ip_format(&o->addr, text);
+    if (!o->held) {
+        map_set(c->elsewhere, text, NULL);
     }
 }
 
@@ -163,10 +209,17 @@ static void set_state(const struct local_provider *p, const char *name, const ch
 static void set_services(struct local_provider *p)
 {
     _cleanup_(arena_freep) struct arena *a = arena_new();
-    struct counts c = {.p = p, .a = a};
+    struct counts c = {.p = p, .a = a, .elsewhere = map_new(NULL)};
 
+    if (p->leasing != NULL && p->directing != NULL) {
+        local_director_offered(p->directing, note_offered, &c);
+    }
+    c.draining = p->directing == NULL ? 0 : (double)local_director_draining(p->directing);
     local_served_any(p, count_service, &c);
     local_mirror_any(p->mirror, count_address, &c);
+    if (p->ipvs) {
+        local_mirror_each(p->mirror, count_resting, &c);
+    }
     for (int mode = LOCAL_MODE_NFT; mode <= LOCAL_MODE_IPVS_TUNNEL; mode++) {
         const struct tt_kv label = {"mode", local_mode_word((enum local_mode)mode)};
         set(p, "local_frontends", &label, 1, c.frontends[mode]);
@@ -174,10 +227,13 @@ static void set_services(struct local_provider *p)
     set_state(p, "local_targets", "up", c.up);
     set_state(p, "local_targets", "ejected", c.ejected);
     set_state(p, "local_targets", "idle", c.idle);
+    set_state(p, "local_targets", "draining", c.draining);
     set_state(p, "local_holds", "announced", c.announced);
     set_state(p, "local_holds", "exported", c.exported);
     set_state(p, "local_holds", "quiet", c.quiet);
+    set_state(p, "local_holds", "offered", c.offered);
     set(p, "local_addresses_outside_pools", NULL, 0, c.outside);
+    map_free(c.elsewhere);
 }
 
 /* ---- the kernel ---------------------------------------------------------------------------------- */
@@ -233,4 +289,8 @@ void local_figures_synced(const struct local_provider *p, int64_t took_ms)
 {
     p->host->metric_observe(p->host->ctx, "local_sync_to_kernel_seconds", NULL, 0,
                             (double)took_ms / 1000);
+    if (p->kernel == NULL) { /* an allocator has no thread that would do it */
+        _cleanup_(arena_freep) struct arena *a = arena_new();
+        set_addresses(p, a);
+    }
 }

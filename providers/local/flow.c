@@ -96,7 +96,16 @@ static int look_first(struct lb_sync *s, struct err *err)
 {
     struct local_provider *p = sync_of(s)->p;
 
-    return p->looked || p->kernel == NULL ? ERR_OK : local_observe(s, err);
+    if (p->looked || p->kernel == NULL) {
+        return ERR_OK;
+    }
+    bool adopted = false;
+    int rc = local_observe(s, err);
+    if (rc == ERR_OK && !s->planning && p->host->may_mutate(p->host->ctx, s->call) != 0) {
+        rc = local_routes_adopt(p, &adopted, err);
+    }
+    p->looked = p->looked && !adopted; /* they are read again with the first stage */
+    return rc;
 }
 
 int local_facts(struct lb_sync *s, struct err *err)
@@ -342,7 +351,7 @@ static void find(struct lb_sync *s, const struct lb_item *item, const struct loc
             lb_finding(s, item, "NotAnnounced", NULL, "%s", silent);
         }
         if (it->grant.have[i].pool == NULL) {
-            lb_finding(s, item, "AddressOutsidePools", NULL, LOCAL_OUTSIDE_FORMAT, text);
+            local_told_outside(s, item, text);
         }
         if (it->wanted[i].n_ranges_left > 0) {
             lb_finding(s, item, "SourceRangeIgnored", "spec.loadBalancerSourceRanges",

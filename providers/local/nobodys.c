@@ -20,13 +20,27 @@ struct found {
     bool doubtful;
 };
 
+/* Of an address that is only held the table does not say that it is this instance's: another one has routes of the same number. */
+static bool is_of_this_instance(const struct local_provider *p, const struct local_mirror_vip *v)
+{
+    size_t n = 0;
+    const struct ip_net *scope = local_mirror_scope(p->mirror, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        if (scope[i].addr.len == v->vip.addr.len && ip_net_contains(&scope[i], &v->vip.addr)) {
+            return true;
+        }
+    }
+    return v->vip.guarded || v->n_fronts > 0 || local_pool_of(p->config, &v->vip.addr) != NULL;
+}
+
 static bool is_nobodys(const struct local_provider *p, struct arena *a,
                        const struct local_mirror_vip *v)
 {
     const char *const *keys;
 
     return (v->vip.guarded || v->vip.held || v->vip.exported || v->n_fronts > 0) &&
-           local_ipam_sharers(p->ipam, a, &v->vip.addr, &keys) == 0;
+           is_of_this_instance(p, v) && local_ipam_sharers(p->ipam, a, &v->vip.addr, &keys) == 0;
 }
 
 static void count_one(void *arg, const struct local_mirror_vip *v)

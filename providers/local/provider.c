@@ -91,7 +91,8 @@ static void close_provider(void *provider)
     local_seen_free(p->seen);
     local_served_done(p);
     map_free(p->namespaces);
-    map_free(p->drifted);
+    map_free(p->told);
+    map_free(p->outside);
     map_free(p->taken);
     map_free(p->machine_told);
     map_free(p->releasing);
@@ -227,6 +228,31 @@ static const char *name_of_machine(struct arena *a, const struct tt_open_args *a
                                                                       : "director";
 }
 
+/* Another name was given, or that trimtab is not needed any more: its rules go on refusing what they do not know. */
+static void say_left(const struct local_provider *p, bool real)
+{
+    struct arena *a = arena_new();
+    struct err ignored = ERR_INIT; /* the next start may say it */
+    const char **names = NULL;
+    size_t n = 0;
+
+    if (p->kernel->ops->nft_instances(p->kernel, a, &names, &n, &ignored) != ERR_OK) {
+        n = 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(names[i], p->config->instance) || (real && local_kernel_is_locked(names[i]))) {
+            continue;
+        }
+        const char *text = arena_printf(
+            a,
+            "table inet %s is left by instance \"%s\", which does not run: its rules refuse at its "
+            "addresses what they do not know (nft delete table inet %s)",
+            names[i], names[i], names[i]);
+        p->host->log(p->host->ctx, TT_LOG_WARNING, 0, text, NULL, 0);
+    }
+    arena_free(a);
+}
+
 static int open_kernel(struct local_provider *p, const char *file,
                        const struct local_open_with *with, struct err *err)
 {
@@ -250,6 +276,9 @@ static int open_kernel(struct local_provider *p, const char *file,
     }
     if (rc == ERR_OK && p->table.exists && !p->table.ours) {
         rc = local_table_is_foreign(p, err);
+    }
+    if (rc == ERR_OK && !p->planning && !p->dumping) {
+        say_left(p, with == NULL || with->kernel == NULL);
     }
     return rc == ERR_OK ? local_ipvs_start(p, err) : rc;
 }
@@ -306,7 +335,8 @@ static void make_parts(struct local_provider *p, const struct tt_open_args *args
     p->texts = intern_table_new();
     p->seen = local_seen_new();
     local_served_init(p);
-    p->drifted = map_new(free);
+    p->told = local_told_new();
+    p->outside = map_new(NULL);
     p->taken = map_new(free);
     p->machine_told = map_new(free);
     p->releasing = map_new(free);

@@ -64,8 +64,9 @@ struct local_provider {
     bool looked;       /* the mirror was filled */
     bool dests_unread; /* … without the destinations of IPVS */
     struct local_nft_table table;
-    bool table_changed;         /* its sets, chains or rules are not those of this version */
-    const struct tt_call *call; /* that is under way */
+    struct local_rt_args routes_were; /* as the table says; protocol 0: it does not */
+    bool table_changed;               /* its sets, chains or rules are not those of this version */
+    const struct tt_call *call;       /* that is under way */
     bool
         follows; /* role director: addresses are those of statuses, which are another process' to write */
     bool opened; /* open() went well */
@@ -78,7 +79,8 @@ struct local_provider {
     struct map *machine_told;  /* sysctl → what was logged of it */
     uint64_t requests_told[4]; /* to the kernel, by API, as metrics have them */
     bool conntrack_full;
-    struct map *drifted; /* key of a Service → what others changed, as its owner was told */
+    struct map *told; /* key of a Service → what others changed, as its owner was told (told.c) */
+    struct map *outside; /* keys of Services that were told of an address in no pool */
     struct map *taken;   /* address → struct taken (watch.c): others have a route for it */
 };
 
@@ -143,6 +145,15 @@ void local_machine_look(struct local_provider *p);
 bool local_watch_look(void *provider, enum local_look what);
 void local_watch_freed(void *provider, const struct ip_addr *addr);
 void local_round_done(struct local_provider *p);
+struct map *local_told_new(void);
+/* Does this differ from what the Service's owner knows?  *ret_times: how often others changed something of it lately, to be told; 1:
+ * it was not often; 0: not told, because it is so often. */
+bool local_told_is_new(struct local_provider *p, const char *key, const char *text,
+                       unsigned *ret_times);
+/* The Service's address (its text) is in no pool any more.  After a start the owner hears of it once, though nobody edited anything. */
+void local_told_outside(struct lb_sync *s, const struct lb_item *item, const char *addr);
+/* Nothing of the Service differs now: the next time is another time. */
+void local_told_right(struct local_provider *p, const char *key);
 /* Others have a route for the address: it is not tried again for 10 s, 20 s … 5 min, or until they give it up. */
 #define LOCAL_TAKEN_FORMAT "%s: somebody else has a route for it"
 void local_taken_note(struct local_provider *p, const struct ip_addr *addr, struct err *err);
@@ -229,6 +240,8 @@ enum local_table_is local_table_is(const struct local_provider *p);
 int local_table_is_foreign(const struct local_provider *p, struct err *err);
 /* Are its chains and rules as this version makes them? */
 int local_table_check(struct local_provider *p, struct err *err);
+/* Routes and addresses become those of this configuration, when the table says that an earlier run had other numbers for them. */
+int local_routes_adopt(struct local_provider *p, bool *ret_some, struct err *err);
 /* False, and the operation fails: this replica may not write now.  In the thread's own turn it may (docs/adr/0035). */
 bool local_may_write(struct lb_op_run *run);
 

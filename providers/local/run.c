@@ -117,6 +117,8 @@ static struct local_nft_table_args table_args(const struct local_provider *p)
         .director = p->director,
         .closed_ports_drop = p->config->director.closed_ports_drop,
         .mark_bit = p->config->director.mark_bit,
+        .routes = {.protocol = p->config->director.route_protocol,
+                   .table = p->config->director.route_table},
     };
 }
 
@@ -142,10 +144,28 @@ int local_table_check(struct local_provider *p, struct err *err)
     int rc = ERR_OK;
 
     if (p->table.exists) {
-        rc = p->kernel->ops->nft_check(p->kernel, &args, &whole, err);
+        rc = p->kernel->ops->nft_check(p->kernel, &args, &whole, &p->routes_were, err);
     }
     if (rc == ERR_OK) {
         p->table_changed = !whole;
+    }
+    return rc;
+}
+
+/* Until the table says otherwise they are found again after a start that did not come to its end. */
+int local_routes_adopt(struct local_provider *p, bool *ret_some, struct err *err)
+{
+    const struct local_rt_args *old = &p->routes_were;
+    const struct local_rt_args now = table_args(p).routes;
+
+    *ret_some = p->table.exists && old->protocol != 0 &&
+                (old->protocol != now.protocol || old->table != now.table);
+    if (!*ret_some) {
+        return ERR_OK;
+    }
+    int rc = p->kernel->ops->routes_adopt(p->kernel, old, err);
+    if (rc == ERR_OK) {
+        p->routes_were = now;
     }
     return rc;
 }

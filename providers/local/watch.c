@@ -182,12 +182,11 @@ static const char *text_of(const struct looking *l, const struct lb_plan *plan, 
     return n == 0 ? NULL : str_buf_to_arena(&b, l->a);
 }
 
-static void tell_owner(const struct looking *l, const char *key, const char *text)
+static void tell_owner(const struct looking *l, const char *key, const char *text, bool right)
 {
     const struct tt_host *host = l->p->host;
-    const char *what =
-        arena_printf(l->a, "others changed this machine's kernel: %s; %s", text,
-                     repairs(l->p) ? "it is put right" : "left as it is (--drift=report)");
+    const char *what = arena_printf(l->a, "others changed this machine's kernel: %s; %s", text,
+                                    right ? "it is put right" : "left as it is (--drift=report)");
     struct tt_service owner = {.size = sizeof owner};
     const struct tt_kv of[] = {{"service", key}, {"what", text}};
     const char *slash = strchr(key, '/');
@@ -200,24 +199,32 @@ static void tell_owner(const struct looking *l, const char *key, const char *tex
     }
 }
 
+static const char *often(const struct looking *l, const char *text, unsigned times)
+{
+    return arena_printf(l->a,
+                        "%s, %u times within a minute: a program on this machine works against "
+                        "trimtab (`nft monitor` and `ip monitor` show what it does)",
+                        text, times);
+}
+
 /* True when the Service differs. */
 static bool tell(struct looking *l, const struct lb_plan *plan, const char *key)
 {
     struct local_provider *p = l->p;
     const char *text = text_of(l, plan, key);
+    unsigned times = 0;
 
     if (text == NULL) {
-        (void)map_remove(p->drifted, key);
+        local_told_right(p, key);
         return false;
     }
-    if (!str_eq(map_get(p->drifted, key), text)) { /* once until it changes */
-        map_set(p->drifted, key, xstrdup(text));
-        if (l->n_told++ < TOLD_MAX) {
-            tell_owner(l, key, text);
-        }
-        return true;
+    if (!local_told_is_new(p, key, text, &times)) {
+        return false;
     }
-    return false;
+    if (times > 0 && l->n_told++ < TOLD_MAX) {
+        tell_owner(l, key, times == 1 ? text : often(l, text, times), repairs(p));
+    }
+    return true;
 }
 
 static void count(const struct looking *l, const struct lb_plan *plan)
@@ -245,7 +252,7 @@ static void put_right(struct looking *l, const struct lb_plan *plan)
         return;
     }
     for (size_t i = 0; i < l->n; i++) {
-        (void)map_remove(p->drifted, l->part[i]->key); /* the next time is another time */
+        local_told_right(p, l->part[i]->key);
     }
     struct local_nft_table now = {0};
     if (p->kernel->ops->nft_look(p->kernel, p->config->instance, &now, &err) == ERR_OK) {
@@ -391,6 +398,58 @@ static int read_table(struct looking *l, struct arena *a, struct err *err)
     return rc == ERR_OK ? local_table_check(p, err) : rc;
 }
 
+struct losing {
+    struct looking *l;
+    struct arena *a;
+    const struct local_link_addr *addrs;
+    size_t n_addrs;
+    struct local_offered *lost;
+    size_t n_lost;
+};
+
+static void find_lost(void *arg, const struct local_offered *o)
+{
+    struct losing *x = arg;
+
+    for (size_t i = 0; i < x->n_addrs; i++) {
+        if (x->addrs[i].link == o->link && ip_eq(&x->addrs[i].net.addr, &o->addr)) {
+            return;
+        }
+    }
+    struct local_offered *more = ARENA_ARRAY(x->a, struct local_offered, x->n_lost + 1);
+    if (x->n_lost > 0) {
+        memcpy(more, x->lost, x->n_lost * sizeof *more);
+    }
+    x->lost = more;
+    x->lost[x->n_lost++] = *o;
+}
+
+/* What is held for a time is the director's thread's, and no plan puts it right. */
+static void look_for_lost(struct losing *x)
+{
+    struct local_provider *p = x->l->p;
+    const struct tt_kv kind = {"kind", "hold"};
+    char text[IP_TEXT_MAX];
+
+    if (p->leasing == NULL || p->directing == NULL) {
+        return;
+    }
+    local_director_offered(p->directing, find_lost, x);
+    for (size_t i = 0; i < x->n_lost; i++) {
+        const char *const *keys;
+        const struct ip_addr *addr = &x->lost[i].addr;
+        if (!x->lost[i].held || !local_director_lost(p->directing, addr, x->lost[i].link)) {
+            continue;
+        }
+        p->host->metric_add(p->host->ctx, "local_drift_total", &kind, 1, 1);
+        ip_format(addr, text);
+        if (local_ipam_sharers(p->ipam, x->a, addr, &keys) > 0 && x->l->n_told++ < TOLD_MAX) {
+            x->l->a = x->a;
+            tell_owner(x->l, keys[0], arena_printf(x->a, "hold %s is missing", text), true);
+        }
+    }
+}
+
 static int read_holds(struct looking *l, struct arena *a, struct err *err)
 {
     struct local_provider *p = l->p;
@@ -402,6 +461,8 @@ static int read_holds(struct looking *l, struct arena *a, struct err *err)
         rc = p->kernel->ops->addrs(p->kernel, a, &addrs, &n_addrs, err);
     }
     if (rc == ERR_OK) {
+        struct losing x = {.l = l, .a = a, .addrs = addrs, .n_addrs = n_addrs};
+        look_for_lost(&x);
         rc = local_read_holds(p, a, addrs, n_addrs, err);
     }
     /* Virtual services that others added; their destinations are read with the Services. */

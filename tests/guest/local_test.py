@@ -80,6 +80,7 @@ CASES = {
                          "ipvs-daemon start master lo 8", "ipvs-daemon stop master lo 7", "ipvs-daemon stop master lo 7",
                          "ipvs-daemon start master lo 8", "ipvs-daemons"],
                         ["backup sync daemon (mcast=lo, syncid=7", "master sync daemon (mcast=lo, syncid=8"]),
+    "table": (["make", "check", "check mark 4096", "remake mark 4096", "check mark 4096", "check", "remake drop", "check drop", "check", "remove"], []),
     "beside others": ([f"ipvs {service()}", "ipvs-services"], RR + ["-A -t 10.5.5.5:80 -s rr"] + saved("-m", 80, "-t 10.5.5.5:80", weights=(1,)) +
                       ["-A -f 7 -s rr"]),
 }

@@ -145,6 +145,29 @@ def test_table__of_another_configuration__is_seen_and_made_anew(tool):
     tool("remove")
 
 
+def test_routes__of_other_numbers__become_ours(tool):
+    tool("make routes 117 118")
+    expect(tool("check"), ["whole=0", "routes 117 118"])
+    for where in (VIP, VIP6):
+        command("ip", "route", "add", "local", where, "dev", "lo", "table", "local", "proto", "117")
+        command("ip", "route", "add", "blackhole", where, "table", "118", "proto", "117")
+    tool("adopt 117 118")
+    ours = [f"{kind} {where}" for kind in ("hold", "export") for where in (VIP, VIP6)]
+    expect(sorted(tool("routes")), sorted(ours))
+    for family, where in (("-4", VIP), ("-6", VIP6)):
+        expect([r["dst"] for r in json.loads(command("ip", "-j", family, "route", "show", "table", "local", "proto", "116"))], [where])
+        expect([r["dst"] for r in json.loads(command("ip", "-j", family, "route", "show", "table", "116", "proto", "116"))], [where])
+        expect(command("ip", family, "route", "show", "table", "all", "proto", "117"), "")
+    tool("adopt 117 118")
+    expect(sorted(tool("routes")), sorted(ours))
+    tool("remake")
+    expect(tool("check"), ["whole=1"])
+    tool(f"let-go {VIP} {VIP6}")
+    tool(f"withdraw {VIP} {VIP6}")
+    tool("remove")
+    expect(tool("routes"), [])
+
+
 def test_table__rules_of_others__are_seen_and_made_again_with_all_elements(tool):
     elements = [f"+ vip {VIP} a/b", f"+ open {VIP} tcp 80 0.0.0.0/0", f"+ slot {VIP} tcp 80 rr 4 0 10.1.0.1 30080", "+ scope 192.0.2.0/24"]
     tool("make")

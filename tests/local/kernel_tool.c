@@ -18,7 +18,6 @@
 #include <sys/resource.h>
 
 #define WORDS_MAX    3000
-#define INSTANCE     "trimtab"
 #define LOAD_TARGETS 4
 
 static void bad(const char *what)
@@ -59,52 +58,6 @@ struct local_frontend_id tool_frontend(const struct tool *t, size_t i)
 }
 
 /* --- nftables --------------------------------------------------------------------------------------------- */
-
-/* "drop" and "mark N" among the words. */
-static struct local_nft_table_args table_args(struct tool *t)
-{
-    struct local_nft_table_args args = {.instance = INSTANCE, .director = "d1", .mark_bit = 0x2000};
-    for (unsigned i = 0; i < t->n; i++) {
-        if (strcmp(tool_word(t, i), "drop") == 0) {
-            args.closed_ports_drop = true;
-        } else if (strcmp(tool_word(t, i), "mark") == 0) {
-            args.mark_bit = (uint32_t)tool_number(t, i + 1);
-        }
-    }
-    return args;
-}
-
-static int do_make(struct tool *t)
-{
-    const struct local_nft_table_args args = table_args(t);
-    return t->k->ops->nft_make(t->k, &args, &t->err);
-}
-
-static int do_look(struct tool *t)
-{
-    struct local_nft_table table;
-    int code = t->k->ops->nft_look(t->k, INSTANCE, &table, &t->err);
-    if (code == ERR_OK) {
-        printf("exists=%d ours=%d layout=%u\n", table.exists, table.ours, table.layout);
-    }
-    return code;
-}
-
-static int do_check(struct tool *t)
-{
-    const struct local_nft_table_args args = table_args(t);
-    bool whole = false;
-    int code = t->k->ops->nft_check(t->k, &args, &whole, &t->err);
-    if (code == ERR_OK) {
-        printf("whole=%d\n", whole);
-    }
-    return code;
-}
-
-static int do_remove(struct tool *t)
-{
-    return t->k->ops->nft_remove(t->k, INSTANCE, &t->err);
-}
 
 static void add_change(struct tool *t, bool del, const struct local_nft_element *e)
 {
@@ -179,15 +132,6 @@ static int do_commit(struct tool *t)
 }
 
 /* With what was added since the last commit. */
-static int do_remake(struct tool *t)
-{
-    const struct local_nft_table_args args = table_args(t);
-    int code = t->k->ops->nft_remake(t->k, &args, t->changes, t->n_changes, &t->err);
-    t->n_changes = 0;
-    arena_reset(t->changes_arena);
-    return code;
-}
-
 struct lines {
     struct arena *a;
     char **items;
@@ -599,7 +543,8 @@ static const struct {
     {"addrs", do_addrs},
     {"announce", do_announce},
     {"answer", do_answer},
-    {"check", do_check},
+    {"adopt", tool_adopt},
+    {"check", tool_check},
     {"commit", do_commit},
     {"end", do_end},
     {"export", do_export},
@@ -615,14 +560,14 @@ static const struct {
     {"list", do_list},
     {"load", do_load},
     {"lock", do_lock},
-    {"look", do_look},
-    {"make", do_make},
+    {"look", tool_look},
+    {"make", tool_make},
     {"move", do_move},
     {"overrun", do_overrun},
     {"probe", do_probe},
     {"read", do_read},
-    {"remake", do_remake},
-    {"remove", do_remove},
+    {"remake", tool_remake},
+    {"remove", tool_remove},
     {"requests", do_requests},
     {"routes", do_routes},
     {"spent", do_spent},

@@ -5,6 +5,8 @@
 
 #include "providers/local/kernel/kernel.h"
 
+#define INSTANCE "trimtab" /* name of the table */
+
 struct tool {
     struct local_kernel *k;
     struct arena *a; /* of one command */
@@ -22,6 +24,13 @@ struct ip_addr tool_addr(const struct tool *t, size_t i);
 long tool_number(const struct tool *t, size_t i);
 struct local_frontend_id tool_frontend(const struct tool *t, size_t i);
 
+/* Commands of kernel_tool_table.c. */
+int tool_adopt(struct tool *t);
+int tool_check(struct tool *t);
+int tool_look(struct tool *t);
+int tool_make(struct tool *t);
+int tool_remake(struct tool *t);
+int tool_remove(struct tool *t);
 /* Commands of kernel_tool_ipvs.c. */
 int tool_ipvs(struct tool *t);
 int tool_ipvs_look(struct tool *t);

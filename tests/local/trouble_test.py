@@ -143,6 +143,87 @@ def test_route_of_somebody_else__for_an_address_of_the_pool__told_and_left_alone
     c.remove("web")
 
 
+@contextlib.contextmanager
+def link_down_as(name):
+    """eth0 has no carrier, and this name when it is back; afterwards its own."""
+    world.command("ip", "link", "set", "eth0", "down")
+    now = "eth0"
+
+    def back():
+        nonlocal now
+        world.command("ip", "link", "set", "eth0", "name", name)
+        now = name
+        world.command("ip", "link", "set", name, "up")
+    try:
+        yield back
+    finally:
+        world.command("ip", "link", "set", now, "down")
+        if now != "eth0":
+            world.command("ip", "link", "set", now, "name", "eth0")
+        world.command("ip", "link", "set", "eth0", "up")
+
+
+def test_link__down_then_renamed__address_stays_and_is_announced_under_the_new_name(c):
+    [address] = c.serve("web")
+    c.until("all is written", lambda: c.run_command("plan")[0] == 0)
+    with link_down_as("lan9") as back:
+        c.until("an event", lambda: ("InterfaceDown", f"{address} is not announced on eth0: it has no carrier") in events(c, "web"))
+        assert address in product.held()
+        back()
+        assert world.tcp(address, 80)[0] in world.NODES
+        c.edit("web", ports=product.ports_of([(80, world.TCP_PORT), (81, 30181)]))
+        c.until("the new port", lambda: len(product.elements()["open4"]) == 2)
+        c.until("the new name", lambda: "lan9" in c.run_command("explain", "demo/web")[1])
+    c.until("the client reaches it", lambda: world.tcp(address, 80)[0] in world.NODES)
+    c.remove("web")
+
+
+def test_program_that_undoes__in_a_loop__is_put_right_and_told_of_with_words_of_its_own(c):
+    [address] = c.serve("web")
+
+    def undone():
+        subprocess.run(["nft", "delete", "element", "inet", "trimtab", "vip4", f"{{ {address} }}"], capture_output=True, check=False)
+        return [m for r, m in events(c, "web") if r == "LoadBalancerDrift" and "times within a minute: a program on this machine works" in m]
+    c.until("it is told of", undone)
+    c.until("it is put right", lambda: "vip4" in product.elements())
+    assert world.tcp(address, 80)[0] in world.NODES
+    c.remove("web")
+
+
+def test_pool__shrinks_while_an_address_is_in_use__served_and_told(c):
+    [address] = c.serve("web")
+    c.until("all is written", lambda: c.run_command("plan")[0] == 0)
+    with configured(c, "pools:\n- name: public\n  addresses: [192.0.2.52/30]\n"):
+        c.start()
+        text = f'{address} is in no pool any more; it is kept until annotation local.trimtab.io/move is "true"'
+        c.until("an event", lambda: ("AddressOutsidePools", text) in events(c, "web"))
+        c.until("a first sync", lambda: c.logged("Synced", "demo/web"))
+        assert (c.addresses("web"), product.held()) == ([address], [address])
+        assert world.tcp(address, 80)[0] in world.NODES
+    c.remove("web")
+
+
+def test_configuration__other_numbers_at_the_next_start__the_kernel_follows_and_connections_stay(c):
+    [address] = c.serve("web")
+    c.until("all is written", lambda: c.run_command("plan")[0] == 0)
+    line = world.Connection(address, 80)
+    node = line.ask()[0]
+    with configured(c, "pools:\n- name: public\n  addresses: [192.0.2.48/29]\ndirector: {markBit: 0x1000, routeProtocol: 117, closedPorts: drop}\n"):
+        c.start()
+        c.until("the routes", lambda: "proto 117" in world.command("ip", "route", "show", "table", "local", f"{address}/32"))
+        c.until("the rules", lambda: "0x00001000" in world.command("nft", "list", "chain", "inet", "trimtab", "tt_snat"))
+        guard = world.command("nft", "list", "chain", "inet", "trimtab", "tt_guard")
+        assert "drop" in guard and "0x00002000" not in guard and "reject" not in guard, guard
+        assert product.held() == []
+        assert world.tcp(address, 80)[0] in world.NODES
+        c.until("nothing to do", lambda: c.run_command("plan")[0] == 0)
+        assert line.ask()[0] == node
+        line.close()
+    c.until("the former numbers", lambda: product.held() == [address])
+    c.until("nothing to do", lambda: c.run_command("plan")[0] == 0)
+    c.remove("web")
+
+
 def test_check_config__of_pools_that_overlap__names_both(c):
     with configured(c, 'pools:\n- {name: a, addresses: [192.0.2.48/29]}\n- {name: b, addresses: [192.0.2.52-192.0.2.60]}\n'):
         done = subprocess.run([c.trimtab_exe, "check-config", "--cloud-provider=local", f"--cloud-config={c.config}"], capture_output=True,

@@ -113,6 +113,7 @@ static void make_rules(struct fake_kernel *f, const struct local_nft_table_args 
     f->rules_changed = false;
     f->closed_ports_drop = args->closed_ports_drop;
     f->mark_bit = args->mark_bit;
+    f->routes_said = args->routes;
     f->generation++;
 }
 
@@ -132,6 +133,12 @@ static int nft_make(struct local_kernel *k, const struct local_nft_table_args *a
     int code = step(k, &f->nft_requests, err);
     if (code != ERR_OK) {
         return code;
+    }
+    if (f->table != NULL && f->left == NULL && strcmp(f->table_name, args->instance) != 0) {
+        f->left = f->table;
+        f->left_name = f->table_name;
+        f->table = NULL;
+        f->table_name = NULL;
     }
     if (f->table != NULL || is_foreign(f, args->instance)) {
         return done(
@@ -163,7 +170,7 @@ static int nft_remake(struct local_kernel *k, const struct local_nft_table_args 
 }
 
 static int nft_check(struct local_kernel *k, const struct local_nft_table_args *args,
-                     bool *ret_whole, struct err *err)
+                     bool *ret_whole, struct local_rt_args *ret_routes, struct err *err)
 {
     struct fake_kernel *f = fake(k);
     int code = step(k, &f->nft_requests, err);
@@ -171,7 +178,10 @@ static int nft_check(struct local_kernel *k, const struct local_nft_table_args *
     if (code == ERR_OK) {
         *ret_whole = table_of(f, args->instance) != NULL && !f->rules_changed &&
                      f->closed_ports_drop == args->closed_ports_drop &&
-                     f->mark_bit == args->mark_bit;
+                     f->mark_bit == args->mark_bit &&
+                     f->routes_said.protocol == args->routes.protocol &&
+                     f->routes_said.table == args->routes.table;
+        *ret_routes = f->routes_said;
     }
     return code;
 }
@@ -192,6 +202,22 @@ static int nft_look(struct local_kernel *k, const char *instance, struct local_n
         }
     }
     return code;
+}
+
+static int nft_instances(struct local_kernel *k, struct arena *a, const char ***ret, size_t *ret_n,
+                         struct err *err)
+{
+    struct fake_kernel *f = fake(k);
+    int code = step(k, &f->nft_requests, err);
+    *ret = ARENA_ARRAY(a, const char *, 2);
+    *ret_n = 0;
+    if (f->table != NULL) {
+        (*ret)[(*ret_n)++] = f->table_name;
+    }
+    if (f->left != NULL) {
+        (*ret)[(*ret_n)++] = f->left_name;
+    }
+    return code == ERR_OK ? done(k, code, err) : code;
 }
 
 static int nft_commit(struct local_kernel *k, const char *instance,
@@ -365,91 +391,6 @@ static int addrs_change(struct local_kernel *k, const struct local_held_addr *it
     return first;
 }
 
-/* --- routes --------------------------------------------------------------------------------------------------- */
-
-static void route_key(const struct local_route *r, char key[KEY])
-{
-    char text[IP_TEXT_MAX];
-    ip_format(&r->addr, text);
-    snprintf(key, KEY, "%d %s", (int)r->kind, text);
-}
-
-struct routes {
-    struct local_route *items;
-    size_t n;
-};
-
-static bool keep_ours(const char *key, void *value, void *arg)
-{
-    const struct fake_route *r = value;
-    struct routes *l = arg;
-    (void)key;
-    if (r->ours) {
-        l->items[l->n++] = r->route;
-    }
-    return true;
-}
-
-static int routes(struct local_kernel *k, struct arena *a, struct local_route **ret, size_t *ret_n,
-                  struct err *err)
-{
-    struct fake_kernel *f = fake(k);
-    int code = step(k, &f->rtnl_requests, err);
-    code = code == ERR_OK ? done(k, code, err) : code;
-    if (code == ERR_OK) {
-        struct routes l = {.items = ARENA_ARRAY(a, struct local_route, map_size(f->routes) + 1)};
-        map_each(f->routes, keep_ours, &l);
-        *ret = l.items;
-        *ret_n = l.n;
-    }
-    return code;
-}
-
-static int change_route(struct fake_kernel *f, bool del, const struct local_route *r)
-{
-    char key[KEY];
-    route_key(r, key);
-    const struct fake_route *there = map_get(f->routes, key);
-    if (del) {
-        if (there != NULL && there->ours) {
-            map_remove(f->routes, key);
-            fake_kernel_tell(f, LOCAL_EVENT_HOLD, &r->addr);
-        }
-        return ERR_OK;
-    }
-    if (there != NULL) {
-        return there->ours ? ERR_OK : ERR_IN_USE;
-    }
-    struct fake_route *made = xcalloc(1, sizeof(*made));
-    *made = (struct fake_route){*r, true};
-    map_set(f->routes, key, made);
-    return ERR_OK;
-}
-
-static int routes_change(struct local_kernel *k, bool del, const struct local_route *items,
-                         size_t n, int *ret_codes, struct err *err)
-{
-    struct fake_kernel *f = fake(k);
-    int code = step(k, &f->rtnl_requests, err);
-    for (size_t i = 0; i < n; i++) {
-        ret_codes[i] = code;
-    }
-    if (code != ERR_OK) {
-        return code;
-    }
-    for (size_t i = 0; i < n; i++) {
-        ret_codes[i] = change_route(f, del, &items[i]);
-        if (ret_codes[i] != ERR_OK && code == ERR_OK) {
-            code = err_set(err, ret_codes[i], "somebody else has a route for it");
-        }
-    }
-    int told = done(k, code, err);
-    for (size_t i = 0; told != code && i < n; i++) {
-        ret_codes[i] = told; /* the answers are lost */
-    }
-    return told;
-}
-
 /* --- announcing, connections, sysctls ------------------------------------------------------------------------- */
 
 static int announce(struct local_kernel *k, const struct local_link *link,
@@ -544,6 +485,8 @@ static void fake_free(struct local_kernel *k)
 {
     struct fake_kernel *f = fake(k);
     drop_table(f);
+    fake_nft_free(f->left);
+    free(f->left_name);
     free(f->foreign_table);
     for (size_t i = 0; i < f->n_links; i++) {
         free((char *)f->links[i].name);
@@ -566,6 +509,7 @@ static const struct local_kernel_ops ops = {
     .nft_remake = nft_remake,
     .nft_check = nft_check,
     .nft_look = nft_look,
+    .nft_instances = nft_instances,
     .nft_commit = nft_commit,
     .nft_list = nft_list,
     .nft_read = nft_read,
@@ -575,8 +519,9 @@ static const struct local_kernel_ops ops = {
     .addr_set = addr_set,
     .addr_del = addr_del,
     .addrs_change = addrs_change,
-    .routes = routes,
-    .routes_change = routes_change,
+    .routes = fake_routes,
+    .routes_change = fake_routes_change,
+    .routes_adopt = fake_routes_adopt,
     .announce = announce,
     .probe_send = probe_send,
     .probe_answer = probe_answer,
@@ -601,48 +546,6 @@ static const struct local_kernel_ops ops = {
 
 /* --- the world around ----------------------------------------------------------------------------------------- */
 
-void fake_kernel_foreign_route(struct local_kernel *k, const struct local_route *route)
-{
-    char key[KEY];
-    struct fake_route *made = xcalloc(1, sizeof(*made));
-    *made = (struct fake_route){*route, false};
-    route_key(route, key);
-    map_set(fake(k)->routes, key, made);
-}
-
-void fake_kernel_foreign_route_gone(struct local_kernel *k, const struct local_route *route)
-{
-    char key[KEY];
-    route_key(route, key);
-    const struct fake_route *there = map_get(fake(k)->routes, key);
-    if (there != NULL && !there->ours) {
-        map_remove(fake(k)->routes, key);
-        fake(k)->others = true;
-        fake_kernel_tell(fake(k), LOCAL_EVENT_FREED, &route->addr);
-        fake(k)->others = false;
-    }
-}
-
-void fake_kernel_holds(const struct local_kernel *k,
-                       void (*each)(void *arg, const struct ip_addr *addr,
-                                    enum local_route_kind kind, int link),
-                       void *arg)
-{
-    const struct fake_kernel *f = fake(k);
-    struct local_route *items = xcalloc(map_size(f->routes) + 1, sizeof(*items));
-    struct routes ours = {.items = items};
-    map_each(f->routes, keep_ours, &ours);
-    for (size_t i = 0; i < ours.n; i++) {
-        each(arg, &items[i].addr, items[i].kind, 0);
-    }
-    for (size_t i = 0; i < f->n_addrs; i++) {
-        if (f->addrs[i].ours) {
-            each(arg, &f->addrs[i].net.addr, LOCAL_ROUTE_HOLD, f->addrs[i].link);
-        }
-    }
-    free(items);
-}
-
 struct local_kernel *fake_kernel_new(const struct local_rt_args *args)
 {
     static const char *const ones[] = {"net.ipv4.ip_forward",
@@ -652,7 +555,7 @@ struct local_kernel *fake_kernel_new(const struct local_rt_args *args)
                                        "net.ipv4.vs.expire_quiescent_template",
                                        "net.ipv4.vs.conn_reuse_mode"};
     struct fake_kernel *f = xcalloc(1, sizeof(*f));
-    (void)args; /* numbers of protocol and table: nobody else is here */
+    f->rt = *args;
     f->k.ops = &ops;
     f->ipvs = fake_ipvs_new();
     f->routes = map_new(free);

@@ -55,6 +55,8 @@ void fake_kernel_foreign_route_gone(struct local_kernel *k, const struct local_r
 void fake_kernel_link(
     struct local_kernel *k,
     const struct local_link *link); /* adds, or changes the one of this index; copied */
+/* The next process has other numbers for its routes and addresses. */
+void fake_kernel_numbers(struct local_kernel *k, const struct local_rt_args *rt);
 /* A table of the same name that others made. */
 void fake_kernel_foreign_table(struct local_kernel *k, const char *name);
 /* A route for the address that is not ours. */

@@ -9,7 +9,7 @@
 
 struct fake_route {
     struct local_route route;
-    bool ours;
+    struct local_rt_args rt; /* protocol 0: others' */
 };
 struct fake_connection {
     struct local_frontend_id id;
@@ -22,18 +22,23 @@ struct fake_kernel {
     /* nftables: one table of ours, and the name of one that is not. */
     struct fake_nft *table;
     char *table_name, *foreign_table;
+    struct fake_nft *left; /* the table of another instance */
+    char *left_name;
     uint32_t generation;
     unsigned layout;    /* of the table; 0: ours */
     bool rules_changed; /* by others */
     /* How its rules were made. */
     bool closed_ports_drop;
     uint32_t mark_bit;
+    struct local_rt_args routes_said;
     /* Links, addresses, routes. */
     struct local_link *links;
     size_t n_links;
     struct local_link_addr *addrs;
     size_t n_addrs;
     struct map *routes; /* "KIND ADDRESS" → struct fake_route */
+    struct local_rt_args rt;
+    uint8_t addrs_were; /* the number of our addresses before the last change of it */
     /* Neighbours, connections, sysctls. */
     struct map *neighbours;       /* address → MAC */
     struct map *probed;           /* address → "" */
@@ -68,6 +73,11 @@ int fake_neighbours(struct local_kernel *k, struct arena *a, struct local_neighb
 int fake_hear(struct local_kernel *k, const struct local_link *link, struct local_heard *ret,
               size_t max, size_t *ret_n, struct err *err);
 size_t fake_ears(const struct local_kernel *k, int *ret_fds, size_t max);
+int fake_routes(struct local_kernel *k, struct arena *a, struct local_route **ret, size_t *ret_n,
+                struct err *err);
+int fake_routes_change(struct local_kernel *k, bool del, const struct local_route *items, size_t n,
+                       int *ret_codes, struct err *err);
+int fake_routes_adopt(struct local_kernel *k, const struct local_rt_args *old, struct err *err);
 int fake_connections_delete(struct local_kernel *k, const struct local_connection *gone,
                             size_t n_gone, unsigned *ret_n, struct err *err);
 unsigned fake_watch_fds(const struct local_kernel *k, int fds[LOCAL_WATCH_FDS]);

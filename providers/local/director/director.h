@@ -90,6 +90,8 @@ void local_director_offer(struct local_director *d, const struct ip_addr *addr, 
 /* It may not any more on this link; when this returns it is not held there. */
 int local_director_take_back(struct local_director *d, const struct ip_addr *addr, int link,
                              struct err *err) _warn_unused_;
+/* Somebody else took it from this link before its time was over: the next turn holds it again.  False: it was not held there. */
+bool local_director_lost(struct local_director *d, const struct ip_addr *addr, int link);
 struct local_offered {
     struct ip_addr addr;
     int link;
@@ -134,6 +136,8 @@ struct local_announce_state local_director_announced(struct local_director *d,
 /* A target of a frontend left: its connections may go on for so long, then they end.  One that drains already keeps its moment. */
 void local_director_drain(struct local_director *d, const struct local_connection *c,
                           int64_t after_ms);
+/* How many drain. */
+size_t local_director_draining(struct local_director *d);
 /* These are targets of the frontend: their connections stay. */
 void local_director_stays(struct local_director *d, const struct local_frontend_id *id,
                           const struct local_target_set *t);

@@ -83,6 +83,14 @@ static bool add_due(const char *key, void *value, void *arg)
     return true;
 }
 
+size_t local_director_draining(struct local_director *d)
+{
+    mutex_lock(&d->lock);
+    size_t n = map_size(d->drains);
+    mutex_unlock(&d->lock);
+    return n;
+}
+
 int64_t local_drains_turn(struct local_director *d, int64_t now_ms)
 {
     size_t n = map_size(d->drains);

@@ -276,6 +276,23 @@ int local_director_take_back(struct local_director *d, const struct ip_addr *add
     return rc;
 }
 
+bool local_director_lost(struct local_director *d, const struct ip_addr *addr, int link)
+{
+    char text[IP_TEXT_MAX];
+
+    ip_format(addr, text);
+    mutex_lock(&d->lock);
+    struct director_hold *h = map_get(d->holds, text);
+    bool lost = h != NULL && h->held && h->link == link &&
+                clock_now_ms(d->args.clock) + LIFETIME_MIN_MS < h->until_ms;
+    if (lost) {
+        h->held = false;
+        local_announcements_sleep(d, addr);
+    }
+    mutex_unlock(&d->lock);
+    return lost;
+}
+
 struct listing {
     void (*each)(void *arg, const struct local_offered *o);
     void *arg;

@@ -31,11 +31,17 @@
 #define LOCAL_NFT_BATCH                                                                            \
     1000 /* elements of one transaction, as far as one frontend is not torn apart */
 
+/* Numbers of our routes and addresses. */
+struct local_rt_args {
+    uint8_t protocol; /* ours */
+    uint32_t table;   /* of LOCAL_ROUTE_EXPORT */
+};
 struct local_nft_table_args {
     const char *instance; /* name of the table, family inet */
     const char *director; /* for its comment */
     bool closed_ports_drop;
     uint32_t mark_bit;
+    struct local_rt_args routes; /* the table says of which numbers they are */
 };
 struct local_nft_table {
     bool exists;
@@ -92,10 +98,6 @@ enum local_route_kind {
 struct local_route {
     enum local_route_kind kind;
     struct ip_addr addr;
-};
-struct local_rt_args {
-    uint8_t protocol; /* ours */
-    uint32_t table;   /* of LOCAL_ROUTE_EXPORT */
 };
 
 /* --- announcing ------------------------------------------------------------------------------------------- */
@@ -210,15 +212,19 @@ struct local_kernel_ops {
     /* A table that is not there is no error. */
     int (*nft_look)(struct local_kernel *k, const char *instance, struct local_nft_table *ret,
                     struct err *err);
+    /* Names of the tables of all instances on this machine, in no order. */
+    int (*nft_instances)(struct local_kernel *k, struct arena *a, const char ***ret, size_t *ret_n,
+                         struct err *err);
     /* Of a table that is there and has other sets or rules: adds the sets that are missing, with those of the elements (all of them
      * adds) that belong to them, makes all rules anew in one transaction, and drops what is not ours.  Each packet meets old
      * rules or new ones; connections go on. */
     int (*nft_remake)(struct local_kernel *k, const struct local_nft_table_args *args,
                       const struct local_nft_change *adds, size_t n, struct err *err);
     /* Does the table have the sets, chains and rules that nft_make() makes of these arguments?  *ret_whole false: others took,
-     * added or changed some, or it has another layout or was made of other arguments. */
+     * added or changed some, or it has another layout or was made of other arguments.  *ret_routes: the numbers that it says;
+     * protocol 0: none. */
     int (*nft_check)(struct local_kernel *k, const struct local_nft_table_args *args,
-                     bool *ret_whole, struct err *err);
+                     bool *ret_whole, struct local_rt_args *ret_routes, struct err *err);
     /* One transaction: all deletes, then all adds, whatever their order. */
     int (*nft_commit)(struct local_kernel *k, const char *instance,
                       const struct local_nft_change *changes, size_t n, struct err *err);
@@ -255,6 +261,9 @@ struct local_kernel_ops {
      * of what is there and is ours is fine, as is a delete of what is not there. */
     int (*routes_change)(struct local_kernel *k, bool del, const struct local_route *routes,
                          size_t n, int *ret_codes, struct err *err);
+    /* Routes and addresses of these numbers, which an earlier run had, become ours; none of them is away for a moment, but those
+     * that are exported in another table stand in both for one. */
+    int (*routes_adopt)(struct local_kernel *k, const struct local_rt_args *old, struct err *err);
 
     /* Gratuitous ARP request and reply, or unsolicited neighbour advertisement with override, on this link. */
     int (*announce)(struct local_kernel *k, const struct local_link *link,
@@ -329,5 +338,7 @@ int local_kernel_open(const struct local_rt_args *args, struct local_kernel **re
 /* The lock of the instance on this machine (abstract socket @trimtab-local-INSTANCE), until *ret_fd is closed.  ERR_CONFLICT: "another trimtab with
  * instance "trimtab" runs here (pid 812); …". */
 int local_kernel_lock(const char *instance, int *ret_fd, struct err *err) _warn_unused_;
+/* Does a process have this lock? */
+bool local_kernel_is_locked(const char *instance);
 
 #endif

@@ -42,6 +42,17 @@ static int taken(const char *instance, const struct sockaddr_un *at, socklen_t l
                    instance, pid);
 }
 
+bool local_kernel_is_locked(const char *instance)
+{
+    struct err ignored = ERR_INIT;
+    int fd = -1;
+    int code = local_kernel_lock(instance, &fd, &ignored);
+    if (code == ERR_OK) {
+        close(fd);
+    }
+    return code == ERR_CONFLICT;
+}
+
 int local_kernel_lock(const char *instance, int *ret_fd, struct err *err)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};

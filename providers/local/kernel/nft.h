@@ -43,7 +43,7 @@ int local_nft_make(struct local_nl *nl, const struct local_nft_table_args *args,
 int local_nft_remake(struct local_nl *nl, const struct local_nft_table_args *args,
                      const struct local_nft_change *adds, size_t n, struct err *err);
 int local_nft_check(struct local_nl *nl, const struct local_nft_table_args *args, bool *ret_whole,
-                    struct err *err);
+                    struct local_rt_args *ret_routes, struct err *err);
 /* Puts the messages that make the table, and those that add elements to it, behind what is in the buffer; *ret_last is the sequence
  * number of the last one. */
 void local_nft_put_table(struct local_nl *nl, struct local_nl_buf *b,
@@ -54,6 +54,8 @@ void local_nft_put_rules(struct local_nl *nl, struct local_nl_buf *b,
 /* One of the sets alone. */
 void local_nft_put_set(struct local_nl *nl, struct local_nl_buf *b, const char *instance,
                        unsigned number, uint32_t *ret_last);
+/* The comment of the rule in tt_snat, by which the next process finds the routes of this one. */
+#define LOCAL_NFT_ROUTES "routes: protocol %u table %u"
 #define LOCAL_NFT_CHAINS 4
 /* Does our layout have a chain, or a set, of this name? */
 bool local_nft_is_chain(const char *name);
@@ -65,6 +67,8 @@ int local_nft_put_adds(struct local_nl *nl, struct local_nl_buf *b, const char *
 void local_nft_ask_ack(struct local_nl_buf *b, uint32_t seq);
 int local_nft_look(struct local_nl *nl, const char *instance, struct local_nft_table *ret,
                    struct err *err);
+int local_nft_instances(struct local_nl *nl, struct arena *a, const char ***ret, size_t *ret_n,
+                        struct err *err);
 int local_nft_remove(struct local_nl *nl, const char *instance, struct err *err);
 int local_nft_commit(struct local_nl *nl, struct local_nft_ranges *ranges, const char *instance,
                      const struct local_nft_change *changes, size_t n, struct err *err);

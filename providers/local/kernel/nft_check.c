@@ -24,6 +24,7 @@ struct rules {
     } chains[CHAINS_MAX];
     size_t n;
     bool too_many;
+    struct local_rt_args routes; /* that the comment of a rule says */
 };
 
 /* --- what is compared of a rule --------------------------------------------------------------------------- */
@@ -143,6 +144,19 @@ static struct chain_rules *chain_of(struct rules *r, const struct nlattr *name)
     return c;
 }
 
+static void read_routes(const struct nlattr *notes, struct local_rt_args *ret)
+{
+    size_t n = 0;
+    unsigned protocol = 0, table = 0;
+    char text[LOCAL_NFT_UDATA_MAX];
+    const char *comment =
+        local_nft_read_comment(mnl_attr_get_payload(notes), mnl_attr_get_payload_len(notes), &n);
+    snprintf(text, sizeof(text), "%.*s", (int)n, comment == NULL ? "" : comment);
+    if (sscanf(text, LOCAL_NFT_ROUTES, &protocol, &table) == 2 && protocol <= UINT8_MAX) {
+        *ret = (struct local_rt_args){.protocol = (uint8_t)protocol, .table = table};
+    }
+}
+
 static void note_rule(void *arg, const struct nlmsghdr *m)
 {
     struct rules *r = arg;
@@ -159,6 +173,9 @@ static void note_rule(void *arg, const struct nlmsghdr *m)
     struct chain_rules *c = chain_of(r, at.at[NFTA_RULE_CHAIN]);
     if (c == NULL) {
         return;
+    }
+    if (at.at[NFTA_RULE_USERDATA] != NULL) {
+        read_routes(at.at[NFTA_RULE_USERDATA], &r->routes);
     }
     LOCAL_NL_EACH_IN(item, at.at[NFTA_RULE_EXPRESSIONS])
     {
@@ -209,13 +226,16 @@ static int dump(struct local_nl *nl, uint16_t type, uint16_t table_attr, const c
 }
 
 static int check_rules(struct local_nl *nl, const struct local_nft_table_args *args,
-                       bool *ret_whole, struct err *err)
+                       bool *ret_whole, struct local_rt_args *ret_routes, struct err *err)
 {
     struct rules wanted = {.table = args->instance}, there = wanted;
     const struct local_nl_hear hear = {.message = note_rule, .arg = &there};
     note_wanted(nl, args, &wanted);
     int code = dump(nl, NFT_MSG_GETRULE, NFTA_RULE_TABLE, args->instance, &hear, err);
-    *ret_whole = !there.too_many && there.n == wanted.n;
+    *ret_routes = there.routes;
+    *ret_whole = !there.too_many && there.n == wanted.n &&
+                 there.routes.protocol == wanted.routes.protocol &&
+                 there.routes.table == wanted.routes.table;
     for (size_t i = 0; i < wanted.n; i++) {
         *ret_whole = *ret_whole && has_chain(&there, &wanted.chains[i]);
     }
@@ -262,11 +282,11 @@ static void count_set(void *arg, const struct nlmsghdr *m)
 }
 
 int local_nft_check(struct local_nl *nl, const struct local_nft_table_args *args, bool *ret_whole,
-                    struct err *err)
+                    struct local_rt_args *ret_routes, struct err *err)
 {
     struct counting sets = {.table = args->instance}, chains = sets;
     bool rules = false;
-    int code = check_rules(nl, args, &rules, err);
+    int code = check_rules(nl, args, &rules, ret_routes, err);
     if (code == ERR_OK) {
         const struct local_nl_hear hear = {.message = count_set, .arg = &sets};
         code = dump(nl, NFT_MSG_GETSET, NFTA_SET_TABLE, args->instance, &hear, err);

@@ -319,6 +319,15 @@ static void dnat_rule(struct make *k, const char *chain, unsigned i)
     end_rule(k, &r);
 }
 
+static void put_routes(const struct make *k, struct nlmsghdr *m)
+{
+    char text[LOCAL_NFT_COMMENT_MAX];
+    uint8_t notes[LOCAL_NFT_UDATA_MAX];
+    snprintf(text, sizeof(text), LOCAL_NFT_ROUTES, (unsigned)k->args->routes.protocol,
+             (unsigned)k->args->routes.table);
+    mnl_attr_put(m, NFTA_RULE_USERDATA, local_nft_comment_notes(text, notes), notes);
+}
+
 static void snat_rule(struct make *k)
 {
     uint32_t none = 0;
@@ -327,7 +336,9 @@ static void snat_rule(struct make *k)
     local_nft_bits(&r, local_nft_reg(0), k->args->mark_bit, 0);
     local_nft_cmp(&r, NFT_CMP_NEQ, local_nft_reg(0), &none, sizeof(none));
     local_nft_masquerade(&r, NF_NAT_RANGE_PROTO_RANDOM_FULLY);
-    end_rule(k, &r);
+    mnl_attr_nest_end(r.m, r.exprs);
+    put_routes(k, r.m);
+    local_nl_end(k->b);
 }
 
 static const struct chain chains[LOCAL_NFT_CHAINS] = {
@@ -459,6 +470,54 @@ int local_nft_look(struct local_nl *nl, const char *instance, struct local_nft_t
     if (code == ERR_OK) {
         *ret = t;
     }
+    return code;
+}
+
+struct instances {
+    struct arena *a;
+    const char **names;
+    size_t n;
+};
+
+static void keep_instance(void *arg, const struct nlmsghdr *m)
+{
+    struct instances *l = arg;
+    struct local_nft_table t = {0};
+    struct local_nl_attrs at;
+    const struct nfgenmsg *head = mnl_nlmsg_get_payload(m);
+    if (m->nlmsg_type != (NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWTABLE) ||
+        head->nfgen_family != NFPROTO_INET) {
+        return;
+    }
+    read_table(&t, m);
+    local_nl_parse(m, sizeof(struct nfgenmsg), &at);
+    if (!t.ours || at.at[NFTA_TABLE_NAME] == NULL) {
+        return;
+    }
+    const char **more = ARENA_ARRAY(l->a, const char *, l->n + 1);
+    if (l->n > 0) {
+        memcpy(more, l->names, l->n * sizeof(*more));
+    }
+    l->names = more;
+    l->names[l->n++] = arena_strdup(l->a, mnl_attr_get_str(at.at[NFTA_TABLE_NAME]));
+}
+
+int local_nft_instances(struct local_nl *nl, struct arena *a, const char ***ret, size_t *ret_n,
+                        struct err *err)
+{
+    struct local_nl_buf b = {0};
+    struct instances l = {.a = a};
+    struct local_nl_hear hear = {.message = keep_instance, .arg = &l};
+    int error = 0;
+    local_nft_begin(nl, &b, NFT_MSG_GETTABLE, NLM_F_DUMP);
+    local_nl_end(&b);
+    int code = local_nl_ask(nl, &b, &hear, &error, err);
+    local_nl_buf_done(&b);
+    if (code == ERR_OK && error != 0) {
+        code = local_nft_error(err, error, "tables", "");
+    }
+    *ret = l.names;
+    *ret_n = l.n;
     return code;
 }
 

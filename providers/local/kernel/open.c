@@ -37,9 +37,9 @@ static int nft_remake(struct local_kernel *k, const struct local_nft_table_args 
 }
 
 static int nft_check(struct local_kernel *k, const struct local_nft_table_args *args,
-                     bool *ret_whole, struct err *err)
+                     bool *ret_whole, struct local_rt_args *ret_routes, struct err *err)
 {
-    return local_nft_check(&real(k)->nft, args, ret_whole, err);
+    return local_nft_check(&real(k)->nft, args, ret_whole, ret_routes, err);
 }
 
 static int nft_look(struct local_kernel *k, const char *instance, struct local_nft_table *ret,
@@ -66,6 +66,12 @@ static int nft_read(struct local_kernel *k, const char *instance,
 {
     struct local_nft_read_args args = {instance, id, each, arg};
     return local_nft_read(&real(k)->nft, &real(k)->ranges, &args, err);
+}
+
+static int nft_instances(struct local_kernel *k, struct arena *a, const char ***ret, size_t *ret_n,
+                         struct err *err)
+{
+    return local_nft_instances(&real(k)->nft, a, ret, ret_n, err);
 }
 
 static int nft_remove(struct local_kernel *k, const char *instance, struct err *err)
@@ -120,6 +126,11 @@ static int routes_change(struct local_kernel *k, bool del, const struct local_ro
     struct local_rtnl_change c = {
         .rt = &real(k)->rt, .del = del, .routes = items, .n = n, .codes = ret_codes};
     return local_rtnl_routes_change(&real(k)->rtnl, &c, err);
+}
+
+static int routes_adopt(struct local_kernel *k, const struct local_rt_args *old, struct err *err)
+{
+    return local_rtnl_adopt(&real(k)->rtnl, old, &real(k)->rt, err);
 }
 
 static int announce(struct local_kernel *k, const struct local_link *link,
@@ -273,6 +284,7 @@ static const struct local_kernel_ops ops = {
     .nft_remake = nft_remake,
     .nft_check = nft_check,
     .nft_look = nft_look,
+    .nft_instances = nft_instances,
     .nft_commit = nft_commit,
     .nft_list = nft_list,
     .nft_read = nft_read,
@@ -284,6 +296,7 @@ static const struct local_kernel_ops ops = {
     .addrs_change = addrs_change,
     .routes = routes,
     .routes_change = routes_change,
+    .routes_adopt = routes_adopt,
     .announce = announce,
     .probe_send = probe_send,
     .probe_answer = probe_answer,

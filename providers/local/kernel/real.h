@@ -30,12 +30,15 @@ int local_rtnl_neighbours(struct local_nl *nl, struct arena *a, struct local_nei
 struct local_rtnl_change {
     const struct local_rt_args *rt;
     bool del;
+    bool replace; /* an add takes the place of what is there, whosever it is */
     const struct local_route *routes;
     size_t n;
     int *codes;
 };
 int local_rtnl_routes_change(struct local_nl *nl, const struct local_rtnl_change *c,
                              struct err *err);
+int local_rtnl_adopt(struct local_nl *nl, const struct local_rt_args *old,
+                     const struct local_rt_args *now, struct err *err);
 
 /* --- ARP and NDP (announce.c) --------------------------------------------------------------------------- */
 

@@ -388,7 +388,9 @@ int local_rtnl_routes(struct local_nl *nl, const struct local_rt_args *rt, struc
 static void put_route(struct local_nl *nl, struct local_nl_buf *b,
                       const struct local_rtnl_change *c, const struct local_route *r)
 {
-    uint16_t how = c->del ? 0 : NLM_F_CREATE | NLM_F_EXCL;
+    uint16_t how = c->del       ? 0
+                   : c->replace ? NLM_F_CREATE | NLM_F_REPLACE
+                                : NLM_F_CREATE | NLM_F_EXCL;
     struct nlmsghdr *m = local_nl_begin(nl, b, c->del ? RTM_DELROUTE : RTM_NEWROUTE,
                                         (uint16_t)(how | NLM_F_ACK), sizeof(struct rtmsg));
     struct rtmsg *i = mnl_nlmsg_get_payload(m);

@@ -450,10 +450,19 @@ static const char *config_text(struct flow_kit *k)
                         k->pool, lines);
 }
 
+static uint32_t number_of(const char *text, const char *key, uint32_t otherwise)
+{
+    const char *at = strstr(text, key);
+
+    return at == NULL ? otherwise : (uint32_t)strtoul(at + strlen(key), NULL, 10);
+}
+
 bool flow_kit_open(struct flow_kit *k, bool planning, void **ret)
 {
     struct tt_result result = {0};
     const char *text = config_text(k);
+    const struct local_rt_args rt = {.protocol = (uint8_t)number_of(text, "routeProtocol: ", 116),
+                                     .table = number_of(text, "routeTable: ", 116)};
     const struct tt_open_args args = {
         .size = sizeof args,
         .host = &k->host,
@@ -463,6 +472,7 @@ bool flow_kit_open(struct flow_kit *k, bool planning, void **ret)
         .config_len = strlen(text),
         .planning = planning,
         .drift = k->drift,
+        .election_spare_ms = k->spare_ms,
     };
     const struct local_open_with with = {.clock = k->clock,
                                          .rng = k->rng,
@@ -470,6 +480,7 @@ bool flow_kit_open(struct flow_kit *k, bool planning, void **ret)
                                          .directing_kernel = k->directed ? k->kernel : NULL,
                                          .turns = true};
 
+    fake_kernel_numbers(k->kernel, &rt);
     bool ok = local_provider_open(&args, &with, ret, &result) == TT_OK;
     if (!ok) {
         str_appendf(&k->out, "open!(%s) ", result.message);

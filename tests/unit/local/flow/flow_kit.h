@@ -25,7 +25,8 @@
  *   cleanup KEY       one that "left" told of is deleted;  sweep: "left", and all that it tells of are deleted;  restart: another process
  *   refuse CODE N, lose N, kill N   the step of the kernel, counted from here; well: no more of it
  *   foreign guard|open|slots|bump KEY…   somebody else takes elements away, or changes some other table; flush: all of it; ipvs: all
- *                     virtual services;  stranger: they add the guard of 10.0.0.7
+ *                     virtual services;  stranger: they add the guard of 10.0.0.7;
+ *                     instance IP: another instance holds the address
  *   director [report]  before the first sync: there is a director's thread, whose turns are made by "pass"; no target is checked.  With
  *                      it events on Services are added to the text: "event(d/a REASON: words) "
  *   pass MS            time goes by for the director;  drift: adds how often others changed something, "drift(N) "
@@ -35,6 +36,7 @@
  *   foreign layout N, rules   another version of trimtab made the table; others change its rules
  *   foreign hold|taken|freed IP, lost   others take a route of ours, make or give up one of their own; events are lost.  A last
  *                      word "quiet": the kernel does not tell
+ *   spare MS          before the first sync: there is an election, and what is held is held for so long
  *   requests          "requests(N) " since the last time: reads, and writes
  *   state, writes, order, status KEY, plan, announced IP, owned, left, explain KEY   add what they say; plan: "plan(N) " */
 #ifndef TESTS_UNIT_LOCAL_FLOW_KIT_H
@@ -101,6 +103,7 @@ struct flow_kit {
     bool updates;            /* syncs are updates of backends */
     bool directed;           /* there is a director's thread */
     uint32_t drift;          /* --drift */
+    int64_t spare_ms;        /* of an election: what is held has this lifetime; 0: there is none */
     unsigned n_drift;        /* what metrics say of it */
     struct map *figures;     /* "NAME LABEL…" → its value as text */
     struct ip_addr refusing; /* transactions with this address */

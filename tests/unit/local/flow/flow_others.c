@@ -36,7 +36,7 @@ void flow_others_log(struct flow_kit *k, const char *message)
 {
     bool told = str_has_prefix(message, "net.") || str_has_prefix(message, "connection tracking");
 
-    if (k->directed && told) {
+    if ((k->directed && told) || str_has_prefix(message, "table inet")) {
         str_appendf(&k->out, "log(%s) ", message);
     }
 }
@@ -97,6 +97,8 @@ bool flow_others_command(struct flow_kit *k, char **w, size_t n)
             k->config);
     } else if (str_eq(w[0], "pass") && n > 1) {
         pass(k, strtoll(w[1], NULL, 10));
+    } else if (str_eq(w[0], "spare") && n > 1) {
+        k->spare_ms = strtoll(w[1], NULL, 10);
     } else if (str_eq(w[0], "drift")) {
         str_appendf(&k->out, "drift(%u) ", k->n_drift);
         k->n_drift = 0;
@@ -112,8 +114,9 @@ static void take_hold(struct flow_kit *k, const struct ip_addr *addr)
     struct err err = ERR_INIT;
     int code = ERR_OK;
 
-    if (addr->len == 16) {
-        assert_int_equal(k->real_ops.addr_del(k->kernel, 2, addr, &err), ERR_OK);
+    if (addr->len == 16 || k->spare_ms > 0) {
+        int link = addr->len == 16 ? 2 : 1;
+        assert_int_equal(k->real_ops.addr_del(k->kernel, link, addr, &err), ERR_OK);
     } else {
         assert_int_equal(k->real_ops.routes_change(k->kernel, true, &route, 1, &code, &err),
                          ERR_OK);
@@ -124,6 +127,8 @@ bool flow_others_foreign(struct flow_kit *k, char **w, size_t n)
 {
     struct local_route route = {.kind = LOCAL_ROUTE_HOLD};
     bool has_addr = n > 2 && ip_parse(w[2], &route.addr);
+    struct err err = ERR_INIT;
+    int code = ERR_OK;
 
     if (str_eq(w[1], "layout") && n > 2) {
         fake_kernel_layout(k->kernel, (unsigned)strtoul(w[2], NULL, 10));
@@ -133,6 +138,8 @@ bool flow_others_foreign(struct flow_kit *k, char **w, size_t n)
         fake_kernel_lose_events(k->kernel);
     } else if (str_eq(w[1], "hold") && has_addr) {
         take_hold(k, &route.addr);
+    } else if (str_eq(w[1], "instance") && has_addr) {
+        (void)k->real_ops.routes_change(k->kernel, false, &route, 1, &code, &err);
     } else if (str_eq(w[1], "taken") && has_addr) {
         fake_kernel_foreign_route(k->kernel, &route);
     } else if (str_eq(w[1], "freed") && has_addr) {

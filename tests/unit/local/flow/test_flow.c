@@ -37,7 +37,7 @@ static const struct row {
     {"allocator: what directors would refuse",
      "config role: allocator; svc d/a sched=lc; sync; state",
      "d/a!invalid(scheduler lc needs an ipvs mode; nft has rr, wrr, sh and mh) "},
-    {"K08 create", "svc d/a; idle; state; status d/a; plan; announced 10.0.0.0",
+    {"K08 G01 create", "svc d/a; idle; state; status d/a; plan; announced 10.0.0.0",
      TWO("10.0.0.0") "d/a=10.0.0.0 plan(0) announced(1) "},
     {"order of a creation", "svc d/a; sync; order",
      "order(1:create table inet trimtab, 2:create guard 10.0.0.0, 2:create frontend "
@@ -83,7 +83,7 @@ static const struct row {
      "ranges 10.0.0.0:81/tcp, 3:delete source ranges 10.0.0.0:80/tcp, 4:delete frontend "
      "10.0.0.0:80/tcp, 4:delete connections 10.0.0.0:80/tcp, ) 10.0.0.0[d/a] held 81/tcp rr4 "
      "n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; plan(0) "},
-    {"UDP", "svc d/a ports=53/UDP/30053; idle; order; nodes n1; sync; order; idle; state",
+    {"L14 UDP", "svc d/a ports=53/UDP/30053; idle; order; nodes n1; sync; order; idle; state",
      "order(1:create table inet trimtab, 2:create guard 10.0.0.0, 2:create frontend "
      "10.0.0.0:53/udp, 3:create source ranges 10.0.0.0:53/udp, 4:create hold 10.0.0.0, 5:create "
      "announcement 10.0.0.0 on eth0, ) order(1:change frontend 10.0.0.0:53/udp, 2:delete "
@@ -172,7 +172,7 @@ static const struct row {
      "svc d/a; svc d/b; idle; foreign flush; sync d/a; sync d/b; state; plan",
      "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; 10.0.0.1[d/b] held "
      "80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; plan(0) "},
-    {"auth", "svc d/a; refuse auth 8; sync; well; idle; state; plan",
+    {"F02 auth", "svc d/a; refuse auth 8; sync; well; idle; state; plan",
      "d/a!auth(refused by a test) 10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 "
      "snat; plan(0) "},
     {"conflict", "svc d/a; sync; svc d/b; refuse conflict 7; sync; well; idle; state; plan",
@@ -238,7 +238,7 @@ static const struct row {
      "machine's; writes(0) "},
     {"owned", "svc d/a; idle; owned; left",
      "guard 10.0.0.0 of d/a used; frontend 10.0.0.0:80/tcp of d/a used; "},
-    {"one wrong Service among 300",
+    {"F07 one wrong Service among 300",
      "pool [10.0.4.0/22]; many 300; refuse-address 10.0.4.7; sync; writes; status d/s006; status "
      "d/s008; refuse-address none; idle; plan",
      "d/s007!invalid(guard 10.0.4.7: the set is full) writes(25) d/s006=10.0.4.6 d/s008=10.0.4.8 "
@@ -246,6 +246,30 @@ static const struct row {
     {"may not write", "svc d/a; forbid; sync; writes; state; forbid; idle; state",
      "d/a!cancelled(table inet trimtab: writing is not allowed now) writes(0) 10.0.0.0[d/a] held "
      "80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "},
+    {"C12", "spare 20000; config role: director; svc d/a; sync",
+     "open!(role director runs on every director; start it with --leader-elect=false) "},
+    {"H04",
+     "svc d/a local share=k; eps d/a n1; svc d/b local share=k ports=81/TCP/30081 created=2; eps "
+     "d/b n2; idle; state; plan",
+     "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*4 <0.0.0.0/0 snat 81/tcp rr4 n2:30081*4 <0.0.0.0/0 "
+     "snat; plan(0) "},
+    {"H09",
+     "svc d/a share=k; svc d/b share=k mode=ipvs-dr ports=81/TCP/30081 created=2; idle; state; "
+     "plan",
+     "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat 81/tcp ipvs-rr n1:81g1 "
+     "n2:81g1 <0.0.0.0/0; plan(0) "},
+    {"K48",
+     "config director: {directorIsGateway: true}; svc d/a mode=ipvs-nat; idle; state; svc d/a "
+     "mode=ipvs-dr; idle; state; plan",
+     "10.0.0.0[d/a] held 80/tcp ipvs-rr n1:30080m1 n2:30080m1 <0.0.0.0/0; 10.0.0.0[d/a] held "
+     "80/tcp "
+     "ipvs-rr n1:80g1 n2:80g1 <0.0.0.0/0; plan(0) "},
+    {"F09",
+     "svc d/a; svc d/b mode=ipvs-dr; idle; sysctl net.ipv4.ip_forward 0; sync; state; sysctl "
+     "net.ipv4.ip_forward 1; sync; plan",
+     "d/a!transient(net.ipv4.ip_forward is 0: this machine forwards nothing (sysctl -w "
+     "net.ipv4.ip_forward=1)) 10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "
+     "10.0.0.1[d/b] held 80/tcp ipvs-rr n1:80g1 n2:80g1 <0.0.0.0/0; plan(0) "},
     {"somebody else's table", "foreign table; svc d/a; sync",
      "open!(table inet trimtab exists and is not ours; choose another instance) "},
     {"somebody else's table comes", "svc d/a; idle; foreign flush; foreign table; sync",

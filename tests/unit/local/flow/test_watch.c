@@ -6,8 +6,12 @@
 
 #include "tests/support/unit.h"
 
-#define TWO(ip)    ip "[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "
-#define TOLD       "event(d/a LoadBalancerDrift: others changed this machine's kernel: "
+#define TWO(ip) ip "[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "
+#define TOLD    "event(d/a LoadBalancerDrift: others changed this machine's kernel: "
+#define GUARD   TOLD "guard 10.0.0.0 is missing"
+#define OFTEN(n)                                                                                   \
+    GUARD ", " n " times within a minute: a program on this machine works against trimtab (`nft "  \
+          "monitor` and `ip monitor` show what it does)"
 #define RIGHT      "; it is put right) "
 #define LEFT_AS_IS "; left as it is (--drift=report)) "
 
@@ -54,6 +58,19 @@ static const struct row {
     {"a hold of which the kernel told nothing",
      "director; svc d/a; idle; pass 2000; foreign hold 10.0.0.0 quiet; pass 600000; check; state",
      TOLD "hold 10.0.0.0 is missing" RIGHT TWO("10.0.0.0")},
+    {"a hold that two Services share",
+     "director; svc d/a share=k; svc d/b share=k ports=81/TCP/30081 created=2; idle; pass 2000; "
+     "foreign hold 10.0.0.0; pass 1; check; drift",
+     TOLD "hold 10.0.0.0 is missing" RIGHT
+          "event(d/b LoadBalancerDrift: others changed this machine's kernel: hold 10.0.0.0 is "
+          "missing" RIGHT "drift(1) "},
+    {"a hold that has a lifetime",
+     "director; spare 20000; svc d/a; idle; pass 2000; drift; foreign hold 10.0.0.0; pass 600; "
+     "check; "
+     "state; drift; pass 5000; drift",
+     "drift(0) " TOLD "hold 10.0.0.0 is missing" RIGHT
+     "10.0.0.0[d/a] held on link 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; drift(1) "
+     "drift(0) "},
     {"rules",
      "director; svc d/a; idle; pass 2000; foreign rules; pass 1; check; state; drift; sync; writes",
      "event(d/a LoadBalancerDrift: others changed this machine's kernel: table inet trimtab "
@@ -114,6 +131,9 @@ static const struct row {
     {"orphanGrace: others put an address into the table later",
      "director; svc d/a; idle; pass 40000; foreign stranger; pass 2000; state; plan",
      TWO("10.0.0.0") "plan(0) "},
+    {"orphanGrace: what another instance holds stays",
+     "director; svc d/a; idle; pass 40000; foreign instance 10.9.9.9; sync; pass 2000; sync; state",
+     TWO("10.0.0.0") "10.9.9.9[not guarded] held; "},
     {"orphanGrace: without a director's thread",
      "svc d/a; idle; vanish d/a; foreign guard quiet; restart; left; state", ""},
     {"IPVS: destinations that a sync of another Service has not read are no drift",
@@ -121,6 +141,18 @@ static const struct row {
      "foreign bump; pass 1; drift; check; state",
      "drift(0) 10.0.0.0[d/a] held 80/tcp ipvs-rr n1:80g1 n2:80g1 <0.0.0.0/0; 10.0.0.1[d/b] held "
      "80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "},
+    {"a program that changes the same in a loop is told of once a minute, and put right each time",
+     "director; svc d/a; idle; pass 2000; foreign guard; pass 2000; foreign guard; pass 2000; "
+     "foreign guard; pass 2000; foreign guard; pass 2000; foreign guard; pass 2000; foreign guard; "
+     "pass 2000; foreign guard; pass 2000; foreign guard; pass 2000; state; drift; pass 46000; "
+     "foreign guard; pass 2000; foreign guard; pass 2000; drift; pass 200000; foreign guard; pass "
+     "2000; state",
+     GUARD RIGHT GUARD RIGHT GUARD RIGHT GUARD RIGHT GUARD RIGHT OFTEN("6") RIGHT TWO(
+         "10.0.0.0") "drift(8) " OFTEN("8") RIGHT "drift(2) " GUARD RIGHT TWO("10.0.0.0")},
+    {"A21 the pool shrinks: told once after the start",
+     "director; svc d/a; idle; pool [10.0.0.4/30]; restart; sync; sync; state; plan",
+     "event(d/a AddressOutsidePools: 10.0.0.0 is in no pool any more; it is kept until annotation "
+     "local.trimtab.io/move is \"true\") " TWO("10.0.0.0") "plan(0) "},
     {"L28 another host answers",
      "director; neighbour 10.0.0.0 9; neighbour 10.1.0.1 7; svc d/a; sync; pass 2000",
      "event(d/a AddressInUse: 10.0.0.0 answers from 02:00:00:00:01:09; not announced) "},
@@ -129,7 +161,7 @@ static const struct row {
      "event(d/a AddressInUse: 10.0.0.0 answers from 02:00:00:00:01:07; not announced; node "
      "10.1.0.1 "
      "answers ARP for it: set arp_ignore=1, arp_announce=2 there) "},
-    {"sysctls, at the start and every ten minutes",
+    {"F12 sysctls, at the start and every ten minutes",
      "director; svc d/a; idle; sysctl net.ipv4.conf.all.arp_ignore 1; pass 10; pass 599000; sysctl "
      "net.ipv4.ip_forward 0; pass 2000; pass 600000; sysctl net.ipv4.conf.all.arp_ignore 0; "
      "sysctl net.ipv4.ip_forward 1; pass 600000; sysctl net.ipv4.ip_forward 0; pass 600000",
@@ -148,8 +180,20 @@ static const struct row {
      "local_frontends; figures local_targets; figures local_holds; figures "
      "local_addresses_outside_pools",
      "p IPv4 free=7 p IPv4 reserved=0 p IPv4 used=1 p IPv6 free=7 p IPv6 reserved=0 p IPv6 used=1 "
-     "ipvs-dr=0 ipvs-fullnat=0 ipvs-nat=0 ipvs-tunnel=0 nft=2 ejected=0 idle=0 up=4 announced=2 "
-     "exported=0 quiet=0 local_addresses_outside_pools=0 "},
+     "ipvs-dr=0 ipvs-fullnat=0 ipvs-nat=0 ipvs-tunnel=0 nft=2 draining=0 ejected=0 idle=0 up=4 "
+     "announced=2 "
+     "exported=0 offered=0 quiet=0 local_addresses_outside_pools=0 "},
+    {"figures of what drains, and of what others may hold",
+     "director; spare 20000; svc d/a mode=ipvs-nat; svc d/b; idle; pass 2000; active 3 10.1.0.2; "
+     "nodes n1; sync; pass 11000; figures local_targets; figures local_holds; forbid; pass 40000; "
+     "figures local_holds",
+     "draining=2 ejected=0 idle=0 up=2 announced=2 exported=0 offered=0 quiet=0 announced=0 "
+     "exported=0 offered=2 quiet=0 "},
+    {"figures of an allocator",
+     "pool [10.0.0.0/29]; config role: allocator|releaseDelay: 0s; svc d/a; sync; figures "
+     "local_addresses; delete d/a; sync; sync; figures local_addresses",
+     "p IPv4 free=7 p IPv4 reserved=0 p IPv4 used=1 p IPv4 free=8 p IPv4 reserved=0 p IPv4 "
+     "used=0 "},
     {"told again when it happens again",
      "director; svc d/a; idle; pass 2000; foreign guard; pass 2000; foreign guard; pass 2000; "
      "drift",
