@@ -304,7 +304,9 @@ static void status(struct lb_sync *s, struct lb_item *item)
 void azure_name_owner(struct azure_sync *y, struct lb_item *item)
 {
     const struct err was = item->err;
-    const struct azure_service *mine = y != NULL ? y->items[item - y->s->items].service : NULL;
+    /* A sync that failed before its facts has no items. */
+    bool read = y != NULL && y->items != NULL;
+    const struct azure_service *mine = read ? y->items[item - y->s->items].service : NULL;
     for (size_t i = 0; mine != NULL && i < y->n_services; i++) {
         const struct azure_service *other = y->services[i];
         bool named = !str_is_empty(other->base) && !azure_service_is(other, mine) &&
