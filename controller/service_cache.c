@@ -157,6 +157,7 @@ static struct service_known copy_of(const struct known *e)
         .has_endpoints = e->has_endpoints,
         .endpoints = e->endpoints,
         .drift = e->drift,
+        .addresses = e->addresses,
     };
 }
 

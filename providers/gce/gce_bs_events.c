@@ -6,6 +6,9 @@
 #include "common/base/str.h"
 #include "providers/gce/gce_flow.h"
 #include "providers/gce/gce_ops.h"
+#include "providers/gce/gce_provider.h"
+
+#include <string.h>
 
 struct told {
     uint32_t type;
@@ -64,6 +67,41 @@ static bool about_rule(struct arena *a, const struct gce_op *op, bool failed, st
     return true;
 }
 
+/* "… is already being used by 'projects/p/regions/r/forwardingRules/NAME'": the name; NULL: no rule has it. */
+static const char *rule_in(struct arena *a, const char *message)
+{
+    static const char before[] = "/forwardingRules/";
+    const char *at = strstr(message, before);
+    size_t n =
+        at == NULL ? 0 : strspn(at + strlen(before), "abcdefghijklmnopqrstuvwxyz0123456789-");
+    return n == 0 ? NULL : arena_strndup(a, at + strlen(before), n);
+}
+
+static const char *about_older(struct arena *a, const char *key)
+{
+    return arena_printf(a, "rule of an older %s", key);
+}
+
+const char *gce_bs_flow_older_rule(struct lb_sync *s, const char *key)
+{
+    const struct gce_provider *p = s->provider;
+    return gce_told_text(p->told, s->a, about_older(s->a, key));
+}
+
+/* A backend service that a rule still has: the next deletion looks whose that is. */
+static void note_older(struct lb_sync *s, const struct lb_item *item, const struct gce_op *arg,
+                       const struct err *err)
+{
+    const struct gce_provider *p = s->provider;
+    const char *rule =
+        arg->c == GCE_BACKENDS && arg->verb == GCE_DELETE && err != NULL && err->code == ERR_IN_USE
+            ? rule_in(s->a, err->message)
+            : NULL;
+    if (rule != NULL) {
+        (void)gce_told_is_news(p->told, about_older(s->a, item->key), rule);
+    }
+}
+
 void gce_bs_flow_tell(struct lb_sync *s, const struct lb_item *item, const struct lb_op *op,
                       unsigned outcome, const struct err *err)
 {
@@ -77,6 +115,9 @@ void gce_bs_flow_tell(struct lb_sync *s, const struct lb_item *item, const struc
     if (outcome == LB_FAILED) {
         gce_item_of(item)->failed_op = arg;
         gce_item_of(item)->failed_code = err->code;
+    }
+    if (outcome == LB_TOLERATED || outcome == LB_FAILED) {
+        note_older(s, item, arg, err);
     }
     if (outcome != LB_DONE && !failed) {
         return;

@@ -130,6 +130,9 @@ void gce_bs_slots(struct gce_slots *s, const struct gce_bs_facts *f, const struc
     if (has_own) {
         add_all(s, in, &own);
     }
+    if (in->verb == TT_VERB_DELETE) {
+        add(s, true, GCE_RULES, in->older_rule);
+    }
     if (in->verb == TT_VERB_DELETE && gce_bs_names_make(s->a, f, in, other_kind, &other)) {
         add_all(s, in, &other);
     }

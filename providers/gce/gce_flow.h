@@ -173,7 +173,10 @@ void gce_bs_flow_annotate(struct lb_sync *s, struct lb_item *item, const char *k
 /* ingress-gce looks at each Service again every --sync-period; here a little earlier or later, so that those that were
  * synced together do not stay together (gce-l4.md §7.3, §9.6).  At the latest after `at_most_ms`; 0: that period. */
 void gce_bs_flow_look_again(struct lb_sync *s, struct lb_item *item, int64_t at_most_ms);
-/* gce_bs_events.c: the owner hears of one operation of the L4 parts. */
+/* gce_bs_events.c.  The rule because of which the Service's backend service could not be deleted last time, in the arena;
+ * "" when there was none. */
+const char *gce_bs_flow_older_rule(struct lb_sync *s, const char *key);
+/* The owner hears of one operation of the L4 parts. */
 void gce_bs_flow_tell(struct lb_sync *s, const struct lb_item *item, const struct lb_op *op,
                       unsigned outcome, const struct err *err);
 /* Takes away what the L4 parts wrote on a Service that is theirs no more. */

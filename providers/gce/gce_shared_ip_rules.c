@@ -109,11 +109,16 @@ static bool has_another_uid(struct arena *a, const char *name, const struct tt_s
     return is_lb && strncmp(name, own, n) != 0;
 }
 
-static bool is_own(struct arena *a, const struct gce_rule *r, const struct tt_service *svc)
+static bool names_it(struct arena *a, const struct gce_rule *r, const struct tt_service *svc)
 {
-    const char *service = gce_description_service(a, r->description);
-    return str_eq(service, arena_printf(a, "%s/%s", svc->ns, svc->name)) &&
-           !has_another_uid(a, r->name, svc);
+    return str_eq(gce_description_service(a, r->description),
+                  arena_printf(a, "%s/%s", svc->ns, svc->name));
+}
+
+bool gce_rule_is_an_older_ones(struct arena *a, const struct gce_rule *r,
+                               const struct tt_service *svc)
+{
+    return names_it(a, r, svc) && has_another_uid(a, r->name, svc);
 }
 
 int gce_ip_check_rules(struct arena *a, const struct gce_ip_uses *u, const struct tt_service *svc,
@@ -125,7 +130,7 @@ int gce_ip_check_rules(struct arena *a, const struct gce_ip_uses *u, const struc
     }
     for (size_t i = 0; i < u->n_rules; i++) {
         const struct gce_rule *other = u->rules[i];
-        if (is_own(a, other, svc)) {
+        if (names_it(a, other, svc) && !has_another_uid(a, other->name, svc)) {
             continue;
         }
         if (!may_share(u, internal)) {

@@ -39,6 +39,11 @@ const char *gce_description_service(struct arena *a, const char *description);
 int gce_address_check_side(const char *ip, const char *type, bool internal,
                            struct err *err) _warn_unused_;
 
+/* A rule "a<uid>" that an older Service of the same namespace and name left: by its description it is this one's, by its
+ * uid nobody's. */
+bool gce_rule_is_an_older_ones(struct arena *a, const struct gce_rule *r,
+                               const struct tt_service *svc);
+
 /* ERR_INVALID as above; ERR_IN_USE when `want` (one of `n`) cannot be made beside the rules found that are not of the Service; the message
  * names the ports, and the Service that has them.  A rule that an older Service of that name left ("a<uid>") is not its own. */
 int gce_ip_check_rules(struct arena *a, const struct gce_ip_uses *u, const struct tt_service *svc,

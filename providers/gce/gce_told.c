@@ -47,6 +47,14 @@ bool gce_told_is_news(struct gce_told *t, const char *about, const char *text)
     return news;
 }
 
+const char *gce_told_text(struct gce_told *t, struct arena *a, const char *about)
+{
+    mutex_lock(&t->lock);
+    const char *text = arena_strdup(a, str_nonnull(map_get(t->texts, about)));
+    mutex_unlock(&t->lock);
+    return text;
+}
+
 void gce_told_forget(struct gce_told *t, const char *about)
 {
     mutex_lock(&t->lock);

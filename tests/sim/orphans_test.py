@@ -154,6 +154,22 @@ def test_a_service_came_back_as_a_target_pool__what_the_older_one_had_goes_and_n
             assert done.returncode == 0 and c.pieces() == own, (note, done, c.pieces() ^ own)
 
 
+def test_a_service_came_back__the_rule_of_the_older_one_does_not_hold_up_its_deletion():
+    flags = ["--run-l4-netlb-controller", "--enable-l4-netlb-neg", "--enable-l4-netlb-neg-default"]
+    with Cluster("gce", None, "--nodes=2") as c:
+        meta = {"annotations": {"cloud.google.com/l4-rbs": "enabled"}}
+        c.start(*flags).create("web", meta)
+        c.until_address("web")
+        c.stop()
+        c.drop_services()
+        c.create("web", meta)
+        c.start(*flags).until_address("web")
+        assert len(c.cloud("forwardingRules")) == 2, c.pieces()
+        c.delete("web")
+        c.until_gone("web")
+        assert not c.cloud("forwardingRules") and not c.cloud("backendServices"), c.pieces()
+
+
 def test_another_clusters_resources__are_not_listed():
     def edit(state):
         kube = state["kubernetes"]
