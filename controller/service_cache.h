@@ -46,6 +46,7 @@ struct service_known {
     uint64_t endpoints;
     uint64_t
         drift; /* what the last look found (drift_rules.h), 0: nothing, or there was none since the last ensure */
+    uint64_t addresses; /* addresses_fingerprint() of those its status was given last; 0: none */
 };
 
 struct service_cache *service_cache_new(void) _warn_unused_;

@@ -47,7 +47,8 @@ struct gce_bs_facts {
     struct gce_strs check_sources_v6_netlb;
     bool on_xpn;
     bool repair_adopted;
-    bool upstream; /* trimtab-eval only: what only we refuse is answered as upstream does */
+    bool hold_first; /* a new rule's address is held first, where a firewall names it */
+    bool upstream;   /* trimtab-eval only: what only we refuse is answered as upstream does */
     int32_t max_group_size; /* --max-ig-size, 1000 */
     struct gce_l4_flags flags;
 };

@@ -38,6 +38,7 @@ struct bs_side {
     const struct gce_address *held; /* of our name, left by an interrupted run */
     bool held_usable;
     bool hold_wanted;
+    bool hold_first;     /* for the firewall's sake alone: nothing can be lost */
     int hold;            /* handle of the operation that holds the address, -1 */
     struct lb_value ip;  /* without prefix; by handle when it is known later */
     int allow;           /* handle of the operation on the traffic firewall, -1 */

@@ -303,7 +303,7 @@ int bs_plan_traffic(struct bs_ensure *n, struct bs_side *s, struct err *err)
     struct bs_firewall w = {
         .f = &f,
         .phase = BS_PREPARE,
-        .late_phase = is == NULL && s->hold >= 0 ? BS_BACKEND : BS_ALLOW,
+        .late_phase = s->hold >= 0 && (is == NULL || s->hold_first) ? BS_BACKEND : BS_ALLOW,
         .ip = s->ip,
         .has_ip = n->d->pinhole,
         .only_after = -1,

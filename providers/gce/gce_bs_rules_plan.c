@@ -268,13 +268,29 @@ static bool can_hold(const struct bs_ensure *n, const struct bs_side *s)
            !(str_is_empty(n->e.f->subnetwork) && str_is_empty(s->d->rules[0].subnetwork));
 }
 
+/* The firewall of a new balancer names its address.  Held first, the address is known at once, and the firewall is made beside
+ * all that the rule waits for.  Not where the cloud has just refused one more reservation. */
+static bool pays_to_hold(const struct bs_ensure *n, const struct bs_side *s)
+{
+    const char *kind = gce_collection_word(GCE_ADDRESSES);
+    struct lb_plan_service *svc = lb_plan_service(n->e.p, n->e.in->key);
+    bool is_new = count_inserted(s) == s->d->n_rules && !bs_side_loses_rules(s);
+    if (!n->e.f->hold_first || !is_new || !n->d->pinhole || !s->d->want_firewall ||
+        !s->choice.managed || *s->choice.ask != '\0' || s->held != NULL) {
+        return false;
+    }
+    lb_kinds_add(n->e.p->a, &svc->asks_room, kind);
+    return !lb_kinds_have(svc->full, kind);
+}
+
 static void decide_ip(struct bs_ensure *n, struct bs_side *s)
 {
     size_t inserted = count_inserted(s);
-    s->held_usable = s->held != NULL && held_fits(n, s, &s->rules[0].want);
-    s->hold_wanted =
-        can_hold(n, s) && !s->held_usable &&
+    bool must =
         gce_l4_address_must_be_held(&s->choice, bs_side_loses_rules(s), s->d->n_rules, inserted);
+    s->held_usable = s->held != NULL && held_fits(n, s, &s->rules[0].want);
+    s->hold_first = !must && can_hold(n, s) && pays_to_hold(n, s);
+    s->hold_wanted = s->hold_first || (must && can_hold(n, s) && !s->held_usable);
     s->ip = LB_VALUE(NULL);
     if (inserted < s->d->n_rules && s->rules[0].is != NULL && !s->rules[0].remake) {
         s->ip = LB_VALUE(gce_l4_ip_without_prefix(n->e.a, s->rules[0].is->ip));
@@ -350,6 +366,9 @@ static const char *hold_why(const struct bs_side *s, bool known)
     if (known) {
         return "a forwarding rule must be made again without losing its address";
     }
+    if (s->hold_first) {
+        return "the firewall names it, and need not wait for the rule then";
+    }
     return bs_side_loses_rules(s)
                ? "the old forwarding rule stays until there is an address for the new one"
                : "two forwarding rules are to share it";
@@ -367,7 +386,7 @@ static void plan_hold(struct bs_ensure *n, struct bs_side *s)
         return;
     }
     struct gce_address d = address_body(n, s);
-    bool critical = !known && !n->critical_taken;
+    bool critical = !known && !s->hold_first && !n->critical_taken;
     struct lb_op op = LB_OP(.verb = LB_CREATE, .name = d.name, .why = hold_why(s, known),
                             .summary = n->d->internal ? "regional, internal"
                                                       : arena_printf(e->a, "regional, %s", d.tier),
@@ -406,7 +425,7 @@ static void release_strays(struct bs_ensure *n, const struct bs_side *s)
 }
 
 /* Nothing is given back after the critical operation failed: the next sync finds the address under our name, and
- * resumes. */
+ * resumes.  Nor of a new balancer that could not be completed: its firewall names the address. */
 void bs_plan_release(struct bs_ensure *n, struct bs_side *s)
 {
     struct bs_emit *e = &n->e;
@@ -424,7 +443,7 @@ void bs_plan_release(struct bs_ensure *n, struct bs_side *s)
     struct lb_op *op = bs_op(e, at);
     op->gives_back = true;
     op->tolerate |= LB_TOLERATE_IN_USE;
-    op->finally = s->hold >= 0 ? LB_FINALLY_OK_OR_BEFORE_CRITICAL : LB_FINALLY_OK;
+    op->finally = s->hold >= 0 && !s->hold_first ? LB_FINALLY_OK_OR_BEFORE_CRITICAL : LB_FINALLY_OK;
     if (s->hold >= 0) {
         op->only_if_op = s->hold;
         op->only_if = LB_DONE;

@@ -30,6 +30,7 @@ static const struct gcfg_key keys[] = {
     KEY("local-zone", local_zone, GCFG_STR),
     KEY("alpha-features", alpha_features, GCFG_STRS),
     KEY("allowed-projects", allowed_projects, GCFG_STRS),
+    KEY("hold-address-first", hold_address_first, GCFG_BOOL),
     {0},
 };
 
@@ -49,6 +50,7 @@ int gce_config_parse(struct arena *a, const char *text, size_t n, struct gce_con
         .api_endpoint = "",
         .container_api_endpoint = "",
         .local_zone = "",
+        .hold_address_first = true,
     };
     *ret_unknown = NULL;
     *ret_n_unknown = 0;

@@ -35,6 +35,9 @@ struct gce_config {
     struct gcfg_list allowed_projects;
     bool regional;
     bool multizone;
+    /* trimtab's own, true when not given: a new balancer's address is reserved first, so that its firewall need not wait
+     * for the rule */
+    bool hold_address_first;
 };
 /* `text` may be NULL (no --cloud-config): everything empty.  ERR_INVALID with "line:col: …". */
 int gce_config_parse(struct arena *a, const char *text, size_t n, struct gce_config *ret,

@@ -129,6 +129,7 @@ static void fill_bs_facts(struct gce_provider *p)
         .check_sources_v6_netlb = gce_strs_of(p->a, v6_netlb, ARRAY_LEN(v6_netlb)),
         .on_xpn = p->facts.on_xpn,
         .repair_adopted = o->repair_adopted,
+        .hold_first = p->config.hold_address_first,
         .max_group_size = o->max_ig_size,
         .flags = o->l4,
     };

@@ -104,6 +104,7 @@ static struct gce_bs_facts facts_of(struct gce_bs_sync *s)
         .check_sources_v6_netlb = gce_strs_of(a, sources_v6_netlb, 1),
         .on_xpn = !str_eq(project, network_project),
         .repair_adopted = json_bool(o, "repair_adopted", false),
+        .hold_first = json_bool(o, "hold_first", false),
         .max_group_size = 1000,
         .flags = flags_of(json_member(o, "flags")),
     };

@@ -135,7 +135,7 @@ def internal_service(name):
 def test_a_fresh_cluster__does_not_ask_for_the_stand_in_of_its_id():
     document, changes = operations(world=fresh_world(), manifest=internal_service("web"))
     kinds = sorted({kind for verb, kind, _ in changes if verb == "create"})
-    assert kinds == ["backend service", "firewall", "forwarding rule", "health check"], changes
+    assert kinds == ["address", "backend service", "firewall", "forwarding rule", "health check"], changes
     assert any("(new-cluster-id)" in name for _, _, name in changes), changes
     assert "error" not in document["services"][0], document
 

@@ -94,6 +94,32 @@ static void order__neg_is_made__members_wait_for_that_one_alone(void **state)
     scene_end(&s);
 }
 
+/* The firewall names an address that is reserved first, so it is made beside the backend service. */
+static void order__address_is_held_first__firewall_waits_for_it_alone(void **state)
+{
+    for (size_t k = 0; k < SCENE_KINDS; k++) {
+        struct scene s;
+        scene_begin_kind(&s, *state, scene_kinds[k]);
+        scene_set_fact(&s, "hold_first", "true");
+        scene_plan(&s);
+        const struct lb_op *hold = scene_op(&s, GCE_ADDRESSES, GCE_INSERT, "");
+        const struct lb_op *wall = scene_traffic_firewall(&s, GCE_INSERT);
+        const struct lb_op *rule = scene_op(&s, GCE_RULES, GCE_INSERT, "");
+        const struct lb_op *release = scene_op(&s, GCE_ADDRESSES, GCE_DELETE, "");
+        assert_false(hold->critical); /* nobody was told of the address */
+        scene_assert_before(&s, hold, wall);
+        scene_assert_before(&s, hold, rule);
+        assert_beside(&s, scene_op(&s, GCE_BACKENDS, GCE_INSERT, ""), wall);
+        assert_beside(&s, wall, rule);
+        scene_assert_before(&s, rule, release);
+        assert_int_equal(release->finally, LB_FINALLY_OK);
+        scene_carry_out(&s);
+        scene_plan(&s);
+        assert_int_equal(lb_plan_changes(&s.sync.plan), 0);
+        scene_end(&s);
+    }
+}
+
 /* ---- changed ---------------------------------------------------------------------------------------- */
 
 /* What replaces must serve first: the new check, and the firewall that lets it in; then the old ones may go. */
@@ -317,6 +343,7 @@ UNIT_MAIN(bs_order)
     const struct CMUnitTest tests[] = {
         PURE_TEST(order__first_of_a_cluster__rule_waits_for_its_chain_alone),
         PURE_TEST(order__neg_is_made__members_wait_for_that_one_alone),
+        PURE_TEST(order__address_is_held_first__firewall_waits_for_it_alone),
         PURE_TEST(order__policy_changes__new_check_and_firewall_first_old_ones_last),
         PURE_TEST(order__policy_changes__members_join_before_the_check_of_local),
         PURE_TEST(order__rule_is_made_again__all_that_it_needs_stands_before),

@@ -59,6 +59,15 @@ static void config__C2__unknown_keys_are_told_with_line_and_likely_meaning(void 
     assert_int_equal(u[1].line, 4);
 }
 
+static void config__hold_address_first__true_unless_it_says_no(void **state)
+{
+    struct gce_config c;
+    assert_int_equal(parse(*state, "", &c, NULL), ERR_OK);
+    assert_true(c.hold_address_first);
+    assert_int_equal(parse(*state, "[global]\nhold-address-first = false\n", &c, NULL), ERR_OK);
+    assert_false(c.hold_address_first);
+}
+
 static void config__C8_C9__lists_repeat_the_key(void **state)
 {
     struct arena *a = *state;
@@ -142,6 +151,7 @@ UNIT_MAIN(config)
     const struct CMUnitTest tests[] = {
         PURE_TEST(config__C1__every_key),
         PURE_TEST(config__C2__unknown_keys_are_told_with_line_and_likely_meaning),
+        PURE_TEST(config__hold_address_first__true_unless_it_says_no),
         PURE_TEST(config__C8_C9__lists_repeat_the_key),
         PURE_TEST(config__C10_C11_C12__what_is_fatal_and_what_is_not),
         PURE_TEST(config__absent__everything_empty),

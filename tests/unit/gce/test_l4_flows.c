@@ -27,6 +27,16 @@ static struct rig *start(int nodes)
     return rig_start(&opt);
 }
 
+/* With the fewest calls. */
+static struct rig *start_without_hold(int nodes)
+{
+    const struct rig_options opt = {.nodes = nodes,
+                                    .flags = l4,
+                                    .n_flags = ARRAY_LEN(l4),
+                                    .config_more = "hold-address-first = false\n"};
+    return rig_start(&opt);
+}
+
 static void synced(const struct tt_result *res, const char *name)
 {
     if (res->code != TT_OK) {
@@ -116,13 +126,27 @@ static void target_pool__ensured__not_again(void **state)
 static void internal__create_warm__thirty_requests(void **state)
 {
     (void)state;
-    struct rig *r = start(6);
+    struct rig *r = start_without_hold(6);
     internal(r, "one");
     rig_forget(r);
     internal(r, "two");
     expect_calls(r, 30, 12, 9);
     assert_int_equal(rig_calls(r, ATTACH), 3);
     expect_waves(r, 4);
+    rig_stop(r);
+}
+
+/* Reserved, waited for, given back, waited for; the address is read off the reservation and not off the rule. */
+static void internal__create_warm__four_more_to_hold_the_address(void **state)
+{
+    (void)state;
+    struct rig *r = start(6);
+    internal(r, "one");
+    rig_forget(r);
+    internal(r, "two");
+    expect_calls(r, 34, 12, 11);
+    assert_int_equal(rig_calls(r, "compute.addresses.insert"), 1);
+    assert_int_equal(rig_calls(r, "compute.addresses.delete"), 1);
     rig_stop(r);
 }
 
@@ -212,12 +236,58 @@ static void internal__delete__with_negs(void **state)
 static void external__create_further__twelve_requests(void **state)
 {
     (void)state;
-    struct rig *r = start(6);
+    struct rig *r = start_without_hold(6);
     external(r, "one");
     rig_forget(r);
     external(r, "two");
     expect_calls(r, 12, 6, 3);
     expect_waves(r, 3);
+    rig_stop(r);
+}
+
+static void external__create_further__four_more_to_hold_the_address(void **state)
+{
+    (void)state;
+    struct rig *r = start(6);
+    external(r, "one");
+    rig_forget(r);
+    external(r, "two");
+    expect_calls(r, 16, 6, 5);
+    rig_stop(r);
+}
+
+/* Where the project may reserve no address more, the cloud chooses one. */
+static void external__no_room_for_a_reservation__made_without(void **state)
+{
+    (void)state;
+    struct rig *r = start(6);
+    rig_fault(r, "{\"match\":{\"op\":\"compute.addresses.insert\"},\"count\":0,\"do\":\"refuse\","
+                 "\"status\":403,\"body\":{\"error\":{\"code\":403,\"message\":\"Quota "
+                 "'STATIC_ADDRESSES' exceeded.\",\"errors\":[{\"reason\":\"quotaExceeded\"}]}}}");
+    external(r, "web");
+    assert_int_equal(rig_calls(r, "compute.addresses.insert"), 1);
+    assert_int_equal(rig_calls(r, "compute.forwardingRules.insert"), 1);
+    rig_stop(r);
+}
+
+/* What was held for a try that failed serves the next one. */
+static void external__rule_refused_once__the_same_address_is_used(void **state)
+{
+    (void)state;
+    struct rig *r = start(6);
+    rig_fault(
+        r, "{\"match\":{\"op\":\"compute.forwardingRules.insert\"},\"count\":0,\"do\":\"refuse\","
+           "\"status\":403}");
+    rig_service(r, "web", arena_printf(rig_arena(r), RBS, "", ""));
+    rig_pods(r, "web", "node-0 node-1");
+    assert_int_not_equal(rig_ensure(r, "web")->code, TT_OK);
+    assert_int_equal(rig_calls(r, "compute.addresses.delete"), 0);
+    rig_no_faults(r);
+    rig_forget(r);
+    synced(rig_ensure(r, "web"), "web");
+    assert_int_equal(rig_calls(r, "compute.addresses.insert"), 0);
+    assert_int_equal(rig_calls(r, "compute.firewalls.patch"), 0);
+    assert_int_equal(rig_calls(r, "compute.addresses.delete"), 1);
     rig_stop(r);
 }
 
@@ -325,6 +395,7 @@ UNIT_MAIN(l4_flows)
         cmocka_unit_test(every_kind__ensured__again_within_sync_period),
         cmocka_unit_test(target_pool__ensured__not_again),
         cmocka_unit_test(internal__create_warm__thirty_requests),
+        cmocka_unit_test(internal__create_warm__four_more_to_hold_the_address),
         cmocka_unit_test(internal__unrelated_annotation__no_mutation),
         cmocka_unit_test(internal__restart__lists_in_all),
         cmocka_unit_test(internal__node_added__subset_full__no_request),
@@ -334,6 +405,9 @@ UNIT_MAIN(l4_flows)
         cmocka_unit_test(internal__zone_lost_and_no_lists__deleted_whole),
         cmocka_unit_test(external__zone_lost_before_restart__groups_deleted_too),
         cmocka_unit_test(external__create_further__twelve_requests),
+        cmocka_unit_test(external__create_further__four_more_to_hold_the_address),
+        cmocka_unit_test(external__no_room_for_a_reservation__made_without),
+        cmocka_unit_test(external__rule_refused_once__the_same_address_is_used),
         cmocka_unit_test(external__unrelated_annotation__no_mutation),
         cmocka_unit_test(external__restart__lists_in_all),
         cmocka_unit_test(external__node_added__group_calls_once),
