@@ -122,6 +122,7 @@ void app_close_provider(struct app *a)
     if (!a->provider_open) {
         return;
     }
+    host_end_watches(a->host);
     guard_enter(&mark);
     a->args.provider->close(STEAL(a->provider));
     guard_leave(&mark);

@@ -144,6 +144,7 @@ struct tt_host_ctx *host_new(const struct host_args *args)
     host_table_explain(&h->table);
     host_table_reports(&h->table);
     host_table_kube(&h->table);
+    host_table_watch(&h->table);
     if (args->metrics != NULL && args->desc != NULL) {
         (void)metrics_register(args->metrics, args->desc->metrics, args->desc->n_metrics);
         /* a name that is taken stays the controller's: the plugin loader has said so */
@@ -159,6 +160,7 @@ void host_set_opening(struct tt_host_ctx *h, bool opening)
 void host_free(struct tt_host_ctx *h)
 {
     if (h != NULL) {
+        host_end_watches(h);
         mutex_done(&h->lock);
         free(h);
     }

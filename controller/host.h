@@ -142,6 +142,8 @@ struct host_args {
 
 struct tt_host_ctx *host_new(const struct host_args *args) _warn_unused_;
 void host_free(struct tt_host_ctx *h); /* NULL is fine; the provider is closed */
+/* Ends what the provider watches: before it is closed. */
+void host_end_watches(struct tt_host_ctx *h);
 /* The table that the provider gets; valid until host_free(). */
 const struct tt_host *host_table(const struct tt_host_ctx *h);
 /* Around open(): until it has returned the provider may ask for writing without a call. */

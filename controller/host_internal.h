@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host_internal.h: what a host and a call are made of.  Private to host*.c.
  *
- * The parts: host.c life, calls, snapshots of nodes and slices; host_services.c Services; host_result.c the setters of results; host_report.c logs, events,
- * metrics, plans; host_kube.c Kubernetes objects and finalizers.  A call's lock guards its results, its arena and
+ * The parts: host.c life, calls, snapshots of nodes and slices; host_services.c Services; host_result.c the setters of
+ * results; host_report.c logs, events, metrics, plans; host_kube.c Kubernetes objects and finalizers; host_watch.c
+ * watches.  A call's lock guards its results, its arena and
  * its snapshots, because a provider may use several threads inside one call. */
 #ifndef TRIMTAB_CONTROLLER_HOST_INTERNAL_H
 #define TRIMTAB_CONTROLLER_HOST_INTERNAL_H
@@ -20,6 +21,7 @@ struct tt_host_ctx {
         opening; /* open() runs: the only time when a function may be asked without a call */
     struct mutex lock;
     struct host_call *open _guarded_by_(lock); /* calls that have not ended, linked by next_open */
+    struct host_watch *watches _guarded_by_(lock);
 };
 
 /* What the provider was shown, kept for the length of the call: all Services, or slices of one. */
@@ -68,6 +70,7 @@ void host_table_results(struct tt_host *t);
 void host_table_explain(struct tt_host *t);
 void host_table_reports(struct tt_host *t);
 void host_table_kube(struct tt_host *t);
+void host_table_watch(struct tt_host *t);
 void host_table_services(struct tt_host *t);
 /* Where a provider gives no place for an answer, it gets none: false, and `what` is logged as its fault. */
 bool host_has_places(struct tt_host_ctx *h, const void *ret, const void *ret_n, const char *what);
@@ -82,6 +85,9 @@ const char *host_take_text(struct tt_result *r, const char *text, size_t max, co
     _requires_(r->call->lock);
 
 /* --- host_kube.c ------------------------------------------------------------------------------------ */
+/* The descriptor declares the kind of `ref` with that verb. */
+bool host_kind_is_declared(const struct tt_host_ctx *h, const struct tt_kube_ref *ref,
+                           const char *verb);
 /* Sends r->former_body, before the plan that takes something down is carried out.  A failure is logged. */
 void host_keep_former(struct tt_host_ctx *h, struct tt_result *r);
 

@@ -48,6 +48,13 @@ static bool is_declared(const struct tt_provider *desc, const struct tt_kube_ref
     return false;
 }
 
+bool host_kind_is_declared(const struct tt_host_ctx *h, const struct tt_kube_ref *ref,
+                           const char *verb)
+{
+    return ref->api_version != NULL && ref->resource != NULL &&
+           is_declared(h->args.desc, ref, ref->resource, verb);
+}
+
 /* One request on its way. */
 struct kube_ask {
     const char *verb; /* RBAC's */

@@ -30,6 +30,7 @@ struct known {
     struct node_digests nodes;
     uint64_t endpoints;
     uint64_t drift;
+    uint64_t addresses; /* as published last; 0: not known */
     struct rare *rare; /* NULL: all of it is zero */
     bool ours : 1;
     bool foreign : 1;
@@ -421,6 +422,26 @@ void service_cache_set_endpoints(struct service_cache *c, const char *key, uint6
         e->has_endpoints = true;
     }
     mutex_unlock(&c->lock);
+}
+
+void service_cache_set_addresses(struct service_cache *c, const char *key, uint64_t fingerprint)
+{
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL) {
+        e->addresses = fingerprint;
+    }
+    mutex_unlock(&c->lock);
+}
+
+bool service_cache_has_other_addresses(struct service_cache *c, const char *key,
+                                       uint64_t fingerprint)
+{
+    mutex_lock(&c->lock);
+    const struct known *e = map_get(c->entries, key);
+    bool others = e != NULL && e->addresses != 0 && e->addresses != fingerprint;
+    mutex_unlock(&c->lock);
+    return others;
 }
 
 void service_cache_mark_foreign(struct service_cache *c, const char *key, const char *uid)

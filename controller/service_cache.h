@@ -68,6 +68,11 @@ bool service_cache_set_by_own(struct service_cache *c, const char *key, bool by_
 /* Is this what an entry (with has_nodes) was given, as far as it concerns it? */
 bool service_known_has_nodes(const struct service_known *k, const struct node_digests *nodes);
 void service_cache_set_endpoints(struct service_cache *c, const char *key, uint64_t fingerprint);
+/* The addresses that its status is about to be given. */
+void service_cache_set_addresses(struct service_cache *c, const char *key, uint64_t fingerprint);
+/* Did its status get other addresses than these?  False: the same, or none yet. */
+bool service_cache_has_other_addresses(struct service_cache *c, const char *key,
+                                       uint64_t fingerprint);
 /* How the ensure of an entry ended.  A good one accepted the object as it was set last.  After one that was refused, a change
  * of its backends may help (`stuck`), or goes to what stands.  `touched`: something may have been carried out. */
 struct ensure_end {

@@ -8,6 +8,7 @@
 
 #include "common/base/hash.h"
 #include "common/base/str.h"
+#include "common/lb/mark_rules.h"
 #include "controller/sync_internal.h"
 
 #define NOBODY "LoadBalancerServesNobody"
@@ -48,14 +49,21 @@ static const struct tt_condition *condition_now(const struct sync_item *item)
     return NULL;
 }
 
+/* Something is written for the Service, or trimtab has made or edited its load balancer before: nothing is written to one that
+ * was only taken over.  A process that died behind its last write to the cloud has told nothing. */
+static bool is_ours(const struct sync_item *item)
+{
+    return item->result->planned > 0 || (item->reasons & TT_REASON_SPEC) != 0 ||
+           mark_of(item->a, item->svc) != MARK_NONE;
+}
+
 /* A process before this one may have told it: then the condition stands there. */
 static bool is_news(const struct sync_item *item, const struct service_findings *was,
                     uint64_t nobody)
 {
     const struct tt_condition *c = condition_now(item);
-    bool here = was->known || item->result->planned > 0 || (item->reasons & TT_REASON_SPEC) != 0;
 
-    if (nobody == 0 || was->nobody == nobody || !here) {
+    if (nobody == 0 || was->nobody == nobody || (!was->known && !is_ours(item))) {
         return false;
     }
     return was->known || c == NULL || !str_eq(c->message, item->result->serves_nobody);
@@ -99,9 +107,8 @@ const char *sync_nobody_body(const struct sync_item *item)
         c.reason = "ServesNobody";
         c.message = report_cut(item->a, r->serves_nobody, REPORT_TEXT_MAX);
     }
-    /* Nothing is written to a Service that was only taken over; a condition that is not true any more goes all the same. */
-    bool ours = r->planned > 0 || (item->reasons & TT_REASON_SPEC) != 0;
-    return c.status != NULL && !ours ? NULL : sync_condition_body(item, &c);
+    /* A condition that is not true any more goes from all. */
+    return c.status != NULL && !is_ours(item) ? NULL : sync_condition_body(item, &c);
 }
 
 const char *sync_nobody_gone_body(const struct sync_item *item)

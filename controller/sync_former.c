@@ -89,6 +89,19 @@ static bool is_for_good(int code)
     return code != ERR_TRANSIENT && code != ERR_THROTTLED && code != ERR_AUTH && code != ERR_BUG;
 }
 
+/* A cloud may have no other way back than by another address; clients have to hear of that one. */
+static void publish(struct sync_item *item, const struct sync_item *back)
+{
+    const struct tt_result *r = back->result;
+    struct err err = ERR_INIT;
+
+    if (r != NULL && r->n_ingress > 0 &&
+        sync_write_moved(item, r->ingress, r->n_ingress, &err) != ERR_OK) {
+        log_warning("The address of what was put back was not written", LOG_S("service", item->key),
+                    LOG_S("err", err.message));
+    }
+}
+
 static void settle(struct sync_item *item, const struct sync_item *back)
 {
     bool did = back->result != NULL && back->result->operations_done > 0;
@@ -96,6 +109,9 @@ static void settle(struct sync_item *item, const struct sync_item *back)
 
     item->requests += back->requests;
     item->led_back = back->err.code == ERR_OK;
+    if (item->led_back) {
+        publish(item, back);
+    }
     if (back->err.code != ERR_OK) {
         log_info(1, "What the Service asked for before was not put back",
                  LOG_S("service", item->key), LOG_S("code", err_code_name(back->err.code)),

@@ -163,6 +163,9 @@ int sync_write_status(struct sync_item *item, const struct tt_ingress *ingress, 
 int sync_write_extras(struct sync_item *item, bool elsewhere, struct err *err);
 /* All that an ENSURE that went well leads to, in one request as a rule: these, and the status. */
 int sync_write_ensured(struct sync_item *item, struct err *err);
+/* The addresses of a load balancer that stands although its Service failed, and the mark for them; nothing if they are there. */
+int sync_write_moved(struct sync_item *item, const struct tt_ingress *ingress, size_t n,
+                     struct err *err);
 /* The same after the deletion of what is the provider's own affair: nothing on a Service that stays speaks of the load
  * balancer when the finalizers go. */
 int sync_write_deleted(struct sync_item *item, struct err *err);

@@ -403,6 +403,8 @@ int sync_write_ensured(struct sync_item *item, struct err *err)
 
     add_extras(&w, item, false);
     add_report(&w, item, SYNC_REPORT_DONE, 0);
+    service_cache_set_addresses(item->s->cache, item->key,
+                                addresses_fingerprint(r->ingress, r->n_ingress));
     const char *body = status_body(item, r->ingress, r->n_ingress);
     if (body != NULL && !w.none) {
         log_info(2, "Patching status for service", LOG_S("service", item->key));
@@ -410,6 +412,20 @@ int sync_write_ensured(struct sync_item *item, struct err *err)
     }
     add(&w, body, "failed to update load balancer status");
     return write_all(item, &w, err);
+}
+
+int sync_write_moved(struct sync_item *item, const struct tt_ingress *ingress, size_t n,
+                     struct err *err)
+{
+    struct writes w = writes_of(item);
+    const char *body = status_body(item, ingress, n);
+
+    if (body != NULL && !w.none) {
+        log_info(2, "Patching status for service", LOG_S("service", item->key));
+        add_mark(&w, sync_mark_follows(item, ingress, n));
+    }
+    add(&w, body, "failed to update load balancer status");
+    return w.n > 0 ? write_all(item, &w, err) : ERR_OK;
 }
 
 int sync_write_deleted(struct sync_item *item, struct err *err)

@@ -40,8 +40,10 @@ static enum mark mark_due(const struct sync_item *item)
     if (!knows || item->todo != SYNC_ENSURE || item->obj == NULL || mark_now(item) != MARK_NONE) {
         return MARK_NONE;
     }
-    /* One that was taken away a moment ago, as the finalizers show, is being made again. */
-    if (item->svc->n_ingress == 0 || item->view_lets_go) {
+    /* One that was taken away a moment ago, as the finalizers show, is being made again.  An address that another program took
+     * out of the status says nothing of the kind. */
+    bool stands = item->svc->n_ingress > 0 || item->known.addresses != 0;
+    if (!stands || item->view_lets_go) {
         return MARK_MADE;
     }
     return is_edit(item, item->svc) ? MARK_EDITED : MARK_NONE;

@@ -83,6 +83,12 @@ static bool lost(const struct tt_service *was, const struct tt_service *is, cons
     return svc_has_finalizer(was, finalizer) && !svc_has_finalizer(is, finalizer);
 }
 
+static bool stays_wanted(const struct sync_scope *scope, const struct tt_service *was,
+                         const struct tt_service *is)
+{
+    return str_eq(was->uid, is->uid) && is->deleted_us == 0 && scope_wants(scope, is);
+}
+
 bool scope_lost_finalizer(const struct sync_scope *scope, const struct tt_service *was,
                           const struct tt_service *is)
 {
@@ -90,7 +96,15 @@ bool scope_lost_finalizer(const struct sync_scope *scope, const struct tt_servic
     for (size_t i = 0; i < scope->n_finalizers; i++) {
         any = any || lost(was, is, scope->finalizers[i]);
     }
-    return any && str_eq(was->uid, is->uid) && is->deleted_us == 0 && scope_wants(scope, is);
+    return any && stays_wanted(scope, was, is);
+}
+
+bool scope_changed_addresses(const struct sync_scope *scope, const struct tt_service *was,
+                             const struct tt_service *is)
+{
+    return addresses_fingerprint(was->ingress, was->n_ingress) !=
+               addresses_fingerprint(is->ingress, is->n_ingress) &&
+           stays_wanted(scope, was, is);
 }
 
 uint32_t scope_reasons(const struct sync_scope *scope, const struct tt_service *old_svc,
@@ -198,7 +212,7 @@ struct sync_outcome sync_outcome(int32_t code, int64_t retry_after_ms)
     return o;
 }
 
-/* ---- endpoints ----------------------------------------------------------------------------------- */
+/* ---- fingerprints ----------------------------------------------------------------------------------- */
 
 static uint64_t mix_text(uint64_t h, const char *text)
 {
@@ -208,6 +222,16 @@ static uint64_t mix_text(uint64_t h, const char *text)
 static uint64_t mix_number(uint64_t h, int64_t n)
 {
     return hash_bytes(h, &n, sizeof(n));
+}
+
+uint64_t addresses_fingerprint(const struct tt_ingress *ingress, size_t n)
+{
+    uint64_t h = mix_number(1, (int64_t)n);
+
+    for (size_t i = 0; i < n; i++) {
+        h = mix_text(mix_text(h, ingress[i].ip), ingress[i].hostname);
+    }
+    return h == 0 ? 1 : h;
 }
 
 uint64_t slices_fingerprint(const struct tt_slice *const *slices, size_t n)

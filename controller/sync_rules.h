@@ -45,6 +45,9 @@ struct svc_scope scope_of_wishes(const struct sync_scope *scope);
 /* The same object lacks a finalizer that it carried, while it wants a load balancer. */
 bool scope_lost_finalizer(const struct sync_scope *scope, const struct tt_service *was,
                           const struct tt_service *is);
+/* The same object has other addresses in its status than it had, while it wants a load balancer. */
+bool scope_changed_addresses(const struct sync_scope *scope, const struct tt_service *was,
+                             const struct tt_service *is);
 /* The reasons for which a change of a Service is queued (§1.3); 0: not at all.  `old_svc` NULL: it is new.  A change of the
  * status' addresses is one with follows_ingress, but no edit.
  * `started` false: the first list is still coming in. */
@@ -100,6 +103,9 @@ struct sync_outcome {
 };
 /* `code` as TT_…; IMPLEMENTED_ELSEWHERE is no failure. */
 struct sync_outcome sync_outcome(int32_t code, int64_t retry_after_ms);
+
+/* A digest of the addresses and host names of a status, not 0; their modes and ports do not count. */
+uint64_t addresses_fingerprint(const struct tt_ingress *ingress, size_t n);
 
 /* A digest of a Service's endpoints, for "did the set change": order of slices counts (they come sorted). */
 uint64_t slices_fingerprint(const struct tt_slice *const *slices, size_t n);

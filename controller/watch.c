@@ -124,6 +124,17 @@ static bool loses_finalizer(const struct syncer *s, const struct kube_object *ol
            !service_cache_has_let_go(s->cache, cur->key, cur->uid);
 }
 
+/* Another program wrote over the addresses that the status was given.  They come back, or no client finds the load balancer,
+ * and what reads the status takes the Service for a new one. */
+static bool loses_addresses(const struct syncer *s, const struct kube_object *old_obj,
+                            const struct kube_object *cur)
+{
+    const struct tt_service *is = cur->service;
+    return scope_changed_addresses(&s->scope, old_obj->service, is) &&
+           service_cache_has_other_addresses(s->cache, cur->key,
+                                             addresses_fingerprint(is->ingress, is->n_ingress));
+}
+
 static void service_changed(void *arg, struct kube_object *old_obj, struct kube_object *cur)
 {
     struct watch *w = arg;
@@ -142,7 +153,8 @@ static void service_changed(void *arg, struct kube_object *old_obj, struct kube_
     uint32_t reasons = scope_reasons(&s->scope, old_obj == NULL ? NULL : old_obj->service,
                                      cur->service, atomic_load(&w->started), &what);
     reasons |= reads_otherwise(w, old_obj, cur) ? TT_REASON_SPEC : 0;
-    bool lost = old_obj != NULL && loses_finalizer(s, old_obj, cur);
+    bool lost =
+        old_obj != NULL && (loses_finalizer(s, old_obj, cur) || loses_addresses(s, old_obj, cur));
     if (reasons == 0 && (lost || loses_condition(w, old_obj, cur))) {
         /* Later, so that two programs that write in turns do so once a minute. */
         syncer_batch_key(s, cur->service, batch_key, sizeof(batch_key));

@@ -254,30 +254,11 @@ static int longest_zeros(const struct ip_addr *ip, int *ret_groups)
     return best;
 }
 
-/* By hand: plans of thousands of Services format an address many times. */
-static void format_v4(const uint8_t b[4], char *out)
-{
-    for (int i = 0; i < 4; i++) {
-        unsigned n = b[i];
-        if (i > 0) {
-            *out++ = '.';
-        }
-        if (n >= 100) {
-            *out++ = (char)('0' + n / 100);
-        }
-        if (n >= 10) {
-            *out++ = (char)('0' + n / 10 % 10);
-        }
-        *out++ = (char)('0' + n % 10);
-    }
-    *out = '\0';
-}
-
 void ip_format(const struct ip_addr *ip, char out[IP_TEXT_MAX])
 {
     const uint8_t *b = ip->bytes;
     if (ip->len == 4) {
-        format_v4(b, out);
+        (void)snprintf(out, IP_TEXT_MAX, "%u.%u.%u.%u", b[0], b[1], b[2], b[3]);
         return;
     }
     if (is_mapped(ip)) {

@@ -7,6 +7,7 @@
  *     3  provider caches (token, snapshot, network facts)
  *     4  event recorder, metrics
  *     5  log
+ *     6  intern tables
  * No callback runs under a lock, and no lock is held across http_do() (CONTRIBUTING.md). */
 #ifndef TRIMTAB_BASE_LOCK_H
 #define TRIMTAB_BASE_LOCK_H

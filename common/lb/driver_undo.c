@@ -22,7 +22,8 @@ static bool is_same(const struct lb_undo *x, const struct lb_undo *y)
     return str_eq(x->kind, y->kind) && str_eq(x->name, y->name);
 }
 
-/* Keeps an older debt for the same resource: its state before the sync is put back. */
+/* Keeps an older debt for the same resource: its state before the sync is put back.  The operation goes with its turn, the debt
+ * stays. */
 static void owe(struct drive *d, struct str_set owners, const struct lb_undo *undo)
 {
     for (size_t i = 0; i < d->n_debts; i++) {
@@ -39,7 +40,8 @@ static void owe(struct drive *d, struct str_set owners, const struct lb_undo *un
         d->debts = bigger;
         d->cap_debts = cap;
     }
-    d->debts[d->n_debts++] = (struct drive_debt){.owners = owners, .undo = undo};
+    d->debts[d->n_debts++] =
+        (struct drive_debt){.owners = str_set_dup(d->s.life, owners.items, owners.n), .undo = undo};
 }
 
 static void drop(struct drive *d, size_t i)
@@ -107,11 +109,14 @@ static void add_op(struct lb_plan *p, const struct drive_debt *debt, const struc
     (void)lb_plan_add(p, NULL, &op);
 }
 
-/* After a refusal that stays the next try is as late as after a faulty Service. */
-static bool is_for_good(int code)
+/* After a refusal that stays the next try is as late as after a faulty Service.  A bad request for a reason that nobody knows
+ * is one. */
+static bool is_for_good(const struct err *err)
 {
-    return code != ERR_TRANSIENT && code != ERR_THROTTLED && code != ERR_IN_PROGRESS &&
-           code != ERR_AUTH && code != ERR_BUG;
+    int code = err->code;
+    return err->http_status == 400 || err->http_status == 422 ||
+           (code != ERR_TRANSIENT && code != ERR_THROTTLED && code != ERR_IN_PROGRESS &&
+            code != ERR_AUTH && code != ERR_BUG);
 }
 
 /* The message of an item grows; code, status and reason stay. */
@@ -158,7 +163,7 @@ static void tell_item(struct drive *d, struct lb_item *item, const struct lb_pla
     if (failed != NULL) {
         say(item, arena_printf(d->s.a, "the former %s could not be put back: %s", failed->kind,
                                res->err.message));
-    } else if (kinds.n > 0 && is_for_good(item->err.code) &&
+    } else if (kinds.n > 0 && is_for_good(&item->err) &&
                item->err.retry_after_ms < AGAIN_AFTER_MS) {
         item->err.retry_after_ms = AGAIN_AFTER_MS;
     }

@@ -2,7 +2,8 @@
 /* plan_order.c: see plan_order.h.
  *
  * An operation whose planner names no others is a step of the plan: it waits for all that stand before it, but for its
- * neighbours marked `parallel`.  So does a critical one, and all behind that wait for it.  Such a place ends a part of the plan.
+ * neighbours marked `parallel`.  So does a critical one, and all behind that wait for it, but for its neighbours marked so.
+ * Such a place ends a part of the plan.
  * Within a part an operation that names others waits for these alone.  Its wave is one more than the highest among them, so it
  * says how long the chain before it is.  One that is to be run after a failure, too, waits for all ordinary ones.
  *
@@ -116,7 +117,8 @@ static int wave_after(const struct order *o, const struct lb_op *op)
 static void place(struct order *o, struct lb_op *op)
 {
     bool given = op->after.given;
-    bool opens = given ? op->critical || o->is_critical : !op->parallel || o->step_wave == 0;
+    bool step = !given && o->step_wave == 0;
+    bool opens = step || (!op->parallel && (!given || op->critical || o->is_critical));
     if (opens || o->part == 0) {
         barrier(o);
     }

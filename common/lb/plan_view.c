@@ -39,15 +39,31 @@ static int cmp_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Kept ones are there already: nobody waits for them. */
+/* Behind a barrier: all of the part before it. */
+static bool is_of_part_before(const struct lb_op *op, const struct lb_op *other)
+{
+    return other->verb != LB_KEEP && other->part_no == op->part_no - 1;
+}
+
+/* Every edge of an operation whose planner names some.  Kept ones are there already: nobody waits for them. */
 static const uint32_t *after_view(struct arena *a, const struct lb_plan *p, const struct lb_op *op,
                                   uint32_t *ret_n)
 {
-    uint32_t *out = ARENA_ARRAY(a, uint32_t, op->after.n);
     uint32_t n = 0;
+    if (!op->after.given) {
+        *ret_n = 0;
+        return NULL;
+    }
+    uint32_t *out = ARENA_ARRAY(a, uint32_t, op->after.n + p->n_ops);
     for (size_t i = 0; i < op->after.n; i++) {
-        if (p->ops[op->after.ops[i]].verb != LB_KEEP) {
+        const struct lb_op *other = &p->ops[op->after.ops[i]];
+        if (other->verb != LB_KEEP && !is_of_part_before(op, other)) {
             out[n++] = (uint32_t)op->after.ops[i] + 1;
+        }
+    }
+    for (size_t i = 0; i < p->n_ops; i++) {
+        if (is_of_part_before(op, &p->ops[i])) {
+            out[n++] = (uint32_t)i + 1;
         }
     }
     qsort(out, n, sizeof *out, cmp_number);

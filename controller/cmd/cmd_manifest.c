@@ -205,8 +205,21 @@ static bool wants_check_port(struct json_object *spec)
            str_eq(json_str(spec, "externalTrafficPolicy"), "Local");
 }
 
-/* Ports to which the API server would give a node port get one after the other.  True: some did. */
-static bool make_node_ports(struct json_object *spec)
+/* The node port of another port of that number, which a new Service shares with it; 0: there is none. */
+static int64_t port_of_sibling(struct json_object *ports, int64_t number)
+{
+    for (size_t i = 0; i < json_len(ports); i++) {
+        struct json_object *other = json_object_array_get_idx(ports, i);
+        if (number_of(other) == number && json_int(other, "nodePort", 0) != 0) {
+            return json_int(other, "nodePort", 0);
+        }
+    }
+    return 0;
+}
+
+/* Ports to which the API server would give a node port get one after the other; those of a new Service that differ in their
+ * protocol alone get one together.  True: some did. */
+static bool make_node_ports(struct json_object *spec, bool is_new)
 {
     struct json_object *ports = json_member(spec, "ports");
     bool wanted = str_eq(json_str(spec, "type"), "LoadBalancer") &&
@@ -218,11 +231,12 @@ static bool make_node_ports(struct json_object *spec)
         if (!json_object_is_type(port, json_type_object) || json_int(port, "nodePort", 0) != 0) {
             continue;
         }
-        while (has_node_port(ports, next)) {
+        int64_t shared = is_new ? port_of_sibling(ports, number_of(port)) : 0;
+        while (shared == 0 && has_node_port(ports, next)) {
             next++;
         }
         json_object_object_del(port, "nodePort");
-        json_add_int(port, "nodePort", next++);
+        json_add_int(port, "nodePort", shared != 0 ? shared : next++);
         made = true;
     }
     return made;
@@ -296,6 +310,49 @@ static void drop_for_type(struct json_object *spec, struct json_object *live_spe
     }
 }
 
+static void truncate_list(struct json_object *spec, const char *name)
+{
+    struct json_object *list = json_member(spec, name);
+    if (json_len(list) > 1) {
+        struct json_object *first = json_object_new_array();
+        json_object_array_add(first, json_object_get(json_object_array_get_idx(list, 0)));
+        json_object_object_del(spec, name);
+        json_add(spec, name, first);
+    }
+}
+
+static bool is_unchanged(struct json_object *spec, struct json_object *live_spec, const char *name)
+{
+    struct json_object *was = json_member(live_spec, name);
+    return was != NULL && json_equal(json_member(spec, name), was);
+}
+
+/* RequireDualStack brings the other family (a cluster without one refuses the Service), SingleStack takes the second one away.
+ * What PreferDualStack brings depends on the cluster: nothing is added for it. */
+static void complete_families(struct json_object *spec, struct json_object *live_spec)
+{
+    const char *policy = json_str(spec, "ipFamilyPolicy");
+    struct json_object *families = json_member(spec, "ipFamilies");
+    const char *first = json_len(families) == 0
+                            ? "IPv4"
+                            : json_object_get_string(json_object_array_get_idx(families, 0));
+    bool is_list = families == NULL || json_object_is_type(families, json_type_array);
+    if (!has_node_ports(spec) || !is_list) {
+        return;
+    }
+    if (str_eq(policy, "RequireDualStack") && json_len(families) < 2) {
+        struct json_object *both = json_object_new_array();
+        json_push_str(both, first);
+        json_push_str(both, str_eq(first, "IPv6") ? "IPv4" : "IPv6");
+        json_object_object_del(spec, "ipFamilies");
+        json_add(spec, "ipFamilies", both);
+    } else if (str_eq(policy, "SingleStack") && is_unchanged(spec, live_spec, "ipFamilies") &&
+               !is_unchanged(spec, live_spec, "ipFamilyPolicy")) {
+        truncate_list(spec, "ipFamilies");
+        truncate_list(spec, "clusterIPs");
+    }
+}
+
 static struct made complete_spec(struct json_object *spec, struct json_object *live_spec,
                                  struct json_object *last_spec)
 {
@@ -312,7 +369,8 @@ static struct made complete_spec(struct json_object *spec, struct json_object *l
         keep(spec, live_spec, "healthCheckNodePort");
     }
     drop_for_type(spec, live_spec);
-    made.node_ports = make_node_ports(spec);
+    complete_families(spec, live_spec);
+    made.node_ports = make_node_ports(spec, live_spec == NULL);
     if (wants_check_port(spec) && json_int(spec, "healthCheckNodePort", 0) == 0) {
         json_object_object_del(spec, "healthCheckNodePort");
         json_add_int(spec, "healthCheckNodePort", STAND_IN_PORT);

@@ -294,6 +294,7 @@ void cmd_session_done(struct cmd_session *s)
 {
     struct guard_mark mark = {.function = "close"};
     if (s->opened) {
+        host_end_watches(s->host);
         guard_enter(&mark);
         s->plugin->desc.close(s->provider);
         guard_leave(&mark);

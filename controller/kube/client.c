@@ -88,6 +88,11 @@ const struct kube_config *kube_client_config(const struct kube_client *c)
     return c->args.config;
 }
 
+const char *kube_client_agent(const struct kube_client *c)
+{
+    return c->args.user_agent;
+}
+
 kube_sent_fn *kube_client_observer(const struct kube_client *c, void **ret_arg)
 {
     *ret_arg = c->args.observe_arg;

@@ -67,6 +67,7 @@ int kube_client_do(struct kube_client *c, struct arena *a, const struct kube_req
 /* How many requests its rate limit would let pass now; below 0: so many wait.  False: it has none. */
 bool kube_client_tokens(struct kube_client *c, double *ret);
 const struct kube_config *kube_client_config(const struct kube_client *c);
+const char *kube_client_agent(const struct kube_client *c); /* its User-Agent */
 /* Its observer and, in *ret_arg, the argument of that: for a watch beside it (object_watch.h). */
 kube_sent_fn *kube_client_observer(const struct kube_client *c, void **ret_arg);
 /* Turns an error answer into *err as above; also for the reflectors.  Returns the code. */

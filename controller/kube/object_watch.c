@@ -15,6 +15,7 @@
 #include "common/base/json_shallow.h"
 #include "common/base/limits.h"
 #include "common/base/log.h"
+#include "common/base/map.h"
 #include "common/net/http.h"
 #include "common/net/url_build.h"
 #include "controller/kube/client.h"
@@ -43,7 +44,21 @@ struct object_watch {
     struct kube_credentials creds;
     bool opened;           /* bytes of a 200 came */
     struct err stream_err; /* what the stream itself said or broke */
+    /* Of a collection: objects that are there, by "namespace/name"; the value says which list has shown it. */
+    struct map *there;
+    uintptr_t list; /* the newest one: a LIST, or the state at the begin of a stream */
 };
+
+static bool is_collection(const struct object_watch *w)
+{
+    return w->args.name == NULL;
+}
+
+/* For people. */
+static const char *subject(const struct object_watch *w)
+{
+    return is_collection(w) ? w->args.collection : w->args.name;
+}
 
 static bool on_body(struct http_job *job, int status, const char *bytes, size_t n);
 
@@ -52,6 +67,7 @@ static const char *const event_members[] = {
     "type",
     "object.kind",
     "object.metadata.name",
+    "object.metadata.namespace",
     "object.metadata.resourceVersion",
     "object.metadata.annotations", /* the end mark */
     "object.status",
@@ -70,10 +86,10 @@ static const char *build_url(struct object_watch *w)
     struct url_build url;
     url_build_begin(&url, w->args.config->server);
     url_build_built_path(&url, w->args.collection);
-    if (w->ask.ask == OBJECT_READ) {
+    if (w->ask.ask == OBJECT_READ && !is_collection(w)) {
         url_build_segment(&url, "name", w->args.name);
     }
-    object_rules_query(&query, &w->ask, w->args.name);
+    object_rules_query(&query, &w->ask, w->args.name, w->args.selector);
     url_build_built_query(&url, str_buf_text(&query));
     return url_build_text(&url, w->arena);
 }
@@ -85,6 +101,7 @@ static enum http_next send_next(struct object_watch *w)
     arena_reset(w->arena);
     json_cutter_reset(w->cutter);
     w->opened = false;
+    w->list += w->ask.ask != OBJECT_WATCH;
     err_clear(&w->stream_err);
     struct err err = ERR_INIT;
     const struct credentials_waiter waiter = {
@@ -104,7 +121,9 @@ static enum http_next send_next(struct object_watch *w)
         .not_before_ms = w->ask.not_before_ms,
         .idle_ms = reads ? READ_MS : SILENT_MS,
         .total_ms = reads ? READ_MS : ((int64_t)w->ask.timeout_s + 60) * 1000,
-        .max_body = reads ? OBJECT_WATCH_BYTES_MAX : STREAM_BODY_MAX,
+        .max_body = !reads             ? STREAM_BODY_MAX
+                    : is_collection(w) ? OBJECT_WATCH_LIST_MAX
+                                       : OBJECT_WATCH_BYTES_MAX,
         .max_redirects = 10,
         .streams = !reads,
     };
@@ -115,9 +134,76 @@ static enum http_next send_next(struct object_watch *w)
 
 static bool end_stream(struct object_watch *w, const char *why)
 {
-    (void)err_set(&w->stream_err, ERR_INVALID, "event of the watch on %s: %s", w->args.name, why);
+    (void)err_set(&w->stream_err, ERR_INVALID, "event of the watch on %s: %s", subject(w), why);
     return false;
 }
+
+/* --- the objects of a collection -------------------------------------------------------------------- */
+
+static const char *key_of(struct arena *a, struct json_object *meta)
+{
+    _cleanup_(str_buf_done) struct str_buf key = STR_BUF_INIT;
+
+    str_append(&key, str_nonnull(json_str(meta, "namespace")));
+    str_append_c(&key, '/');
+    str_append(&key, json_str(meta, "name"));
+    return str_buf_to_arena(&key, a);
+}
+
+static bool put_member(struct object_watch *w, const char *type, struct json_object *object)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct json_object *meta = json_member(object, "metadata");
+
+    if (json_str(meta, "name") == NULL) {
+        return end_stream(w, "its object has no name");
+    }
+    const char *key = key_of(a, meta);
+    if (str_eq(type, "DELETED")) {
+        (void)map_remove(w->there, key);
+    } else if (map_size(w->there) < OBJECT_WATCH_MAX || map_has(w->there, key)) {
+        map_set(w->there, key, (void *)w->list);
+    } else {
+        return end_stream(w, "there are too many objects");
+    }
+    w->args.changed(w->args.arg, type, object);
+    return true;
+}
+
+/* A list, or the state at the begin of a stream, is whole: what it lacks is gone. */
+static void drop_missing(struct object_watch *w)
+{
+    size_t n = 0;
+    const char **keys = map_keys(w->there, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        if (map_get(w->there, keys[i]) == (void *)w->list) {
+            continue;
+        }
+        struct json_object *object _cleanup_(json_putp) = json_object_new_object();
+        struct json_object *meta = json_object_new_object();
+        const char *slash = strchr(keys[i], '/');
+        json_add(meta, "namespace", json_object_new_string_len(keys[i], (int)(slash - keys[i])));
+        json_add_str(meta, "name", slash + 1);
+        json_add(object, "metadata", meta);
+        w->args.changed(w->args.arg, "DELETED", object);
+        (void)map_remove(w->there, keys[i]);
+    }
+    free(keys);
+}
+
+static bool take_member(struct object_watch *w, const char *type, struct json_object *object,
+                        bool ends_state)
+{
+    bool known = str_eq(type, "ADDED") || str_eq(type, "MODIFIED") || str_eq(type, "DELETED");
+
+    if (ends_state && w->ask.ask == OBJECT_STREAM) {
+        drop_missing(w);
+    }
+    return !known || put_member(w, type, object);
+}
+
+/* --- events ------------------------------------------------------------------------------------------ */
 
 static bool end_with_status(struct object_watch *w, struct json_object *object)
 {
@@ -154,11 +240,14 @@ static bool on_event(void *arg, const struct cutter_item *item)
     }
     struct json_object *meta = json_member(object, "metadata");
     const char *name = json_str(meta, "name");
-    if (!str_eq(type, "BOOKMARK") && !str_eq(name, w->args.name)) {
+    if (!is_collection(w) && !str_eq(type, "BOOKMARK") && !str_eq(name, w->args.name)) {
         return end_stream(w, "it is about another object");
     }
     enum object_news news = object_rules_event(&w->rules, type, json_str(meta, "resourceVersion"),
                                                is_end_of_state(meta));
+    if (is_collection(w)) {
+        return take_member(w, type, object, is_end_of_state(meta));
+    }
     if (news != OBJECT_NO_NEWS) {
         w->args.seen(w->args.arg, news == OBJECT_IS ? object : NULL);
     }
@@ -199,11 +288,31 @@ static void judge(struct object_watch *w, const struct http_response *resp, stru
     kube_credentials_mask(&w->creds, err);
 }
 
+static void take_list(struct object_watch *w, struct json_object *list, struct err *err)
+{
+    struct json_object *items = json_member(list, "items");
+
+    if (!json_object_is_type(items, json_type_array)) {
+        (void)err_set(err, ERR_INVALID, "the answer is not the list that was asked for");
+        return;
+    }
+    for (size_t i = 0; i < json_len(items); i++) {
+        if (!put_member(w, "ADDED", json_object_array_get_idx(items, i))) {
+            (void)err_copy(err, &w->stream_err);
+            return;
+        }
+    }
+    drop_missing(w);
+    object_rules_read(&w->rules, json_str(json_member(list, "metadata"), "resourceVersion"));
+}
+
 /* The object of a GET. */
 static void take_read(struct object_watch *w, const struct http_response *resp, struct err *err)
 {
     struct json_object *o _cleanup_(json_putp) = NULL;
-    const struct json_limits limits = {.max_bytes = OBJECT_WATCH_BYTES_MAX, .max_values = 100000};
+    const struct json_limits limits = {.max_bytes = is_collection(w) ? OBJECT_WATCH_LIST_MAX
+                                                                     : OBJECT_WATCH_BYTES_MAX,
+                                       .max_values = is_collection(w) ? 3000000 : 100000};
     size_t n = resp->body_len;
     const char *body = json_shallow(w->arena, resp->body, &n, READ_DEPTH);
     if (json_parse(body, n, &limits, &o, err) != ERR_OK) {
@@ -211,6 +320,10 @@ static void take_read(struct object_watch *w, const struct http_response *resp, 
         return;
     }
     struct json_object *meta = json_member(o, "metadata");
+    if (is_collection(w)) {
+        take_list(w, o, err);
+        return;
+    }
     if (!str_eq(json_str(meta, "name"), w->args.name)) {
         (void)err_set(err, ERR_INVALID, "the answer is not the object that was asked for");
         return;
@@ -233,7 +346,7 @@ static enum http_next step(struct http_job *job, const struct http_response *res
     }
     if (reads && err.code == ERR_OK) {
         take_read(w, resp, &err);
-    } else if (reads && err.http_status == 404) {
+    } else if (reads && err.http_status == 404 && !is_collection(w)) {
         err_clear(&err);
         object_rules_read(&w->rules, NULL);
         w->args.seen(w->args.arg, NULL);
@@ -278,6 +391,8 @@ static void free_all(struct object_watch *w)
     free((char *)w->args.user_agent);
     free((char *)w->args.collection);
     free((char *)w->args.name);
+    free((char *)w->args.selector);
+    map_free(w->there);
     free(w);
 }
 
@@ -289,13 +404,16 @@ int object_watch_start(const struct object_watch_args *args, struct object_watch
     w->args = *args;
     w->args.user_agent = xstrdup(args->user_agent);
     w->args.collection = xstrdup(args->collection);
-    w->args.name = xstrdup(args->name);
+    w->args.name = args->name == NULL ? NULL : xstrdup(args->name);
+    w->args.selector = args->selector == NULL ? NULL : xstrdup(args->selector);
+    w->there = map_new(NULL);
     w->args.clock = args->clock == NULL ? clock_real() : args->clock;
     w->args.rng = args->rng == NULL ? rng_real() : args->rng;
     w->cancel = cancel_new(args->cancel);
     w->arena = arena_new();
     w->job = (struct http_job){.step = step, .on_body = on_body, .arg = w};
     object_rules_init(&w->rules);
+    w->rules.many = is_collection(w);
     const struct cutter_args cut = {
         .mode = CUTTER_STREAM,
         .members = args->members,
@@ -314,7 +432,7 @@ int object_watch_start(const struct object_watch_args *args, struct object_watch
     atomic_init(&w->stop, false);
     if (thread_start(&w->thread, thread_main, w, "a watch", err) != ERR_OK) {
         free_all(w);
-        (void)err_prefix(err, "%s", args->name);
+        (void)err_prefix(err, "%s", args->name == NULL ? args->collection : args->name);
         return ERR_TRANSIENT;
     }
     *ret = w;

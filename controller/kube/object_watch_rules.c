@@ -35,22 +35,34 @@ void object_rules_next(struct object_rules *r, int64_t now_ms, double unit,
     r->not_before_ms = 0;
 }
 
-void object_rules_query(struct str_buf *b, const struct object_request *q, const char *name)
+static void append_selector(struct str_buf *b, const char *name, const char *selector)
+{
+    _cleanup_(str_buf_done) struct str_buf text = STR_BUF_INIT;
+
+    if (name != NULL) {
+        str_appendf(&text, "metadata.name=%s", name);
+        url_append_pair(b, "fieldSelector", str_buf_text(&text));
+    } else if (!str_is_empty(selector)) {
+        url_append_pair(b, "labelSelector", selector);
+    }
+}
+
+void object_rules_query(struct str_buf *b, const struct object_request *q, const char *name,
+                        const char *selector)
 {
     if (q->ask == OBJECT_READ) {
+        append_selector(b, NULL, name == NULL ? selector : NULL);
         return;
     }
     _cleanup_(str_buf_done) struct str_buf text = STR_BUF_INIT;
-    str_appendf(&text, "metadata.name=%s", name);
     url_append_pair(b, "allowWatchBookmarks", "true");
-    url_append_pair(b, "fieldSelector", str_buf_text(&text));
+    append_selector(b, name, selector);
     if (q->ask == OBJECT_STREAM) {
         url_append_pair(b, "resourceVersionMatch", "NotOlderThan");
         url_append_pair(b, "sendInitialEvents", "true");
     } else if (q->rv[0] != '\0') {
         url_append_pair(b, "resourceVersion", q->rv);
     }
-    str_buf_reset(&text);
     str_appendf(&text, "%dm%ds", q->timeout_s / 60, q->timeout_s % 60);
     url_append_pair(b, "timeout", str_buf_text(&text));
     str_buf_reset(&text);
@@ -82,7 +94,7 @@ enum object_news object_rules_event(struct object_rules *r, const char *type, co
     if (is_there || str_eq(type, "DELETED")) {
         set_rv(r, rv);
         r->there = is_there;
-        r->synced = true;
+        r->synced = r->synced || !r->many;
         return is_there ? OBJECT_IS : OBJECT_IS_NOT;
     }
     if (!str_eq(type, "BOOKMARK")) {

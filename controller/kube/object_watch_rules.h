@@ -35,6 +35,7 @@ struct object_rules {
     char rv[OBJECT_RV_MAX]; /* last one seen; "": none */
     bool there;             /* this stream has shown the object */
     bool synced;            /* the state is known, however old */
+    bool many;              /* a collection: one object is not the state */
 
     int64_t began_ms; /* when the watch under way was sent */
     size_t events;    /* of it, bookmarks included */
@@ -59,8 +60,10 @@ void object_rules_init(struct object_rules *r);
 /* The next request; it counts as sent at `now_ms`, or at not_before_ms if that is later.  `unit` in [0,1). */
 void object_rules_next(struct object_rules *r, int64_t now_ms, double unit,
                        struct object_request *ret);
-/* "allowWatchBookmarks=true&fieldSelector=metadata.name%3Dx&…"; nothing for OBJECT_READ. */
-void object_rules_query(struct str_buf *b, const struct object_request *q, const char *name);
+/* "allowWatchBookmarks=true&fieldSelector=metadata.name%3Dx&…"; nothing for OBJECT_READ.  Without a name the label selector, if there is
+ * one, for each request. */
+void object_rules_query(struct str_buf *b, const struct object_request *q, const char *name,
+                        const char *selector);
 
 /* A READ has an answer: the object's version, or NULL when there is no such object. */
 void object_rules_read(struct object_rules *r, const char *rv);

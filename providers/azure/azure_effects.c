@@ -11,6 +11,10 @@
 static const char interrupted[] =
     "Traffic is interrupted until the other load balancer is written.";
 
+static const char renewed[] =
+    "Traffic is interrupted until the load balancer has the new address: Azure changes no IP tags, "
+    "so the public IP is made anew. If Azure refuses the tags, the former address stays.";
+
 /* ---- before ------------------------------------------------------------------------------------------------ */
 
 static const char *owner_of(struct azure_sync *y, const struct azure_item *it,
@@ -59,6 +63,13 @@ void azure_effects_moves(struct azure_sync *y, struct lb_plan *plan, const struc
 {
     if (!y->s->planning && told(y, it).n > 0) {
         lb_plan_effect(plan, it->item->key, "%s", interrupted);
+    }
+}
+
+void azure_effects_renews(struct azure_sync *y, struct lb_plan *plan, const struct azure_item *it)
+{
+    if (!y->s->planning && azure_renews(it) && told(y, it).n > 0) {
+        lb_plan_effect(plan, it->item->key, "%s", renewed);
     }
 }
 
@@ -122,7 +133,7 @@ static void say_gone(struct azure_sync *y, struct lb_plan *plan, const struct az
     }
 }
 
-/* An address of the Service whose public IP the plan deletes is none: it is made anew. */
+/* An address of the Service whose public IP the plan deletes is none. */
 static const char *new_address(struct azure_sync *y, const struct azure_item *it,
                                const struct azure_texts *before, const struct azure_pips *left)
 {
@@ -163,16 +174,6 @@ static bool moves(const struct azure_item *it)
            (it->was_old || !azure_eq(it->was_on, it->target));
 }
 
-/* The public IP that the Service uses is deleted and made anew, in a sync of its own: Azure changes no IP tags. */
-static bool is_made_anew(const struct azure_item *it, const struct azure_pips *left)
-{
-    bool anew = false;
-    for (int f = 0; !it->service->internal && f < AZURE_FAMILIES; f++) {
-        anew = anew || (it->pips[f].id != NULL && azure_pip_by_id(left, it->pips[f].id) == NULL);
-    }
-    return anew;
-}
-
 static void say_kept(struct azure_sync *y, struct lb_plan *plan, const struct azure_item *it,
                      const struct azure_pips *left)
 {
@@ -196,6 +197,9 @@ static void say_kept(struct azure_sync *y, struct lb_plan *plan, const struct az
     if (moves(it)) {
         lb_plan_effect(plan, key, "%s", interrupted);
     }
+    if (azure_renews(it)) {
+        lb_plan_effect(plan, key, "%s", renewed);
+    }
 }
 
 void azure_effects_end(struct azure_sync *y, struct lb_plan *plan, const struct azure_pips *left)
@@ -209,13 +213,6 @@ void azure_effects_end(struct azure_sync *y, struct lb_plan *plan, const struct 
             say_kept(y, plan, it, left);
         } else if (y->s->planning) {
             say_gone(y, plan, it, left);
-        }
-        if (it->want && is_made_anew(it, left)) {
-            lb_plan_effect(plan, it->item->key,
-                           "Traffic is interrupted: Azure changes no IP tags, so the public IP is "
-                           "deleted, and the sync that follows makes it anew, with another "
-                           "address, and writes the load balancer again. If Azure refuses the "
-                           "tags then, nothing serves until they are taken back.");
         }
     }
 }

@@ -100,7 +100,7 @@ int azure_emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_em
               .name = name_of(a, e->kind, e->id), .why = e->why, .summary = e->summary,
               .owners = azure_owners_set(a, e->owners), .shared = e->shared,
               .parallel = e->parallel,
-              .tolerate = e->tolerate | (e->doc == NULL ? LB_TOLERATE_ABSENT : 0u),
+              .tolerate = e->tolerate | (e->doc == NULL ? LB_TOLERATE_ABSENT : 0u), .undo = e->undo,
               .type = e->doc != NULL ? &azure_put_type : &azure_delete_type, .arg = w, .calls = 1);
     if (e->diff != NULL) {
         op.fields = e->diff->fields;
@@ -108,6 +108,32 @@ int azure_emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_em
     }
     azure_predict(y, e->kind, e->id, e->doc);
     return lb_plan_add(plan, e->owners->keys[0], &op);
+}
+
+/* Without If-Match: what is put back has been written since it was read. */
+const struct lb_undo *azure_undo(struct azure_sync *y, const struct azure_undo_ask *ask)
+{
+    struct arena *life = y->s->life;
+    struct azure_write *w = ARENA_NEW(life, struct azure_write);
+    *w = (struct azure_write){.arm = &y->p->arm,
+                              .call = y->s->call,
+                              .spec = {.kind = ask->kind,
+                                       .verb = AZURE_PUT,
+                                       .id = arena_strdup(life, ask->id),
+                                       .body = ask->doc},
+                              .touches_pips = ask->kind == AZURE_LBS};
+    struct lb_undo *undo = ARENA_NEW(life, struct lb_undo);
+    *undo = (struct lb_undo){
+        .verb = ask->verb,
+        .kind = azure_arm_word(ask->kind),
+        .name = name_of(life, ask->kind, ask->id),
+        .until_kind = azure_arm_word(AZURE_PIPS),
+        .until_name = name_of(life, AZURE_PIPS, ask->until_pip),
+        .type = &azure_put_type,
+        .arg = w,
+        .calls = 1,
+    };
+    return undo;
 }
 
 void azure_emit_keep(struct azure_sync *y, struct lb_plan *plan, enum azure_kind k, const char *id,

@@ -38,9 +38,19 @@ struct azure_emit {
     bool announced; /* as in azure_write */
     bool passing;   /* `doc` is a copy that nobody needs once it is sent */
     unsigned tolerate;
+    const struct lb_undo *undo; /* azure_undo(), or NULL */
 };
 /* Returns the operation's index. */
 int azure_emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_emit *e);
+/* How a document is put back as it was, should the public IP `until_pip`, which the same plan makes, be refused. */
+struct azure_undo_ask {
+    enum lb_verb verb;
+    enum azure_kind kind;
+    const char *id;
+    struct json_object *doc; /* in the sync's life */
+    const char *until_pip;   /* ID */
+};
+const struct lb_undo *azure_undo(struct azure_sync *y, const struct azure_undo_ask *ask);
 /* "checked, as it should be" */
 void azure_emit_keep(struct azure_sync *y, struct lb_plan *plan, enum azure_kind k, const char *id,
                      const char *key);

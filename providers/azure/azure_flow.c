@@ -83,6 +83,17 @@ struct json_object *azure_sync_lb(const struct azure_sync *y, const char *name)
     return NULL;
 }
 
+const struct azure_service *azure_sync_namesake(const struct azure_sync *y,
+                                                const struct azure_service *s)
+{
+    for (size_t i = 0; i < y->n_services; i++) {
+        if (str_eq(y->services[i]->key, s->key) && !azure_service_is(y->services[i], s)) {
+            return y->services[i];
+        }
+    }
+    return NULL;
+}
+
 /* ---- the beginning ------------------------------------------------------------------------------------- */
 
 /* What stops nothing is in the plan, and told by the controller; what stops an ENSURE is told here, beside its failure. */
@@ -266,7 +277,9 @@ static void status(struct lb_sync *s, struct lb_item *item)
     }
     (void)map_remove(y->p->redirected, item->key);
     if (!it->want) {
-        (void)map_remove(y->p->assigned, item->key);
+        if (azure_sync_namesake(y, it->service) == NULL) {
+            (void)map_remove(y->p->assigned, item->key);
+        }
         return;
     }
     struct azure_texts ips = azure_addresses_of(y, it->service);
@@ -291,9 +304,10 @@ static void status(struct lb_sync *s, struct lb_item *item)
 void azure_name_owner(struct azure_sync *y, struct lb_item *item)
 {
     const struct err was = item->err;
-    for (size_t i = 0; y != NULL && i < y->n_services; i++) {
+    const struct azure_service *mine = y != NULL ? y->items[item - y->s->items].service : NULL;
+    for (size_t i = 0; mine != NULL && i < y->n_services; i++) {
         const struct azure_service *other = y->services[i];
-        bool named = !str_is_empty(other->base) && !str_eq(other->key, item->key) &&
+        bool named = !str_is_empty(other->base) && !azure_service_is(other, mine) &&
                      strstr(was.message, other->base) != NULL;
         if (named && strstr(was.message, other->key) == NULL) {
             (void)err_set(&item->err, was.code, "%s (%s is of Service %s)", was.message,
@@ -332,6 +346,7 @@ static const struct lb_stage stages[] = {
     {"withdraw", NULL, azure_observe_withdraw, azure_plan_withdraw},
     {"clean", NULL, azure_observe_clean, azure_plan_clean},
     {"addresses", NULL, azure_observe_addresses, azure_plan_addresses},
+    {"renew", NULL, azure_observe_renew, azure_plan_renew},
     {"unlink", NULL, azure_observe_unlink, azure_plan_unlink},
     {"admit", NULL, azure_observe_admit, azure_plan_admit},
     {"leave", NULL, azure_observe_leave, azure_plan_leave},

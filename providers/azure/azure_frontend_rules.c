@@ -186,16 +186,35 @@ static bool is_at(struct json_object *o, const char *id, const char *protocol)
     return azure_eq(str_nonnull(azure_prop_str(o, "protocol")), protocol) && refers(o, id);
 }
 
-/* Where a port may be taken. */
-struct place {
-    const char *id;
-    struct json_object *lb;
-    struct json_object *const *rules; /* those that can be at the frontend */
-    size_t n_rules;
-};
+/* A rule for all ports leaves none for the rules of others at its frontend. */
+static bool is_for_all_ports(struct json_object *o)
+{
+    return azure_eq(str_nonnull(azure_prop_str(o, "protocol")), "All") &&
+           azure_prop_int(o, "frontendPort", 0) == 0;
+}
+
+static int check_all_ports(const struct azure_service *s, const struct azure_place *at,
+                           struct err *err)
+{
+    for (size_t i = 0; i < at->n_rules; i++) {
+        struct json_object *o = at->rules[i];
+        const char *name = azure_doc_name(o);
+        if ((at->all_ports || is_for_all_ports(o)) && refers(o, at->id) &&
+            !azure_owns_rule(s, name)) {
+            return err_set(err, ERR_IN_USE,
+                           at->all_ports
+                               ? "a rule for all ports has its address for itself, and the "
+                                 "existing loadBalancing rule %s is at it"
+                               : "the existing loadBalancing rule %s is for all ports of the "
+                                 "address",
+                           name);
+        }
+    }
+    return ERR_OK;
+}
 
 static int check_port(const struct azure_service *s, const struct tt_port *port,
-                      const struct place *at, struct err *err)
+                      const struct azure_place *at, struct err *err)
 {
     const char *protocol = str_nonnull(azure_lb_protocol(port->protocol));
     const char *id = at->id;
@@ -225,14 +244,12 @@ static int check_port(const struct azure_service *s, const struct tt_port *port,
     return ERR_OK;
 }
 
-int azure_frontend_check_ports_among(const struct azure_service *s, const char *id,
-                                     struct json_object *lb, struct json_object *const *rules,
-                                     size_t n_rules, struct err *err)
+int azure_frontend_check_ports_at(const struct azure_service *s, const struct azure_place *at,
+                                  struct err *err)
 {
-    const struct place at = {.id = id, .lb = lb, .rules = rules, .n_rules = n_rules};
-    int rc = ERR_OK;
+    int rc = check_all_ports(s, at, err);
     for (uint32_t i = 0; rc == ERR_OK && i < s->in->n_ports; i++) {
-        rc = check_port(s, &s->in->ports[i], &at, err);
+        rc = check_port(s, &s->in->ports[i], at, err);
     }
     return rc;
 }
@@ -242,5 +259,6 @@ int azure_frontend_check_ports(const struct azure_service *s, const char *id,
 {
     _cleanup_(arena_freep) struct arena *a = arena_new();
     struct azure_elements rules = azure_lb_rules_at(a, NULL, lb, id);
-    return azure_frontend_check_ports_among(s, id, lb, rules.items, rules.n, err);
+    const struct azure_place at = {.id = id, .lb = lb, .rules = rules.items, .n_rules = rules.n};
+    return azure_frontend_check_ports_at(s, &at, err);
 }

@@ -42,9 +42,17 @@ const char *azure_frontend_in_use(struct arena *a, const struct azure_service *s
 /* ERR_IN_USE: a port of the Service is taken on that frontend (6.8). */
 int azure_frontend_check_ports(const struct azure_service *s, const char *id,
                                struct json_object *lb, struct err *err) _warn_unused_;
-/* The same when these are all load balancing rules that can be at the frontend. */
-int azure_frontend_check_ports_among(const struct azure_service *s, const char *id,
-                                     struct json_object *lb, struct json_object *const *rules,
-                                     size_t n_rules, struct err *err) _warn_unused_;
+/* Where ports are to be taken: a frontend of a balancer. */
+struct azure_place {
+    const char *id; /* of the frontend */
+    struct json_object *lb;
+    struct json_object *const *rules; /* all load balancing rules that can be at the frontend */
+    size_t n_rules;
+    bool
+        all_ports; /* azure_service_takes_all_ports(): nothing of another Service may be beside it */
+};
+/* The same with the place at hand. */
+int azure_frontend_check_ports_at(const struct azure_service *s, const struct azure_place *at,
+                                  struct err *err) _warn_unused_;
 
 #endif

@@ -287,8 +287,14 @@ static int decide_fragments(struct arena *a, struct decision *d, struct err *err
                               azure_lb_pool(a, ask->naming, ask->service, (enum azure_family)f)),
         };
         struct azure_elements rules = azure_lb_rules_at(a, ask->index, d->lb, d->frontend_id[f]);
-        rc = azure_frontend_check_ports_among(ask->service, d->frontend_id[f], d->lb, rules.items,
-                                              rules.n, err);
+        const struct azure_place at = {
+            .id = d->frontend_id[f],
+            .lb = d->lb,
+            .rules = rules.items,
+            .n_rules = rules.n,
+            .all_ports = azure_service_takes_all_ports(ask->naming, ask->service),
+        };
+        rc = azure_frontend_check_ports_at(ask->service, &at, err);
         if (rc == ERR_OK) {
             rc = azure_lb_desired(a, &fragment, &d->fragments[d->n_fragments++], err);
         }

@@ -183,7 +183,7 @@ int azure_lb_desired(struct arena *a, const struct azure_fragment_ask *ask,
     if (rc != ERR_OK) {
         return rc;
     }
-    if (s->internal && s->ha_ports && ask->naming->config->standard_sku && s->in->n_ports > 0) {
+    if (azure_service_takes_all_ports(ask->naming, s)) {
         return high_availability(a, ask, &probes, ret, err);
     }
     for (uint32_t i = 0; rc == ERR_OK && i < s->in->n_ports; i++) {

@@ -182,8 +182,9 @@ static void drop_frontend(struct json_object *lb, const char *frontend)
     }
 }
 
-void azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, const char *pip)
+bool azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, const char *pip)
 {
+    bool all = true;
     struct azure_sync *y = b->y;
     for (size_t i = 0; i < y->lbs.n; i++) {
         struct json_object *lb = y->lbs.items[i];
@@ -191,8 +192,11 @@ void azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, cons
         for (size_t k = 0; k < with.n; k++) {
             struct json_object *o = with.items[k];
             const char *id = azure_doc_id(o);
-            if (!azure_id_eq(azure_ref(o, "publicIPAddress"), pip) ||
-                azure_frontend_in_use(y->s->a, it->service, id, lb) != NULL) {
+            if (!azure_id_eq(azure_ref(o, "publicIPAddress"), pip)) {
+                continue;
+            }
+            if (azure_frontend_in_use(y->s->a, it->service, id, lb) != NULL) {
+                all = false;
                 continue;
             }
             struct azure_lb_edit *e = &b->items[edit_of(b, azure_doc_name(lb))];
@@ -200,6 +204,31 @@ void azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, cons
             e->index = azure_lb_index_new(y->s->a, e->doc);
             azure_owners_add(y->s->a, &e->owners, it->item->key);
             e->changed = e->frontends_changed = true;
+        }
+    }
+    return all;
+}
+
+void azure_lb_edits_stand_in(struct azure_lb_edits *b, struct azure_item *it, const char *pip,
+                             const char *by)
+{
+    struct azure_sync *y = b->y;
+    for (size_t i = 0; i < y->lbs.n; i++) {
+        struct json_object *lb = y->lbs.items[i];
+        struct azure_elements with = azure_lb_with_pip(y->s->a, azure_sync_index(y, lb), lb, pip);
+        for (size_t k = 0; k < with.n; k++) {
+            if (!azure_id_eq(azure_ref(with.items[k], "publicIPAddress"), pip)) {
+                continue;
+            }
+            struct azure_lb_edit *e = &b->items[edit_of(b, azure_doc_name(lb))];
+            struct json_object *frontends = azure_array(doc_of(b, e), "frontendIPConfigurations");
+            struct json_object *props =
+                azure_props_make(azure_find(frontends, azure_doc_name(with.items[k])));
+            json_object_object_del(props, "publicIPAddress");
+            json_add(props, "publicIPAddress", azure_ref_new(by));
+            azure_owners_add(y->s->a, &e->owners, it->item->key);
+            e->changed = e->frontends_changed = true;
+            e->until_pip = pip;
         }
     }
 }
@@ -387,6 +416,19 @@ static const char *why_of(struct azure_lb_edits *b, const struct azure_lb_edit *
                                        : azure_owners_why(b->y, &e->owners, e->was == NULL);
 }
 
+static const struct lb_undo *undo_of(struct azure_sync *y, const struct azure_lb_edit *e)
+{
+    const struct azure_undo_ask ask = {
+        .verb = LB_CHANGE,
+        .kind = AZURE_LBS,
+        .id = azure_doc_id(e->was),
+        .doc = azure_copy(y->s->life, e->was),
+        .until_pip = e->until_pip,
+    };
+    json_object_object_del(ask.doc, "etag");
+    return azure_undo(y, &ask);
+}
+
 static void emit_put(struct azure_lb_edits *b, struct azure_lb_edit *e, bool parallel)
 {
     struct arena *a = b->y->s->a;
@@ -413,6 +455,7 @@ static void emit_put(struct azure_lb_edits *b, struct azure_lb_edit *e, bool par
         .shared = true,
         .parallel = parallel,
         .touches_pips = e->frontends_changed,
+        .undo = e->until_pip != NULL ? undo_of(b->y, e) : NULL,
     };
     (void)azure_emit(b->y, b->plan, &op);
 }

@@ -20,6 +20,8 @@ struct azure_lb_edit {
     bool changed;
     bool frontends_changed;
     size_t level; /* written after all of lower levels */
+    const char
+        *until_pip; /* put back as it was until the public IP of that ID is made anew; or NULL */
 };
 /* A Service moves from one balancer to another. */
 struct azure_lb_move {
@@ -53,8 +55,12 @@ bool azure_lb_is_failed(struct json_object *lb);
 void azure_lb_edits_mend(struct azure_lb_edits *b, struct azure_item *it, bool internal);
 /* Only takes off those that would wait for each other for ever (they trade places); true: there are some. */
 bool azure_lb_edits_break(struct azure_lb_edits *b);
-/* Takes the frontends with that public IP off their balancers, where nobody but the Service uses them (8.9). */
-void azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, const char *pip);
+/* Takes the frontends with that public IP off their balancers, where nobody but the Service uses them (8.9).  False: somebody
+ * does, so that one of them stays. */
+bool azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, const char *pip);
+/* Puts the frontends with that public IP on another one, `by`, until it is made anew; all else of them stays. */
+void azure_lb_edits_stand_in(struct azure_lb_edits *b, struct azure_item *it, const char *pip,
+                             const char *by);
 /* All Services of the batch are put where they have to be, for nothing but the errors of those that cannot. */
 void azure_lb_edits_try(struct azure_sync *y, struct lb_plan *plan);
 /* What is left behind empty is deleted; operations are appended level by level. */

@@ -9,6 +9,7 @@
 #include "providers/azure/azure_members_plan.h"
 #include "providers/azure/azure_members_vmss_plan.h"
 #include "providers/azure/azure_observe.h"
+#include "providers/azure/azure_predict.h"
 
 #include "common/base/str.h"
 
@@ -205,6 +206,41 @@ int azure_observe_convert(struct lb_sync *s, struct err *err)
     return rc;
 }
 
+/* The address by which Azure keeps a member; one whose node is gone has an address that no node has. */
+static const char *address_of(struct arena *a, const struct azure_members_in *in,
+                              const struct azure_pool *pool, const char *config_id)
+{
+    const char *machine = azure_members_machine(a, in->nics, config_id);
+    for (size_t i = 0; machine != NULL && i < in->n_nodes; i++) {
+        if (str_eq(in->nodes[i].machine, machine)) {
+            return azure_node_internal_ip(in->nodes[i].node, pool->ipv6 ? AZURE_IPV6 : AZURE_IPV4);
+        }
+    }
+    return config_id;
+}
+
+/* A plan: the pool as the migration leaves it. */
+static void predict_migrated(struct azure_sync *y, const struct azure_members_in *in,
+                             const struct azure_pool *pool)
+{
+    struct arena *a = y->s->a;
+    struct json_object *doc = azure_copy(a, pool->doc);
+    struct json_object *props = azure_props_make(doc);
+    struct json_object *addresses = json_object_new_array();
+    struct json_object *o;
+    AZURE_EACH (o, azure_array(pool->doc, "backendIPConfigurations")) {
+        struct json_object *one = json_object_new_object();
+        json_add_str(azure_props_make(one), "ipAddress", address_of(a, in, pool, azure_doc_id(o)));
+        (void)json_object_array_add(addresses, one);
+    }
+    json_object_object_del(props, "backendIPConfigurations");
+    json_object_object_del(props, "loadBalancerBackendAddresses");
+    json_object_object_del(props, "virtualNetwork");
+    json_add(props, "loadBalancerBackendAddresses", addresses);
+    json_add(props, "virtualNetwork", azure_ref_new(azure_vnet_id(a, &y->p->naming)));
+    azure_predict(y, AZURE_POOLS, pool->id, doc);
+}
+
 /* Azure puts addresses where interfaces were, and takes the interfaces out. */
 static void emit_migration(struct azure_sync *y, const struct pools *pools, size_t first,
                            struct lb_plan *plan)
@@ -277,6 +313,9 @@ static void plan_to_addresses(struct azure_members_planning *p, const struct poo
     for (size_t i = 0; by_azure && i < pools->n; i++) {
         if (is_first_of_lb(pools, i)) {
             emit_migration(p->y, pools, i, plan);
+        }
+        if (p->y->s->planning && pools->items[i].doc != NULL) {
+            predict_migrated(p->y, &p->m.in, &pools->items[i]);
         }
     }
 }

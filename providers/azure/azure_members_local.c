@@ -31,7 +31,7 @@ static bool add_hosts(struct azure_sync *y, const struct azure_item *it, const s
     for (size_t i = 0; i < y->n_services; i++) {
         const struct tt_service *s = y->services[i]->in;
         enum azure_family f;
-        if (!str_eq(y->services[i]->key, it->service->key) &&
+        if (!azure_service_is(y->services[i], it->service) &&
             azure_local_counts(&y->p->config, s) &&
             azure_local_owns_pool(&y->p->naming, s, p->name, &f)) {
             known = add_hosts_of(y, s, scratch, hosts) || known;

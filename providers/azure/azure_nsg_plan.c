@@ -75,7 +75,7 @@ struct batch {
     const struct azure_nsg_input *in;
     struct member *members;
     size_t n_members;
-    struct map *changes;     /* key of a Service → its change */
+    struct map *changes;     /* identity of a Service → its change */
     struct map *by_address;  /* canonical address → struct meeting */
     struct meeting on_nodes; /* those without floating IP */
     struct str_set always;   /* may be destinations during the whole batch */
@@ -85,7 +85,7 @@ struct batch {
 
 static bool same_service(const struct azure_access *x, const struct azure_access *y)
 {
-    return str_eq(x->service->key, y->service->key);
+    return azure_service_is(x->service, y->service);
 }
 
 static void add_status(struct list *l, const struct tt_service *s)
@@ -106,7 +106,8 @@ static struct member read_member(const struct batch *b, const struct azure_nsg_m
     struct str_set withheld = set_of_texts(b->a, &in->access->withheld);
     has = str_set_minus(b->a, &has, &withheld);
     struct list given = {.a = b->a};
-    const struct azure_nsg_change *c = map_get(b->changes, in->access->service->key);
+    const struct azure_nsg_change *c =
+        map_get(b->changes, azure_service_identity(b->a, in->access->service));
     if (c != NULL && c->want) {
         list_add_texts(&given, &c->lb_ips);
         list_add_texts(&given, &c->access->additional);
@@ -192,16 +193,16 @@ static void read_members(struct batch *b)
     b->changes = own_map(b->a);
     for (size_t i = 0; i < b->in->n_changes; i++) {
         const struct azure_nsg_change *c = &b->in->changes[i];
-        map_set(b->changes, c->access->service->key, (void *)(uintptr_t)c);
+        map_set(b->changes, azure_service_identity(b->a, c->access->service), (void *)(uintptr_t)c);
     }
     b->members = ARENA_ARRAY(b->a, struct member, b->in->n_members + b->in->n_changes);
     for (size_t i = 0; i < b->in->n_members; i++) {
         b->members[b->n_members++] = read_member(b, &b->in->members[i]);
-        map_set(listed, b->in->members[i].access->service->key, NULL);
+        map_set(listed, azure_service_identity(b->a, b->in->members[i].access->service), NULL);
     }
     for (size_t i = 0; i < b->in->n_changes; i++) {
         const struct azure_nsg_change *c = &b->in->changes[i];
-        if (c->want && !map_has(listed, c->access->service->key)) {
+        if (c->want && !map_has(listed, azure_service_identity(b->a, c->access->service))) {
             b->members[b->n_members++] = new_member(b, c);
         }
     }

@@ -13,14 +13,16 @@ struct ask {
     bool want;
     bool by_marks;
     const char *desired; /* or NULL */
+    const struct azure_service *namesake;
     size_t n_references; /* left on the public IP */
     bool user_assigned;
 };
 
-/* The annotation asks for other IP tags than it has, and they cannot be changed in place. */
+/* The annotation asks for other IP tags than it has, and they cannot be changed in place.  Upstream deletes it here; a sync of
+ * ours has made it anew before, or leaves it (azure_renew_rules.h). */
 static bool has_other_ip_tags(struct arena *a, const struct ask *x, struct json_object *pip)
 {
-    return !x->n->config->mutate_ip_tags && x->s->ip_tags != NULL &&
+    return !x->by_marks && !x->n->config->mutate_ip_tags && x->s->ip_tags != NULL &&
            !azure_ip_tags_eq(a, azure_array(pip, "ipTags"), azure_ip_tags_parse(a, x->s->ip_tags));
 }
 
@@ -73,7 +75,8 @@ static int look_at(struct arena *a, struct ask *x, struct json_object *pip,
         return ERR_OK;
     }
     bool selects = x->by_marks && !o.user_assigned && !azure_pip_names(&o, x->s->key);
-    if (!o.owns || selects) {
+    if (!o.owns || selects ||
+        (x->namesake != NULL && azure_pip_is_left(a, x->n, x->s, x->namesake, pip))) {
         return ERR_OK;
     }
     struct json_object *doc = azure_copy(a, pip);
@@ -108,6 +111,7 @@ int azure_pip_releases(struct arena *a, const struct azure_pip_ask *ask,
                     .s = ask->service,
                     .want = ask->want,
                     .by_marks = ask->by_marks,
+                    .namesake = ask->want ? NULL : ask->namesake,
                     .desired = ask->desired};
     size_t n_owned = 0;
     for (size_t i = 0; i < pips->n; i++) {

@@ -65,6 +65,18 @@ bool azure_pip_names(const struct azure_pip_ownership *o, const char *key)
     return false;
 }
 
+bool azure_pip_is_left(struct arena *a, const struct azure_naming *n, const struct azure_service *s,
+                       const struct azure_service *namesake, struct json_object *pip)
+{
+    const char *name = azure_doc_name(pip);
+    bool after_it = str_has_prefix(name, arena_printf(a, "%s-interim-", s->base));
+    for (int f = 0; f < AZURE_FAMILIES; f++) {
+        after_it = after_it || azure_eq(name, azure_pip_name(a, n, s->in, (enum azure_family)f));
+    }
+    bool of_its_uid = strlen(s->base) > 1 && strcasestr(name, s->base) != NULL;
+    return !(after_it || of_its_uid) || is_selected(namesake, pip);
+}
+
 bool azure_pip_is_stripped(struct arena *a, const struct azure_naming *n,
                            const struct azure_service *s, struct json_object *pip)
 {
@@ -198,8 +210,8 @@ static bool set_ip_tags(struct arena *a, const struct azure_service *s, struct j
     return true;
 }
 
-static struct json_object *pip_new(struct arena *a, const struct azure_pip_ask *ask,
-                                   const char *name)
+struct json_object *azure_pip_new(struct arena *a, const struct azure_pip_ask *ask,
+                                  const char *name)
 {
     const struct azure_service *s = ask->service;
     enum azure_family f = ask->family;
@@ -286,7 +298,7 @@ int azure_pip_ensure(struct arena *a, const struct azure_pip_ask *ask, struct az
                        ask->family == AZURE_IPV6 ? "-IPv6" : "", w.name, s->key);
     }
     if (w.was == NULL) {
-        w.doc = pip_new(a, ask, w.name);
+        w.doc = azure_pip_new(a, ask, w.name);
         note(&w, true, "the Service has no address yet");
     } else {
         ensure_found(a, ask, &w, &user);

@@ -27,6 +27,9 @@ struct azure_pip_ownership {
 };
 /* Does its service tag name the Service?  One that the Service only selects belongs to those that the tag names. */
 bool azure_pip_names(const struct azure_pip_ownership *o, const char *key);
+/* Is the public IP the namesake's, as far as its name and the namesake's wishes tell? */
+bool azure_pip_is_left(struct arena *a, const struct azure_naming *n, const struct azure_service *s,
+                       const struct azure_service *namesake, struct json_object *pip);
 /* It bears the name that is generated for the Service and says of nobody that he owns it: somebody took its tags off.  One that
  * an annotation of the Service names is the user's. */
 bool azure_pip_is_stripped(struct arena *a, const struct azure_naming *n,
@@ -61,11 +64,18 @@ struct azure_pip_ask {
     size_t n_zones;
     bool want; /* releasing: the Service stays */
     /* releasing: by what stands on the public IP.  One that the Service only selects belongs to those that its tag names, one
-     * without tags to the Service whose generated name it has.  false: as upstream, by what the Service selects */
+     * without tags to the Service whose generated name it has, and one whose IP tags are others stays (azure_renew_rules.h).
+     * false: as upstream, by what the Service selects */
     bool by_marks;
+    /* releasing: the Service of another UID that has its name by now; or NULL.  Tags hold no UIDs: what they give to the name is
+     * left to that one, but for what is named after the Service that goes */
+    const struct azure_service *namesake;
     const char *
         desired; /* releasing: name by azure_pip_determine() of an external Service that stays, else NULL */
 };
+/* A new one, without tags of the configuration and without DNS label; owned by the arena. */
+struct json_object *azure_pip_new(struct arena *a, const struct azure_pip_ask *ask,
+                                  const char *name);
 /* ERR_NOT_FOUND: an annotation names one that does not exist; ERR_IN_USE: its DNS label belongs to another
  * Service; ERR_INVALID: its family is the other one, … */
 int azure_pip_ensure(struct arena *a, const struct azure_pip_ask *ask, struct azure_pip_want *ret,

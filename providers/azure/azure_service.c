@@ -360,6 +360,11 @@ int azure_service_check(const struct azure_service *s, struct err *err)
     return ERR_OK;
 }
 
+bool azure_service_takes_all_ports(const struct azure_naming *n, const struct azure_service *s)
+{
+    return s->internal && s->ha_ports && n->config->standard_sku && s->in->n_ports > 0;
+}
+
 /* spec.loadBalancerIP is the one field of findings that count for what is new alone. */
 static bool is_as_before(const struct azure_service *s, const struct tt_service *previous)
 {

@@ -127,6 +127,8 @@ const struct azure_service *azure_service_read(struct arena *a, const struct azu
                                                const struct tt_service *s);
 /* ERR_INVALID with the first fatal finding, else ERR_OK. */
 int azure_service_check(const struct azure_service *s, struct err *err) _warn_unused_;
+/* One rule for all ports and protocols, in place of a rule for each port (6.5). */
+bool azure_service_takes_all_ports(const struct azure_naming *n, const struct azure_service *s);
 /* The same for a Service of a sync: what stands and was not edited is not refused for what upstream passes over.  `previous`
  * NULL: this process has not synced it before.  `strict`: it is refused all the same: trimtab made what stands, or --repair-adopted is on. */
 int azure_service_check_edit(const struct azure_service *s, const struct tt_service *previous,
@@ -147,5 +149,10 @@ const struct azure_service *azure_service_pin(struct arena *a, const struct azur
 /* The same Service as if `internal` had the other value ("flipped", 4.2). */
 const struct azure_service *azure_service_flip(struct arena *a, const struct azure_naming *n,
                                                const struct azure_service *s);
+
+/* Is it the same Service?  One that came back with the name of another one has names of its own in the cloud. */
+bool azure_service_is(const struct azure_service *x, const struct azure_service *y);
+/* Text that is the same for those alone. */
+const char *azure_service_identity(struct arena *a, const struct azure_service *s);
 
 #endif

@@ -92,3 +92,13 @@ const char *azure_service_pip_prefix_id(const struct tt_service *s, enum azure_f
     const char *id = of_family(s, "azure-pip-prefix-id", "azure-pip-prefix-id-ipv6", f);
     return azure_name_is_id(id) ? id : NULL;
 }
+
+bool azure_service_is(const struct azure_service *x, const struct azure_service *y)
+{
+    return str_eq(x->key, y->key) && str_eq(x->base, y->base);
+}
+
+const char *azure_service_identity(struct arena *a, const struct azure_service *s)
+{
+    return arena_printf(a, "%s %s", s->key, s->base);
+}

@@ -3,141 +3,16 @@
  *
  * Made and changed side by side, 16 at a time; several Services may share one.  What a Service needs and what it may let go
  * is decided in azure_pip_rules.h.  Source: docs/spec/azure.md 8, 12.6 (3), (7). */
-#include "common/base/map.h"
 #include "common/base/str.h"
+#include "common/lb/findings.h"
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_effects.h"
 #include "providers/azure/azure_lb_edits.h"
 #include "providers/azure/azure_members.h"
 #include "providers/azure/azure_observe.h"
-#include "providers/azure/azure_pip_index.h"
+#include "providers/azure/azure_pip_edits.h"
+#include "providers/azure/azure_renew_rules.h"
 #include "providers/azure/azure_taken_rules.h"
-
-/* One public IP that several Services may change. */
-struct edit {
-    const char *id;
-    struct json_object *was;
-    struct json_object *doc; /* NULL: to be deleted */
-    const char *why;
-    struct azure_owners owners;
-};
-struct edits {
-    struct azure_sync *y;
-    struct edit *items;
-    size_t n;
-    struct map *by_id;           /* lower-case ID → struct edit */
-    struct azure_pip_index *now; /* the public IPs as they would be: what the next Service sees */
-};
-
-static void put_map(void *arg)
-{
-    map_free(arg);
-}
-
-static void edits_begin(struct edits *e, struct azure_sync *y)
-{
-    size_t most = y->pips.n + y->s->n_items * AZURE_FAMILIES + 1;
-    *e = (struct edits){.y = y,
-                        .items = ARENA_ARRAY(y->s->a, struct edit, most),
-                        .by_id = map_new(NULL),
-                        .now = azure_pip_index_new(y->s->a, y->pips.items, y->pips.n)};
-    arena_defer(y->s->a, put_map, e->by_id);
-}
-
-/* Only to be looked into by its index. */
-static struct azure_pips pips_now(const struct edits *e)
-{
-    return (struct azure_pips){.index = e->now};
-}
-
-/* Those that the Service may own, of one family. */
-static struct azure_pips pips_of(struct arena *a, const struct edits *e,
-                                 const struct azure_service *s, enum azure_family f)
-{
-    struct azure_pips all = pips_now(e);
-    const char *const ips[] = {s->lb_ip[AZURE_IPV4], s->lb_ip[AZURE_IPV6], NULL};
-    const char *const names[] = {s->pip_name[AZURE_IPV4], s->pip_name[AZURE_IPV6],
-                                 azure_pip_name(a, &e->y->p->naming, s->in, f)};
-    struct azure_pips mine = azure_pips_about(a, &all, s->key, ips, names, ARRAY_LEN(names));
-    return azure_pips_of_family(a, &mine, f);
-}
-
-/* The public IP is edited once more, or for the first time. */
-static void edits_put(struct edits *e, const char *id, struct json_object *was,
-                      struct json_object *doc, const char *why, const char *key)
-{
-    struct arena *a = e->y->s->a;
-    const char *lower = str_lower(a, id);
-    struct edit *edit = map_get(e->by_id, lower);
-    if (edit == NULL) {
-        edit = &e->items[e->n++];
-        *edit = (struct edit){.id = arena_strdup(a, id), .was = was};
-        map_set(e->by_id, lower, edit);
-    }
-    edit->doc = doc;
-    edit->why = why;
-    azure_owners_add(a, &edit->owners, key);
-    azure_pip_index_put(e->now, id, doc);
-}
-
-static void diff_of(struct lb_diff *d, const struct edit *edit)
-{
-    static const char *const members[] = {"tags", "sku", "zones"};
-    static const char *const props[] = {"dnsSettings", "ipTags", "publicIPAddressVersion",
-                                        "publicIPAllocationMethod", "publicIPPrefix"};
-    for (size_t i = 0; edit->was != NULL && i < ARRAY_LEN(members); i++) {
-        struct json_object *wanted = json_member(edit->doc, members[i]);
-        if (wanted != NULL) {
-            (void)lb_diff_json(d, members[i], json_member(edit->was, members[i]), wanted);
-        }
-    }
-    for (size_t i = 0; edit->was != NULL && i < ARRAY_LEN(props); i++) {
-        struct json_object *wanted = json_member(azure_props(edit->doc), props[i]);
-        if (wanted != NULL) {
-            (void)lb_diff_json(d, props[i], json_member(azure_props(edit->was), props[i]), wanted);
-        }
-    }
-}
-
-static const char *summary_of(struct arena *a, const struct edit *edit)
-{
-    const char *address = azure_pip_address(edit->was);
-    if (address[0] != '\0') {
-        return arena_strdup(a, address);
-    }
-    return edit->doc != NULL
-               ? arena_printf(a, "%s, %s",
-                              str_or(azure_prop_str(edit->doc, "publicIPAddressVersion"), "IPv4"),
-                              str_or(json_str(json_member(edit->doc, "sku"), "name"), "Basic"))
-               : NULL;
-}
-
-static void edits_emit(struct edits *e, struct lb_plan *plan)
-{
-    struct azure_sync *y = e->y;
-    for (size_t i = 0; i < e->n; i++) {
-        struct lb_diff diff;
-        lb_diff_init(&diff, y->s->a);
-        if (e->items[i].doc != NULL) {
-            diff_of(&diff, &e->items[i]);
-        }
-        const struct azure_emit op = {
-            .kind = AZURE_PIPS,
-            .id = e->items[i].id,
-            .was = e->items[i].was,
-            .doc = e->items[i].doc,
-            .why = e->items[i].why,
-            .summary = summary_of(y->s->a, &e->items[i]),
-            .owners = &e->items[i].owners,
-            .diff = &diff,
-            .shared = e->items[i].owners.n > 1,
-            .parallel =
-                i % AZURE_PARALLEL_MAX != 0, /* the first begins a wave: what it needs is done */
-            .tolerate = e->items[i].doc == NULL ? LB_TOLERATE_IN_USE : 0,
-        };
-        (void)azure_emit(y, plan, &op);
-    }
-}
 
 /* ---- making --------------------------------------------------------------------------------------------- */
 
@@ -151,12 +26,13 @@ static void keep_for_later(struct arena *life, struct azure_pip_want *want)
     };
 }
 
-static void item_ensure(struct edits *e, struct azure_item *it, enum azure_family f,
+static void item_ensure(struct azure_pip_edits *e, struct azure_item *it, enum azure_family f,
                         struct lb_plan *plan)
 {
     struct azure_sync *y = e->y;
-    struct azure_pips now = pips_now(e);
+    struct azure_pips now = azure_pip_edits_now(e);
     struct azure_pip_want *want = &it->pips[f];
+    it->interim[f] = NULL;
     const struct azure_pip_ask ask = {
         .naming = &y->p->naming,
         .service = it->service,
@@ -171,8 +47,15 @@ static void item_ensure(struct edits *e, struct azure_item *it, enum azure_famil
             ERR_OK) {
         return;
     }
-    if (want->changed) {
-        edits_put(e, want->id, want->was, want->doc, want->why, it->item->key);
+    const char *stay = azure_renew_refusal(y->s->a, &y->p->naming, it->service, f, want->was);
+    if (stay != NULL) {
+        lb_finding(y->s, it->item, LB_FINDING_IGNORED, AZURE_ANNOTATION_PREFIX "azure-pip-ip-tags",
+                   "%s", stay);
+    }
+    if (azure_renew_needed(y->s->a, &y->p->naming, it->service, f, want->was)) {
+        azure_renew_begin(e, it, &ask, plan);
+    } else if (want->changed) {
+        azure_pip_edits_put(e, want->id, want->was, want->doc, want->why, it->item->key);
     } else {
         azure_emit_keep(y, plan, AZURE_PIPS, want->id, it->item->key);
     }
@@ -182,9 +65,9 @@ static void item_ensure(struct edits *e, struct azure_item *it, enum azure_famil
 int azure_plan_addresses(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
-    struct edits e;
+    struct azure_pip_edits e;
     (void)err;
-    edits_begin(&e, y);
+    azure_pip_edits_begin(&e, y);
     for (size_t i = 0; i < s->n_items; i++) {
         struct azure_item *it = &y->items[i];
         for (int f = 0; f < AZURE_FAMILIES; f++) {
@@ -194,7 +77,7 @@ int azure_plan_addresses(struct lb_sync *s, struct lb_plan *plan, struct err *er
             }
         }
     }
-    edits_emit(&e, plan);
+    azure_pip_edits_emit(&e, plan);
     return ERR_OK;
 }
 
@@ -208,12 +91,12 @@ static const char *desired(const struct azure_item *it, enum azure_family f)
 }
 
 /* A Service that stays, but uses a shared public IP no more, takes its name away: else nobody would be the last one. */
-static void item_unbind(struct edits *e, struct azure_item *it, enum azure_family f)
+static void item_unbind(struct azure_pip_edits *e, struct azure_item *it, enum azure_family f)
 {
     struct arena *a = e->y->s->a;
     _cleanup_(arena_freep) struct arena *passing =
         arena_new(); /* a list per Service would add up */
-    struct azure_pips now = pips_of(passing, e, it->service, f);
+    struct azure_pips now = azure_pip_edits_of(passing, e, it->service, f);
     const char *used = desired(it, f);
     for (size_t i = 0; it->want && i < now.n; i++) {
         struct json_object *pip = now.items[i];
@@ -227,18 +110,18 @@ static void item_unbind(struct edits *e, struct azure_item *it, enum azure_famil
         size_t n;
         if (azure_pip_unbind(a, json_member(doc, "tags"), it->item->key, false, &left, &n,
                              &it->item->err) == ERR_OK) {
-            edits_put(e, azure_doc_id(pip), pip, doc, "a Service does not use it any more",
-                      it->item->key);
+            azure_pip_edits_put(e, azure_doc_id(pip), pip, doc,
+                                "a Service does not use it any more", it->item->key);
         }
     }
 }
 
-static void item_release(struct edits *e, struct azure_lb_edits *lbs, struct azure_item *it,
-                         enum azure_family f)
+static void item_release(struct azure_pip_edits *e, struct azure_lb_edits *lbs,
+                         struct azure_item *it, enum azure_family f)
 {
     struct azure_sync *y = e->y;
     _cleanup_(arena_freep) struct arena *passing = arena_new();
-    struct azure_pips now = pips_of(passing, e, it->service, f);
+    struct azure_pips now = azure_pip_edits_of(passing, e, it->service, f);
     struct azure_pip_releases out;
     const struct azure_pip_ask ask = {
         .naming = &y->p->naming,
@@ -247,6 +130,7 @@ static void item_release(struct edits *e, struct azure_lb_edits *lbs, struct azu
         .pips = &now,
         .want = it->want,
         .by_marks = true,
+        .namesake = it->want ? NULL : azure_sync_namesake(y, it->service),
         .desired = desired(it, f),
     };
     if (azure_pip_releases(y->s->a, &ask, &out, &it->item->err) != ERR_OK) {
@@ -254,10 +138,12 @@ static void item_release(struct edits *e, struct azure_lb_edits *lbs, struct azu
     }
     for (size_t i = 0; i < out.n; i++) {
         struct json_object *pip = out.items[i].pip;
-        if (out.items[i].doc == NULL) {
-            azure_lb_edits_detach(lbs, it, azure_doc_id(pip));
+        bool goes = out.items[i].doc == NULL;
+        if (goes && !azure_lb_edits_detach(lbs, it, azure_doc_id(pip)) && it->want) {
+            continue; /* it would be refused with each sync; the Service that goes tries it once */
         }
-        edits_put(e, azure_doc_id(pip), pip, out.items[i].doc, out.items[i].why, it->item->key);
+        azure_pip_edits_put(e, azure_doc_id(pip), pip, out.items[i].doc, out.items[i].why,
+                            it->item->key);
     }
 }
 
@@ -266,8 +152,8 @@ int azure_plan_release(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
     struct azure_lb_edits lbs;
-    struct edits e;
-    edits_begin(&e, y);
+    struct azure_pip_edits e;
+    azure_pip_edits_begin(&e, y);
     azure_lb_edits_begin(&lbs, y, plan);
     size_t n;
     struct azure_item **items =
@@ -280,8 +166,8 @@ int azure_plan_release(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     }
     int rc = azure_lb_edits_emit(&lbs, err);
     if (rc == ERR_OK) {
-        edits_emit(&e, plan);
-        struct azure_pips left = pips_now(&e);
+        azure_pip_edits_emit(&e, plan);
+        struct azure_pips left = azure_pip_edits_now(&e);
         left.items = azure_pip_index_all(s->a, e.now, &left.n);
         azure_effects_end(y, plan, &left);
     }

@@ -49,11 +49,11 @@ static struct azure_texts assigned(struct azure_sync *y, const char *key)
     return t;
 }
 
-static bool is_going(const struct azure_sync *y, const char *key)
+static bool is_going(const struct azure_sync *y, const struct azure_service *s)
 {
     for (size_t i = 0; i < y->s->n_items; i++) {
         if (y->items[i].service != NULL && !y->items[i].want &&
-            y->items[i].item->err.code == ERR_OK && str_eq(y->items[i].item->key, key)) {
+            y->items[i].item->err.code == ERR_OK && azure_service_is(y->items[i].service, s)) {
             return true;
         }
     }
@@ -69,7 +69,7 @@ static const struct azure_service *up_to_date(struct batch *b, const struct azur
     *ret_known = false;
     for (size_t i = 0; i < b->in.n_changes; i++) {
         const struct azure_nsg_change *c = &b->changes[i];
-        if (!c->want || !str_eq(c->access->service->key, s->key)) {
+        if (!c->want || !azure_service_is(c->access->service, s)) {
             continue;
         }
         struct tt_service *in = ARENA_NEW(a, struct tt_service);
@@ -199,7 +199,7 @@ static void gather_members(struct batch *b, bool cleaned)
         b->members[b->in.n_members++] = (struct azure_nsg_member){
             .access = azure_additional_access(y, s),
             .assigned = known ? (struct azure_texts){0} : assigned(y, s->key),
-            .cleaned = cleaned && is_going(y, s->key),
+            .cleaned = cleaned && is_going(y, s),
         };
     }
     if (b->phase != ADMIT) {

@@ -4,6 +4,7 @@
  *     withdraw   security group: what Services that go take away          (only when some go)
  *     clean      Basic balancers of a cluster that is Standard now        (only where there are any)
  *     addresses  public IPs: made and changed, side by side
+ *     renew      public IPs made anew under their names           (only when IP tags are others)
  *     unlink     private link services whose frontends go                (only when some do)
  *     admit      security group: what Services that serve will need   (only when a balancer is to send their traffic elsewhere)
  *     leave      Services that trade places leave their old balancers     (only when some do)
@@ -41,6 +42,8 @@ struct azure_item {
     const char *was_on; /* planning: the balancer that it is on before; NULL: none */
     bool was_old;       /* that one is a Basic one that has to go */
     struct azure_pip_want pips[AZURE_FAMILIES]; /* external; name NULL: none of this family */
+    /* ID of what stands in for a public IP that this sync makes anew (azure_renew_rules.h); NULL: nothing does */
+    const char *interim[AZURE_FAMILIES];
 };
 
 /* A list that a stage needs, and whether this very sync has read it. */
@@ -102,6 +105,9 @@ struct azure_sync *azure_sync_of(struct lb_sync *s);
 struct json_object *azure_sync_lb(const struct azure_sync *y, const char *name);
 /* All Services of the cluster that want a load balancer, into y->services. */
 void azure_services_read(struct azure_sync *y);
+/* The Service of the cluster that has the name of this one and another UID; NULL: there is none. */
+const struct azure_service *azure_sync_namesake(const struct azure_sync *y,
+                                                const struct azure_service *s);
 /* As azure_frontend_owner(), for the public IPs of this sync. */
 struct azure_ownership azure_sync_owner(struct azure_sync *y, const struct azure_service *s,
                                         struct json_object *frontend);
@@ -117,6 +123,8 @@ bool azure_item_takes_part(const struct azure_item *it);
 /* The backends of a Service are kept up that was never carried out as it is (lb_is_unproven()): nodes follow by what stands, and
  * nothing that the Service says is written. */
 bool azure_item_is_unproven(const struct azure_item *it);
+/* A public IP of it is made anew in this sync. */
+bool azure_renews(const struct azure_item *it);
 /* One that takes part, and whose wishes are carried out. */
 bool azure_item_is_carried_out(const struct azure_item *it);
 /* All of them: those that go first, then by age; so whoever comes later finds the ports taken. */
@@ -157,6 +165,7 @@ struct str_set azure_culprits(const struct lb_sync *s, const struct lb_op *op,
 int azure_observe_withdraw(struct lb_sync *s, struct err *err);
 int azure_observe_clean(struct lb_sync *s, struct err *err);
 int azure_observe_addresses(struct lb_sync *s, struct err *err);
+int azure_observe_renew(struct lb_sync *s, struct err *err);
 int azure_observe_admit(struct lb_sync *s, struct err *err);
 int azure_observe_leave(struct lb_sync *s, struct err *err);
 int azure_observe_balancers(struct lb_sync *s, struct err *err);
@@ -168,6 +177,7 @@ int azure_observe_release(struct lb_sync *s, struct err *err);
 int azure_plan_withdraw(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_clean(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_addresses(struct lb_sync *s, struct lb_plan *plan, struct err *err);
+int azure_plan_renew(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_admit(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_leave(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_balancers(struct lb_sync *s, struct lb_plan *plan, struct err *err);

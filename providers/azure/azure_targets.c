@@ -23,10 +23,10 @@ struct targets {
 
 /* ---- what the batch adds -------------------------------------------------------------------------------- */
 
-static size_t count_rules(const struct azure_service *s)
+static size_t count_rules(const struct azure_naming *n, const struct azure_service *s)
 {
     size_t families = (size_t)s->has_family[AZURE_IPV4] + (size_t)s->has_family[AZURE_IPV6];
-    return families * (s->ha_ports ? 1 : s->in->n_ports);
+    return families * (azure_service_takes_all_ports(n, s) ? 1 : s->in->n_ports);
 }
 
 static bool has_rules(struct azure_sync *y, const struct azure_service *s, struct json_object *lb)
@@ -44,7 +44,7 @@ static bool has_rules(struct azure_sync *y, const struct azure_service *s, struc
 static void count(struct targets *t, const struct azure_item *it)
 {
     const struct azure_config *c = &t->y->p->config;
-    size_t n = count_rules(it->service);
+    size_t n = count_rules(&t->y->p->naming, it->service);
     if (has_rules(t->y, it->service, azure_sync_lb(t->y, it->target))) {
         return; /* counted already */
     }

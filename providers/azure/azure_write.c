@@ -101,24 +101,6 @@ static void tell(const struct azure_sync *y, const struct lb_op *op, const struc
     }
 }
 
-/* A public IP that its Service goes on to use is deleted only to be made anew (8.7): the next sync does it, and until then
- * there is no address to be told of. */
-static void come_again(struct azure_sync *y, const struct lb_op *op)
-{
-    const struct azure_write *w = op->arg;
-    for (size_t i = 0; w->spec.kind == AZURE_PIPS && i < y->s->n_items; i++) {
-        struct azure_item *it = &y->items[i];
-        for (int f = 0; it->want && f < AZURE_FAMILIES; f++) {
-            if (it->pips[f].id != NULL && azure_id_eq(it->pips[f].id, w->spec.id) &&
-                lb_item_is_active(it->item)) {
-                (void)err_set(&it->item->err, ERR_TRANSIENT,
-                              "public IP %s was deleted, because %s; it is made anew", op->name,
-                              op->why);
-            }
-        }
-    }
-}
-
 /* Azure knows nothing of a machine that a node names: it has gone, and its node will go; or Azure has not come to know of it
  * yet.  Nothing else would bring the Services up again then. */
 static void look_again(struct azure_sync *y, const struct lb_op *op)
@@ -209,9 +191,6 @@ void azure_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, co
     if (outcome != LB_DONE && !gone) {
         tell(y, op, err);
         remember_clinging(y, w, err);
-    }
-    if (gone) {
-        come_again(y, op);
     }
     bool machine = azure_arm_is_compute(w->spec.kind) || w->spec.kind == AZURE_NICS;
     if (outcome == LB_TOLERATED && w->spec.verb == AZURE_PUT && machine) {

@@ -261,5 +261,7 @@ int gce_bs_plan_update(struct lb_plan *p, const struct gce_bs_facts *f,
 int gce_bs_plan_delete(struct lb_plan *p, const struct gce_bs_facts *f,
                        const struct gce_bs_input *in, const struct gce_slots *seen,
                        const struct gce_neg_plan *negs, struct err *err) _warn_unused_;
+/* Operations from index `from` on delete instance groups: they wait for the backend services that go, and for nothing else. */
+void gce_bs_order_groups(struct lb_plan *p, size_t from);
 
 #endif

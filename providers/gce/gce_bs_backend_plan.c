@@ -178,7 +178,7 @@ static const char *why_write(const struct gce_bservice *want, const char *becaus
     return l->unlink ? "the zones of the nodes changed" : "a zone has nodes now, or was not linked";
 }
 
-/* Returns the handle of the operation; -1: it is kept. */
+/* Returns the handle of the operation, in phase BACKEND; -1: it is kept. */
 static int emit_write(struct bs_emit *e, const struct gce_bservice *is,
                       const struct gce_bservice *want, const struct links *l, const char *because)
 {
@@ -216,7 +216,7 @@ void bs_write_backends(struct bs_emit *e, const struct gce_bservice *is,
     (void)emit_write(e, is, NULL, &l, NULL);
 }
 
-static void emit_insert(struct bs_ensure *n, const struct links *l)
+static int emit_insert(struct bs_ensure *n, const struct links *l)
 {
     struct bs_emit *e = &n->e;
     const struct gce_bservice *want = &n->d->service;
@@ -232,7 +232,7 @@ static void emit_insert(struct bs_ensure *n, const struct links *l)
               .summary = arena_printf(e->a, "%s, nodes in %s", want->protocol,
                                       str_count(e->a, b.n, "zone")),
               .note = arena_printf(e->a, "affinity %s", want->affinity));
-    (void)bs_emit(
+    return bs_emit(
         e, BS_BACKEND, op,
         (struct gce_op){.c = GCE_BACKENDS, .verb = GCE_INSERT, .body = bs_own(e->a, body)});
 }
@@ -278,13 +278,17 @@ void bs_decide_backend(struct bs_ensure *n)
     n->left_shared = n->has_names && !d->check_shared && checks_with(n, n->names.shared_check);
 }
 
-/* Behind the rule; or, where there is no room for two, between the rule that goes and the one that comes. */
-static void drop_backend(struct bs_ensure *n, const char *name, const char *why)
+/* Behind the rule; or, where there is no room for two, between the rule that goes and the one that comes.  `write` is the
+ * handle of the operation on the wanted one. */
+static void drop_backend(struct bs_ensure *n, const char *name, const char *why, int write)
 {
     const struct bs_rule *r = &n->sides[0].rules[0];
     bool free = r->is == NULL || r->remake;
     bool first = n->service == NULL && free &&
                  lb_plan_makes_room(n->e.p, n->e.in->key, gce_collection_word(GCE_BACKENDS));
+    if (first) {
+        bs_pending_of(&n->e, write)->phase = BS_BACKEND;
+    }
     int at = bs_delete(&n->e, first ? BS_UNBACK : BS_DROP, GCE_BACKENDS, name, why);
     bs_op(&n->e, at)->tolerate |= LB_TOLERATE_IN_USE;
     bs_op(&n->e, at)->shared = true;
@@ -292,7 +296,7 @@ static void drop_backend(struct bs_ensure *n, const char *name, const char *why)
 
 /* The one that a shared or unshared name was before (whoever else uses it keeps it, gce-cloud-provider.md §5.3), and the
  * Service's own one that an interrupted run left when its rule referred to a shared one already. */
-static void drop_former(struct bs_ensure *n)
+static void drop_former(struct bs_ensure *n, int write)
 {
     const struct gce_rule *was = n->sides[0].rules[0].is;
     if (!n->d->legacy || !n->has_names) {
@@ -301,21 +305,30 @@ static void drop_former(struct bs_ensure *n)
     const char *name = was == NULL ? "" : gce_link_last(was->backend_service);
     bool ours = !str_is_empty(name) && gce_bs_names_backend(n->e.a, n->e.f, &n->names, name);
     if (ours && !str_eq(name, n->d->service.name)) {
-        drop_backend(n, name, "the rule refers to another one now");
+        drop_backend(n, name, "the rule refers to another one now", write);
     }
     for (size_t i = 0; n->names.backends[i] != NULL; i++) {
         const char *left = n->names.backends[i];
         if (!str_eq(left, n->d->service.name) && gce_slots_bservice(n->e.seen, left) != NULL &&
             !bs_deletes(&n->e, GCE_BACKENDS, left)) {
-            drop_backend(n, left, "an interrupted run left it, and no rule refers to it");
+            drop_backend(n, left, "an interrupted run left it, and no rule refers to it", write);
         }
     }
+}
+
+/* Rules that are made again are away for as short as can be: all that they lead to is written before, unless the cloud refuses
+ * that while they refer to it. */
+static bool is_written_early(const struct bs_ensure *n)
+{
+    bool loses = bs_side_loses_rules(&n->sides[0]) || bs_side_loses_rules(&n->sides[1]);
+    return loses && !n->protocol_changes && !n->service_again;
 }
 
 void bs_plan_backend(struct bs_ensure *n)
 {
     const struct gce_bs_desired *d = n->d;
     const char *because = NULL;
+    int at;
     const struct links l = {.groups = &d->groups,
                             .mode = d->mode,
                             .unlink = d->unlink,
@@ -325,13 +338,19 @@ void bs_plan_backend(struct bs_ensure *n)
                         "the Service was of another scheme, which cannot be changed");
     }
     if (n->service == NULL || n->service_again) {
-        emit_insert(n, &l);
+        at = emit_insert(n, &l);
     } else {
         bool same = is_equal(n, &because);
-        int at = emit_write(&n->e, n->service, same ? NULL : &d->service, &l, because);
+        at = emit_write(&n->e, n->service, same ? NULL : &d->service, &l, because);
         if (at >= 0) {
-            bs_op(&n->e, at)->undo = bs_undo_backend(n);
+            struct bs_pending *one = bs_pending_of(&n->e, at);
+            one->op.undo = bs_undo_backend(n);
+            one->turns = !checks_with(n, d->check.name);
+            one->needs_members = one->turns && !d->check_shared;
         }
     }
-    drop_former(n);
+    if (at >= 0 && is_written_early(n)) {
+        bs_pending_of(&n->e, at)->phase = BS_TURN;
+    }
+    drop_former(n, at);
 }

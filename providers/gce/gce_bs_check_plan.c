@@ -102,6 +102,7 @@ int bs_plan_check_firewalls(struct bs_ensure *n, struct err *err)
             .late_phase = BS_PREPARE,
             .ip = LB_VALUE(NULL),
             .shared = n->d->check_firewall_shared,
+            .of_check = true,
             .only_after = -1,
             .create_why = "health checks must reach the nodes",
             .note = "lets the checks in",

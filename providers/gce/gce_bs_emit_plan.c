@@ -7,13 +7,6 @@
 
 #include <string.h>
 
-struct bs_pending {
-    enum bs_phase phase;
-    struct lb_op op;    /* indexes in it are handles until it is flushed */
-    struct gce_op *arg; /* NULL: kept, or another planner's */
-    int at;             /* index in the plan, once flushed */
-};
-
 void bs_emit_init(struct bs_emit *e, struct lb_plan *p, const struct gce_bs_facts *f,
                   const struct gce_bs_input *in, const struct gce_slots *seen)
 {
@@ -61,6 +54,11 @@ static int note(struct bs_emit *e, const struct bs_pending *one)
 struct lb_op *bs_op(struct bs_emit *e, int handle)
 {
     return &e->items[handle].op;
+}
+
+struct bs_pending *bs_pending_of(struct bs_emit *e, int handle)
+{
+    return &e->items[handle];
 }
 
 int bs_emit(struct bs_emit *e, enum bs_phase phase, struct lb_op op, struct gce_op arg)
@@ -203,6 +201,8 @@ static void resolve(const struct bs_emit *e, struct bs_pending *one)
 
 void bs_flush(struct bs_emit *e)
 {
+    const struct bs_pending **order = ARENA_ARRAY(e->a, const struct bs_pending *, e->n);
+    size_t n = 0;
     for (int phase = 0; phase < BS_PHASES; phase++) {
         bool open = false;
         for (size_t i = 0; i < e->n; i++) {
@@ -214,7 +214,9 @@ void bs_flush(struct bs_emit *e)
             one->op.parallel = open && one->op.verb != LB_KEEP;
             open = open || one->op.verb != LB_KEEP;
             one->at = lb_plan_add(e->p, e->in->key, &one->op);
+            order[n++] = one;
         }
     }
+    bs_order(e->p, order, n);
     e->n = 0;
 }

@@ -100,6 +100,7 @@ struct bs_firewall {
     struct lb_value ip;
     bool has_ip;    /* its body holds the address */
     bool shared;    /* others use it, too */
+    bool of_check;  /* it lets health checks in */
     int only_after; /* handle of an operation that must have been done, -1 */
     const char *create_why;
     const char *change_why; /* NULL: told by what differs */

@@ -182,7 +182,9 @@ static int put_firewall(struct bs_ensure *n, const struct bs_firewall *w,
         op.only_if_op = w->only_after;
         op.only_if = LB_DONE;
     }
-    return bs_emit(&n->e, phase, op, op_of(n, w, is, &want));
+    int at = bs_emit(&n->e, phase, op, op_of(n, w, is, &want));
+    bs_pending_of(&n->e, at)->of_check = w->of_check;
+    return at;
 }
 
 /* A patch cannot move it to another network: it goes, and is made in the same place of the plan. */

@@ -136,11 +136,10 @@ static int check_free(const struct gce_bs_item *b, const struct gce_ip_uses *use
 
 int gce_bs_named_check_ip(struct lb_sync *s, const struct gce_bs_item *b, struct err *err)
 {
-    const struct gce_provider *p = s->provider;
     struct gce_bs_asked asked;
     struct gce_ip_uses uses;
-    if (p->offline || !s->observed_fresh) {
-        return ERR_OK; /* nothing is written on what is only remembered */
+    if (!gce_ip_may_look(s)) {
+        return ERR_OK;
     }
     gce_bs_plan_asked(s->a, &b->facts, &b->in, &b->d, &b->slots, &asked);
     bool first = asks_for_number(b) && !b->in.user_v4.reserved;

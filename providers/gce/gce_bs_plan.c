@@ -29,7 +29,7 @@ static int plan_negs(struct bs_emit *e, const struct gce_neg_plan *negs, struct 
         bs_adopt(e, &own,
                  (struct bs_adoption){.deletes = BS_FIRST,
                                       .creates = BS_PREPARE,
-                                      .changes = BS_BACKEND,
+                                      .changes = BS_TURN,
                                       .n_first = copy.makes_room});
         lb_plan_room_like(e->p, &own, e->in->key);
     }

@@ -62,8 +62,8 @@ static const struct tt_kube_kind kube_kinds[] = {
      .resource = "servicenetworkendpointgroups",
      .verbs = "get,list,create,patch,delete"},
     {.api_version = GCE_L4LB_CONFIG_VERSION, .resource = GCE_L4LB_CONFIG_RESOURCE, .verbs = "get"},
-    {.api_version = GCE_NETWORK_VERSION, .resource = GCE_NETWORKS, .verbs = "get"},
-    {.api_version = GCE_NETWORK_VERSION, .resource = GCE_NETWORK_PARAMS, .verbs = "get"},
+    {.api_version = GCE_NETWORK_VERSION, .resource = GCE_NETWORK_CRD, .verbs = "get"},
+    {.api_version = GCE_NETWORK_VERSION, .resource = GCE_NETWORK_PARAMS_CRD, .verbs = "get"},
 };
 
 /* By which ingress-gce's replicas keep out of each other's way (gce-l4.md §7.5). */

@@ -242,7 +242,9 @@ static void plan_groups_away(struct lb_sync *s, struct lb_plan *plan, const stru
 {
     if (takes_groups(s, item)) {
         const char *cluster = gce_item_of(item)->was.facts.cluster_id;
+        size_t from = plan->n_ops;
         gce_groups_plan_delete(s, plan, item->key, gce_l4_group_name(s->a, cluster));
+        gce_bs_order_groups(plan, from);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_neg_metrics.h"
 #include "providers/gce/gce_ops.h"
+#include "providers/gce/gce_service_rules.h"
 
 /* One sync that has ended, in words that metrics use. */
 struct noted {
@@ -122,6 +123,12 @@ static void note_details(const struct noted *n)
     n->host->metric_add(n->host->ctx, "l4_sync_details_count", labels, ARRAY_LEN(labels), 1);
 }
 
+/* One that asked for another side had its finalizer taken off by us, when that side went. */
+static bool asks_alike(const struct tt_service *was, const struct tt_service *now)
+{
+    return gce_svc_scheme(was) == gce_svc_scheme(now) && str_eq(was->type, now->type);
+}
+
 /* Somebody took the finalizer of its kind off.  Seen at the first sync that ends well after two views of the Service, one
  * with it and one without; our own taking it away goes with another kind, or with deletion. */
 static void note_finalizer(const struct noted *n)
@@ -134,6 +141,7 @@ static void note_finalizer(const struct noted *n)
                                                   : n->internal                  ? "ilb"
                                                                                  : "netlb_rbs"};
     if (was == NULL || finalizer == NULL || n->failed || n->kind == GCE_KIND_TARGET_POOL ||
+        !asks_alike(was, now) ||
         !gce_l4_finalizer_lost(was->finalizers, was->n_finalizers, now->finalizers,
                                now->n_finalizers, finalizer, n->deletes || now->deleted_us != 0)) {
         return;

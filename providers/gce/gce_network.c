@@ -30,13 +30,13 @@ int gce_network_find(const struct gce_network_reads *r, const struct gce_network
 {
     struct json_object *o = NULL;
     const char *params = NULL;
-    int rc = read_object(r, GCE_NETWORKS, name, &o, err);
+    int rc = read_object(r, GCE_NETWORK_CRD, name, &o, err);
     if (rc == ERR_OK) {
         rc = gce_network_params_name(r->a, name, o, &params, err);
     }
     if (rc == ERR_OK) {
         o = NULL;
-        rc = read_object(r, GCE_NETWORK_PARAMS, params, &o, err);
+        rc = read_object(r, GCE_NETWORK_PARAMS_CRD, params, &o, err);
     }
     return rc != ERR_OK ? rc : gce_network_place_of(r->a, links, params, o, ret, err);
 }

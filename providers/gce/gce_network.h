@@ -12,9 +12,9 @@
 
 #include <trimtab/provider.h>
 
-#define GCE_NETWORK_VERSION "networking.gke.io/v1"
-#define GCE_NETWORKS        "networks"
-#define GCE_NETWORK_PARAMS  "gkenetworkparamsets"
+#define GCE_NETWORK_VERSION    "networking.gke.io/v1"
+#define GCE_NETWORK_CRD        "networks"
+#define GCE_NETWORK_PARAMS_CRD "gkenetworkparamsets"
 
 /* Who asks whom; all borrowed. */
 struct gce_network_reads {

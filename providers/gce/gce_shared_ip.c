@@ -8,6 +8,12 @@
 
 #define RULES_MAX 1000 /* at one address; Google allows far fewer */
 
+bool gce_ip_may_look(const struct lb_sync *s)
+{
+    const struct gce_provider *p = s->provider;
+    return !p->offline && (s->observed_fresh || s->planning);
+}
+
 bool gce_ip_is_anothers(struct lb_sync *s, const struct tt_service *self, const char *ip)
 {
     const struct gce_provider *p = s->provider;

@@ -9,6 +9,9 @@
 #include "common/lb/driver.h"
 #include "providers/gce/gce_shared_ip_rules.h"
 
+/* Is it time for a look?  A sync writes nothing on what it only remembers, so it looks in its fresh turn; a plan has one turn,
+ * and has to say what the sync finds.  Never of a saved state. */
+bool gce_ip_may_look(const struct lb_sync *s);
 /* Is it in the status of another Service that is not being deleted?  No request. */
 bool gce_ip_is_anothers(struct lb_sync *s, const struct tt_service *self, const char *ip);
 /* Fills *ret (arena-owned).  IPv4 only.  Blocks; errors of the API. */

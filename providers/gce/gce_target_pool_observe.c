@@ -612,7 +612,7 @@ static int ask_for_user_address(struct look *l, struct err *err)
     const char *ip = t->desired.user_ip;
     struct gce_ip_uses uses;
     bool doubtful = t->o.has_rule == GCE_PRESENT || gce_ip_is_anothers(l->s, t->in.service, ip);
-    if (l->p->offline || !l->s->observed_fresh || !doubtful) {
+    if (!gce_ip_may_look(l->s) || !doubtful) {
         return look_up_user_address(l, err);
     }
     int rc = gce_ip_look(l->s, ip, &uses, err);

@@ -19,12 +19,13 @@ struct answering {
     bool is_target;
 };
 
-static bool is_target_of(const char *key, void *value, void *arg)
+static bool is_target_of(struct local_provider *p, struct served_kept *kept, void *arg)
 {
-    const struct served *v = value;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    const struct served *v = local_served_open(a, kept);
     struct answering *x = arg;
 
-    (void)key;
+    (void)p;
     for (size_t i = 0; i < v->n; i++) {
         for (size_t k = 0; k < v->fronts[i].targets.n; k++) {
             x->is_target = x->is_target || ip_eq(&v->fronts[i].targets.items[k].addr, &x->by->addr);
@@ -51,7 +52,7 @@ static const char *in_use_text(struct local_provider *p, struct arena *a,
     for (size_t i = 0; i < n; i++) {
         struct answering x = {.by = &all[i]};
         if (memcmp(all[i].mac, m, sizeof all[i].mac) == 0) {
-            map_each(p->served, is_target_of, &x);
+            local_served_each(p, is_target_of, &x);
         }
         if (x.is_target) {
             ip_format(&all[i].addr, node);
@@ -125,6 +126,7 @@ int local_directing_start(struct local_provider *p, const struct local_open_with
                                        .freed = local_watch_freed,
                                        .instance = p->config->instance,
                                        .own = p->kernel,
+                                       .texts = p->texts,
                                        .arg = p,
                                        .sharing = sharing};
     int rc = ERR_OK;
@@ -147,14 +149,13 @@ int local_directing_start(struct local_provider *p, const struct local_open_with
 bool local_directing_announce(struct local_provider *p, const struct local_announce_deed *deed)
 {
     const struct local_pool *pool = local_pool_of(p->config, &deed->addr);
-    const struct local_mirror_vip *v = local_mirror_vip(p->mirror, &deed->addr);
     const struct local_announce_order order = {
         .addr = deed->addr,
         .links = deed->links,
         .n_links = deed->n_links,
         .refresh_ms = pool == NULL ? LOCAL_ANNOUNCE_REFRESH : pool->refresh_ms,
         .probe = deed->probe,
-        .owner = v == NULL ? NULL : v->vip.comment,
+        .owner = local_mirror_comment(p->mirror, &deed->addr),
     };
 
     if (p->directing == NULL) {

@@ -103,6 +103,7 @@ static void set_addresses(const struct local_provider *p, struct arena *a)
 
 struct counts {
     const struct local_provider *p;
+    struct arena *a; /* of one Service */
     double frontends[LOCAL_MODE_IPVS_TUNNEL + 1];
     double up, ejected, idle;
     double announced, exported, quiet, outside;
@@ -124,18 +125,19 @@ static void count_target(struct counts *c, const struct served_front *f, size_t 
     }
 }
 
-static bool count_service(const char *key, void *value, void *arg)
+static bool count_service(struct local_provider *p, struct served_kept *k, void *arg)
 {
-    const struct served *v = value;
     struct counts *c = arg;
+    const struct served *v = local_served_open(c->a, k);
 
-    (void)key;
+    (void)p;
     for (size_t i = 0; i < v->n; i++) {
         c->frontends[v->fronts[i].serve->mode]++;
-        for (size_t k = 0; k < v->fronts[i].targets.n; k++) {
-            count_target(c, &v->fronts[i], k);
+        for (size_t n = 0; n < v->fronts[i].targets.n; n++) {
+            count_target(c, &v->fronts[i], n);
         }
     }
+    arena_reset(c->a);
     return true;
 }
 
@@ -158,11 +160,12 @@ static void set_state(const struct local_provider *p, const char *name, const ch
     set(p, name, &label, 1, n);
 }
 
-static void set_services(const struct local_provider *p)
+static void set_services(struct local_provider *p)
 {
-    struct counts c = {.p = p};
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct counts c = {.p = p, .a = a};
 
-    map_each(p->served, count_service, &c);
+    local_served_each(p, count_service, &c);
     local_mirror_each(p->mirror, count_address, &c);
     for (int mode = LOCAL_MODE_NFT; mode <= LOCAL_MODE_IPVS_TUNNEL; mode++) {
         const struct tt_kv label = {"mode", local_mode_word((enum local_mode)mode)};

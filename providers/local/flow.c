@@ -207,7 +207,7 @@ static int want(struct lb_sync *s, struct lb_item *item, struct local_item *it)
 /* Somebody else's frontend at the address lets clients through. */
 static bool others_serve(const struct lb_sync *s, const struct local_vip_pair *v)
 {
-    const struct local_mirror_vip *m = local_mirror_vip(sync_of(s)->p->mirror, &v->have.addr);
+    const struct local_mirror_vip *m = local_mirror_vip(sync_of(s)->p->mirror, s->a, &v->have.addr);
 
     for (size_t i = 0; v->other != NULL && m != NULL && i < m->n_fronts; i++) {
         if (m->fronts[i].n_open > 0) {

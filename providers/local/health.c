@@ -90,7 +90,7 @@ const struct local_weigher *local_health_weigher(struct lb_sync *s, const struct
         return NULL;
     }
     *g = (struct weighing){
-        .weigher = {.weigh = weigh, .arg = g}, .p = p, .first = !map_has(p->served, item->key)};
+        .weigher = {.weigh = weigh, .arg = g}, .p = p, .first = !local_served_has(p, item->key)};
     return &g->weigher;
 }
 
@@ -143,15 +143,15 @@ static void drain_targets(struct local_director *d, const struct local_front *ha
     }
 }
 
-static void keep_front(struct lb_sync *s, const struct lb_item *item, const struct local_wanted *w,
-                       size_t i, struct checked *list)
+static void check_front(struct lb_sync *s, const struct lb_item *item, const struct local_wanted *w,
+                        size_t i, struct checked *list)
 {
     const struct local_provider *p = ((struct local_sync *)s->data)->p;
     const struct local_item *it = item->data;
     const struct local_target_set *t = &w->base[i];
     const struct local_frontend_id *id = &w->fronts[i].id;
     const struct local_front *have = local_standing_front(it->have, it->n_have, id);
-    bool first = !map_has(p->served, item->key);
+    bool first = !local_served_has(p, item->key);
     struct local_check_spec spec;
 
     drain_targets(p->directing, have, t, &w->serve);
@@ -164,34 +164,73 @@ static void keep_front(struct lb_sync *s, const struct lb_item *item, const stru
     }
 }
 
-/* Once the director has them. */
-static void keep_checks(struct served *v, const struct checked *list)
+/* The director has the checks; the next targets of the list are those of this frontend. */
+static struct served_front served_front(struct arena *a, const struct local_wanted *w, size_t i,
+                                        const struct checked *list, size_t *at)
 {
-    size_t at = 0;
+    const struct local_target_set *t = &w->base[i];
+    struct served_front f = {
+        .front = {.id = w->fronts[i].id,
+                  .snat = w->fronts[i].snat,
+                  .open = w->ranges,
+                  .n_open = w->n_ranges},
+        .serve = &w->serve,
+        .targets = *t,
+        .checks = ARENA_ARRAY(a, struct director_check *, t->n + 1),
+    };
 
-    for (size_t i = 0; i < v->n; i++) {
-        for (size_t k = 0; k < v->fronts[i].targets.n; k++) {
-            size_t which = list->of[at++];
-            v->fronts[i].checks[k] = which == 0 ? NULL : list->items[which - 1].check;
-        }
+    for (size_t k = 0; k < t->n; k++) {
+        size_t which = list->of[(*at)++];
+        f.checks[k] = which == 0 ? NULL : list->items[which - 1].check;
+    }
+    return f;
+}
+
+/* Addresses that the Service is to have, and not those that go. */
+static void add_vips(struct arena *a, const struct local_item *it, struct served *v)
+{
+    v->n_vips = it->n_vips < it->n_wanted ? it->n_vips : it->n_wanted;
+    v->vips = ARENA_ARRAY(a, struct local_vip, v->n_vips + 1);
+    for (size_t i = 0; i < v->n_vips; i++) {
+        v->vips[i] = it->vips[i].want;
     }
 }
 
 void local_health_settled(struct local_provider *p, const char *service)
 {
-    struct served *v = p->directing == NULL ? NULL : map_get(p->served, service);
-
-    if (v != NULL) {
-        v->settled = true;
-    }
+    local_served_settle(p, service);
 }
 
 void local_health_forget(struct local_provider *p, const char *service)
 {
     if (p->directing != NULL) {
         local_director_check(p->directing, service, NULL, 0);
-        (void)map_remove(p->served, service);
+        local_served_drop(p, service);
     }
+}
+
+static void keep_service(struct lb_sync *s, const struct lb_item *item, const struct checked *list)
+{
+    struct local_provider *p = ((struct local_sync *)s->data)->p;
+    const struct local_item *it = item->data;
+    struct served v = {.key = item->key};
+    size_t at = 0;
+
+    for (size_t i = 0; i < it->n_wanted; i++) {
+        v.n += it->wanted[i].n;
+        v.n_ejected += it->wanted[i].n_ejected;
+        v.failed_open = v.failed_open || it->wanted[i].failed_open;
+        v.closed = v.closed || !it->wanted[i].some_open;
+    }
+    v.fronts = ARENA_ARRAY(s->a, struct served_front, v.n + 1);
+    v.n = 0;
+    for (size_t i = 0; i < it->n_wanted; i++) {
+        for (size_t k = 0; k < it->wanted[i].n; k++) {
+            v.fronts[v.n++] = served_front(s->a, &it->wanted[i], k, list, &at);
+        }
+    }
+    add_vips(s->a, it, &v);
+    local_served_put(p, s->a, &v);
 }
 
 void local_health_keep(struct lb_sync *s, const struct lb_item *item)
@@ -212,20 +251,15 @@ void local_health_keep(struct lb_sync *s, const struct lb_item *item)
         local_health_forget(p, item->key);
         return;
     }
-    struct served *v = local_served_new(item->key, it);
     struct checked list = {.items = ARENA_ARRAY(s->a, struct local_checked, n_targets + 1),
                            .of = ARENA_ARRAY(s->a, size_t, n_targets + 1)};
     for (size_t i = 0; i < it->n_wanted; i++) {
-        v->n_ejected += it->wanted[i].n_ejected;
-        v->failed_open = v->failed_open || it->wanted[i].failed_open;
-        v->closed = v->closed || !it->wanted[i].some_open;
         for (size_t k = 0; k < it->wanted[i].n; k++) {
-            keep_front(s, item, &it->wanted[i], k, &list);
+            check_front(s, item, &it->wanted[i], k, &list);
         }
     }
-    local_director_check(p->directing, v->key, list.items, list.n);
-    keep_checks(v, &list);
-    map_set(p->served, v->key, v);
+    local_director_check(p->directing, item->key, list.items, list.n);
+    keep_service(s, item, &list);
 }
 
 /* ---- between syncs ------------------------------------------------------------------------------- */
@@ -288,6 +322,7 @@ static void settle(struct local_provider *p, const struct standing_change *c)
     c->of->n_ejected = c->n_ejected;
     c->of->failed_open = c->failed_open;
     c->of->closed = c->closed;
+    local_served_note(c->of);
 }
 
 bool local_health_changed(void *provider, const char *const *services, size_t n)
@@ -300,7 +335,7 @@ bool local_health_changed(void *provider, const char *const *services, size_t n)
 
     mutex_lock(&p->lock);
     for (size_t i = 0; i < n; i++) {
-        struct served *v = map_get(p->served, services[i]);
+        struct served *v = local_served_get(p, a, services[i]);
         if (v != NULL && v->n > 0) {
             changes[n_changes++] = (struct standing_change){.of = v};
         }

@@ -169,7 +169,7 @@ static struct local_frontend_id *served_at(struct lb_sync *s, const struct ip_ad
                                            size_t *ret_n)
 {
     const struct local_provider *p = ((struct local_sync *)s->data)->p;
-    const struct local_mirror_vip *v = local_mirror_vip(p->mirror, vip);
+    const struct local_mirror_vip *v = local_mirror_vip(p->mirror, s->a, vip);
     size_t n = v == NULL ? 0 : v->n_fronts;
     struct local_frontend_id *ids = ARENA_ARRAY(s->a, struct local_frontend_id, n + 1);
 

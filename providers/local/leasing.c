@@ -474,6 +474,7 @@ void local_leasing_free(struct local_leasing *l)
     free(l->near);
     free(l->version);
     free(l->rival_renewal);
+    local_lease_view_free(l->view);
     map_free(l->fresh);
     free(l->unsynced);
     cond_done(&l->changed);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leasing_talk.c: the thread that writes this director's Lease and reads the others' (leasing.h).
  *
- * It writes what the holder claims, each `renew` and whenever that has changed, and lists all after each write and twice a second. A
+ * It writes what the holder claims, each `renew` and whenever that has changed.  What others write comes by a watch (leasing_watch.c). While that is
+ * not current, or something is amiss, it lists all after each write and twice a second. A
  * write is refused by the API server when the Lease is not as it was seen last: another machine of the same name shows that way. */
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "providers/local/leasing.h"
 
 #define POLL_MS       500   /* between two lists */
+#define LATE_MS       250   /* after a write, for the watch to show it */
 #define RIVAL_SAYS_MS 60000 /* between two lines about another machine of the same name */
 #define LEASE_BYTES   ((size_t)1 << 20)
 #define MERGE_PATCH   "application/merge-patch+json"
@@ -51,7 +53,7 @@ static void say_rival(struct local_leasing *l, const struct local_lease *lease)
 }
 
 /* The own Lease, as it is.  One of another machine is a rival's until it was not written for as long as a dead director's. */
-static void read_own(struct local_leasing *l, const struct local_lease *lease)
+void local_leasing_read_own(struct local_leasing *l, const struct local_lease *lease)
 {
     bool foreign = *lease->machine != '\0' && strcmp(lease->machine, l->machine) != 0;
     const char *renewal = lease->seen.version;
@@ -88,7 +90,7 @@ static void read_one(void *arg, const char *text, size_t n)
     }
     if (strcmp(lease.seen.name, l->p->director) == 0) {
         x->own = true;
-        read_own(l, &lease);
+        local_leasing_read_own(l, &lease);
         return;
     }
     if (x->n == x->cap) {
@@ -117,6 +119,8 @@ static void list(struct local_leasing *l)
     if (good && !x.own) {
         free(l->version);
         l->version = xstrdup("");
+    } else if (good) {
+        local_leasing_watch_wrote(l);
     }
     mutex_lock(&l->lock);
     if (good) {
@@ -143,7 +147,7 @@ static void read_answer(void *arg, const char *text, size_t n)
 
     if (json_parse_arena(a, text, n, NULL, &o, NULL) == ERR_OK &&
         local_lease_read(a, x->l->p->config, o, &lease)) {
-        read_own(x->l, &lease);
+        local_leasing_read_own(x->l, &lease);
     }
 }
 
@@ -187,9 +191,13 @@ static bool write_lease(struct local_leasing *l, bool ends)
     w.takes = local_holder_takes(l->holder);
     mutex_unlock(&l->lock);
     int32_t rc = send(l, a, &w);
+    if (rc == TT_OK) {
+        l->wrote_ms = now_of(l);
+        local_leasing_watch_wrote(l);
+    }
     mutex_lock(&l->lock);
     if (rc == TT_OK) {
-        local_holder_wrote(l->holder, turn, sent_ms, now_of(l));
+        local_holder_wrote(l->holder, turn, sent_ms, l->wrote_ms);
     } else {
         local_holder_failed(l->holder);
     }
@@ -229,13 +237,23 @@ static void say_goodbye(struct local_leasing *l)
     }
 }
 
-/* When there is something to do next; now or earlier: at once. */
-static int64_t next_ms(const struct local_leasing *l)
+/* When a list is due; under the lock.  The watch has a moment to show what was written. */
+static int64_t list_ms(struct local_leasing *l)
 {
-    int64_t list_ms = l->listed_ms + POLL_MS;
+    int64_t poll_ms = l->listed_ms + POLL_MS;
+    int64_t late_ms = l->view == NULL ? 0 : l->wrote_ms + LATE_MS;
+    int64_t rest_ms = local_leasing_rest_ms(l);
+
+    poll_ms = poll_ms > late_ms ? poll_ms : late_ms;
+    return poll_ms > rest_ms ? poll_ms : rest_ms;
+}
+
+/* When there is something to do next; now or earlier: at once.  Under the lock. */
+static int64_t next_ms(struct local_leasing *l)
+{
     int64_t write_ms = l->rival_ms != 0 ? CLOCK_NEVER : local_holder_write_ms(l->holder);
 
-    return list_ms < write_ms ? list_ms : write_ms;
+    return l->news ? 0 : list_ms(l) < write_ms ? list_ms(l) : write_ms;
 }
 
 static bool is_ending(struct local_leasing *l)
@@ -260,7 +278,12 @@ static void make_turn(struct local_leasing *l)
         list(l);
     }
     bool wrote = write && l->rival_ms == 0 && !is_ending(l) && write_lease(l, false);
-    if ((wrote || (!list_first && !write)) && !is_ending(l)) {
+    local_leasing_look(l);
+    mutex_lock(&l->lock);
+    bool due = wrote ? l->view == NULL : !list_first && !write;
+    due = due && (wrote || list_ms(l) <= now_of(l)) && !l->ending;
+    mutex_unlock(&l->lock);
+    if (due) {
         list(l);
     }
     local_leasing_tell(l);
@@ -294,5 +317,8 @@ int local_leasing_talk_start(struct local_leasing *l, struct err *err)
     int rc = thread_start(&l->thread, talk, l, "leases", err);
 
     l->started = rc == ERR_OK;
+    if (l->started) {
+        local_leasing_watch_start(l);
+    }
     return rc;
 }

@@ -70,6 +70,7 @@ int local_read_all(struct local_provider *p, struct arena *a, const struct local
         rc = local_ipvs_list(p, a, err);
     }
     p->looked = rc == ERR_OK;
+    p->dests_unread = p->ipvs;
     return rc;
 }
 
@@ -81,9 +82,10 @@ static int read_all(struct lb_sync *s, struct err *err)
     return local_read_all(y->p, s->a, y->addrs, y->n_addrs, err);
 }
 
-static size_t count_elements(const struct local_provider *p, const struct ip_addr *addr)
+static size_t count_elements(const struct local_provider *p, struct arena *a,
+                             const struct ip_addr *addr)
 {
-    const struct local_mirror_vip *v = local_mirror_vip(p->mirror, addr);
+    const struct local_mirror_vip *v = local_mirror_vip(p->mirror, a, addr);
     size_t n = v != NULL && v->vip.guarded;
 
     for (size_t i = 0; v != NULL && i < v->n_fronts; i++) {
@@ -101,7 +103,7 @@ static int read_vip(struct lb_sync *s, const struct ip_addr *addr,
                     const struct local_frontend_id *ids, size_t n, bool *ret_same, struct err *err)
 {
     struct local_provider *p = ((struct local_sync *)s->data)->p;
-    size_t before = count_elements(p, addr);
+    size_t before = count_elements(p, s->a, addr);
     int rc = ERR_OK;
 
     local_mirror_forget(p->mirror, addr);
@@ -111,7 +113,7 @@ static int read_vip(struct lb_sync *s, const struct ip_addr *addr,
                                       p->mirror, err);
     }
     p->looked = p->looked && rc == ERR_OK;
-    *ret_same = count_elements(p, addr) == before;
+    *ret_same = count_elements(p, s->a, addr) == before;
     return rc;
 }
 
@@ -136,7 +138,7 @@ static void add_id(struct ids *ids, const struct ip_addr *vip, uint8_t protocol,
 static struct ids ids_of(struct lb_sync *s, const struct local_item *it, const struct ip_addr *vip)
 {
     const struct local_provider *p = ((const struct local_sync *)s->data)->p;
-    const struct local_mirror_vip *v = local_mirror_vip(p->mirror, vip);
+    const struct local_mirror_vip *v = local_mirror_vip(p->mirror, s->a, vip);
     size_t n = v == NULL ? 0 : v->n_fronts;
     struct ids ids = {
         .items = ARENA_ARRAY(s->a, struct local_frontend_id, n + it->service->n_ports + 1)};
@@ -197,9 +199,7 @@ static int refresh(struct lb_sync *s, struct err *err)
         return rc;
     }
     if (now.exists && !now.ours) {
-        return err_set(err, ERR_INVALID,
-                       "table inet %s exists and is not ours; choose another instance",
-                       p->config->instance);
+        return local_table_is_foreign(p, err);
     }
     bool same = p->looked && now.exists == p->table.exists && now.generation == p->table.generation;
     bool whole = !p->looked || now.exists != p->table.exists || s->attempt > 1;
@@ -319,7 +319,7 @@ static void add_vip(struct lb_sync *s, struct local_item *it, const struct ip_ad
                     const struct local_pool *pool)
 {
     const struct local_provider *p = ((struct local_sync *)s->data)->p;
-    const struct local_mirror_vip *v = local_mirror_vip(p->mirror, addr);
+    const struct local_mirror_vip *v = local_mirror_vip(p->mirror, s->a, addr);
 
     for (size_t i = 0; i < it->n_vips; i++) {
         if (ip_eq(&it->vips[i].have.addr, addr)) {
@@ -348,26 +348,12 @@ struct commented {
     struct local_item *it;
 };
 
-/* An address whose guard names a Service that does not have it any more. */
+/* An address whose guard names a Service that does not have it any more, or that is nobody's. */
 static void add_commented(void *arg, const struct local_mirror_vip *v)
 {
     const struct commented *c = arg;
 
     add_vip(c->s, c->it, &v->vip.addr, NULL);
-}
-
-/* Somebody else took the guard, and with it the name of the Service, which then left the address. */
-static void add_nobodys(void *arg, const struct local_mirror_vip *v)
-{
-    const struct commented *c = arg;
-    const struct local_provider *p = c->s->provider;
-    const char *const *keys;
-
-    if (local_grace_is_over(p) &&
-        (v->vip.guarded || v->vip.held || v->vip.exported || v->n_fronts > 0) &&
-        local_ipam_sharers(p->ipam, c->s->a, &v->vip.addr, &keys) == 0) {
-        add_vip(c->s, c->it, &v->vip.addr, NULL);
-    }
 }
 
 static void make_room(struct lb_sync *s, struct local_item *it)
@@ -376,7 +362,8 @@ static void make_room(struct lb_sync *s, struct local_item *it)
     size_t most = 0;
 
     for (size_t i = 0; i < it->n_vips; i++) {
-        const struct local_mirror_vip *v = local_mirror_vip(p->mirror, &it->vips[i].have.addr);
+        const struct local_mirror_vip *v =
+            local_mirror_vip(p->mirror, s->a, &it->vips[i].have.addr);
         most += v == NULL ? 0 : v->n_fronts;
     }
     it->have = ARENA_ARRAY(s->a, struct local_front, most + 1);
@@ -391,7 +378,8 @@ static void add_fronts(struct lb_sync *s, struct local_item *it, struct map *tak
     char text[LOCAL_FRONTEND_TEXT_MAX];
 
     for (size_t i = 0; i < it->n_vips; i++) {
-        const struct local_mirror_vip *v = local_mirror_vip(p->mirror, &it->vips[i].have.addr);
+        const struct local_mirror_vip *v =
+            local_mirror_vip(p->mirror, s->a, &it->vips[i].have.addr);
         for (size_t k = 0; v != NULL && k < v->n_fronts; k++) {
             const struct local_frontend_id *id = &v->fronts[k].id;
             bool granted = own && i < it->grant.n; /* granted addresses are the first ones */
@@ -442,7 +430,7 @@ static void add_known(struct lb_sync *s, const struct lb_item *item, struct loca
     }
     for (uint32_t i = 0; item->in->verb == TT_VERB_DELETE && i < it->service->n_ingress; i++) {
         if (it->service->ingress[i].ip != NULL && ip_parse(it->service->ingress[i].ip, &addr) &&
-            local_mirror_vip(p->mirror, &addr) != NULL) {
+            local_mirror_vip(p->mirror, s->a, &addr) != NULL) {
             add_vip(s, it, &addr, NULL);
         }
     }
@@ -470,7 +458,7 @@ static void gather(struct lb_sync *s)
     }
     if (first != NULL) {
         struct commented c = {s, first};
-        local_mirror_each_named(y->p->mirror, NULL, add_nobodys, &c);
+        local_nobodys_each(y->p, s->a, add_commented, &c);
     }
     add_all_fronts(s);
 }

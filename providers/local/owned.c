@@ -122,6 +122,25 @@ static void report_left(struct listing *l, const struct local_mirror_vip *v,
     }
 }
 
+/* What names no Service is not reported: no deletion of a Service would take it along. */
+static int32_t nobodys_go(struct local_provider *p, const struct tt_call *call)
+{
+    struct err err = ERR_INIT;
+    int32_t rc = TT_OK;
+
+    mutex_lock(&p->lock);
+    if (p->host->may_mutate(p->host->ctx, call) != 0) {
+        rc = local_nobodys_go(p, &err);
+    }
+    mutex_unlock(&p->lock);
+    if (rc != TT_OK) {
+        const struct tt_kv of = {"err", err.message};
+        p->host->log(p->host->ctx, TT_LOG_WARNING, 0,
+                     "addresses that no Service has are still there", &of, 1);
+    }
+    return rc;
+}
+
 /* An API server that was restored, or a list that is not whole, must not take addresses away: nothing is left before
  * orphanGrace is over. */
 int32_t local_list_left(void *provider, const struct tt_call *call)
@@ -139,5 +158,6 @@ int32_t local_list_left(void *provider, const struct tt_call *call)
     if (!over) {
         return TT_IN_PROGRESS;
     }
-    return list(provider, call, report_left);
+    int32_t rc = list(provider, call, report_left);
+    return rc == TT_OK ? nobodys_go(p, call) : rc;
 }

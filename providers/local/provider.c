@@ -89,13 +89,14 @@ static void close_provider(void *provider)
     local_ipam_free(p->ipam);
     local_mirror_free(p->mirror);
     local_seen_free(p->seen);
-    map_free(p->served);
+    local_served_done(p);
     map_free(p->namespaces);
     map_free(p->drifted);
     map_free(p->taken);
     map_free(p->machine_told);
     map_free(p->releasing);
-    local_round_done(&p->round);
+    local_round_done(p);
+    intern_table_free(p->texts);
     call_watch_free(p->watch);
     http_pool_free(p->http);
     cancel_free(p->cancel);
@@ -248,9 +249,7 @@ static int open_kernel(struct local_provider *p, const char *file,
         rc = p->kernel->ops->nft_look(p->kernel, p->config->instance, &p->table, err);
     }
     if (rc == ERR_OK && p->table.exists && !p->table.ours) {
-        rc = err_set(err, ERR_INVALID,
-                     "table inet %s exists and is not ours; choose another instance",
-                     p->config->instance);
+        rc = local_table_is_foreign(p, err);
     }
     return rc == ERR_OK ? local_ipvs_start(p, err) : rc;
 }
@@ -304,13 +303,14 @@ static void make_parts(struct local_provider *p, const struct tt_open_args *args
     p->http = http_pool_new(&http);
     p->cancel = cancel_new(NULL);
     p->watch = call_watch_new();
+    p->texts = intern_table_new();
     p->seen = local_seen_new();
-    p->served = map_new(local_served_free);
+    local_served_init(p);
     p->drifted = map_new(free);
     p->taken = map_new(free);
     p->machine_told = map_new(free);
     p->releasing = map_new(free);
-    p->mirror = local_mirror_new();
+    p->mirror = local_mirror_new(p->texts);
 }
 
 int32_t local_provider_open(const struct tt_open_args *args, const struct local_open_with *with,
@@ -335,7 +335,7 @@ int32_t local_provider_open(const struct tt_open_args *args, const struct local_
     if (rc == ERR_OK) {
         log_warnings(args, &found);
         p->director = name_of_machine(p->a, args, p->config);
-        p->ipam = local_ipam_new(p->config);
+        p->ipam = local_ipam_new(p->config, p->texts);
         p->follows = p->remembered = p->config->role == LOCAL_ROLE_DIRECTOR;
         rc = check_redundancy(str_or(args->config_path, "cloud config"), p->config, &err);
     }
@@ -436,7 +436,7 @@ static const struct tt_kube_kind kube_kinds[] = {
     {.api_version = LOCAL_LEASE_VERSION,
      .resource = "leases",
      .ns = LOCAL_LEASE_NAMESPACE,
-     .verbs = "list,create,patch"},
+     .verbs = "list,watch,create,patch"},
 };
 
 const struct tt_provider tt_local_provider = {

@@ -6,6 +6,7 @@
 #ifndef TRIMTAB_LOCAL_PROVIDER_H
 #define TRIMTAB_LOCAL_PROVIDER_H
 
+#include "common/base/intern.h"
 #include "common/base/lock.h"
 #include "common/base/map.h"
 #include "common/lb/driver.h"
@@ -18,7 +19,7 @@
 
 /* The part of the Services that is looked at next (watch.c). */
 struct local_round {
-    char **keys; /* of the Services of this round */
+    const struct interned **keys; /* of the Services of this round */
     size_t n;
     unsigned part; /* of LOCAL_ROUND_PARTS */
 };
@@ -44,6 +45,7 @@ struct local_provider {
     int lock_fd;            /* of the instance on this machine; -1: not held */
     struct http_pool *http; /* none is made; the driver wants one */
     struct cancel *cancel;
+    struct intern_table *texts; /* names of Services, and what many of them have in common */
     struct call_watch *watch;
     struct local_director *directing; /* NULL: planning, or a test without the thread */
     struct local_leasing *leasing;    /* NULL: what is held stays held (leasing.h) */
@@ -59,7 +61,8 @@ struct local_provider {
     bool listed;            /* the first lists are in */
     int64_t listed_ms;
     struct local_mirror *mirror;
-    bool looked; /* the mirror was filled */
+    bool looked;       /* the mirror was filled */
+    bool dests_unread; /* … without the destinations of IPVS */
     struct local_nft_table table;
     bool table_changed;         /* its sets, chains or rules are not those of this version */
     const struct tt_call *call; /* that is under way */
@@ -67,9 +70,9 @@ struct local_provider {
         follows; /* role director: addresses are those of statuses, which are another process' to write */
     bool opened; /* open() went well */
     bool ipvs;   /* the kernel has IPVS, and we may change it; asked when it is needed first */
-    bool allow_foreign; /* services of IPVS in a pool that no trimtab made are taken over */
-    struct map *served; /* key of a Service → what its weights are made of (health.c) */
-    bool own_turn;      /* the director's thread changes weights; no call is under way */
+    bool allow_foreign;  /* services of IPVS in a pool that no trimtab made are taken over */
+    struct index served; /* what the weights of each Service are made of (served.c) */
+    bool own_turn;       /* the director's thread changes weights; no call is under way */
     struct local_round round;
     struct map *releasing;     /* key of a Service that goes → int64_t, since when */
     struct map *machine_told;  /* sysctl → what was logged of it */
@@ -123,7 +126,10 @@ void local_health_forget(struct local_provider *p, const char *service);
 /* The director's thread: targets of these Services went down or came up.  False: some weights could not be changed. */
 bool local_health_changed(void *provider, const char *const *services, size_t n);
 void local_health_find(struct lb_sync *s, const struct lb_item *item);
-void local_served_free(void *served);
+
+/* --- served.c ---------------------------------------------------------------------------------------------- */
+void local_served_init(struct local_provider *p);
+void local_served_done(struct local_provider *p);
 
 /* --- figures.c, machine.c: metrics, and sysctls of this machine; by the lock ---------------------------------- */
 #define LOCAL_METRICS 13
@@ -136,7 +142,7 @@ void local_machine_look(struct local_provider *p);
 /* The director's thread.  False: it could not be done, or not all could be put right. */
 bool local_watch_look(void *provider, enum local_look what);
 void local_watch_freed(void *provider, const struct ip_addr *addr);
-void local_round_done(struct local_round *r);
+void local_round_done(struct local_provider *p);
 /* Others have a route for the address: it is not tried again for 10 s, 20 s … 5 min, or until they give it up. */
 #define LOCAL_TAKEN_FORMAT "%s: somebody else has a route for it"
 void local_taken_note(struct local_provider *p, const struct ip_addr *addr, struct err *err);
@@ -219,6 +225,8 @@ int local_plan_stage(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 struct lb_op_run;
 /* How the table is, as of the last look. */
 enum local_table_is local_table_is(const struct local_provider *p);
+/* Fails: others made it. */
+int local_table_is_foreign(const struct local_provider *p, struct err *err);
 /* Are its chains and rules as this version makes them? */
 int local_table_check(struct local_provider *p, struct err *err);
 /* False, and the operation fails: this replica may not write now.  In the thread's own turn it may (docs/adr/0035). */
@@ -240,6 +248,12 @@ const struct tt_service *local_service_called(const struct local_provider *p,
 /* The same from a list of all of them. */
 const struct tt_service *local_service_of(const struct tt_service *const *all, uint32_t n,
                                           const char *key);
+
+/* --- nobodys.c: addresses that no Service has, when orphanGrace is over ---------------------------------------- */
+void local_nobodys_each(const struct local_provider *p, struct arena *a,
+                        void (*each)(void *arg, const struct local_mirror_vip *v), void *arg);
+/* Takes them away, but not with --drift=report. */
+int local_nobodys_go(struct local_provider *p, struct err *err);
 
 /* --- conn_sync.c: daemons of IPVS that carry connections to other directors, as connSync says ------------------- */
 int local_conn_sync_start(struct local_provider *p, struct err *err) _warn_unused_;

@@ -128,6 +128,13 @@ enum local_table_is local_table_is(const struct local_provider *p)
                                                                      : LOCAL_TABLE_WHOLE;
 }
 
+int local_table_is_foreign(const struct local_provider *p, struct err *err)
+{
+    return err_set(err, ERR_INVALID,
+                   "table inet %s exists and is not ours; choose another instance",
+                   p->config->instance);
+}
+
 int local_table_check(struct local_provider *p, struct err *err)
 {
     const struct local_nft_table_args args = table_args(p);

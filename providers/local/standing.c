@@ -49,7 +49,7 @@ static void note_element(void *arg, const struct local_nft_element *e)
 static int read_address(struct local_provider *p, struct arena *a, const struct served *v,
                         const struct ip_addr *addr, struct err *err)
 {
-    const struct local_mirror_vip *known = local_mirror_vip(p->mirror, addr);
+    const struct local_mirror_vip *known = local_mirror_vip(p->mirror, a, addr);
     size_t n = 0;
     struct local_frontend_id *ids =
         ARENA_ARRAY(a, struct local_frontend_id, (known == NULL ? 0 : known->n_fronts) + v->n + 1);
@@ -130,11 +130,11 @@ int local_standing_read(struct local_provider *p, struct arena *a, const struct 
 static struct local_front what_stands(const struct local_provider *p, struct arena *a,
                                       const struct local_frontend_id *id)
 {
-    const struct local_mirror_vip *v = local_mirror_vip(p->mirror, &id->vip);
+    const struct local_mirror_vip *v = local_mirror_vip(p->mirror, a, &id->vip);
     const struct local_front *f =
         v == NULL ? NULL : local_standing_front(v->fronts, v->n_fronts, id);
 
-    return f == NULL ? (struct local_front){.id = *id} : local_front_copy(a, f);
+    return f == NULL ? (struct local_front){.id = *id} : *f;
 }
 
 static void want_front(struct local_provider *p, struct arena *a, const struct served_front *f,

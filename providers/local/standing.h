@@ -14,7 +14,8 @@ struct served_front {
     struct local_target_set targets;
     struct director_check **checks; /* of each target; NULL: it is not checked */
 };
-/* One block with all that it points at, but for the checks. */
+struct served_kept; /* the same, packed (served.c) */
+/* Opened: good for as long as the arena, and until the Service is kept anew. */
 struct served {
     const char *key; /* of the Service */
     struct served_front *fronts;
@@ -24,10 +25,28 @@ struct served {
     bool settled;     /* that sync went well: what is missing is others' doing */
     size_t n_ejected; /* as its owner knows it */
     bool failed_open, closed;
+    struct served_kept *kept;
 };
 
-/* The Service's as it is to be stood for, without checks and what checks have shown; local_served_free(). */
-struct served *local_served_new(const char *key, const struct local_item *it);
+bool local_served_has(const struct local_provider *p, const char *key);
+bool local_served_is_settled(const struct served_kept *k);
+/* It is to have the address. */
+bool local_served_is_at(const struct served_kept *k, const struct ip_addr *addr);
+struct served *local_served_open(struct arena *a, struct served_kept *k);
+/* NULL: nothing is kept of the Service. */
+struct served *local_served_get(const struct local_provider *p, struct arena *a, const char *key);
+/* Keeps it in place of what was kept of the Service. */
+void local_served_put(struct local_provider *p, struct arena *a, const struct served *v);
+/* Its three members about health, and whether it is settled, are others now. */
+void local_served_note(const struct served *v);
+void local_served_settle(struct local_provider *p, const char *key);
+void local_served_drop(struct local_provider *p, const char *key);
+/* In the order of their keys, until fn returns false.  fn may not keep or drop one. */
+void local_served_each(struct local_provider *p,
+                       bool (*fn)(struct local_provider *p, struct served_kept *k, void *arg),
+                       void *arg);
+/* Heap array of the keys, sorted; each is dropped by the caller. */
+const struct interned **local_served_keys(struct local_provider *p, size_t *ret_n);
 
 /* Does the Service lose or get targets, seen from the frontends that are `wanted`? */
 struct standing_change {

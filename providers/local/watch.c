@@ -20,13 +20,12 @@
 
 struct looking {
     struct local_provider *p;
-    struct arena *a; /* of one part */
+    struct arena *a; /* of one part; NULL: it has not begun */
     struct served *part[PART];
     size_t n;
     size_t n_told;    /* Services that differ, in all parts */
     size_t n_refused; /* plans that could not be carried out */
     bool quiet;       /* what is missing is not others' doing */
-    bool all_read;    /* the mirror was made anew, without the destinations of IPVS */
     struct err first;
 };
 
@@ -56,7 +55,7 @@ static bool answers_for(const struct local_provider *p, struct arena *a, const s
     size_t n = local_ipam_sharers(p->ipam, a, addr, &keys);
 
     for (size_t i = 0; i < n; i++) {
-        const struct served *other = map_get(p->served, keys[i]);
+        const struct served *other = local_served_get(p, a, keys[i]);
         if (other == NULL || !other->settled) {
             return false;
         }
@@ -71,7 +70,7 @@ static bool others_want(const struct local_provider *p, struct arena *a,
     size_t n = local_ipam_sharers(p->ipam, a, &id->vip, &keys);
 
     for (size_t i = 0; i < n; i++) {
-        const struct served *other = map_get(p->served, keys[i]);
+        const struct served *other = local_served_get(p, a, keys[i]);
         if (other != NULL && wants_front(other, id)) {
             return true;
         }
@@ -87,18 +86,18 @@ static void add_extras(const struct looking *l, struct standing_change *c)
     size_t most = c->n_have;
 
     for (size_t i = 0; i < v->n_vips; i++) {
-        const struct local_mirror_vip *m = local_mirror_vip(p->mirror, &v->vips[i].addr);
+        const struct local_mirror_vip *m = local_mirror_vip(p->mirror, l->a, &v->vips[i].addr);
         most += m == NULL ? 0 : m->n_fronts;
     }
     struct local_front *have = ARENA_ARRAY(l->a, struct local_front, most + 1);
     memcpy(have, c->have, c->n_have * sizeof *have);
     c->have = have;
     for (size_t i = 0; i < v->n_vips; i++) {
-        const struct local_mirror_vip *m = local_mirror_vip(p->mirror, &v->vips[i].addr);
+        const struct local_mirror_vip *m = local_mirror_vip(p->mirror, l->a, &v->vips[i].addr);
         bool answers = m != NULL && answers_for(p, l->a, v, &v->vips[i].addr);
         for (size_t k = 0; answers && k < m->n_fronts; k++) {
             if (!others_want(p, l->a, &m->fronts[k].id)) {
-                have[c->n_have++] = local_front_copy(l->a, &m->fronts[k]);
+                have[c->n_have++] = m->fronts[k];
             }
         }
     }
@@ -122,7 +121,7 @@ static bool names_a_sharer(const struct local_provider *p, struct arena *a,
 static struct local_vip_pair pair_of(const struct looking *l, const struct local_vip *want)
 {
     const struct local_provider *p = l->p;
-    const struct local_mirror_vip *m = local_mirror_vip(p->mirror, &want->addr);
+    const struct local_mirror_vip *m = local_mirror_vip(p->mirror, l->a, &want->addr);
     struct local_vip_pair v = {.want = *want, .why = "others changed it"};
     bool leased = local_leasing_shares(p, local_pool_of(p->config, &want->addr));
 
@@ -261,7 +260,6 @@ static void look_at_part(struct looking *l)
     struct lb_plan plan;
     bool some = false;
 
-    l->a = arena_new();
     states = ARENA_ARRAY(l->a, struct local_service_state, l->n + 1);
     for (size_t i = 0; i < l->n; i++) {
         states[i] = state_of(l, l->part[i]);
@@ -278,9 +276,17 @@ static void look_at_part(struct looking *l)
         put_right(l, &plan);
     }
     arena_free(l->a);
+    l->a = NULL;
     l->n = 0;
 }
 
+static struct arena *arena_of_part(struct looking *l)
+{
+    l->a = l->a == NULL ? arena_new() : l->a;
+    return l->a;
+}
+
+/* `v` is opened in the part's arena. */
 static void add_service(struct looking *l, struct served *v)
 {
     l->part[l->n++] = v;
@@ -296,6 +302,8 @@ static bool end_look(struct looking *l)
     if (l->n > 0) {
         look_at_part(l);
     }
+    arena_free(l->a);
+    l->a = NULL;
     if (l->n_told > TOLD_MAX) {
         char n[24];
         const struct tt_kv of = {"services", n};
@@ -322,22 +330,22 @@ static bool say_unread(const struct local_provider *p, const struct err *err)
 
 struct all {
     struct looking *l;
-    struct arena *a;
     struct err *err;
     int rc;
 };
 
-static bool add_one(const char *key, void *value, void *arg)
+static bool add_one(struct local_provider *p, struct served_kept *k, void *arg)
 {
     struct all *all = arg;
-    struct served *v = value;
 
-    (void)key;
-    if (all->rc == ERR_OK && v->settled && all->l->all_read) {
-        all->rc = local_standing_read(all->l->p, all->a, v, false, all->err);
-    }
-    if (all->rc == ERR_OK && v->settled) {
-        add_service(all->l, v);
+    if (all->rc == ERR_OK && local_served_is_settled(k)) {
+        struct served *v = local_served_open(arena_of_part(all->l), k);
+        if (p->dests_unread) {
+            all->rc = local_standing_read(p, all->l->a, v, false, all->err);
+        }
+        if (all->rc == ERR_OK) {
+            add_service(all->l, v);
+        }
     }
     return all->rc == ERR_OK;
 }
@@ -352,9 +360,7 @@ static int look_first(struct looking *l, struct arena *a, struct err *err)
     int rc = p->kernel->ops->nft_look(p->kernel, p->config->instance, &now, err);
 
     if (rc == ERR_OK && now.exists && !now.ours) {
-        rc = err_set(err, ERR_INVALID,
-                     "table inet %s exists and is not ours; choose another instance",
-                     p->config->instance);
+        rc = local_table_is_foreign(p, err);
     }
     if (rc != ERR_OK) {
         return rc;
@@ -366,7 +372,6 @@ static int look_first(struct looking *l, struct arena *a, struct err *err)
     }
     p->table = now;
     if (!p->looked) {
-        l->all_read = true;
         rc = p->kernel->ops->addrs(p->kernel, a, &addrs, &n_addrs, err);
         rc = rc == ERR_OK ? local_read_all(p, a, addrs, n_addrs, err) : rc;
     }
@@ -410,15 +415,17 @@ static bool look_at_all(struct local_provider *p,
     struct looking l = {.p = p};
     struct err err = ERR_INIT;
 
-    if (map_size(p->served) == 0) {
+    if (p->served.n == 0 && !p->listed) {
         return true; /* the first sync reads everything */
     }
     int rc = read(&l, a, &err);
-    struct all all = {&l, a, &err, rc};
-    map_each(p->served, add_one, &all);
+    struct all all = {&l, &err, rc};
+    local_served_each(p, add_one, &all);
     if (all.rc != ERR_OK) {
+        arena_free(l.a);
         return say_unread(p, &err);
     }
+    p->dests_unread = false;
     return end_look(&l);
 }
 
@@ -426,22 +433,16 @@ static bool look_at_all(struct local_provider *p,
 
 static void begin_round(struct local_provider *p)
 {
-    struct local_round *r = &p->round;
-    size_t n = 0;
-    const char **keys = map_keys(p->served, &n);
-
-    local_round_done(r);
-    r->keys = xcalloc(n + 1, sizeof *r->keys);
-    for (size_t i = 0; i < n; i++) {
-        r->keys[r->n++] = xstrdup(keys[i]);
-    }
-    free(keys);
+    local_round_done(p);
+    p->round.keys = local_served_keys(p, &p->round.n);
 }
 
-void local_round_done(struct local_round *r)
+void local_round_done(struct local_provider *p)
 {
+    struct local_round *r = &p->round;
+
     for (size_t i = 0; i < r->n; i++) {
-        free(r->keys[i]);
+        intern_drop(p->texts, r->keys[i]);
     }
     free(r->keys);
     *r = (struct local_round){0};
@@ -450,10 +451,10 @@ void local_round_done(struct local_round *r)
 /* So many of them each time that all are seen in LOCAL_ROUND_PARTS times. */
 static bool look_at_some(struct local_provider *p)
 {
-    _cleanup_(arena_freep) struct arena *a = arena_new();
     struct looking l = {.p = p};
     struct err err = ERR_INIT;
     struct local_round *r = &p->round;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
 
     if (r->part == 0) {
         begin_round(p);
@@ -464,17 +465,32 @@ static bool look_at_some(struct local_provider *p)
         return say_unread(p, &err); /* the same part comes again */
     }
     for (size_t i = from; i < to; i++) {
-        struct served *v = map_get(p->served, r->keys[i]);
-        if (v == NULL || !v->settled) {
+        struct served_kept *k = index_get(&p->served, r->keys[i]);
+        if (k == NULL || !local_served_is_settled(k)) {
             continue;
         }
-        if (local_standing_read(p, a, v, true, &err) != ERR_OK) {
+        struct served *v = local_served_open(arena_of_part(&l), k);
+        if (local_standing_read(p, l.a, v, true, &err) != ERR_OK) {
+            arena_free(l.a);
             return say_unread(p, &err);
         }
         add_service(&l, v);
     }
     r->part = (r->part + 1) % LOCAL_ROUND_PARTS;
     return end_look(&l);
+}
+
+static bool nobodys_go(struct local_provider *p)
+{
+    struct err err = ERR_INIT;
+    const struct tt_kv of = {"err", err.message};
+    bool well = local_nobodys_go(p, &err) == ERR_OK;
+
+    if (!well) {
+        p->host->log(p->host->ctx, TT_LOG_WARNING, 0,
+                     "addresses that no Service has are still there", &of, 1);
+    }
+    return well;
 }
 
 bool local_watch_look(void *provider, enum local_look what)
@@ -491,7 +507,7 @@ bool local_watch_look(void *provider, enum local_look what)
         well = look_at_all(p, read_holds);
         break;
     case LOCAL_LOOK_ROUND:
-        well = look_at_some(p);
+        well = look_at_some(p) && nobodys_go(p);
         break;
     case LOCAL_LOOK_MACHINE:
         local_machine_look(p);
@@ -510,23 +526,18 @@ bool local_watch_look(void *provider, enum local_look what)
 
 struct finding {
     struct looking *l;
-    struct arena *a;
     const struct ip_addr *addr;
 };
 
-static bool add_if_at(const char *key, void *value, void *arg)
+static bool add_if_at(struct local_provider *p, struct served_kept *k, void *arg)
 {
     const struct finding *f = arg;
-    struct served *v = value;
     struct err ignored = ERR_INIT; /* what is not read makes a refusal */
 
-    (void)key;
-    for (size_t i = 0; i < v->n_vips; i++) {
-        if (ip_eq(&v->vips[i].addr, f->addr)) {
-            (void)local_standing_read(f->l->p, f->a, v, true, &ignored);
-            add_service(f->l, v);
-            return true;
-        }
+    if (local_served_is_at(k, f->addr)) {
+        struct served *v = local_served_open(arena_of_part(f->l), k);
+        (void)local_standing_read(p, f->l->a, v, true, &ignored);
+        add_service(f->l, v);
     }
     return true;
 }
@@ -537,7 +548,7 @@ void local_watch_freed(void *provider, const struct ip_addr *addr)
     struct local_provider *p = provider;
     _cleanup_(arena_freep) struct arena *a = arena_new();
     struct looking l = {.p = p, .quiet = true};
-    struct finding f = {&l, a, addr};
+    struct finding f = {&l, addr};
     struct err err = ERR_INIT;
     char text[IP_TEXT_MAX];
 
@@ -547,7 +558,7 @@ void local_watch_freed(void *provider, const struct ip_addr *addr)
         if (look_first(&l, a, &err) != ERR_OK) {
             (void)say_unread(p, &err); /* its next sync is not far */
         } else {
-            map_each(p->served, add_if_at, &f);
+            local_served_each(p, add_if_at, &f);
             (void)end_look(&l); /* the same */
         }
     }

@@ -192,15 +192,12 @@ static bool check_given(struct request *q, const char *ip, const char *type, con
     const struct resource *reserved = ce_address_by_ip(q->c, ip);
     if (reserved) {
         /* The cloud tells the two kinds apart by status (§16). */
-        return internal ? ce_refuse(&q->refusal, a, 409, "alreadyExists",
-                                    "The IP address '%s' is already reserved by '%s'", ip,
-                                    reserved->path)
+        return internal ? ce_refuse_ip_in_use(&q->refusal, a, ip)
                         : ce_refuse_invalid(&q->refusal, a, "resource.address", ip,
                                             "Specified IP address is already reserved.");
     }
     if (ce_instance_by_ip(q->c, ip)) {
-        return ce_refuse(&q->refusal, a, 400, "ipInUseByAnotherResource",
-                         "IP '%s' is already being used by another resource.", ip);
+        return ce_refuse_ip_in_use(&q->refusal, a, ip);
     }
     const struct resource *rule = ce_rule_by_ip(q->c, ip);
     if (rule) {
@@ -354,7 +351,7 @@ bool ce_global_address_insert(struct request *q, struct json_object *body)
         json_add_str(body, "address", ip);
         json_add_str(body, "networkTier", "PREMIUM");
     }
-    json_add_str(body, "status", "RESERVED"); /* nothing here can use one */
+    json_add_str(body, "status", "RESERVED"); /* ce_address_after() knows better */
     json_add_str(body, "addressType", type);
     return true;
 }

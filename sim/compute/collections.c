@@ -15,6 +15,8 @@ static const struct reference rule_refs[] = {{"target", "targetPools", true},
                                              {"subnetwork", "subnetworks", true},
                                              {"network", "networks", true},
                                              {NULL}};
+/* Their targets, proxies, are not served here; global_rules.c looks at the links. */
+static const struct reference global_rule_refs[] = {{"network", "networks", true}, {NULL}};
 static const struct reference pool_refs[] = {{"healthChecks[]", "httpHealthChecks", true},
                                              {"instances[]", "instances", true},
                                              {"backupPool", "targetPools", true},
@@ -35,10 +37,13 @@ const struct collection compute_collections[] = {
      .quota = "STATIC_ADDRESSES", .insert = ce_address_insert, .remove = ce_address_remove,
      .after = ce_address_after},
     {"addresses", SCOPE_GLOBAL, LISTS("compute#address"), "address", .references = address_refs,
-     .insert = ce_global_address_insert},
+     .insert = ce_global_address_insert, .remove = ce_address_remove, .after = ce_address_after},
     {"forwardingRules", SCOPE_REGION, LISTS("compute#forwardingRule"), "forwarding_rule",
      .references = rule_refs, .quota = "FORWARDING_RULES", .fingerprint = true,
      .insert = ce_rule_insert, .change = ce_rule_change, .after = ce_rule_after},
+    {"forwardingRules", SCOPE_GLOBAL, LISTS("compute#forwardingRule"), "forwarding_rule",
+     .references = global_rule_refs, .quota = "FORWARDING_RULES", .fingerprint = true,
+     .insert = ce_global_rule_insert, .change = ce_rule_change, .after = ce_rule_after},
     {"targetPools", SCOPE_REGION, LISTS("compute#targetPool"), "target_pool",
      .references = pool_refs, .quota = "TARGET_POOLS", .defaults = "{\"sessionAffinity\":\"NONE\"}",
      .insert = ce_pool_insert},

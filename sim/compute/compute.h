@@ -82,6 +82,11 @@ bool ce_refuse_not_found(struct refusal *r, struct arena *a, const char *path);
 bool ce_refuse_no_address(struct refusal *r, struct arena *a, const char *subnet);
 bool ce_refuse_in_use(struct refusal *r, struct arena *a, const struct resource *res,
                       const char *by);
+/* An internal address that a machine, a rule or a reservation has: the operation fails, not the request. */
+bool ce_refuse_ip_in_use(struct refusal *r, struct arena *a, const char *ip);
+/* A link that leads nowhere; `path` names the kind of resource. */
+bool ce_refuse_dangling(struct refusal *r, struct arena *a, const char *field, const char *link,
+                        const char *path);
 bool ce_refuse_schema(struct refusal *r, struct arena *a, const struct schema_problem *p);
 /* {"error": …}; new reference. */
 struct json_object *ce_refusal_body(const struct refusal *r);
@@ -230,7 +235,7 @@ bool ce_write_delete(struct request *q);
 bool ce_write_set_labels(struct request *q);
 /* Stores a changed body of q->res (taken over): new fingerprint, "after" function. */
 void ce_write_store(struct request *q, struct json_object *body);
-/* 412 unless the request names the current fingerprint; `needed`: naming none is refused, too. */
+/* 412 unless the request names the current fingerprint; `needed`: naming none is refused, too, with 400. */
 bool ce_write_check_fingerprint(struct request *q, bool needed);
 /* A new fingerprint (base64). */
 char *compute_fingerprint(struct compute *c, struct arena *a);
@@ -263,6 +268,10 @@ bool ce_rule_insert(struct request *q, struct json_object *body);
 bool ce_rule_change(struct request *q, struct json_object *old, struct json_object *body);
 void ce_rule_after(struct request *q, struct json_object *body);
 bool ce_rule_set_target(struct request *q, struct json_object **ret);
+/* global_rules.c: a rule that leads to a proxy; the target of `body` is one of those; ports overlap (rules.c). */
+bool ce_global_rule_insert(struct request *q, struct json_object *body);
+bool ce_global_rule_target(struct request *q, struct json_object *body);
+bool ce_rule_ports_overlap(struct arena *a, struct json_object *x, struct json_object *y);
 bool ce_pool_insert(struct request *q, struct json_object *body);
 bool ce_pool_add_instance(struct request *q, struct json_object **ret);
 bool ce_pool_remove_instance(struct request *q, struct json_object **ret);

@@ -201,8 +201,7 @@ static bool check_link(struct link_visit *v, const char *link, const char *field
     }
     const struct resource *res = ce_store_get(q->c, path);
     if (v->ref->checked && !res) {
-        return ce_refuse_invalid(&q->refusal, q->a, field, link,
-                                 "The referenced resource cannot be found.");
+        return ce_refuse_dangling(&q->refusal, q->a, field, link, path);
     }
     if (res && res->inserting) {
         return ce_refuse(&q->refusal, q->a, 400, "resourceNotReady",

@@ -124,7 +124,10 @@ static void add_error(struct json_object *body, const struct refusal *r)
     json_add(error, "errors", items);
     json_add(body, "error", error);
     json_add_int(body, "httpErrorStatusCode", r->status);
-    json_add_str(body, "httpErrorMessage", r->status == 403 ? "FORBIDDEN" : "BAD REQUEST");
+    json_add_str(body, "httpErrorMessage",
+                 r->status == 403   ? "FORBIDDEN"
+                 : r->status == 409 ? "CONFLICT"
+                                    : "BAD REQUEST");
 }
 
 static void finish(struct operation *op)

@@ -2,7 +2,9 @@
 /* refusals.c: why a request is not served, and the error bodies of the Compute API.
  *
  * Two shapes, as the cloud has them: the classic one (code, message, errors[]), and for requests that the front
- * end refuses the newer one (with status and details).  Source: gce-cloud-provider.md §3.4. */
+ * end refuses the newer one (with status and details).  The words are Google's where a public report quotes them, since
+ * clients go by them; the reports are named beside the rows of the tests (compute_texts.c).
+ * Source: gce-cloud-provider.md §3.4. */
 #include "sim/compute/compute.h"
 
 #include <string.h>
@@ -42,6 +44,24 @@ bool ce_refuse_in_use(struct refusal *r, struct arena *a, const struct resource 
     const char *what = res->col ? res->col->what : "resource";
     return ce_refuse(r, a, 400, "resourceInUseByAnotherResource",
                      "The %s resource '%s' is already being used by '%s'", what, res->path, by);
+}
+
+bool ce_refuse_ip_in_use(struct refusal *r, struct arena *a, const char *ip)
+{
+    ce_refuse(r, a, 409, "ipInUseByAnotherResource",
+              "IP '%s' is already being used by another resource.", ip);
+    r->code = "IP_IN_USE_BY_ANOTHER_RESOURCE";
+    return false;
+}
+
+bool ce_refuse_dangling(struct refusal *r, struct arena *a, const char *field, const char *link,
+                        const char *path)
+{
+    const struct collection *col =
+        ce_collection_find(ce_path_collection(a, path), SCOPE_AGGREGATED);
+    return ce_refuse_invalid(r, a, field, link,
+                             arena_printf(a, "The referenced %s%sresource cannot be found.",
+                                          col ? col->what : "", col ? " " : ""));
 }
 
 bool ce_refuse_no_address(struct refusal *r, struct arena *a, const char *subnet)

@@ -25,8 +25,7 @@ static bool resolve(struct request *q, struct json_object *body)
     const struct resource *address = ce_store_get(q->c, path);
     const char *ip = address ? json_str(address->body, "address") : NULL;
     if (!ip) {
-        return ce_refuse_invalid(&q->refusal, q->a, "resource.IPAddress", given,
-                                 "The referenced resource cannot be found.");
+        return ce_refuse_dangling(&q->refusal, q->a, "resource.IPAddress", given, path);
     }
     json_add_str(body, "IPAddress", strchr(ip, ':') ? arena_printf(q->a, "%s/96", ip) : ip);
     return true;
@@ -120,13 +119,7 @@ static bool check_literal(struct request *q, struct json_object *body, bool inte
             &q->refusal, q->a, "resource.IPAddress", ip,
             "Requested internal IP address is outside the network/subnetwork range.");
     }
-    if (ce_instance_by_ip(q->c, ip)) {
-        ce_refuse(&q->refusal, q->a, 409, "ipInUseByAnotherResource",
-                  "IP '%s' is already being used by another resource.", ip);
-        q->refusal.code = "IP_IN_USE_BY_ANOTHER_RESOURCE";
-        return false;
-    }
-    return true;
+    return !ce_instance_by_ip(q->c, ip) || ce_refuse_ip_in_use(&q->refusal, q->a, ip);
 }
 
 bool ce_rule_address(struct request *q, struct json_object *body, bool internal)

@@ -116,6 +116,20 @@ static size_t port_ranges(struct arena *a, struct json_object *body, struct rang
     return filled;
 }
 
+bool ce_rule_ports_overlap(struct arena *a, struct json_object *x, struct json_object *y)
+{
+    struct range *rx, *ry;
+    size_t nx = port_ranges(a, x, &rx), ny = port_ranges(a, y, &ry);
+    for (size_t i = 0; i < nx; i++) {
+        for (size_t j = 0; j < ny; j++) {
+            if (rx[i].low <= ry[j].high && ry[j].low <= rx[i].high) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* --- conflicts ------------------------------------------------------------------------------------ */
 
 struct conflict {
@@ -153,16 +167,7 @@ static bool collides(struct conflict *k, struct json_object *other)
         /* A rule for a protocol beats L3_DEFAULT on the same address; that is allowed. */
         return false;
     }
-    struct range *x, *y;
-    size_t nx = port_ranges(k->q->a, body, &x), ny = port_ranges(k->q->a, other, &y);
-    for (size_t i = 0; i < nx; i++) {
-        for (size_t j = 0; j < ny; j++) {
-            if (x[i].low <= y[j].high && y[j].low <= x[i].high) {
-                return true;
-            }
-        }
-    }
-    return false;
+    return ce_rule_ports_overlap(k->q->a, body, other);
 }
 
 static bool find_conflict(struct resource *res, void *arg)
@@ -190,12 +195,13 @@ static bool check_conflict(struct request *q, struct json_object *body)
                          "with forwarding rule: %s'.",
                          ce_path_name(k.with->path));
     }
+    const char *ip = json_str(body, "IPAddress");
+    if (k.with && str_eq(json_str(body, "loadBalancingScheme"), "INTERNAL")) {
+        return ce_refuse_ip_in_use(&q->refusal, q->a, ip);
+    }
     return !k.with ||
-           ce_refuse_invalid(&q->refusal, q->a, "resource.IPAddress", json_str(body, "IPAddress"),
-                             arena_printf(q->a,
-                                          "Specified IP address is in-use and would result in a "
-                                          "conflict. It is already being used by '%s'.",
-                                          k.with->path));
+           ce_refuse_invalid(&q->refusal, q->a, "resource.IPAddress", ip,
+                             "Specified IP address is in-use and would result in a conflict.");
 }
 
 /* --- target and backend service ------------------------------------------------------------------- */
@@ -254,8 +260,10 @@ static bool check_scheme(struct request *q, struct json_object *body, bool inter
 {
     const char *tier = json_str(body, "networkTier");
     if (internal && !str_eq(tier, "PREMIUM")) {
-        return ce_refuse_invalid(&q->refusal, q->a, "resource.networkTier", tier,
-                                 "An internal rule is of the tier PREMIUM.");
+        return ce_refuse(&q->refusal, q->a, 400, "badRequest",
+                         "%s network tier is not supported: Network tier other than PREMIUM is not "
+                         "supported for loadBalancingScheme=INTERNAL.",
+                         tier);
     }
     return internal || !json_bool(body, "allowGlobalAccess", false) ||
            ce_refuse_invalid(&q->refusal, q->a, "resource.allowGlobalAccess", "true",
@@ -280,8 +288,8 @@ static bool add_place(struct request *q, struct json_object *body)
         if (home && !json_bool(home->body, "autoCreateSubnetworks", true)) {
             return ce_refuse_invalid(
                 &q->refusal, q->a, "resource.subnetwork", "",
-                "A subnetwork must be specified for a network of custom subnet "
-                "mode.");
+                "Network interface must specify a subnet if the network resource is in custom "
+                "subnet mode.");
         }
         json_add_str(body, "subnetwork",
                      ce_link_full(q->a, arena_printf(q->a, "projects/%s/regions/%s/subnetworks/%s",
@@ -355,15 +363,18 @@ void ce_rule_after(struct request *q, struct json_object *body)
 bool ce_rule_set_target(struct request *q, struct json_object **ret)
 {
     (void)ret;
+    bool global = q->scope == SCOPE_GLOBAL;
     const char *path = ce_link_path(q->a, json_str(q->body, "target"), q->folder);
-    if (!path || !ce_store_get(q->c, path)) {
-        return ce_refuse_invalid(&q->refusal, q->a, "resource.target",
-                                 str_nonnull(json_str(q->body, "target")),
-                                 "The referenced resource cannot be found.");
+    if (!path || (!global && !ce_store_get(q->c, path))) {
+        const char *link = str_nonnull(json_str(q->body, "target"));
+        return path ? ce_refuse_dangling(&q->refusal, q->a, "resource.target", link, path)
+                    : ce_refuse_invalid(&q->refusal, q->a, "resource.target", link,
+                                        "The URL is malformed.");
     }
     struct json_object *body = json_copy(q->res->body);
     json_add_str(body, "target", ce_link_full(q->a, path));
-    bool ok = ce_references_check(q, body) && check_target(q, body, false);
+    bool ok = ce_references_check(q, body) &&
+              (global ? ce_global_rule_target(q, body) : check_target(q, body, false));
     if (ok) {
         ce_write_store(q, json_object_get(body));
     }

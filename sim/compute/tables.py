@@ -85,18 +85,23 @@ def listed_elsewhere(pack):
             yield {**op, "id": "compute.backendServices.list", "path": "projects/{project}/global/backendServices"}
 
 
-def global_addresses(pack):
-    """The operations of global addresses are those of a region's, with another path."""
+GLOBAL = {"addresses": ("get", "list", "insert", "delete"),
+          "forwardingRules": ("get", "list", "insert", "delete", "patch", "setLabels", "setTarget")}
+
+
+def global_ones(pack):
+    """The operations of global addresses and rules are those of a region's, with another path."""
     for op in pack["operations"]:
-        if op["id"] in ("compute.addresses." + verb for verb in ("get", "list", "insert", "delete")):
-            yield {**op, "id": op["id"].replace("addresses", "globalAddresses"),
+        _, collection, verb = op["id"].split(".")
+        if verb in GLOBAL.get(collection, ()):
+            yield {**op, "id": f"compute.global{collection[0].upper()}{collection[1:]}.{verb}",
                    "path": op["path"].replace("regions/{region}", "global")}
 
 
 def print_operations(tables, pack, out):
     queries = {}
     rows = []
-    for op in sorted([*pack["operations"], *listed_elsewhere(pack), *global_addresses(pack)], key=lambda o: o["id"]):
+    for op in sorted([*pack["operations"], *listed_elsewhere(pack), *global_ones(pack)], key=lambda o: o["id"]):
         query = tuple(sorted((n, tables.type_of(s)) for n, s in {**pack["query"], **op.get("query", {})}.items()))
         queries.setdefault(query, len(queries))
         number, required = tables.request(op["request"])

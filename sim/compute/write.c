@@ -164,9 +164,10 @@ bool ce_write_check_fingerprint(struct request *q, bool needed)
     if (!q->col->fingerprint || (!sent && !needed) || (sent && str_eq(sent, now))) {
         return true;
     }
-    return ce_refuse(
-        &q->refusal, q->a, 412, "conditionNotMet",
-        "Invalid fingerprint: it is missing, or the resource was changed since it was read");
+    if (!sent) {
+        return ce_refuse_required(&q->refusal, q->a, "resource.fingerprint");
+    }
+    return ce_refuse(&q->refusal, q->a, 412, "conditionNotMet", "Invalid fingerprint.");
 }
 
 void ce_write_store(struct request *q, struct json_object *body)

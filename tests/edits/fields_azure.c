@@ -30,7 +30,7 @@ const struct edit_field edit_fields_azure[] = {
      {{EDIT_GOOD, "\"users-pip\"", EDIT_MOVES}, {EDIT_IMPOSSIBLE, "\"missing\""}}},
     {"azure-*", A("pip-prefix-id"), {{EDIT_BAD, "\"nonsense\""}}},
     {"azure-*", A("pip-tags"), {{EDIT_GOOD, "\"team=shop\""}, {EDIT_BAD, "\"team\""}}},
-    {"azure-*", A("pip-ip-tags"), {{EDIT_GOOD, "\"FirstPartyUsage=/x\""}}},
+    {"azure-*", A("pip-ip-tags"), {{EDIT_GOOD, "\"FirstPartyUsage=/x\"", EDIT_MOVES}}},
     {"azure-*",
      A("load-balancer-ipv4"),
      {{EDIT_IMPOSSIBLE, "\"192.0.2.77\""}, {EDIT_BAD, "\"none\""}, {EDIT_BLANK, "\"\""}}},

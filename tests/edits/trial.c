@@ -112,7 +112,7 @@ static int begin(struct trial *t)
 /* The Service as it is now, also while a dead controller lets nobody be heard; arena. */
 static struct json_object *service_now(struct trial *t, const char *name)
 {
-    struct json_object *services = json_path(rig_world(t->s.rig), "kubernetes.services");
+    struct json_object *services = rig_services(t->s.rig);
     for (size_t i = 0; i < json_len(services); i++) {
         struct json_object *s = json_object_array_get_idx(services, i);
         struct json_object *meta = json_member(s, "metadata");

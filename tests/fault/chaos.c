@@ -139,7 +139,7 @@ static bool wants_check_port(const struct wish *w)
 /* A node port that nobody has: the API server gives away any of them. */
 static unsigned free_port(struct chaos *c)
 {
-    struct json_object *services = json_path(rig_world(c->s.rig), "kubernetes.services");
+    struct json_object *services = rig_services(c->s.rig);
     const char *text = json_text(c->s.a, services, JSON_COMPACT);
     unsigned port = 32100 + c->n_named % 600;
     while (strstr(text, arena_printf(c->s.a, ":%u", port)) != NULL) {

@@ -184,7 +184,7 @@ static void first(struct chaos *c, struct wish *w)
 
 static bool has_balancer(struct chaos *c, const struct wish *w)
 {
-    struct json_object *services = json_path(rig_world(c->s.rig), "kubernetes.services");
+    struct json_object *services = rig_services(c->s.rig);
     for (size_t i = 0; i < json_len(services); i++) {
         struct json_object *s = json_object_array_get_idx(services, i);
         if (str_eq(json_str(json_member(s, "metadata"), "name"), w->name)) {

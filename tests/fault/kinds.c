@@ -11,6 +11,10 @@
 #define AWS_ERROR(code)                                                                            \
     "{\"do\":\"refuse\",\"status\":400,\"body\":{\"Code\":\"" code "\",\"Message\":\"Not now.\"}}"
 
+/* By the fake clock, which moves only when nothing else is under way (rig_settle.c): a call that is so late is carried out
+ * after all that does not wait for it, whatever a provider sends meanwhile, and looks after. */
+#define LATE_MS "15000"
+
 const struct fault_kind fault_kinds[] = {
     {"refused-503", EFFECT_REFUSED, 503, SCOPE_ALL},
     {"refused-429", EFFECT_REFUSED, 429, SCOPE_BUT_AWS},
@@ -21,6 +25,7 @@ const struct fault_kind fault_kinds[] = {
     {"down-503", EFFECT_DOWN, 503, SCOPE_ALL},
     {"down-403", EFFECT_DOWN, 403, SCOPE_CLOUD},
     {"lost", EFFECT_LOST, 0, SCOPE_ALL},
+    {"late", EFFECT_FAULT, 0, SCOPE_WRITES_OF_ANY, "{\"do\":\"delay\",\"ms\":" LATE_MS "}"},
     {"killed-before", EFFECT_KILLED_BEFORE, 0, SCOPE_ALL},
     {"killed-after", EFFECT_KILLED_AFTER, 0, SCOPE_ALL},
     {"refused-500", EFFECT_REFUSED, 500, SCOPE_AZURE},
@@ -151,6 +156,8 @@ bool fault_kind_fits(const struct fault_kind *k, const char *call)
         return by_status && writes;
     case SCOPE_CLOUD:
         return by_status || aws;
+    case SCOPE_WRITES_OF_ANY:
+        return fault_call_writes(call);
     case SCOPE_WATCHES:
         return str_eq(words[0], "kubernetes") &&
                (str_has_suffix(words[1], ".list") || str_has_suffix(words[1], ".watch"));

@@ -30,7 +30,8 @@ enum fault_scope {
     SCOPE_MAKES_BUT_AWS,  /* the same without deletions: no cloud says "not found" of what it has */
     SCOPE_CLOUD_WRITES,   /* in Google's or Azure's cloud */
     SCOPE_CLOUD,
-    SCOPE_WATCHES, /* LIST and WATCH of Kubernetes */
+    SCOPE_WRITES_OF_ANY, /* that change something in a cloud */
+    SCOPE_WATCHES,       /* LIST and WATCH of Kubernetes */
     SCOPE_AZURE,
     SCOPE_AZURE_WRITES,
     SCOPE_AWS,

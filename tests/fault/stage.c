@@ -213,8 +213,7 @@ static const char *manifest(struct arena *a, const char *name, const char *spec)
 static const char *with_addresses(struct stage *s, const char *body)
 {
     bool any = strchr(body, '<') != NULL;
-    struct json_object *services =
-        any ? json_path(rig_world(s->rig), "kubernetes.services") : NULL; /* it may be large */
+    struct json_object *services = any ? rig_services(s->rig) : NULL; /* it may be large */
     for (size_t i = 0; i < json_len(services); i++) {
         struct json_object *service = json_object_array_get_idx(services, i);
         const char *ip = world_published_address(service);
@@ -302,7 +301,7 @@ static int watched_step(struct stage *s, const struct step *step)
 /* A Service of ours that publishes no address, or NULL. */
 static const char *unserved(struct stage *s, const char *but)
 {
-    struct json_object *services = json_path(rig_world(s->rig), "kubernetes.services");
+    struct json_object *services = rig_services(s->rig);
     for (size_t i = 0; i < json_len(services); i++) {
         struct json_object *service = json_object_array_get_idx(services, i);
         const char *name = json_str(json_member(service, "metadata"), "name");
@@ -361,7 +360,7 @@ int stage_step(struct stage *s, const struct step *step)
 /* From the state: nobody is heard while a controller lies dead. */
 const char *stage_uid(struct stage *s, const char *name)
 {
-    struct json_object *services = json_path(rig_world(s->rig), "kubernetes.services");
+    struct json_object *services = rig_services(s->rig);
     for (size_t i = 0; i < json_len(services); i++) {
         struct json_object *meta = json_member(json_object_array_get_idx(services, i), "metadata");
         if (str_eq(json_str(meta, "namespace"), "default") &&
@@ -377,7 +376,7 @@ const char *stage_uid(struct stage *s, const char *name)
 /* Returns how many Services were touched. */
 static int64_t touch_all(struct stage *s)
 {
-    struct json_object *services = json_path(rig_world(s->rig), "kubernetes.services");
+    struct json_object *services = rig_services(s->rig);
     const char *note =
         arena_printf(s->a, "{\"metadata\":{\"annotations\":{\"example.com/touched\":\"%lld\"}}}",
                      (long long)clock_now_ms(rig_clock(s->rig)));

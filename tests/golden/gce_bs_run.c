@@ -22,12 +22,24 @@ static const char *value_of(const struct run *r, const struct lb_value *v)
     return v->text != NULL || v->op < 0 ? v->text : r->outputs[v->op];
 }
 
-static struct json_object *body_of(const struct run *r, const struct gce_op *op)
+/* Here operations run one after the other, so a value would be there by chance. */
+static void check_awaited(const struct run *r, int i, const struct gce_op_late *late)
+{
+    const struct lb_value *v = &late->value;
+    if (v->text == NULL && v->op >= 0 && !lb_plan_waits_for(&r->s->plan, i, v->op)) {
+        str_appendf(r->s->model->broken, "BROKEN: %s of operation %d is not waited for\n",
+                    late->member, i + 1);
+    }
+}
+
+static struct json_object *body_of(const struct run *r, int i)
 {
     struct arena *a = r->s->a;
+    const struct gce_op *op = r->s->plan.ops[i].arg;
     struct json_object *body = op->body == NULL ? NULL : json_copy(op->body);
-    for (size_t i = 0; i < op->n_late; i++) {
-        const struct gce_op_late *late = &op->late[i];
+    for (size_t k = 0; k < op->n_late; k++) {
+        const struct gce_op_late *late = &op->late[k];
+        check_awaited(r, i, late);
         const char *value = value_of(r, &late->value);
         const char *text = arena_printf(a, "%s%s%s", str_nonnull(late->prefix), str_nonnull(value),
                                         str_nonnull(late->suffix));
@@ -86,7 +98,7 @@ static void do_op(struct run *r, int i)
 {
     const struct lb_op *op = &r->s->plan.ops[i];
     const struct gce_op *arg = op->arg;
-    struct json_object *body = body_of(r, arg);
+    struct json_object *body = body_of(r, i);
     struct json_object *made = NULL;
     struct err err = ERR_INIT;
     const struct gce_model_call call = {

@@ -122,6 +122,29 @@ def test_table__made__is_what_nft_makes_of_the_text(tool):
     expect(command("nft", "list", "ruleset"), "")
 
 
+# Rules that others have changed in one value.
+REPLACED = (("tt_snat", "masquerade", "meta mark & 0x00001000 != 0 masquerade fully-random"),
+            ("tt_guard", "!= @vip4", "ip daddr != 192.0.2.0/24 return"),
+            ("tt_guard", "with tcp reset", "meta l4proto udp reject with icmpx admin-prohibited"),
+            ("tt_guard", "@snat4", "ip daddr . meta l4proto . th dport @snat4 meta mark set meta mark | 0x00004000"))
+
+
+def replaced(chain, text, rule):
+    """The command that puts a rule in place of the first one of the chain that nft prints with this text."""
+    lines = command("nft", "-a", "list", "chain", "inet", "trimtab", chain).splitlines()
+    handle = next(line.rsplit(" ", 1)[1] for line in lines if text in line)
+    return f"replace rule inet trimtab {chain} handle {handle} {rule}"
+
+
+def test_table__of_another_configuration__is_seen_and_made_anew(tool):
+    tool("make")
+    for how in ("mark 4096", "mark 4096 drop", "mark 2147483648 drop", ""):
+        expect(tool(f"check {how}"), ["whole=0"])
+        tool(f"remake {how}")
+        expect(tool(f"check {how}"), ["whole=1"])
+    tool("remove")
+
+
 def test_table__rules_of_others__are_seen_and_made_again_with_all_elements(tool):
     elements = [f"+ vip {VIP} a/b", f"+ open {VIP} tcp 80 0.0.0.0/0", f"+ slot {VIP} tcp 80 rr 4 0 10.1.0.1 30080", "+ scope 192.0.2.0/24"]
     tool("make")
@@ -129,8 +152,11 @@ def test_table__rules_of_others__are_seen_and_made_again_with_all_elements(tool)
     expect(tool("check"), ["whole=1"])
     before, listed = sorted_parts(command("nft", "list", "table", "inet", "trimtab")), tool("list")
     for others in ("flush table inet trimtab", "insert rule inet trimtab tt_guard tcp dport 80 drop", "flush chain inet trimtab tt_snat",
-                   "add chain inet trimtab x { type filter hook input priority 0; }; add rule inet trimtab x accept"):
-        command("nft", others)
+                   "add chain inet trimtab x { type filter hook input priority 0; }; add rule inet trimtab x accept",
+                   "add chain inet trimtab x { type filter hook input priority 0; policy drop; }", "add chain inet trimtab y",
+                   "chain inet trimtab tt_guard { policy drop; }", "add set inet trimtab z { type inet_service; }",
+                   *REPLACED):
+        command("nft", others if isinstance(others, str) else replaced(*others))
         expect(tool("check"), ["whole=0"])
         for line in elements:
             tool(line)

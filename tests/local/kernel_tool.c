@@ -60,10 +60,23 @@ struct local_frontend_id tool_frontend(const struct tool *t, size_t i)
 
 /* --- nftables --------------------------------------------------------------------------------------------- */
 
-static int do_make(struct tool *t)
+/* "drop" and "mark N" among the words. */
+static struct local_nft_table_args table_args(struct tool *t)
 {
     struct local_nft_table_args args = {.instance = INSTANCE, .director = "d1", .mark_bit = 0x2000};
-    args.closed_ports_drop = t->n > 0 && strcmp(tool_word(t, 0), "drop") == 0;
+    for (unsigned i = 0; i < t->n; i++) {
+        if (strcmp(tool_word(t, i), "drop") == 0) {
+            args.closed_ports_drop = true;
+        } else if (strcmp(tool_word(t, i), "mark") == 0) {
+            args.mark_bit = (uint32_t)tool_number(t, i + 1);
+        }
+    }
+    return args;
+}
+
+static int do_make(struct tool *t)
+{
+    const struct local_nft_table_args args = table_args(t);
     return t->k->ops->nft_make(t->k, &args, &t->err);
 }
 
@@ -77,13 +90,11 @@ static int do_look(struct tool *t)
     return code;
 }
 
-static const struct local_nft_table_args of_d1 = {
-    .instance = INSTANCE, .director = "d1", .mark_bit = 0x2000};
-
 static int do_check(struct tool *t)
 {
+    const struct local_nft_table_args args = table_args(t);
     bool whole = false;
-    int code = t->k->ops->nft_check(t->k, &of_d1, &whole, &t->err);
+    int code = t->k->ops->nft_check(t->k, &args, &whole, &t->err);
     if (code == ERR_OK) {
         printf("whole=%d\n", whole);
     }
@@ -170,7 +181,8 @@ static int do_commit(struct tool *t)
 /* With what was added since the last commit. */
 static int do_remake(struct tool *t)
 {
-    int code = t->k->ops->nft_remake(t->k, &of_d1, t->changes, t->n_changes, &t->err);
+    const struct local_nft_table_args args = table_args(t);
+    int code = t->k->ops->nft_remake(t->k, &args, t->changes, t->n_changes, &t->err);
     t->n_changes = 0;
     arena_reset(t->changes_arena);
     return code;

@@ -108,13 +108,20 @@ static void drop_table(struct fake_kernel *f)
     f->table_name = NULL;
 }
 
-static void new_table(struct fake_kernel *f, const char *name)
+static void make_rules(struct fake_kernel *f, const struct local_nft_table_args *args)
+{
+    f->rules_changed = false;
+    f->closed_ports_drop = args->closed_ports_drop;
+    f->mark_bit = args->mark_bit;
+    f->generation++;
+}
+
+static void new_table(struct fake_kernel *f, const struct local_nft_table_args *args)
 {
     f->table = fake_nft_new();
-    f->table_name = xstrdup(name);
+    f->table_name = xstrdup(args->instance);
     f->layout = LOCAL_NFT_LAYOUT;
-    f->rules_changed = false;
-    f->generation++;
+    make_rules(f, args);
     fake_kernel_tell(f, LOCAL_EVENT_TABLE, NULL);
 }
 
@@ -131,7 +138,7 @@ static int nft_make(struct local_kernel *k, const struct local_nft_table_args *a
             k, err_set(err, ERR_CONFLICT, "somebody else changed table inet %s", args->instance),
             err);
     }
-    new_table(f, args->instance);
+    new_table(f, args);
     return done(k, ERR_OK, err);
 }
 
@@ -148,10 +155,9 @@ static int nft_remake(struct local_kernel *k, const struct local_nft_table_args 
             k, err_set(err, ERR_CONFLICT, "somebody else changed table inet %s", args->instance),
             err);
     }
-    f->rules_changed = false; /* no set was missing, so that elements are as they were */
+    make_rules(f, args); /* no set was missing, so that elements are as they were */
     (void)adds;
     (void)n;
-    f->generation++;
     fake_kernel_tell(f, LOCAL_EVENT_TABLE, NULL);
     return done(k, ERR_OK, err);
 }
@@ -163,7 +169,9 @@ static int nft_check(struct local_kernel *k, const struct local_nft_table_args *
     int code = step(k, &f->nft_requests, err);
     code = code == ERR_OK ? done(k, code, err) : code;
     if (code == ERR_OK) {
-        *ret_whole = table_of(f, args->instance) != NULL && !f->rules_changed;
+        *ret_whole = table_of(f, args->instance) != NULL && !f->rules_changed &&
+                     f->closed_ports_drop == args->closed_ports_drop &&
+                     f->mark_bit == args->mark_bit;
     }
     return code;
 }
@@ -494,39 +502,6 @@ static int probe_answer(struct local_kernel *k, const struct local_link *link,
     return ERR_OK;
 }
 
-static bool is_among(const struct fake_connection *c, const struct local_connection *gone, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        const struct local_frontend_id *id = &gone[i].id;
-        if (ip_eq(&c->id.vip, &id->vip) && c->id.protocol == id->protocol &&
-            c->id.port == id->port && ip_eq(&c->target, &gone[i].target) &&
-            c->port == gone[i].port) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int connections_delete(struct local_kernel *k, const struct local_connection *gone,
-                              size_t n_gone, unsigned *ret_n, struct err *err)
-{
-    struct fake_kernel *f = fake(k);
-    int code = step(k, &f->ct_requests, err);
-    unsigned n = 0;
-    for (size_t i = 0; i < f->n_connections && code == ERR_OK; i++) {
-        struct fake_connection *c = &f->connections[i];
-        if (!c->gone && is_among(c, gone, n_gone)) {
-            c->gone = true;
-            n++;
-        }
-    }
-    code = code == ERR_OK ? done(k, code, err) : code;
-    if (code == ERR_OK) {
-        *ret_n = n;
-    }
-    return code;
-}
-
 static int sysctl_read(struct local_kernel *k, const char *name, int64_t *ret, struct err *err)
 {
     const int64_t *value = map_get(fake(k)->sysctls, name);
@@ -608,7 +583,7 @@ static const struct local_kernel_ops ops = {
     .neighbours = fake_neighbours,
     .hear = fake_hear,
     .ears = fake_ears,
-    .connections_delete = connections_delete,
+    .connections_delete = fake_connections_delete,
     .sysctl_read = sysctl_read,
     .sysctl_write = sysctl_write,
     .ipvs_look = fake_ipvs_look,

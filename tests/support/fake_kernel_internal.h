@@ -25,6 +25,9 @@ struct fake_kernel {
     uint32_t generation;
     unsigned layout;    /* of the table; 0: ours */
     bool rules_changed; /* by others */
+    /* How its rules were made. */
+    bool closed_ports_drop;
+    uint32_t mark_bit;
     /* Links, addresses, routes. */
     struct local_link *links;
     size_t n_links;
@@ -65,6 +68,8 @@ int fake_neighbours(struct local_kernel *k, struct arena *a, struct local_neighb
 int fake_hear(struct local_kernel *k, const struct local_link *link, struct local_heard *ret,
               size_t max, size_t *ret_n, struct err *err);
 size_t fake_ears(const struct local_kernel *k, int *ret_fds, size_t max);
+int fake_connections_delete(struct local_kernel *k, const struct local_connection *gone,
+                            size_t n_gone, unsigned *ret_n, struct err *err);
 unsigned fake_watch_fds(const struct local_kernel *k, int fds[LOCAL_WATCH_FDS]);
 
 static inline struct fake_kernel *fake(const struct local_kernel *k)

@@ -244,3 +244,36 @@ struct fake_ipvs *fake_kernel_ipvs(const struct local_kernel *k)
 {
     return fake(k)->ipvs;
 }
+
+static bool is_among(const struct fake_connection *c, const struct local_connection *gone, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct local_frontend_id *id = &gone[i].id;
+        if (ip_eq(&c->id.vip, &id->vip) && c->id.protocol == id->protocol &&
+            c->id.port == id->port && ip_eq(&c->target, &gone[i].target) &&
+            c->port == gone[i].port) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int fake_connections_delete(struct local_kernel *k, const struct local_connection *gone,
+                            size_t n_gone, unsigned *ret_n, struct err *err)
+{
+    struct fake_kernel *f = fake(k);
+    int code = fake_kernel_step(k, &f->ct_requests, err);
+    unsigned n = 0;
+    for (size_t i = 0; i < f->n_connections && code == ERR_OK; i++) {
+        struct fake_connection *c = &f->connections[i];
+        if (!c->gone && is_among(c, gone, n_gone)) {
+            c->gone = true;
+            n++;
+        }
+    }
+    code = code == ERR_OK ? fake_kernel_done(k, code, err) : code;
+    if (code == ERR_OK) {
+        *ret_n = n;
+    }
+    return code;
+}

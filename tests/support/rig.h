@@ -129,6 +129,8 @@ void rig_counts_reset(struct rig *r);
 
 /* The world as it is now, as GET /sim/state gives it; arena-owned. */
 struct json_object *rig_world(struct rig *r);
+/* Its Services alone, which costs a fraction of that: a list; arena-owned. */
+struct json_object *rig_services(struct rig *r);
 /* Replaces it (PUT /sim/state). */
 int rig_load(struct rig *r, struct json_object *world, struct err *err) _warn_unused_;
 

@@ -76,6 +76,29 @@ struct json_object *rig_world(struct rig *r)
     return parse(r, &text);
 }
 
+static void print_services(struct sim *s, void *arg)
+{
+    _cleanup_(json_putp) struct json_object *list = json_object_new_array();
+    const struct kube_state *st = sim_module_state(s, "kubernetes");
+    int store = kube_kind_by_plural("services")->store;
+    struct kube_obj **objects = NULL;
+    size_t n = 0;
+    if (kube_db_list(st->store, store, "", 0, &objects, &n)) {
+        for (size_t i = 0; i < n; i++) {
+            (void)json_object_array_add(list, kube_obj_tree(objects[i]));
+        }
+        kube_objs_free(objects, n);
+    }
+    json_print(arg, list, JSON_COMPACT);
+}
+
+struct json_object *rig_services(struct rig *r)
+{
+    _cleanup_(str_buf_done) struct str_buf text = STR_BUF_INIT;
+    rig_in_sim(r, print_services, &text);
+    return parse(r, &text);
+}
+
 struct text_job {
     const char *text;
     size_t n;

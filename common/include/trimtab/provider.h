@@ -357,7 +357,9 @@ struct tt_host {
     int32_t (*kube_delete)(struct tt_host_ctx *ctx, const struct tt_call *call,
                            const struct tt_kube_ref *ref, const char *uid_precondition);
     /* May be NULL.  Calls changed(arg, type, json, n) from a thread of the host for every object and change
-     * until close(); type "ADDED", "MODIFIED", "DELETED". */
+     * until close(); type "ADDED", "MODIFIED", "DELETED".  The kind is declared with the verbs list and watch.  In order, late, and again
+     * after trouble: then ADDED for all objects, and DELETED, with a name and a namespace alone, for each that went meanwhile.
+     * metadata.managedFields is left out. */
     int32_t (*kube_watch)(struct tt_host_ctx *ctx, const struct tt_kube_ref *ref,
                           const char *label_selector,
                           void (*changed)(void *arg, const char *type, const char *json, size_t n),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* announce.c: addresses that are announced, on which link, and what has become of their probes (announce_rules.h has the moments).
  *
- * Links are looked at each second: one whose carrier returned, or that has another MAC, gets all of its addresses announced again. */
+ * A turn looks at addresses that are due, and at no others.  Links are looked at each second: one whose carrier returned, or that has
+ * another MAC, gets all of its addresses announced again. */
 #include "providers/local/director/director_internal.h"
 
 #include <stdlib.h>
@@ -13,28 +14,55 @@
 
 /* One address, and each link on which it is announced. */
 struct director_address {
-    char *owner;
-    struct local_announcement *on;
-    size_t n;
-    bool asleep; /* it is not held here now */
+    struct ip_addr addr; /* first: local_addr_kind */
+    bool asleep;         /* it is not held here now */
+    uint16_t n;
+    struct due_place due;
+    const struct interned *owner;
+    struct local_announcement on[];
 };
 
-static void address_free(void *value)
+static void address_free(struct local_director *d, struct director_address *x)
 {
-    struct director_address *x = value;
-
-    free(x->owner);
-    free(x->on);
-    free(x);
+    if (x != NULL) {
+        due_drop(&d->announce_due, &x->due);
+        intern_drop(d->texts, x->owner);
+        free(x);
+    }
 }
 
-struct map *local_announcements_new(void)
+void local_announcements_init(struct local_director *d)
 {
-    return map_new(address_free);
+    index_init(&d->announcements, &local_addr_kind);
+}
+
+void local_announcements_done(struct local_director *d)
+{
+    for (size_t i = 0; i < d->announcements.cap; i++) {
+        address_free(d, d->announcements.at[i]);
+    }
+    index_done(&d->announcements);
+    due_done(&d->announce_due);
+}
+
+/* When the first of its links is due; an address that is not held never is. */
+static void schedule(struct local_director *d, struct director_address *x)
+{
+    int64_t at_ms = LOCAL_ANNOUNCE_NEVER;
+
+    for (size_t i = 0; !x->asleep && i < x->n; i++) {
+        at_ms = x->on[i].next_ms < at_ms ? x->on[i].next_ms : at_ms;
+    }
+    if (at_ms == LOCAL_ANNOUNCE_NEVER) {
+        due_drop(&d->announce_due, &x->due);
+    } else {
+        due_set(&d->announce_due, &x->due, at_ms);
+    }
 }
 
 /* ---- orders -------------------------------------------------------------------------------------- */
 
+/* `x` has room for one link more. */
 static void order_on(struct director_address *x, const struct local_announce_order *o, int link,
                      int64_t now_ms)
 {
@@ -44,24 +72,41 @@ static void order_on(struct director_address *x, const struct local_announce_ord
             return;
         }
     }
-    x->on = xrealloc(x->on, (x->n + 1) * sizeof *x->on);
     struct local_announcement *e = &x->on[x->n++];
     *e = (struct local_announcement){.addr = o->addr, .link = link, .refresh_ms = o->refresh_ms};
     local_announcement_begin(e, o->probe, now_ms);
 }
 
+static struct director_address *address_of(struct local_director *d, const struct ip_addr *addr)
+{
+    return index_get(&d->announcements, addr);
+}
+
+/* There may be n links more than it has. */
+static struct director_address *address_with_room(struct local_director *d,
+                                                  const struct ip_addr *addr, size_t n)
+{
+    struct director_address *old = address_of(d, addr);
+    size_t n_old = old == NULL ? 0 : old->n;
+    struct director_address *x = xcalloc(1, sizeof *x + (n_old + n) * sizeof *x->on);
+
+    x->addr = *addr;
+    if (old != NULL) {
+        memcpy(x, old, sizeof *old + n_old * sizeof *old->on);
+        due_drop(&d->announce_due, &old->due); /* the caller schedules it */
+        x->due = (struct due_place){0};
+    }
+    (void)index_put(&d->announcements, x); /* the old one */
+    free(old);
+    return x;
+}
+
 void local_director_announce(struct local_director *d, const struct local_announce_order *order)
 {
     int64_t now_ms = clock_now_ms(d->args.clock);
-    char key[IP_TEXT_MAX];
 
-    ip_format(&order->addr, key);
     mutex_lock(&d->lock);
-    struct director_address *x = map_get(d->announcements, key);
-    if (x == NULL) {
-        x = xcalloc(1, sizeof *x);
-        map_set(d->announcements, key, x);
-    }
+    struct director_address *x = address_with_room(d, &order->addr, order->n_links);
     x->asleep = !local_holds_has(d, &order->addr);
     struct local_announce_order o = *order;
     const struct local_sharing *by = d->args.sharing; /* another director that has it has probed */
@@ -69,44 +114,33 @@ void local_director_announce(struct local_director *d, const struct local_announ
     for (size_t i = 0; i < order->n_links; i++) {
         order_on(x, &o, order->links[i]->index, now_ms);
     }
-    free(x->owner);
-    x->owner = xstrdup(order->owner);
-    d->announce_next_ms = now_ms;
+    intern_drop(d->texts, x->owner);
+    x->owner = intern_text(d->texts, order->owner);
+    schedule(d, x);
     mutex_unlock(&d->lock);
     local_director_wake(d);
 }
 
 void local_director_withdraw(struct local_director *d, const struct ip_addr *addr)
 {
-    char key[IP_TEXT_MAX];
-
-    ip_format(addr, key);
     mutex_lock(&d->lock);
-    (void)map_remove(d->announcements, key); /* held addresses need not be announced */
+    address_free(d, index_take(&d->announcements, addr)); /* held addresses need not be announced */
     mutex_unlock(&d->lock);
 }
 
 void local_director_again(struct local_director *d, const struct ip_addr *addr)
 {
     int64_t now_ms = clock_now_ms(d->args.clock);
-    char key[IP_TEXT_MAX];
 
-    ip_format(addr, key);
     mutex_lock(&d->lock);
-    struct director_address *x = map_get(d->announcements, key);
+    struct director_address *x = address_of(d, addr);
     for (size_t i = 0; x != NULL && i < x->n; i++) {
         local_announcement_again(&x->on[i], now_ms);
-        d->announce_next_ms = now_ms;
+    }
+    if (x != NULL) {
+        schedule(d, x);
     }
     mutex_unlock(&d->lock);
-}
-
-static struct director_address *address_of(struct local_director *d, const struct ip_addr *addr)
-{
-    char key[IP_TEXT_MAX];
-
-    ip_format(addr, key);
-    return map_get(d->announcements, key);
 }
 
 void local_announcements_wake(struct local_director *d, const struct ip_addr *addr, int64_t now_ms)
@@ -119,7 +153,7 @@ void local_announcements_wake(struct local_director *d, const struct ip_addr *ad
     }
     if (x != NULL) {
         x->asleep = false;
-        d->announce_next_ms = now_ms;
+        schedule(d, x);
     }
 }
 
@@ -129,6 +163,7 @@ void local_announcements_sleep(struct local_director *d, const struct ip_addr *a
 
     if (x != NULL) {
         x->asleep = true;
+        schedule(d, x);
     }
 }
 
@@ -136,7 +171,7 @@ const char *local_announcements_owner(struct local_director *d, const struct ip_
 {
     const struct director_address *x = address_of(d, addr);
 
-    return x == NULL ? NULL : x->owner;
+    return x == NULL ? NULL : intern_str(x->owner);
 }
 
 static void add_state(struct local_announce_state *st, const struct local_announcement *e,
@@ -157,11 +192,8 @@ struct local_announce_state local_director_announced(struct local_director *d,
 {
     struct local_announce_state st = {.ago_ms = -1};
     int64_t now_ms = clock_now_ms(d->args.clock);
-    char key[IP_TEXT_MAX];
-
-    ip_format(addr, key);
     mutex_lock(&d->lock);
-    const struct director_address *x = map_get(d->announcements, key);
+    const struct director_address *x = address_of(d, addr);
     for (size_t i = 0; x != NULL && i < x->n; i++) {
         st.known = true;
         add_state(&st, &x->on[i], now_ms);
@@ -215,7 +247,7 @@ static void say_down(struct seen *s, const struct director_address *x,
 {
     const struct local_link *was = link_of(s->d->links, s->d->n_links, e->link);
     const struct local_news head = {
-        .warning = true, .service = x->owner, .reason = "InterfaceDown"};
+        .warning = true, .service = intern_str(x->owner), .reason = "InterfaceDown"};
     char text[IP_TEXT_MAX];
 
     if (s->n_down++ < DOWN_TOLD_MAX) {
@@ -238,12 +270,8 @@ static bool links_differ(const struct seen *s)
     return differ;
 }
 
-static bool compare_links(const char *key, void *value, void *arg)
+static void compare_links(struct seen *s, struct director_address *x)
 {
-    struct director_address *x = value;
-    struct seen *s = arg;
-
-    (void)key;
     for (size_t i = 0; !x->asleep && i < x->n; i++) {
         if (is_back(s, x->on[i].link)) {
             local_announcement_again(&x->on[i], s->now_ms);
@@ -251,7 +279,17 @@ static bool compare_links(const char *key, void *value, void *arg)
             say_down(s, x, &x->on[i]);
         }
     }
-    return true;
+    schedule(s->d, x);
+}
+
+static void compare_all_links(struct seen *s)
+{
+    void **all = index_sorted(&s->d->announcements);
+
+    for (size_t i = 0; all[i] != NULL; i++) {
+        compare_links(s, all[i]);
+    }
+    free(all);
 }
 
 int64_t local_links_turn(struct local_director *d, int64_t now_ms)
@@ -272,12 +310,11 @@ int64_t local_links_turn(struct local_director *d, int64_t now_ms)
     }
     struct seen s = {d, links, n, now_ms, 0};
     if (d->links != NULL && links_differ(&s)) {
-        map_each(d->announcements, compare_links, &s);
+        compare_all_links(&s);
         if (s.n_down > DOWN_TOLD_MAX) {
             const struct local_news head = {.warning = true};
             local_director_note(d, &head, "%zu addresses are not announced: no carrier", s.n_down);
         }
-        d->announce_next_ms = now_ms;
     }
     arena_free(d->links_a);
     d->links_a = a;
@@ -300,7 +337,6 @@ struct batch {
 struct sending {
     struct local_director *d;
     int64_t now_ms;
-    int64_t next_ms;
     struct batch *batches; /* one for each link */
 };
 
@@ -428,31 +464,49 @@ static void act(struct sending *s, struct local_announcement *e, const char *own
     } else if (due == LOCAL_ACT_ANNOUNCE) {
         announce(s, e, link);
     }
-    s->next_ms = e->next_ms < s->next_ms ? e->next_ms : s->next_ms;
 }
 
-static bool act_on_all(const char *key, void *value, void *arg)
+static int by_address(const void *a, const void *b)
 {
-    struct director_address *x = value;
+    const struct director_address *const *x = a;
+    const struct director_address *const *y = b;
 
-    (void)key;
-    for (size_t i = 0; !x->asleep && i < x->n; i++) {
-        act(arg, &x->on[i], x->owner);
+    return local_addr_cmp(&(*x)->addr, &(*y)->addr);
+}
+
+/* Those that are due, in the order of addresses; they are in no heap then. */
+static struct director_address **take_due(struct local_director *d, int64_t now_ms, size_t *ret_n)
+{
+    struct director_address **due =
+        ARENA_ARRAY(d->a, struct director_address *, d->announce_due.n + 1);
+    struct due_place *place;
+    size_t n = 0;
+
+    while ((place = due_take(&d->announce_due, now_ms)) != NULL) {
+        due[n++] = (void *)((char *)place - offsetof(struct director_address, due));
     }
-    return true;
+    qsort(due, n, sizeof(*due), by_address);
+    *ret_n = n;
+    return due;
 }
 
 int64_t local_announcements_turn(struct local_director *d, int64_t now_ms)
 {
-    struct sending s = {.d = d, .now_ms = now_ms, .next_ms = LOCAL_ANNOUNCE_NEVER};
+    struct sending s = {.d = d, .now_ms = now_ms};
+    size_t n = 0;
 
-    if (now_ms < d->announce_next_ms) { /* answers to probes make many turns */
-        return d->announce_next_ms;
+    if (due_first_ms(&d->announce_due) > now_ms) {
+        return due_first_ms(&d->announce_due);
     }
-    map_each(d->announcements, act_on_all, &s);
+    struct director_address **due = take_due(d, now_ms, &n);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < due[i]->n; k++) {
+            act(&s, &due[i]->on[k], intern_str(due[i]->owner));
+        }
+        schedule(d, due[i]);
+    }
     for (struct batch *b = s.batches; b != NULL; b = b->next) {
         send_batch(d, b);
     }
-    d->announce_next_ms = s.next_ms;
-    return s.next_ms;
+    return due_first_ms(&d->announce_due);
 }

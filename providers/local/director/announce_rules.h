@@ -37,14 +37,14 @@ enum local_announce_act {
 /* One address on one link. */
 struct local_announcement {
     struct ip_addr addr;
+    uint8_t phase;      /* enum local_announce_phase */
+    uint8_t step;       /* probes sent, or announcements of this burst */
+    uint8_t mac[6];     /* LOCAL_PHASE_IN_USE: of the host that answered */
     int link;           /* index */
     int64_t refresh_ms; /* 0: announced on changes only */
-    enum local_announce_phase phase;
-    unsigned step;    /* probes sent, or announcements of this burst */
-    int64_t start_ms; /* of the phase; monotonic, as all moments here */
-    int64_t next_ms;  /* when an act is due; LOCAL_ANNOUNCE_NEVER: when something changes */
-    int64_t last_ms;  /* of the last announcement; -1: none */
-    uint8_t mac[6];   /* LOCAL_PHASE_IN_USE: of the host that answered */
+    int64_t start_ms;   /* of the phase; monotonic, as all moments here */
+    int64_t next_ms;    /* when an act is due; LOCAL_ANNOUNCE_NEVER: when something changes */
+    int64_t last_ms;    /* of the last announcement; -1: none */
 };
 
 /* Begins with probes, or with a burst. */

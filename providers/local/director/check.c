@@ -28,11 +28,17 @@ struct director_check {
     unsigned users; /* Services */
     struct local_probe *probe;
 };
-/* The checks of one Service. */
+/* The checks of one Service; most Services have the same ones. */
 struct director_service {
-    struct director_check **checks;
-    size_t n;
+    const struct interned *key;    /* "namespace/name"; first: interned_text_kind */
+    const struct interned *checks; /* an array of pointers to them */
 };
+
+static struct director_check *const *checks_of(const struct director_service *s, size_t *ret_n)
+{
+    *ret_n = s->checks->n / sizeof(struct director_check *);
+    return (const void *)s->checks->data;
+}
 
 static void check_free(void *value)
 {
@@ -44,43 +50,46 @@ static void check_free(void *value)
     free(c);
 }
 
-static void service_free(void *value)
+static void service_free(struct local_director *d, struct director_service *s)
 {
-    struct director_service *s = value;
-
-    free(s->checks);
-    free(s);
+    if (s != NULL) {
+        intern_drop(d->texts, s->key);
+        intern_drop(d->texts, s->checks);
+        free(s);
+    }
 }
 
 void local_checks_init(struct local_director *d)
 {
     d->checks = map_new(check_free);
-    d->services = map_new(service_free);
+    index_init(&d->services, &interned_text_kind);
     d->changed = map_new(NULL);
 }
 
 void local_checks_done(struct local_director *d)
 {
     map_free(d->checks);
-    map_free(d->services);
+    for (size_t i = 0; i < d->services.cap; i++) {
+        service_free(d, d->services.at[i]);
+    }
+    index_done(&d->services);
     map_free(d->changed);
 }
 
 /* ---- orders -------------------------------------------------------------------------------------- */
 
-static void release(struct local_director *d, const char *service)
+/* It has these checks no more. */
+static void release(struct local_director *d, struct director_service *s)
 {
-    struct director_service *s = map_take(d->services, service);
+    size_t n = 0;
+    struct director_check *const *checks = s == NULL ? NULL : checks_of(s, &n);
 
-    for (size_t i = 0; s != NULL && i < s->n; i++) {
-        struct director_check *c = s->checks[i];
-        if (--c->users == 0) {
-            check_free(map_take(d->checks, c->key));
+    for (size_t i = 0; i < n; i++) {
+        if (--checks[i]->users == 0) {
+            check_free(map_take(d->checks, checks[i]->key));
         }
     }
-    if (s != NULL) {
-        service_free(s);
-    }
+    service_free(d, s);
 }
 
 static struct director_check *use(struct local_director *d, const struct local_checked *x)
@@ -106,20 +115,23 @@ void local_director_check(struct local_director *d, const char *service,
                           struct local_checked *items, size_t n)
 {
     struct director_service *s = xcalloc(1, sizeof *s);
+    struct director_check **checks = xcalloc(n + 1, sizeof(*checks));
 
-    s->checks = xcalloc(n + 1, sizeof *s->checks);
+    s->key = intern_text(d->texts, service);
     mutex_lock(&d->lock);
     for (size_t i = 0; i < n; i++) { /* before the old ones go: what stays keeps its verdict */
         items[i].check = use(d, &items[i]);
-        s->checks[s->n++] = items[i].check;
+        checks[i] = items[i].check;
     }
-    release(d, service);
+    s->checks = intern_get(d->texts, checks, n * sizeof(*checks));
     if (n > 0) {
-        map_set(d->services, service, s);
+        release(d, index_put(&d->services, s));
     } else {
-        service_free(s);
+        release(d, index_take(&d->services, s->key));
+        service_free(d, s);
     }
     mutex_unlock(&d->lock);
+    free(checks);
     local_director_wake(d);
 }
 
@@ -146,23 +158,20 @@ struct local_health local_director_health_by(struct local_director *d,
 
 /* ---- verdicts ------------------------------------------------------------------------------------ */
 
-struct concerned {
-    struct local_director *d;
-    const char *key;
-};
-
-static bool note_service(const char *service, void *value, void *arg)
+/* The Services that have the check are changed. */
+static void note_services(struct local_director *d, const struct director_check *c)
 {
-    const struct director_service *s = value;
-    const struct concerned *x = arg;
-
-    for (size_t i = 0; i < s->n; i++) {
-        if (str_eq(s->checks[i]->key, x->key)) {
-            map_set(x->d->changed, service, NULL);
-            break;
+    for (size_t i = 0; i < d->services.cap; i++) {
+        const struct director_service *s = d->services.at[i];
+        size_t n = 0;
+        struct director_check *const *checks = s == NULL ? NULL : checks_of(s, &n);
+        for (size_t k = 0; k < n; k++) {
+            if (checks[k] == c) {
+                map_set(d->changed, intern_str(s->key), NULL);
+                break;
+            }
         }
     }
-    return true;
 }
 
 struct asking {
@@ -174,8 +183,8 @@ struct asking {
     size_t checks, failing;
 };
 
-static void heard(struct asking *x, const char *key, struct director_check *c,
-                  enum local_probe_end end, uint16_t weight)
+static void heard(struct asking *x, struct director_check *c, enum local_probe_end end,
+                  uint16_t weight)
 {
     bool good = end == LOCAL_PROBE_GOOD;
     bool other_weight = good && weight != c->weight;
@@ -189,8 +198,7 @@ static void heard(struct asking *x, const char *key, struct director_check *c,
                          good ? "good" : "bad", 1);
     bool changed = local_check_heard(&c->verdict, &c->spec, good, x->frozen);
     if (changed || other_weight) {
-        struct concerned concerned = {x->d, key};
-        map_each(x->d->services, note_service, &concerned);
+        note_services(x->d, c);
     }
     if (changed) {
         const struct local_news head = {.warning = !good};
@@ -206,10 +214,11 @@ static bool ask(const char *key, void *value, void *arg)
     struct asking *x = arg;
     uint16_t weight = 0;
 
+    (void)key;
     if (c->probe == NULL && c->next_ms <= x->now_ms && x->under_way < PROBES_MAX) {
         c->probe = local_probe_new(&c->spec, x->now_ms);
         if (c->probe == NULL) {
-            heard(x, key, c, LOCAL_PROBE_BAD, 0);
+            heard(x, c, LOCAL_PROBE_BAD, 0);
         }
         x->under_way += c->probe != NULL;
     }
@@ -217,7 +226,7 @@ static bool ask(const char *key, void *value, void *arg)
         enum local_probe_end end = local_probe_go(c->probe, x->now_ms, &weight);
         if (end != LOCAL_PROBE_WAITS) {
             x->under_way--;
-            heard(x, key, c, end, weight);
+            heard(x, c, end, weight);
         }
     }
     int64_t next_ms = c->probe != NULL ? local_probe_deadline_ms(c->probe) : c->next_ms;

@@ -21,7 +21,9 @@ struct local_director *local_director_new(const struct local_director_args *args
     d->args = *args;
     d->a = arena_new();
     mutex_init(&d->lock);
-    d->announcements = local_announcements_new();
+    d->own_texts = args->texts == NULL ? intern_table_new() : NULL;
+    d->texts = args->texts == NULL ? d->own_texts : args->texts;
+    local_announcements_init(d);
     d->holds = local_holds_new();
     d->drains = local_drains_new();
     local_checks_init(d);
@@ -48,10 +50,11 @@ void local_director_free(struct local_director *d)
             close(d->wake[i]);
         }
     }
-    map_free(d->announcements);
+    local_announcements_done(d);
     map_free(d->holds);
     map_free(d->drains);
     local_checks_done(d);
+    intern_table_free(d->own_texts);
     free(d->paces);
     arena_free(d->links_a);
     arena_free(d->a);

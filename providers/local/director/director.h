@@ -70,6 +70,7 @@ struct local_director_args {
     const char *instance;
     const struct local_kernel *own;
     const struct local_sharing *sharing; /* NULL: what is held stays held, and syncs do it */
+    struct intern_table *texts;          /* borrowed, for names; NULL: one of its own */
 };
 struct local_director *local_director_new(const struct local_director_args *args) _warn_unused_;
 /* Starts the thread.  TRANSIENT: the system has no thread for it. */

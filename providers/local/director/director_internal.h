@@ -5,8 +5,10 @@
 
 #include <pthread.h>
 
+#include "common/base/intern.h"
 #include "common/base/map.h"
 #include "providers/local/director/director.h"
+#include "providers/local/director/due.h"
 
 struct director_pace {
     int link;
@@ -14,6 +16,7 @@ struct director_pace {
 };
 struct local_director {
     struct local_director_args args;
+    struct intern_table *texts, *own_texts;
     pthread_t thread;
     bool started;
     int wake[2]; /* a pipe: a byte ends the thread's wait */
@@ -40,13 +43,13 @@ struct local_director {
     struct mutex lock;
     /* by `lock` */
     bool stop;
-    struct map *announcements; /* text of the address → struct director_address (announce.c) */
-    int64_t announce_next_ms;  /* when one of them is due */
-    struct map *holds;         /* text of the address → struct director_hold (hold.c) */
-    struct map *drains;        /* "FRONTEND TARGET PORT" → struct director_drain (drain.c) */
-    struct map *checks;        /* key → struct director_check (check.c) */
-    struct map *services;      /* "namespace/name" → struct director_service (check.c) */
-    struct map *changed;       /* Services of which a target has another health */
+    struct index announcements;   /* struct director_address by address (announce.c) */
+    struct due_heap announce_due; /* those of them that are awake */
+    struct map *holds;            /* text of the address → struct director_hold (hold.c) */
+    struct map *drains;           /* "FRONTEND TARGET PORT" → struct director_drain (drain.c) */
+    struct map *checks;           /* key → struct director_check (check.c) */
+    struct index services;        /* struct director_service by name (check.c) */
+    struct map *changed;          /* Services of which a target has another health */
 };
 
 /* Tells the news after the turn.  `service` may be NULL. */
@@ -56,7 +59,8 @@ void local_director_count(const struct local_director *d, const char *counter, c
                           const char *second, unsigned n);
 
 /* --- announce.c; under the lock ------------------------------------------------------------------------- */
-struct map *local_announcements_new(void);
+void local_announcements_init(struct local_director *d);
+void local_announcements_done(struct local_director *d);
 /* Sends what is due; returns when something is due next. */
 int64_t local_announcements_turn(struct local_director *d, int64_t now_ms);
 /* The address is held now: it is announced, anew if it was already; or it is not held, and not announced. */

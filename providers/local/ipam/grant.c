@@ -124,7 +124,7 @@ static int refuse_outside(const struct local_ipam *m, const struct ip_addr *addr
 static int refuse_too_early(const struct want *w, const struct use *use, struct err *err)
 {
     char text[IP_TEXT_MAX];
-    int64_t left_ms = use->gone_ms + w->m->config->reuse_delay_ms - w->now_ms;
+    int64_t left_ms = use->back->at_ms + w->m->config->reuse_delay_ms - w->now_ms;
 
     ip_format(&use->addr, text);
     return err_set(
@@ -145,10 +145,10 @@ static int check_asked_pool(const struct want *w, const struct ip_addr *addr, st
     if (why != POOL_OPEN) {
         return ipam_refuse_closed(w->e, pool, why, err);
     }
-    if (w->e->pool != NULL && strcmp(w->e->pool, pool->name) != 0) {
+    if (w->e->pool != NULL && strcmp(intern_str(w->e->pool), pool->name) != 0) {
         ip_format(addr, text);
         return err_set(err, ERR_INVALID, "%s is in pool \"%s\", not in pool \"%s\"", text,
-                       pool->name, w->e->pool);
+                       pool->name, intern_str(w->e->pool));
     }
     return ERR_OK;
 }
@@ -163,11 +163,11 @@ static int check_asked(const struct want *w, const struct ip_addr *addr, struct 
     if (rc != ERR_OK) {
         return rc;
     }
-    if (r != NULL && strcmp(r->service, w->e->key) != 0) {
+    if (r != NULL && strcmp(r->service, ipam_key(w->e)) != 0) {
         ip_format(addr, text);
         return err_set(err, ERR_INVALID, "%s is reserved for %s", text, r->service);
     }
-    if (use != NULL && use->n_by == 0 && !str_eq(use->gone_key, w->e->key)) {
+    if (use != NULL && use->n_by == 0 && use->back->key != w->e->key) {
         return refuse_too_early(w, use, err);
     }
     return use == NULL ? ERR_OK : ipam_may_join(w->e, use, err);
@@ -176,9 +176,11 @@ static int check_asked(const struct want *w, const struct ip_addr *addr, struct 
 static int take_asked(struct want *w, struct err *err)
 {
     char text[IP_TEXT_MAX];
+    size_t n_asked;
+    const struct ip_addr *all = ipam_asked(w->e, &n_asked);
 
-    for (size_t i = 0; i < w->e->n_asked; i++) {
-        const struct ip_addr *asked = &w->e->asked[i];
+    for (size_t i = 0; i < n_asked; i++) {
+        const struct ip_addr *asked = &all[i];
         size_t f = 0;
         while (f < w->e->n_families && w->e->families[f] != asked->len) {
             f++;
@@ -199,7 +201,8 @@ static int take_asked(struct want *w, struct err *err)
 
 static int check_pool_wish(const struct want *w, struct err *err)
 {
-    const struct local_pool *pool = w->e->pool == NULL ? NULL : pool_named(w->m, w->e->pool);
+    const struct local_pool *pool =
+        w->e->pool == NULL ? NULL : pool_named(w->m, intern_str(w->e->pool));
     enum closed why = pool == NULL ? POOL_OPEN : ipam_why_closed(w->m, w->e, pool);
 
     return why == POOL_OPEN ? ERR_OK : ipam_refuse_closed(w->e, pool, why, err);
@@ -211,7 +214,7 @@ static bool may_keep(const struct want *w, const struct ip_addr *addr)
 {
     const struct local_pool *pool = ipam_pool_of(w->m, addr);
 
-    if (w->e->pool != NULL && (pool == NULL || strcmp(pool->name, w->e->pool) != 0)) {
+    if (w->e->pool != NULL && (pool == NULL || strcmp(pool->name, intern_str(w->e->pool)) != 0)) {
         return false;
     }
     bool open = pool != NULL && ipam_why_closed(w->m, w->e, pool) == POOL_OPEN;
@@ -235,7 +238,7 @@ static bool get_reserved(const struct want *w, uint8_t len, struct ip_addr *ret)
         const struct reserved *r = &w->m->reserved[i];
         const struct use *use = ipam_use(w->m, &r->addr);
         struct err ignored = ERR_INIT;
-        if (r->addr.len == len && strcmp(r->service, w->e->key) == 0 &&
+        if (r->addr.len == len && strcmp(r->service, ipam_key(w->e)) == 0 &&
             (use == NULL || ipam_may_join(w->e, use, &ignored) == ERR_OK) &&
             ipam_pool_of(w->m, &r->addr) != NULL) {
             *ret = r->addr;
@@ -248,7 +251,7 @@ static bool get_reserved(const struct want *w, uint8_t len, struct ip_addr *ret)
 static bool may_get_from(const struct want *w, size_t pool)
 {
     const struct local_pool *p = &w->m->config->pools[pool];
-    bool named = w->e->pool != NULL && strcmp(w->e->pool, p->name) == 0;
+    bool named = w->e->pool != NULL && strcmp(intern_str(w->e->pool), p->name) == 0;
 
     return ipam_why_closed(w->m, w->e, p) == POOL_OPEN &&
            (named || (w->e->pool == NULL && p->auto_assign));
@@ -381,7 +384,7 @@ static int choose(struct want *w, struct err *err)
     struct err conflict = ERR_INIT;
     int rc = check_have(w, &conflict);
 
-    if (rc != ERR_OK && w->e->n_asked == 0) {
+    if (rc != ERR_OK && w->e->asked == NULL) {
         return err_copy(err, &conflict);
     }
     if (w->as_is) {
@@ -470,7 +473,7 @@ static int wait_turn(struct want *w, struct local_grant *ret, struct err *err)
     struct local_grant mine;
     struct err ignored = ERR_INIT;
 
-    if (w->e == NULL || w->m->n_waiting == 0 || w->e->n_asked > 0 ||
+    if (w->e == NULL || w->m->n_waiting == 0 || w->e->asked != NULL ||
         decide(&look, false, &mine, &ignored) != ERR_OK ||
         !is_due_to_another(w->m, w->e, w->now_ms, &mine)) {
         return ERR_OK;
@@ -478,7 +481,7 @@ static int wait_turn(struct want *w, struct local_grant *ret, struct err *err)
     *ret = (struct local_grant){0};
     tell(&look, look.have, ret);
     return err_set(err, ERR_QUOTA, "no free address: %s has waited longer for the one that is free",
-                   ipam_oldest_waiting(w->m)->key);
+                   ipam_key(ipam_oldest_waiting(w->m)));
 }
 
 static void note_waiting(struct local_ipam *m, struct entry *e, bool waits)
@@ -492,7 +495,7 @@ static void note_waiting(struct local_ipam *m, struct entry *e, bool waits)
 int local_ipam_grant(struct local_ipam *m, const char *key, int64_t now_ms, struct local_grant *ret,
                      struct err *err)
 {
-    struct want w = {.m = m, .e = map_get(m->entries, key), .now_ms = now_ms};
+    struct want w = {.m = m, .e = ipam_entry(m, key), .now_ms = now_ms};
 
     ipam_expire(m, now_ms);
     int rc = wait_turn(&w, ret, err);
@@ -512,7 +515,7 @@ int local_ipam_grant(struct local_ipam *m, const char *key, int64_t now_ms, stru
 int local_ipam_kept(struct local_ipam *m, const char *key, int64_t now_ms, struct local_grant *ret,
                     struct err *err)
 {
-    struct want w = {.m = m, .e = map_get(m->entries, key), .now_ms = now_ms, .as_is = true};
+    struct want w = {.m = m, .e = ipam_entry(m, key), .now_ms = now_ms, .as_is = true};
 
     return decide(&w, false, ret, err);
 }
@@ -521,7 +524,7 @@ int local_ipam_kept(struct local_ipam *m, const char *key, int64_t now_ms, struc
 int local_ipam_would_grant(const struct local_ipam *m, const char *key, int64_t now_ms,
                            struct local_grant *ret, struct err *err)
 {
-    struct want w = {.m = (struct local_ipam *)m, .e = map_get(m->entries, key), .now_ms = now_ms};
+    struct want w = {.m = (struct local_ipam *)m, .e = ipam_entry(m, key), .now_ms = now_ms};
 
     ipam_expire(w.m, now_ms);
     return decide(&w, false, ret, err);
@@ -530,7 +533,7 @@ int local_ipam_would_grant(const struct local_ipam *m, const char *key, int64_t 
 int local_ipam_follow(const struct local_ipam *m, const char *key, struct local_grant *ret,
                       struct err *err)
 {
-    struct want w = {.m = (struct local_ipam *)m, .e = map_get(m->entries, key)};
+    struct want w = {.m = (struct local_ipam *)m, .e = ipam_entry(m, key)};
     const struct ip_addr *foreign = NULL;
     char text[IP_TEXT_MAX];
 

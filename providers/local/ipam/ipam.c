@@ -49,7 +49,7 @@ static struct use *use_make(struct local_ipam *m, const struct ip_addr *addr)
         return &m->uses[i];
     }
     if (m->n_uses == m->cap_uses) {
-        m->cap_uses = m->cap_uses == 0 ? 64 : m->cap_uses * 2;
+        m->cap_uses = m->cap_uses == 0 ? 64 : m->cap_uses + m->cap_uses / 4;
         m->uses = xrealloc(m->uses, m->cap_uses * sizeof *m->uses);
     }
     memmove(&m->uses[i + 1], &m->uses[i], (m->n_uses - i) * sizeof *m->uses);
@@ -58,10 +58,19 @@ static struct use *use_make(struct local_ipam *m, const struct ip_addr *addr)
     return &m->uses[i];
 }
 
-static void use_done(struct use *u)
+struct entry *const *ipam_by(const struct use *u)
 {
-    free(u->by);
-    free(u->gone_key);
+    return u->n_by == 1 ? &u->one : u->many;
+}
+
+static void use_done(const struct local_ipam *m, struct use *u)
+{
+    if (u->n_by == 0 && u->back != NULL) {
+        intern_drop(m->texts, u->back->key);
+        free(u->back);
+    } else if (u->n_by > 1) {
+        free(u->many);
+    }
 }
 
 /* Nobody has it, and nobody had it lately. */
@@ -73,7 +82,7 @@ static void use_drop(struct local_ipam *m, struct use *u)
     if (span != SIZE_MAX && local_addr_cmp(&u->addr, &m->low[span]) < 0) {
         m->low[span] = u->addr;
     }
-    use_done(u);
+    use_done(m, u);
     m->n_uses--;
     memmove(&m->uses[i], &m->uses[i + 1], (m->n_uses - i) * sizeof *m->uses);
     m->freed++;
@@ -97,14 +106,26 @@ static void note_gone(struct local_ipam *m, const struct ip_addr *addr, int64_t 
 static struct use *part(struct local_ipam *m, const struct entry *e, const struct ip_addr *addr)
 {
     struct use *u = use_of(m, addr);
+    uint32_t i = 0;
 
-    for (size_t i = 0; u != NULL && i < u->n_by; i++) {
-        if (u->by[i] == e) {
-            u->by[i] = u->by[--u->n_by];
-            break;
-        }
+    while (u != NULL && i < u->n_by && ipam_by(u)[i] != e) {
+        i++;
     }
-    return u == NULL || u->n_by > 0 ? NULL : u;
+    if (u == NULL || i == u->n_by) {
+        return u == NULL || u->n_by > 0 ? NULL : u;
+    }
+    if (u->n_by > 2) {
+        u->many[i] = u->many[--u->n_by];
+    } else if (u->n_by == 2) {
+        struct entry *other = u->many[1 - i];
+        free(u->many);
+        u->one = other;
+        u->n_by = 1;
+    } else {
+        u->n_by = 0;
+        u->back = NULL; /* the caller drops it, or gives it back */
+    }
+    return u->n_by > 0 ? NULL : u;
 }
 
 static void leave(struct local_ipam *m, const struct entry *e, const struct ip_addr *addr)
@@ -114,6 +135,16 @@ static void leave(struct local_ipam *m, const struct entry *e, const struct ip_a
     if (u != NULL) {
         use_drop(m, u);
     }
+}
+
+/* Takes the key over. */
+static void put_back(struct local_ipam *m, struct use *u, const struct interned *key,
+                     int64_t now_ms)
+{
+    use_done(m, u); /* it was given back before */
+    u->back = xcalloc(1, sizeof *u->back);
+    *u->back = (struct given_back){.at_ms = now_ms, .key = key};
+    note_gone(m, &u->addr, now_ms);
 }
 
 static void give_back(struct local_ipam *m, const struct entry *e, const struct ip_addr *addr,
@@ -128,10 +159,7 @@ static void give_back(struct local_ipam *m, const struct entry *e, const struct 
         use_drop(m, u);
         return;
     }
-    u->gone_ms = now_ms;
-    free(u->gone_key);
-    u->gone_key = xstrdup(e->key);
-    note_gone(m, addr, now_ms);
+    put_back(m, u, intern_again(m->texts, e->key), now_ms);
 }
 
 void ipam_expire(struct local_ipam *m, int64_t now_ms)
@@ -142,23 +170,32 @@ void ipam_expire(struct local_ipam *m, int64_t now_ms)
             return;
         }
         struct use *u = use_of(m, &g->addr);
-        if (u != NULL && u->n_by == 0 && u->gone_ms == g->at_ms) {
+        if (u != NULL && u->n_by == 0 && u->back->at_ms == g->at_ms) {
             use_drop(m, u);
         }
     }
 }
 
-static void join(struct use *u, struct entry *e)
+static void join(const struct local_ipam *m, struct use *u, struct entry *e)
 {
-    u->by = xrealloc(u->by, (u->n_by + 1) * sizeof *u->by);
-    u->by[u->n_by++] = e;
-    free(u->gone_key);
-    u->gone_key = NULL;
+    if (u->n_by == 0) {
+        use_done(m, u);
+        u->one = e;
+    } else if (u->n_by == 1) {
+        struct entry *first = u->one;
+        u->many = xcalloc(2, sizeof(*u->many));
+        u->many[0] = first;
+        u->many[1] = e;
+    } else {
+        u->many = xrealloc(u->many, (u->n_by + 1) * sizeof(*u->many));
+        u->many[u->n_by] = e;
+    }
+    u->n_by++;
 }
 
 void ipam_take(struct local_ipam *m, struct entry *e, const struct ip_addr *addr, int64_t now_ms)
 {
-    join(use_make(m, addr), e);
+    join(m, use_make(m, addr), e);
     e->had = xrealloc(e->had, (e->n_had + 1) * sizeof *e->had);
     e->had[e->n_had++] = (struct had){.addr = *addr, .pending_ms = now_ms};
 }
@@ -231,109 +268,6 @@ bool ipam_first_free(struct local_ipam *m, size_t pool, uint8_t len, struct ip_a
 
 /* ---- Services ------------------------------------------------------------------------------------ */
 
-bool ipam_is_older(const struct entry *a, const struct entry *b)
-{
-    if (a->created_us != b->created_us) {
-        return a->created_us < b->created_us;
-    }
-    return strcmp(a->uid, b->uid) < 0;
-}
-
-static void forget_texts(struct entry *e)
-{
-    free(e->ns);
-    free(e->uid);
-    free(e->ports);
-    free(e->share);
-    free(e->pool);
-    free(e->closed);
-}
-
-static void entry_free(void *value)
-{
-    struct entry *e = value;
-
-    forget_texts(e);
-    free(e->key);
-    free(e->had);
-    free(e);
-}
-
-static void read_families(struct entry *e, const struct local_claim *claim)
-{
-    const struct tt_service *s = claim->service;
-
-    e->policy = SINGLE_STACK;
-    if (str_eq(s->ip_family_policy, "PreferDualStack")) {
-        e->policy = PREFER_DUAL_STACK;
-    } else if (str_eq(s->ip_family_policy, "RequireDualStack")) {
-        e->policy = REQUIRE_DUAL_STACK;
-    }
-    for (uint32_t i = 0; i < s->n_ip_families && e->n_families < 2; i++) {
-        e->families[e->n_families++] = str_eq(s->ip_families[i], "IPv6") ? 16 : 4;
-    }
-    struct ip_addr first;
-    if (e->n_families == 0 && s->n_cluster_ips > 0 && ip_parse(s->cluster_ips[0], &first)) {
-        e->families[e->n_families++] = first.len; /* a server before dual-stack */
-    }
-    if (e->n_families == 0 && claim->is_manifest) {
-        e->families[e->n_families++] = 4;
-    }
-    if (claim->is_manifest && e->policy != SINGLE_STACK && e->n_families == 1) {
-        e->families[e->n_families++] = e->families[0] == 4 ? 16 : 4;
-    }
-    if (e->policy == SINGLE_STACK && e->n_families > 1) {
-        e->n_families = 1;
-    }
-    e->has_cluster_ips = (s->n_cluster_ips > 0 || claim->is_manifest) && e->n_families > 0;
-}
-
-static void read_ports(struct entry *e, const struct tt_service *s)
-{
-    e->ports = s->n_ports == 0 ? NULL : xcalloc(s->n_ports, sizeof *e->ports);
-    e->n_ports = s->n_ports;
-    for (uint32_t i = 0; i < s->n_ports; i++) {
-        e->ports[i] = (struct service_port){.protocol = (uint8_t)s->ports[i].protocol[0],
-                                            .port = (uint16_t)s->ports[i].port};
-    }
-}
-
-static void read_wish(struct entry *e, const struct local_wish *wish)
-{
-    e->asks = wish != NULL;
-    if (wish == NULL) {
-        return;
-    }
-    e->share = xstrdup(wish->share);
-    e->pool = xstrdup(wish->pool);
-    e->move = wish->move;
-    e->n_asked = wish->n_addrs;
-    memcpy(e->asked, wish->addrs, sizeof e->asked);
-}
-
-/* Everything but its addresses. */
-static void read_service(struct local_ipam *m, struct entry *e, const struct local_claim *claim)
-{
-    const struct tt_service *s = claim->service;
-    struct entry kept = *e;
-
-    forget_texts(e);
-    *e = (struct entry){.key = kept.key,
-                        .had = kept.had,
-                        .n_had = kept.n_had,
-                        .waiting = kept.waiting,
-                        .waits_from = kept.waits_from,
-                        .ns = xstrdup(str_nonnull(s->ns)),
-                        .uid = xstrdup(str_nonnull(s->uid)),
-                        .created_us = s->created_us,
-                        .wants = claim->wants,
-                        .was_ours = claim->was_ours};
-    read_families(e, claim);
-    read_ports(e, s);
-    read_wish(e, claim->wish);
-    e->closed = ipam_closed(m->config, claim);
-}
-
 static const struct had *had_of(const struct had *had, size_t n, const struct ip_addr *addr)
 {
     for (size_t i = 0; i < n; i++) {
@@ -347,6 +281,16 @@ static const struct had *had_of(const struct had *had, size_t n, const struct ip
 static bool still_pending(const struct entry *e, const struct had *h, int64_t now_ms)
 {
     return e->wants && !h->in_status && now_ms - h->pending_ms < PENDING_MAX_MS;
+}
+
+/* Mostly one, of which there may be tens of thousands. */
+static struct had *fit(struct had *had, size_t n)
+{
+    if (n == 0) {
+        free(had);
+        return NULL;
+    }
+    return xrealloc(had, n * sizeof *had);
 }
 
 /* The addresses of its status, then those that it was given and nobody has written yet. */
@@ -372,7 +316,7 @@ static void read_addresses(struct local_ipam *m, struct entry *e, const struct t
     }
     for (size_t i = 0; i < e->n_had; i++) {
         if (had_of(was, n_was, &e->had[i].addr) == NULL) {
-            join(use_make(m, &e->had[i].addr), e);
+            join(m, use_make(m, &e->had[i].addr), e);
         }
     }
     for (size_t i = 0; i < n_was; i++) {
@@ -381,6 +325,7 @@ static void read_addresses(struct local_ipam *m, struct entry *e, const struct t
         }
     }
     free(was);
+    e->had = fit(e->had, e->n_had);
 }
 
 static bool is_granted(const struct local_grant *g, const struct ip_addr *addr)
@@ -401,7 +346,7 @@ static bool is_granted(const struct local_grant *g, const struct ip_addr *addr)
 void ipam_drop_pending(struct local_ipam *m, struct entry *e, const struct local_grant *granted,
                        int64_t now_ms)
 {
-    size_t kept = 0;
+    uint32_t kept = 0;
 
     for (size_t i = 0; i < e->n_had; i++) {
         const struct had h = e->had[i];
@@ -416,7 +361,7 @@ void ipam_drop_pending(struct local_ipam *m, struct entry *e, const struct local
 
 void local_ipam_take_back(struct local_ipam *m, const char *key, const struct local_grant *grant)
 {
-    struct entry *e = map_get(m->entries, key);
+    struct entry *e = ipam_entry(m, key);
 
     for (size_t i = 0; e != NULL && i < grant->n; i++) {
         const struct ip_addr *addr = &grant->have[i].addr;
@@ -441,18 +386,6 @@ static void drop_addresses(struct local_ipam *m, struct entry *e, int64_t now_ms
     e->n_had = 0;
 }
 
-static struct entry *entry_of(struct local_ipam *m, const char *key)
-{
-    struct entry *e = map_get(m->entries, key);
-
-    if (e == NULL) {
-        e = xcalloc(1, sizeof *e);
-        e->key = xstrdup(key);
-        map_set(m->entries, key, e);
-    }
-    return e;
-}
-
 static void stop_waiting(struct local_ipam *m, struct entry *e)
 {
     m->n_waiting -= e->waiting;
@@ -463,13 +396,13 @@ void local_ipam_see(struct local_ipam *m, const struct local_claim *claim, int64
 {
     const struct tt_service *s = claim->service;
     _cleanup_(xfreep) char *key = xasprintf("%s/%s", str_nonnull(s->ns), str_nonnull(s->name));
-    struct entry *e = entry_of(m, key);
+    struct entry *e = ipam_entry_make(m, key);
 
     ipam_expire(m, now_ms);
-    if (e->uid != NULL && !str_eq(e->uid, s->uid)) {
+    if (e->seen && !ipam_entry_is(e, s->uid)) {
         drop_addresses(m, e, now_ms); /* another object of the same name */
     }
-    read_service(m, e, claim);
+    ipam_entry_read(m, e, claim);
     read_addresses(m, e, s, now_ms);
     if (!e->wants) {
         stop_waiting(m, e);
@@ -478,20 +411,20 @@ void local_ipam_see(struct local_ipam *m, const struct local_claim *claim, int64
 
 void local_ipam_forget(struct local_ipam *m, const char *key, int64_t now_ms)
 {
-    struct entry *e = map_get(m->entries, key);
+    struct entry *e = ipam_entry(m, key);
 
     ipam_expire(m, now_ms);
     if (e != NULL) {
         stop_waiting(m, e);
         drop_addresses(m, e, now_ms);
-        (void)map_remove(m->entries, key);
+        ipam_entry_free(m, index_take(&m->entries, e->key));
     }
 }
 
 void local_ipam_remember(struct local_ipam *m, const char *key, const struct ip_addr *addr,
                          int64_t now_ms)
 {
-    struct entry *e = map_get(m->entries, key);
+    struct entry *e = ipam_entry(m, key);
 
     if (ipam_use(m, addr) != NULL) {
         return; /* a status says so, or says otherwise */
@@ -499,10 +432,7 @@ void local_ipam_remember(struct local_ipam *m, const char *key, const struct ip_
     if (e != NULL && e->wants) {
         ipam_take(m, e, addr, now_ms);
     } else if (m->config->reuse_delay_ms > 0) { /* it may still be in somebody's tables */
-        struct use *u = use_make(m, addr);
-        u->gone_ms = now_ms;
-        u->gone_key = xstrdup(key);
-        note_gone(m, addr, now_ms);
+        put_back(m, use_make(m, addr), intern_text(m->texts, key), now_ms);
     }
 }
 
@@ -554,12 +484,13 @@ static void order_pools(struct local_ipam *m)
     }
 }
 
-struct local_ipam *local_ipam_new(const struct local_config *config)
+struct local_ipam *local_ipam_new(const struct local_config *config, struct intern_table *texts)
 {
     struct local_ipam *m = xcalloc(1, sizeof *m);
 
     m->config = config;
-    m->entries = map_new(entry_free);
+    m->texts = texts;
+    index_init(&m->entries, &interned_text_kind);
     space_make(&m->space, config);
     m->low = xcalloc(m->space.n + 1, sizeof *m->low);
     for (size_t i = 0; i < m->space.n; i++) {
@@ -576,9 +507,12 @@ void local_ipam_free(struct local_ipam *m)
         return;
     }
     for (size_t i = 0; i < m->n_uses; i++) {
-        use_done(&m->uses[i]);
+        use_done(m, &m->uses[i]);
     }
-    map_free(m->entries);
+    for (size_t i = 0; i < m->entries.cap; i++) {
+        ipam_entry_free(m, m->entries.at[i]);
+    }
+    index_done(&m->entries);
     space_done(&m->space);
     free(m->low);
     free(m->order);

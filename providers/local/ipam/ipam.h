@@ -6,11 +6,12 @@
  * out and nobody has written yet (pending), and what was given back a moment ago (released).  Statuses claim first: nothing is
  * granted anew before every Service of the first list was seen.  Addresses of a pool are never enumerated: a free one is the
  * first gap between used ones.
- * Costs: see and grant are O(log n) in the number of used addresses; 20,000 Services need no more than 8 MiB.
+ * Costs: see and grant are O(log n) in the number of used addresses; a Service needs about 200 bytes, and its name.
  * One thread at a time. */
 #ifndef TRIMTAB_LOCAL_IPAM_IPAM_H
 #define TRIMTAB_LOCAL_IPAM_IPAM_H
 
+#include "common/base/intern.h"
 #include "providers/local/model/wish.h"
 
 struct local_ipam;
@@ -48,8 +49,8 @@ struct local_grant {
     unsigned flags; /* LOCAL_GRANT_… */
 };
 
-/* `config` must outlive it. */
-struct local_ipam *local_ipam_new(const struct local_config *config);
+/* Names and what many Services have in common are strings of `texts`.  Both must outlive it. */
+struct local_ipam *local_ipam_new(const struct local_config *config, struct intern_table *texts);
 void local_ipam_free(struct local_ipam *m);
 /* As the Service is now.  An entry of `pending` goes when the status has its address. */
 void local_ipam_see(struct local_ipam *m, const struct local_claim *claim, int64_t now_ms);

@@ -6,7 +6,7 @@
 #include "providers/local/ipam/ipam.h"
 #include "providers/local/ipam/space.h"
 
-#include "common/base/map.h"
+#include "common/base/index.h"
 
 #define PENDING_MAX_MS ((int64_t)5 * 60 * 1000)
 
@@ -15,7 +15,8 @@ enum policy { SINGLE_STACK, PREFER_DUAL_STACK, REQUIRE_DUAL_STACK };
 enum closed { POOL_OPEN = 0, CLOSED_NAMESPACE, CLOSED_NAMESPACE_LABELS, CLOSED_SERVICE_LABELS };
 
 struct service_port {
-    uint8_t protocol; /* first letter of its name */
+    uint16_t
+        protocol; /* first letter of its name; of this width so that equal ports are equal bytes */
     uint16_t port;
 };
 /* An address that a Service has. */
@@ -24,38 +25,48 @@ struct had {
     bool in_status;
     int64_t pending_ms; /* since when, when it is not */
 };
+/* A uid as the API server makes them takes 16 bytes; another is kept as text. */
+struct uid {
+    char *text; /* or NULL */
+    uint8_t bytes[16];
+};
+/* Strings are those of local_ipam.texts. */
 struct entry {
-    char *key;
-    char *ns; /* its beginning, up to the slash */
-    char *uid;
+    const struct interned *key; /* "namespace/name"; first: interned_text_kind */
+    struct uid uid;
     int64_t created_us;
     bool wants;
     bool was_ours;
     bool has_cluster_ips;
     bool asks; /* its wishes could be read */
     bool move;
-    enum policy policy;
-    uint8_t families[2]; /* 4, 16: lengths of addresses, in the order of spec.ipFamilies */
-    size_t n_families;
-    struct service_port *ports;
-    size_t n_ports;
-    char *share;
-    char *pool;
-    struct ip_addr asked[2];
-    size_t n_asked;
-    uint8_t *closed; /* enum closed of each pool; NULL: all are open */
-    struct had *had; /* first those of the status, in its order */
-    size_t n_had;
     bool waiting;        /* its last grant found nothing free */
-    uint64_t waits_from; /* local_ipam.freed at that time */
+    bool seen;           /* it was read at least once */
+    uint8_t policy;      /* enum policy */
+    uint8_t families[2]; /* 4, 16: lengths of addresses, in the order of spec.ipFamilies */
+    uint8_t n_families;
+    uint32_t n_had;
+    struct had *had;               /* first those of the status, in its order */
+    const struct interned *ports;  /* struct service_port, some; NULL: none */
+    const struct interned *share;  /* text, or NULL */
+    const struct interned *pool;   /* the same */
+    const struct interned *asked;  /* struct ip_addr, one or two; NULL: none */
+    const struct interned *closed; /* enum closed of each pool, a byte; NULL: all are open */
+    uint64_t waits_from;           /* local_ipam.freed when it began to wait */
 };
 /* An address that somebody has, or had a moment ago. */
 struct use {
     struct ip_addr addr;
-    struct entry **by;
-    size_t n_by;     /* 0: given back */
-    int64_t gone_ms; /* when it was given back */
-    char *gone_key;  /* by whom; NULL: not known */
+    uint32_t n_by; /* 0: given back */
+    union {
+        struct entry *one;   /* n_by 1 */
+        struct entry **many; /* more */
+        struct given_back *back;
+    };
+};
+struct given_back {
+    int64_t at_ms;
+    const struct interned *key; /* by whom */
 };
 /* In the order in which they were given back; one that was taken again meanwhile has another gone_ms. */
 struct gone {
@@ -73,7 +84,8 @@ struct local_ipam {
     size_t *order;             /* pools, as they are tried */
     struct reserved *reserved; /* sorted by address */
     size_t n_reserved;
-    struct map *entries;
+    struct intern_table *texts;
+    struct index entries;
     struct use *uses; /* sorted by address */
     size_t n_uses, cap_uses;
     struct gone *gone;
@@ -82,7 +94,24 @@ struct local_ipam {
     size_t n_waiting;
 };
 
+/* --- entry.c -------------------------------------------------------------------------------------- */
+struct entry *ipam_entry(const struct local_ipam *m, const char *key); /* NULL: there is none */
+struct entry *ipam_entry_make(struct local_ipam *m, const char *key);
+void ipam_entry_free(const struct local_ipam *m, struct entry *e);
+/* Everything but its addresses. */
+void ipam_entry_read(const struct local_ipam *m, struct entry *e, const struct local_claim *claim);
+bool ipam_entry_is(const struct entry *e, const char *uid);
+const char *ipam_key(const struct entry *e);
+/* The length of its namespace, with which its key begins. */
+size_t ipam_ns_len(const struct entry *e);
+const struct service_port *ipam_ports(const struct entry *e, size_t *ret_n);
+const struct ip_addr *ipam_asked(const struct entry *e, size_t *ret_n);
+/* Older by creation, then by uid. */
+bool ipam_is_older(const struct entry *a, const struct entry *b);
+
 /* --- ipam.c --------------------------------------------------------------------------------------- */
+/* Who has it: n_by of them. */
+struct entry *const *ipam_by(const struct use *u);
 const struct use *ipam_use(const struct local_ipam *m,
                            const struct ip_addr *addr); /* NULL: nobody's */
 void ipam_take(struct local_ipam *m, struct entry *e, const struct ip_addr *addr, int64_t now_ms);
@@ -96,12 +125,10 @@ const struct reserved *ipam_reserved(const struct local_ipam *m, const struct ip
 const struct local_pool *ipam_pool_of(const struct local_ipam *m, const struct ip_addr *addr);
 /* Lowest free address of the pool and the family; false: none. */
 bool ipam_first_free(struct local_ipam *m, size_t pool, uint8_t len, struct ip_addr *ret);
-/* Older by creation, then by uid. */
-bool ipam_is_older(const struct entry *a, const struct entry *b);
 
 /* --- open.c --------------------------------------------------------------------------------------- */
-/* NULL when all pools are open to it; else heap. */
-uint8_t *ipam_closed(const struct local_config *config, const struct local_claim *claim);
+/* NULL when all pools are open to it. */
+const struct interned *ipam_closed(const struct local_ipam *m, const struct local_claim *claim);
 enum closed ipam_why_closed(const struct local_ipam *m, const struct entry *e,
                             const struct local_pool *pool);
 /* "pool "gold" is not for namespace demo". */

@@ -40,7 +40,7 @@ static void say_pool(const struct local_ipam *m, const struct entry *e, size_t p
     int64_t total = space_count(&m->space, m->config, pool, len);
     struct err why = ERR_INIT;
 
-    if (total == 0 || (e->pool != NULL && strcmp(e->pool, p->name) != 0)) {
+    if (total == 0 || (e->pool != NULL && strcmp(intern_str(e->pool), p->name) != 0)) {
         return;
     }
     str_append(b, b->len == 0 ? "" : ", ");
@@ -107,16 +107,14 @@ struct collect {
     size_t n;
 };
 
-static bool collect_one(const char *key, void *value, void *arg)
+static void collect(struct collect *c)
 {
-    struct collect *c = arg;
-    const struct entry *e = value;
-
-    (void)key;
-    if (e->waiting && e->waits_from != c->m->freed) {
-        c->items[c->n++] = e;
+    for (size_t i = 0; i < c->m->entries.cap; i++) {
+        const struct entry *e = c->m->entries.at[i];
+        if (e != NULL && e->waiting && e->waits_from != c->m->freed) {
+            c->items[c->n++] = e;
+        }
     }
-    return true;
 }
 
 static int oldest_first(const void *a, const void *b)
@@ -127,24 +125,15 @@ static int oldest_first(const void *a, const void *b)
     return ipam_is_older(x, y) ? -1 : ipam_is_older(y, x);
 }
 
-static bool oldest_one(const char *key, void *value, void *arg)
-{
-    struct entry **oldest = arg;
-    struct entry *e = value;
-
-    (void)key;
-    if (e->waiting && (*oldest == NULL || ipam_is_older(e, *oldest))) {
-        *oldest = e;
-    }
-    return true;
-}
-
 struct entry *ipam_oldest_waiting(const struct local_ipam *m)
 {
     struct entry *oldest = NULL;
 
-    if (m->n_waiting > 0) {
-        map_each(m->entries, oldest_one, &oldest);
+    for (size_t i = 0; m->n_waiting > 0 && i < m->entries.cap; i++) {
+        struct entry *e = m->entries.at[i];
+        if (e != NULL && e->waiting && (oldest == NULL || ipam_is_older(e, oldest))) {
+            oldest = e;
+        }
     }
     return oldest;
 }
@@ -163,12 +152,12 @@ size_t local_ipam_waiting(struct local_ipam *m, struct arena *a, int64_t now_ms,
 
     *ret_next_ms = later ? m->gone[m->first_gone].at_ms + m->config->reuse_delay_ms : INT64_MAX;
     if (m->n_waiting > 0) {
-        map_each(m->entries, collect_one, &c);
+        collect(&c);
         qsort(c.items, c.n, sizeof(*c.items), oldest_first);
     }
     const char **keys = ARENA_ARRAY(a, const char *, c.n + 1);
     for (size_t i = 0; i < c.n; i++) {
-        keys[i] = arena_strdup(a, c.items[i]->key);
+        keys[i] = arena_strdup(a, ipam_key(c.items[i]));
     }
     *ret_keys = keys;
     return c.n;
@@ -187,7 +176,7 @@ size_t local_ipam_sharers(const struct local_ipam *m, struct arena *a, const str
     const char **keys = ARENA_ARRAY(a, const char *, n + 1);
 
     for (size_t i = 0; i < n; i++) {
-        keys[i] = arena_strdup(a, use->by[i]->key);
+        keys[i] = arena_strdup(a, ipam_key(ipam_by(use)[i]));
     }
     qsort(keys, n, sizeof *keys, by_text);
     *ret_keys = keys;

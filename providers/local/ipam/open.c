@@ -27,26 +27,22 @@ static enum closed closed_to(const struct local_pool *pool, const struct local_c
     return POOL_OPEN;
 }
 
-uint8_t *ipam_closed(const struct local_config *config, const struct local_claim *claim)
+const struct interned *ipam_closed(const struct local_ipam *m, const struct local_claim *claim)
 {
-    uint8_t *closed = NULL;
+    uint8_t closed[LOCAL_POOLS_MAX];
+    bool some = false;
 
-    for (size_t i = 0; i < config->n_pools; i++) {
-        enum closed why = closed_to(&config->pools[i], claim);
-        if (why != POOL_OPEN && closed == NULL) {
-            closed = xcalloc(config->n_pools, sizeof *closed);
-        }
-        if (why != POOL_OPEN) {
-            closed[i] = (uint8_t)why;
-        }
+    for (size_t i = 0; i < m->config->n_pools; i++) {
+        closed[i] = (uint8_t)closed_to(&m->config->pools[i], claim);
+        some = some || closed[i] != POOL_OPEN;
     }
-    return closed;
+    return some ? intern_get(m->texts, closed, m->config->n_pools) : NULL;
 }
 
 enum closed ipam_why_closed(const struct local_ipam *m, const struct entry *e,
                             const struct local_pool *pool)
 {
-    return e->closed == NULL ? POOL_OPEN : (enum closed)e->closed[pool - m->config->pools];
+    return e->closed == NULL ? POOL_OPEN : (enum closed)e->closed->data[pool - m->config->pools];
 }
 
 int ipam_refuse_closed(const struct entry *e, const struct local_pool *pool, enum closed why,
@@ -59,6 +55,6 @@ int ipam_refuse_closed(const struct entry *e, const struct local_pool *pool, enu
             pool->name);
     }
     const char *by = why == CLOSED_NAMESPACE_LABELS ? " (namespaceSelector)" : "";
-    return err_set(err, ERR_INVALID, "pool \"%s\" is not for namespace %s%s", pool->name, e->ns,
-                   by);
+    return err_set(err, ERR_INVALID, "pool \"%s\" is not for namespace %.*s%s", pool->name,
+                   (int)ipam_ns_len(e), ipam_key(e), by);
 }

@@ -9,7 +9,7 @@
 
 #include "common/base/str.h"
 
-static const char *protocol_word(uint8_t first)
+static const char *protocol_word(uint16_t first)
 {
     return first == 'U' ? "UDP" : first == 'S' ? "SCTP" : "TCP";
 }
@@ -17,11 +17,15 @@ static const char *protocol_word(uint8_t first)
 /* The port that both have; NULL: none. */
 static const struct service_port *common_port(const struct entry *a, const struct entry *b)
 {
-    for (size_t i = 0; i < a->n_ports; i++) {
-        for (size_t k = 0; k < b->n_ports; k++) {
-            if (a->ports[i].port == b->ports[k].port &&
-                a->ports[i].protocol == b->ports[k].protocol) {
-                return &a->ports[i];
+    size_t n_a;
+    size_t n_b;
+    const struct service_port *of_a = ipam_ports(a, &n_a);
+    const struct service_port *of_b = ipam_ports(b, &n_b);
+
+    for (size_t i = 0; i < n_a; i++) {
+        for (size_t k = 0; k < n_b; k++) {
+            if (of_a[i].port == of_b[k].port && of_a[i].protocol == of_b[k].protocol) {
+                return &of_a[i];
             }
         }
     }
@@ -30,10 +34,12 @@ static const struct service_port *common_port(const struct entry *a, const struc
 
 static bool same_key(const struct entry *a, const struct entry *b)
 {
-    if (a->share == NULL || b->share == NULL || strcmp(a->share, b->share) != 0) {
+    if (a->share == NULL || a->share != b->share) {
         return false;
     }
-    return str_eq(a->ns, b->ns) || str_has_prefix(a->share, "*/");
+    size_t n = ipam_ns_len(a);
+    bool same_ns = n == ipam_ns_len(b) && memcmp(ipam_key(a), ipam_key(b), n) == 0;
+    return same_ns || str_has_prefix(intern_str(a->share), "*/");
 }
 
 static int refuse_port(const struct service_port *p, const struct use *use,
@@ -43,7 +49,7 @@ static int refuse_port(const struct service_port *p, const struct use *use,
 
     ip_format(&use->addr, text);
     return err_set(err, ERR_IN_USE, "port %u/%s of %s is %s's", p->port, protocol_word(p->protocol),
-                   text, other->key);
+                   text, ipam_key(other));
 }
 
 /* Nobody else needs to agree that `e` is there already. */
@@ -54,20 +60,20 @@ static int may_share(const struct entry *e, const struct entry *other, const str
 
     ip_format(&use->addr, text);
     if (other->share == NULL) {
-        return err_set(err, ERR_IN_USE, "%s is %s's, which does not share", text, other->key);
+        return err_set(err, ERR_IN_USE, "%s is %s's, which does not share", text, ipam_key(other));
     }
     if (e->share == NULL) {
         return err_set(err, ERR_IN_USE, "%s is shared under key \"%s\", this Service has none",
-                       text, other->share);
+                       text, intern_str(other->share));
     }
-    if (strcmp(e->share, other->share) != 0) {
+    if (e->share != other->share) {
         return err_set(err, ERR_IN_USE, "%s is shared under key \"%s\", this Service has \"%s\"",
-                       text, other->share, e->share);
+                       text, intern_str(other->share), intern_str(e->share));
     }
     if (!same_key(e, other)) {
         return err_set(err, ERR_IN_USE,
                        "%s is %s's, of another namespace: the key of both must begin with \"*/\"",
-                       text, other->key);
+                       text, ipam_key(other));
     }
     const struct service_port *p = common_port(e, other);
     return p == NULL ? ERR_OK : refuse_port(p, use, other, err);
@@ -76,7 +82,7 @@ static int may_share(const struct entry *e, const struct entry *other, const str
 int ipam_may_join(const struct entry *e, const struct use *use, struct err *err)
 {
     for (size_t i = 0; i < use->n_by; i++) {
-        if (use->by[i] != e && may_share(e, use->by[i], use, err) != ERR_OK) {
+        if (ipam_by(use)[i] != e && may_share(e, ipam_by(use)[i], use, err) != ERR_OK) {
             return ERR_IN_USE;
         }
     }
@@ -91,7 +97,7 @@ int ipam_may_stay(const struct entry *e, const struct use *use, bool *ret_broken
 
     *ret_broken = false;
     for (size_t i = 0; use != NULL && i < use->n_by; i++) {
-        const struct entry *other = use->by[i];
+        const struct entry *other = ipam_by(use)[i];
         if (other == e || same_key(e, other)) {
             const struct service_port *both = other == e ? NULL : common_port(e, other);
             if (both != NULL && ipam_is_older(other, e)) {
@@ -106,7 +112,7 @@ int ipam_may_stay(const struct entry *e, const struct use *use, bool *ret_broken
             return err_set(err, ERR_IN_USE,
                            "%s belongs to %s (older); this Service gets another when its status is "
                            "cleared or annotation " LOCAL_PREFIX "addresses is set",
-                           text, other->key);
+                           text, ipam_key(other));
         }
         if (ipam_is_older(other, e) && p != NULL) {
             return refuse_port(p, use, other, err);
@@ -123,12 +129,12 @@ bool ipam_find_shared(const struct local_ipam *m, const struct entry *e, uint8_t
 
     for (size_t i = 0; e->share != NULL && i < m->n_uses; i++) {
         const struct use *u = &m->uses[i];
-        if (u->n_by == 0 || u->addr.len != len || !same_key(e, u->by[0])) {
+        if (u->n_by == 0 || u->addr.len != len || !same_key(e, ipam_by(u)[0])) {
             continue;
         }
         const struct local_pool *pool = ipam_pool_of(m, &u->addr);
         bool open = pool != NULL && ipam_why_closed(m, e, pool) == POOL_OPEN &&
-                    (e->pool == NULL || strcmp(e->pool, pool->name) == 0);
+                    (e->pool == NULL || strcmp(intern_str(e->pool), pool->name) == 0);
         if (open && ipam_may_join(e, u, &ignored) == ERR_OK) {
             *ret = u->addr;
             return true;

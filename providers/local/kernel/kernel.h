@@ -215,8 +215,8 @@ struct local_kernel_ops {
      * rules or new ones; connections go on. */
     int (*nft_remake)(struct local_kernel *k, const struct local_nft_table_args *args,
                       const struct local_nft_change *adds, size_t n, struct err *err);
-    /* Does the table have the sets, chains and rules that nft_make() makes?  *ret_whole false: others took or added some, or it has
-     * another layout. */
+    /* Does the table have the sets, chains and rules that nft_make() makes of these arguments?  *ret_whole false: others took,
+     * added or changed some, or it has another layout or was made of other arguments. */
     int (*nft_check)(struct local_kernel *k, const struct local_nft_table_args *args,
                      bool *ret_whole, struct err *err);
     /* One transaction: all deletes, then all adds, whatever their order. */

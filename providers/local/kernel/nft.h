@@ -54,6 +54,7 @@ void local_nft_put_rules(struct local_nl *nl, struct local_nl_buf *b,
 /* One of the sets alone. */
 void local_nft_put_set(struct local_nl *nl, struct local_nl_buf *b, const char *instance,
                        unsigned number, uint32_t *ret_last);
+#define LOCAL_NFT_CHAINS 4
 /* Does our layout have a chain, or a set, of this name? */
 bool local_nft_is_chain(const char *name);
 bool local_nft_is_set(const char *name);

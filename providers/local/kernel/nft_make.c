@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nft_make.c: transactions that make our table, or make it anew in place of one that is there; and whether its rules are whole.
+/* nft_make.c: transactions that make our table, or make it anew in place of one that is there.
  *
  * nft_table.c has the messages.  A table of another layout gets the sets that it lacks, then all rules in one transaction, and loses the
  * sets that no rule needs: each packet meets old rules or new ones, with sets that are filled.  (A table that is deleted and made in
  * one transaction is not enough: elements of concatenated intervals can be found only after the new rules count.)  The comment
- * of a table cannot be changed, so that it keeps the number of the layout that made it; rules and sets are compared. */
-#include "common/base/hash.h"
+ * of a table cannot be changed, so that it keeps the number of the layout that made it; rules and sets are compared (nft_check.c). */
 #include "providers/local/kernel/nft.h"
 
 #include <errno.h>
@@ -242,123 +241,4 @@ int local_nft_remake(struct local_nl *nl, const struct local_nft_table_args *arg
     }
     free(there);
     return code;
-}
-
-/* --- checking --------------------------------------------------------------------------------------------- */
-
-/* Rules of one table: of each chain, a digest of the names of their expressions, in order. */
-struct rules {
-    const char *table;
-    struct chain_rules {
-        char name[NFT_NAME_MAXLEN];
-        uint64_t digest;
-    } chains[8];
-    size_t n;
-    bool too_many;
-};
-
-static struct chain_rules *chain_of(struct rules *r, const struct nlattr *name)
-{
-    for (size_t i = 0; i < r->n; i++) {
-        if (local_nl_text_is(name, r->chains[i].name)) {
-            return &r->chains[i];
-        }
-    }
-    if (r->n == ARRAY_LEN(r->chains)) {
-        r->too_many = true;
-        return NULL;
-    }
-    struct chain_rules *c = &r->chains[r->n++];
-    *c = (struct chain_rules){.digest = 1};
-    snprintf(c->name, sizeof(c->name), "%.*s", (int)mnl_attr_get_payload_len(name),
-             (const char *)mnl_attr_get_payload(name));
-    return c;
-}
-
-static void note_rule(void *arg, const struct nlmsghdr *m)
-{
-    struct rules *r = arg;
-    struct local_nl_attrs at;
-    const struct nlattr *item;
-    if (m->nlmsg_type != (NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWRULE)) {
-        return;
-    }
-    local_nl_parse(m, sizeof(struct nfgenmsg), &at);
-    if (!local_nl_text_is(at.at[NFTA_RULE_TABLE], r->table) || at.at[NFTA_RULE_CHAIN] == NULL ||
-        at.at[NFTA_RULE_EXPRESSIONS] == NULL) {
-        return;
-    }
-    struct chain_rules *c = chain_of(r, at.at[NFTA_RULE_CHAIN]);
-    if (c == NULL) {
-        return;
-    }
-    LOCAL_NL_EACH_IN(item, at.at[NFTA_RULE_EXPRESSIONS])
-    {
-        struct local_nl_attrs e;
-        local_nl_parse_nest(item, &e);
-        const char *name =
-            e.at[NFTA_EXPR_NAME] == NULL ? "" : mnl_attr_get_payload(e.at[NFTA_EXPR_NAME]);
-        c->digest = hash_bytes(c->digest, name, strlen(name));
-    }
-    c->digest = hash_bytes(c->digest, ";", 1);
-}
-
-static bool has_chain(const struct rules *r, const struct chain_rules *c)
-{
-    for (size_t i = 0; i < r->n; i++) {
-        if (strcmp(r->chains[i].name, c->name) == 0) {
-            return r->chains[i].digest == c->digest;
-        }
-    }
-    return false;
-}
-
-static void note_wanted(struct local_nl *nl, const struct local_nft_table_args *args,
-                        struct rules *ret)
-{
-    struct local_nl_buf b = {0};
-    uint32_t last;
-    local_nft_put_table(nl, &b, args, &last);
-    int left = (int)b.len;
-    for (const struct nlmsghdr *m = (const void *)b.data; mnl_nlmsg_ok(m, left);
-         m = mnl_nlmsg_next(m, &left)) {
-        note_rule(ret, m);
-    }
-    local_nl_buf_done(&b);
-}
-
-int local_nft_check(struct local_nl *nl, const struct local_nft_table_args *args, bool *ret_whole,
-                    struct err *err)
-{
-    struct local_nl_buf b = {0};
-    struct rules wanted = {.table = args->instance}, there = wanted;
-    struct local_nl_hear hear = {.message = note_rule, .arg = &there};
-    int error = 0;
-    note_wanted(nl, args, &wanted);
-    struct nlmsghdr *m = local_nft_begin(nl, &b, NFT_MSG_GETRULE, NLM_F_DUMP);
-    mnl_attr_put_strz(m, NFTA_RULE_TABLE, args->instance);
-    local_nl_end(&b);
-    int code = local_nl_ask(nl, &b, &hear, &error, err);
-    local_nl_buf_done(&b);
-    if (code == ERR_OK && error != 0 && error != ENOENT) {
-        code = local_nft_error(err, error, args->instance, "");
-    }
-    if (code != ERR_OK) {
-        return code;
-    }
-    struct names *sets = xcalloc(1, sizeof(*sets));
-    code = list_sets(nl, args->instance, sets, err);
-    bool whole = !there.too_many && there.n == wanted.n && sets->n == LOCAL_NFT_SETS;
-    for (size_t i = 0; i < sets->n; i++) {
-        whole = whole && local_nft_is_set(sets->items[i]);
-    }
-    free(sets);
-    if (code != ERR_OK) {
-        return code;
-    }
-    for (size_t i = 0; i < wanted.n; i++) {
-        whole = whole && has_chain(&there, &wanted.chains[i]);
-    }
-    *ret_whole = whole;
-    return ERR_OK;
 }

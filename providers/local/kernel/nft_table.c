@@ -330,7 +330,7 @@ static void snat_rule(struct make *k)
     end_rule(k, &r);
 }
 
-static const struct chain chains[] = {
+static const struct chain chains[LOCAL_NFT_CHAINS] = {
     {"tt_guard", "filter", NF_INET_PRE_ROUTING, GUARD_PRIORITY},
     {"tt_dnat", "nat", NF_INET_PRE_ROUTING, DNAT_PRIORITY},
     {"tt_dnat_out", "nat", NF_INET_LOCAL_OUT, DNAT_PRIORITY},

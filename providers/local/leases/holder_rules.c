@@ -179,10 +179,13 @@ static void forget_missing(struct local_holder *h, int64_t now_ms)
 }
 
 /* Of the time between two lists a second at most counts against the others: if the API server was away, it was for them, too, and
- * they hold what they held. */
-static void count_looking(struct local_holder *h, int64_t now_ms)
+ * they hold what they held.  A watch that shows the own renewals
+ * in time was looked at all the while. */
+static void count_looking(struct local_holder *h, bool watched, int64_t now_ms)
 {
-    int64_t blind_ms = now_ms - h->heard_ms - LOOKING_MS;
+    int64_t gap_ms = now_ms - h->heard_ms;
+    bool looked = watched && !h->unsure && !h->failing && gap_ms <= h->terms.renew_ms + LOOKING_MS;
+    int64_t blind_ms = looked ? 0 : gap_ms - LOOKING_MS;
 
     for (size_t i = 0; i < h->n_peers && blind_ms > 0; i++) {
         int64_t seen_ms = h->peers[i]->seen_ms + blind_ms;
@@ -367,14 +370,14 @@ static void take_or_yield(struct local_holder *h, size_t group, unsigned bucket,
     }
 }
 
-void local_holder_see(struct local_holder *h, const struct local_lease_seen *all, size_t n,
-                      int64_t asked_ms, int64_t now_ms)
+static void see(struct local_holder *h, const struct local_lease_seen *all, size_t n, bool watched,
+                int64_t asked_ms, int64_t now_ms)
 {
     for (size_t i = 0; i < h->n_peers; i++) {
         h->peers[i]->listed = false;
     }
     h->blind = n > LOCAL_DIRECTORS_MAX;
-    count_looking(h, now_ms);
+    count_looking(h, watched, now_ms);
     for (size_t i = 0; i < n && !h->blind; i++) {
         note_peer(h, &all[i], now_ms);
     }
@@ -390,6 +393,18 @@ void local_holder_see(struct local_holder *h, const struct local_lease_seen *all
             take_or_yield(h, g, b, may, was_unsure);
         }
     }
+}
+
+void local_holder_see(struct local_holder *h, const struct local_lease_seen *all, size_t n,
+                      int64_t asked_ms, int64_t now_ms)
+{
+    see(h, all, n, false, asked_ms, now_ms);
+}
+
+void local_holder_see_watched(struct local_holder *h, const struct local_lease_seen *all, size_t n,
+                              int64_t asked_ms, int64_t now_ms)
+{
+    see(h, all, n, true, asked_ms, now_ms);
 }
 
 void local_holder_wrote(struct local_holder *h, uint64_t turn, int64_t sent_ms, int64_t now_ms)
@@ -477,6 +492,23 @@ bool local_holder_must_list(const struct local_holder *h)
 bool local_holder_is_tentative(const struct local_holder *h)
 {
     return h->unsure;
+}
+
+int64_t local_holder_rest_ms(const struct local_holder *h)
+{
+    int64_t late_ms = 2 * h->terms.renew_ms;
+    int64_t rest_ms = INT64_MAX;
+
+    if (h->unsure || h->failing || h->terms.duration_ms < 3 * h->terms.renew_ms) {
+        return 0;
+    }
+    for (size_t i = 0; i < h->n_peers; i++) {
+        const struct peer *p = h->peers[i];
+        if (is_live(p, h->now_ms) && p->seen_ms + late_ms < rest_ms) {
+            rest_ms = p->seen_ms + late_ms;
+        }
+    }
+    return rest_ms;
 }
 
 uint64_t local_holder_claims(const struct local_holder *h, struct local_bucket_set *ret)

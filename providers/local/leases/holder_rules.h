@@ -82,6 +82,10 @@ void local_holder_leave(struct local_holder *h);
 /* The list of the others' Leases, asked for at `asked_ms`. */
 void local_holder_see(struct local_holder *h, const struct local_lease_seen *all, size_t n,
                       int64_t asked_ms, int64_t now_ms);
+/* The same from a watch, in place of a list (lease_view.h): all that was written before `asked_ms` is in it.  At rest it comes
+ * with each renewal, not twice a second. */
+void local_holder_see_watched(struct local_holder *h, const struct local_lease_seen *all, size_t n,
+                              int64_t asked_ms, int64_t now_ms);
 /* What local_holder_claims() said with this turn was written, by a request of `sent_ms`. */
 void local_holder_wrote(struct local_holder *h, uint64_t turn, int64_t sent_ms, int64_t now_ms);
 /* A request failed. */
@@ -109,6 +113,9 @@ int64_t local_holder_until_ms(const struct local_holder *h);
 int64_t local_holder_write_ms(const struct local_holder *h);
 /* The others were not listed since the Lease was written. */
 bool local_holder_must_list(const struct local_holder *h);
+/* Up to that moment a watch that is current does in place of lists.  Another director that is late is looked for twice a second, so that a
+ * silent API server is told from a silent director; likewise where a lease has no time for three renewals. */
+int64_t local_holder_rest_ms(const struct local_holder *h);
 /* Without a valid Lease of its own: the API server does not answer. */
 bool local_holder_is_tentative(const struct local_holder *h);
 /* What the Lease is to say: `ret` has a set for each group. */

@@ -9,6 +9,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/err.h"
+#include "common/base/index.h"
 #include "common/base/ip.h"
 
 #include <stdbool.h>
@@ -188,6 +189,8 @@ int local_config_read(struct arena *a, const char *file, const char *text, size_
 
 /* IPv4 before IPv6, then by number. */
 int local_addr_cmp(const struct ip_addr *a, const struct ip_addr *b);
+/* Records whose first member is a struct ip_addr, by that. */
+extern const struct index_kind local_addr_kind;
 /* Labels sorted by key or not; a selector that is not given matches everything. */
 bool local_selector_matches(const struct local_selector *s, const struct tt_kv *labels, size_t n);
 

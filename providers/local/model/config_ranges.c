@@ -5,10 +5,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hash.h"
+
 int local_addr_cmp(const struct ip_addr *a, const struct ip_addr *b)
 {
     return a->len != b->len ? (a->len < b->len ? -1 : 1) : memcmp(a->bytes, b->bytes, a->len);
 }
+
+static const void *first_member(const void *record)
+{
+    return record;
+}
+
+static uint64_t addr_hash(uint64_t seed, const void *key)
+{
+    const struct ip_addr *addr = key;
+
+    return hash_quick(seed, addr->bytes, addr->len);
+}
+
+static int addr_key_cmp(const void *a, const void *b)
+{
+    return local_addr_cmp(a, b);
+}
+
+const struct index_kind local_addr_kind = {first_member, addr_hash, addr_key_cmp};
 
 static bool bit_of(const struct ip_addr *addr, int i)
 {

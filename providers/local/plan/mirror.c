@@ -1,51 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mirror.c: what the kernel has of ours (mirror.h). */
+/* mirror.c: what the kernel has of ours, by address and by comment (mirror.h). */
 #include "providers/local/plan/mirror.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/hash.h"
-#include "common/base/map.h"
 #include "common/base/str.h"
+#include "providers/local/model/config.h"
+#include "providers/local/plan/mirror_fronts.h"
 
 #define NAMED_FIRST 16
 
+/* One address, as it is kept. */
+struct kept_vip {
+    struct ip_addr addr; /* first: local_addr_kind */
+    bool guarded : 1;
+    bool held : 1;
+    bool exported : 1;
+    bool announced : 1;
+    int held_on;
+    uint32_t read_at; /* how often others had written when it was read */
+    struct mirror_fronts fronts;
+    const struct interned *comment;
+    struct kept_vip *next_named;
+};
 struct local_mirror {
-    struct map *vips;                /* text of the address → struct local_mirror_vip */
-    struct local_mirror_vip **named; /* the same by comment: chains of next_named */
-    size_t n_named, cap_named;       /* vips in them; chains, a power of two */
+    struct intern_table *texts, *own_texts;
+    struct index vips;         /* struct kept_vip by address */
+    struct kept_vip **named;   /* the same by comment: chains of next_named */
+    size_t n_named, cap_named; /* vips in them; chains, a power of two */
     uint64_t seed;
     struct ip_net *scope;
     size_t n_scope;
-    uint64_t others_wrote; /* so often */
-    uint64_t read_at;      /* how often they had when all was read */
+    uint32_t others_wrote; /* so often */
+    uint32_t read_at;      /* how often they had when all was read */
 };
 
-static void front_done(struct local_front *f)
+static void vip_free(struct local_mirror *m, struct kept_vip *v)
 {
-    free(f->slots);
-    free(f->open);
-    free(f->ipvs.reals);
-}
-
-static void vip_free(void *value)
-{
-    struct local_mirror_vip *v = value;
-
-    for (size_t i = 0; i < v->n_fronts; i++) {
-        front_done(&v->fronts[i]);
+    if (v != NULL) {
+        mirror_fronts_done(&v->fronts);
+        intern_drop(m->texts, v->comment);
+        free(v);
     }
-    free(v->fronts);
-    free((char *)v->vip.comment);
-    free(v);
 }
 
-struct local_mirror *local_mirror_new(void)
+struct local_mirror *local_mirror_new(struct intern_table *texts)
 {
     struct local_mirror *m = xcalloc(1, sizeof *m);
 
-    m->vips = map_new(vip_free);
+    m->own_texts = texts == NULL ? intern_table_new() : NULL;
+    m->texts = texts == NULL ? m->own_texts : texts;
+    index_init(&m->vips, &local_addr_kind);
     m->seed = hash_seed();
     m->cap_named = NAMED_FIRST;
     m->named = xcalloc(m->cap_named, sizeof(*m->named));
@@ -55,7 +62,11 @@ struct local_mirror *local_mirror_new(void)
 void local_mirror_free(struct local_mirror *m)
 {
     if (m != NULL) {
-        map_free(m->vips);
+        for (size_t i = 0; i < m->vips.cap; i++) {
+            vip_free(m, m->vips.at[i]);
+        }
+        index_done(&m->vips);
+        intern_table_free(m->own_texts);
         free(m->named);
         free(m->scope);
         free(m);
@@ -64,16 +75,14 @@ void local_mirror_free(struct local_mirror *m)
 
 /* ---- by comment ------------------------------------------------------------------------------------ */
 
-static struct local_mirror_vip **chain_of(const struct local_mirror *m, const char *comment)
+static struct kept_vip **chain_of(const struct local_mirror *m, const struct interned *comment)
 {
-    const char *text = str_nonnull(comment);
-
-    return &m->named[hash_quick(m->seed, text, strlen(text)) & (m->cap_named - 1)];
+    return &m->named[hash_quick(m->seed, &comment, sizeof(comment)) & (m->cap_named - 1)];
 }
 
-static void link_named(const struct local_mirror *m, struct local_mirror_vip *v)
+static void link_named(const struct local_mirror *m, struct kept_vip *v)
 {
-    struct local_mirror_vip **at = chain_of(m, v->vip.comment);
+    struct kept_vip **at = chain_of(m, v->comment);
 
     v->next_named = *at;
     *at = v;
@@ -81,13 +90,13 @@ static void link_named(const struct local_mirror *m, struct local_mirror_vip *v)
 
 static void more_chains(struct local_mirror *m)
 {
-    struct local_mirror_vip **old = m->named;
+    struct kept_vip **old = m->named;
     size_t n = m->cap_named;
 
     m->cap_named *= 2;
     m->named = xcalloc(m->cap_named, sizeof(*m->named));
     for (size_t i = 0; i < n; i++) {
-        for (struct local_mirror_vip *v = old[i], *next = NULL; v != NULL; v = next) {
+        for (struct kept_vip *v = old[i], *next = NULL; v != NULL; v = next) {
             next = v->next_named;
             link_named(m, v);
         }
@@ -95,7 +104,7 @@ static void more_chains(struct local_mirror *m)
     free(old);
 }
 
-static void enter_named(struct local_mirror *m, struct local_mirror_vip *v)
+static void enter_named(struct local_mirror *m, struct kept_vip *v)
 {
     if (m->n_named == m->cap_named) {
         more_chains(m);
@@ -104,9 +113,9 @@ static void enter_named(struct local_mirror *m, struct local_mirror_vip *v)
     link_named(m, v);
 }
 
-static void leave_named(struct local_mirror *m, struct local_mirror_vip *v)
+static void leave_named(struct local_mirror *m, struct kept_vip *v)
 {
-    struct local_mirror_vip **at = chain_of(m, v->vip.comment);
+    struct kept_vip **at = chain_of(m, v->comment);
 
     while (*at != v) {
         at = &(*at)->next_named;
@@ -116,172 +125,115 @@ static void leave_named(struct local_mirror *m, struct local_mirror_vip *v)
 }
 
 /* NULL: none. */
-static void set_comment(struct local_mirror *m, struct local_mirror_vip *v, const char *comment)
+static void set_comment(struct local_mirror *m, struct kept_vip *v, const char *comment)
 {
-    if (!str_eq(v->vip.comment, comment)) {
+    const struct interned *now = intern_text(m->texts, comment);
+
+    if (v->comment != now) {
         leave_named(m, v);
-        free((char *)v->vip.comment);
-        v->vip.comment = xstrdup(comment);
+        const struct interned *old = v->comment;
+        v->comment = now;
         enter_named(m, v);
+        now = old;
     }
+    intern_drop(m->texts, now); /* the old one, or the second of two */
 }
 
 static int by_address(const void *a, const void *b)
 {
-    const struct ip_addr *x = &(*(struct local_mirror_vip *const *)a)->vip.addr;
-    const struct ip_addr *y = &(*(struct local_mirror_vip *const *)b)->vip.addr;
+    return local_addr_cmp(&(*(struct kept_vip *const *)a)->addr,
+                          &(*(struct kept_vip *const *)b)->addr);
+}
 
-    return x->len != y->len ? x->len - y->len : memcmp(x->bytes, y->bytes, x->len);
+static struct local_vip vip_of_kept(const struct kept_vip *v)
+{
+    return (struct local_vip){.addr = v->addr,
+                              .guarded = v->guarded,
+                              .comment = intern_str(v->comment),
+                              .held = v->held,
+                              .held_on = v->held_on,
+                              .exported = v->exported,
+                              .announced = v->announced};
+}
+
+static struct local_mirror_vip *open_vip(struct arena *a, const struct kept_vip *v)
+{
+    struct local_mirror_vip *x = ARENA_NEW(a, struct local_mirror_vip);
+
+    x->vip = vip_of_kept(v);
+    x->fronts = mirror_fronts_open(&v->fronts, a, &v->addr);
+    x->n_fronts = v->fronts.n;
+    return x;
 }
 
 void local_mirror_each_named(const struct local_mirror *m, const char *comment,
                              void (*each)(void *arg, const struct local_mirror_vip *v), void *arg)
 {
-    struct local_mirror_vip *first = *chain_of(m, comment);
-    struct local_mirror_vip **found;
+    const struct interned *name = comment == NULL ? NULL : intern_find_text(m->texts, comment);
+    struct kept_vip *first = comment != NULL && name == NULL ? NULL : *chain_of(m, name);
     size_t n = 0;
 
-    for (const struct local_mirror_vip *v = first; v != NULL; v = v->next_named) {
-        n += str_eq(v->vip.comment, comment);
+    for (const struct kept_vip *v = first; v != NULL; v = v->next_named) {
+        n += v->comment == name;
     }
-    found = xcalloc(n + 1, sizeof(*found));
+    if (n == 0) {
+        return;
+    }
+    struct arena *a = arena_new();
+    struct kept_vip **found = ARENA_ARRAY(a, struct kept_vip *, n);
     n = 0;
-    for (struct local_mirror_vip *v = first; v != NULL; v = v->next_named) {
-        if (str_eq(v->vip.comment, comment)) {
+    for (struct kept_vip *v = first; v != NULL; v = v->next_named) {
+        if (v->comment == name) {
             found[n++] = v;
         }
     }
     qsort(found, n, sizeof(*found), by_address);
     for (size_t i = 0; i < n; i++) {
-        each(arg, found[i]);
+        each(arg, open_vip(a, found[i]));
     }
-    free(found);
+    arena_free(a);
 }
 
 /* ---- addresses ----------------------------------------------------------------------------------- */
 
-static struct local_mirror_vip *vip_of(struct local_mirror *m, const struct ip_addr *addr)
+static struct kept_vip *find(const struct local_mirror *m, const struct ip_addr *addr)
 {
-    char key[IP_TEXT_MAX];
+    return index_get(&m->vips, addr);
+}
 
-    ip_format(addr, key);
-    struct local_mirror_vip *v = map_get(m->vips, key);
+static struct kept_vip *vip_of(struct local_mirror *m, const struct ip_addr *addr)
+{
+    struct kept_vip *v = find(m, addr);
+
     if (v == NULL) {
         v = xcalloc(1, sizeof *v);
-        v->vip.addr = *addr;
+        v->addr = *addr;
+        v->fronts.len = addr->len;
         v->read_at = m->others_wrote;
-        map_set(m->vips, key, v);
+        (void)index_put(&m->vips, v); /* it was not there */
         enter_named(m, v);
     }
     return v;
 }
 
-static void drop_if_empty(struct local_mirror *m, struct local_mirror_vip *v)
+static void drop(struct local_mirror *m, struct kept_vip *v)
 {
-    char key[IP_TEXT_MAX];
-
-    if (v->n_fronts == 0 && !v->vip.guarded && !v->vip.held && !v->vip.exported &&
-        !v->vip.announced) {
-        ip_format(&v->vip.addr, key);
-        leave_named(m, v);
-        (void)map_remove(m->vips, key);
-    }
+    leave_named(m, v);
+    vip_free(m, index_take(&m->vips, &v->addr));
 }
 
-/* ---- frontends ----------------------------------------------------------------------------------- */
-
-static struct local_front *front_of(struct local_mirror_vip *v, const struct local_frontend_id *id)
+static void drop_if_empty(struct local_mirror *m, struct kept_vip *v)
 {
-    for (size_t i = 0; i < v->n_fronts; i++) {
-        if (local_frontend_cmp(&v->fronts[i].id, id) == 0) {
-            return &v->fronts[i];
-        }
-    }
-    v->fronts = xrealloc(v->fronts, (v->n_fronts + 1) * sizeof *v->fronts);
-    v->fronts[v->n_fronts] = (struct local_front){.id = *id};
-    return &v->fronts[v->n_fronts++];
-}
-
-static void drop_empty_front(struct local_mirror_vip *v, struct local_front *f)
-{
-    if (f->m == 0 && f->n_open == 0 && !f->snat && !f->ipvs.served) {
-        front_done(f);
-        *f = v->fronts[--v->n_fronts];
-    }
-}
-
-static bool has_slots(const struct local_front *f)
-{
-    for (unsigned i = 0; i < f->m; i++) {
-        if (f->slots[i].addr.len != 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void forget_slots(struct local_front *f)
-{
-    free(f->slots);
-    f->slots = NULL;
-    f->m = 0;
-    f->hash = false;
-}
-
-static void note_slot(struct local_front *f, const struct local_nft_element *e, bool gone)
-{
-    bool other_map = f->m != e->m || f->hash != e->hash;
-
-    if (other_map && gone) {
-        return;
-    }
-    if (other_map) { /* a frontend is in one map only: its slots of another one went in the same transaction */
-        forget_slots(f);
-        f->hash = e->hash;
-        f->m = e->m;
-        f->slots = xcalloc(e->m, sizeof *f->slots);
-    }
-    if (e->slot < f->m) {
-        f->slots[e->slot] = gone ? (struct local_dest){.port = 0}
-                                 : (struct local_dest){.addr = e->target, .port = e->target_port};
-    }
-    if (gone && !has_slots(f)) {
-        forget_slots(f);
-    }
-}
-
-static void note_open(struct local_front *f, const struct ip_net *net, bool gone)
-{
-    size_t at = 0;
-
-    while (at < f->n_open && local_net_cmp(&f->open[at], net) < 0) {
-        at++;
-    }
-    bool there = at < f->n_open && local_net_cmp(&f->open[at], net) == 0;
-    if (gone && there) {
-        f->n_open--;
-        memmove(&f->open[at], &f->open[at + 1], (f->n_open - at) * sizeof *f->open);
-    } else if (!gone && !there) {
-        f->open = xrealloc(f->open, (f->n_open + 1) * sizeof *f->open);
-        memmove(&f->open[at + 1], &f->open[at], (f->n_open - at) * sizeof *f->open);
-        f->open[at] = *net;
-        f->n_open++;
+    if (v->fronts.n == 0 && !v->guarded && !v->held && !v->exported && !v->announced) {
+        drop(m, v);
     }
 }
 
 static void note_front(struct local_mirror *m, const struct local_nft_element *e, bool gone)
 {
-    struct local_mirror_vip *v = vip_of(m, &e->id.vip);
-    struct local_front *f = front_of(v, &e->id);
+    struct kept_vip *v = vip_of(m, &e->id.vip);
 
-    if (e->set == LOCAL_NFT_SLOT) {
-        note_slot(f, e, gone);
-    } else if (e->set == LOCAL_NFT_OPEN) {
-        note_open(f, &e->net, gone);
-    } else {
-        f->snat = !gone;
-    }
-    drop_empty_front(v, f);
+    mirror_fronts_element(&v->fronts, e, gone);
     drop_if_empty(m, v);
 }
 
@@ -292,60 +244,57 @@ void local_mirror_doubt(struct local_mirror *m)
 
 bool local_mirror_is_doubtful(const struct local_mirror *m, const struct ip_addr *addr)
 {
-    const struct local_mirror_vip *v = local_mirror_vip(m, addr);
+    const struct kept_vip *v = find(m, addr);
 
     return (v == NULL ? m->read_at : v->read_at) != m->others_wrote;
 }
 
-void local_mirror_forget(struct local_mirror *m, const struct ip_addr *addr)
+static void forget(struct local_mirror *m, struct kept_vip *v)
 {
-    struct local_mirror_vip *v = vip_of(m, addr);
-
-    for (size_t i = v->n_fronts; i-- > 0;) {
-        const struct local_ipvs_front ipvs = v->fronts[i].ipvs; /* is read by itself */
-        v->fronts[i].ipvs.reals = NULL;
-        front_done(&v->fronts[i]);
-        v->fronts[i] = (struct local_front){.id = v->fronts[i].id, .ipvs = ipvs};
-        drop_empty_front(v, &v->fronts[i]);
-    }
-    v->vip.guarded = false;
+    mirror_fronts_forget(&v->fronts); /* IPVS is read by itself */
+    v->guarded = false;
     set_comment(m, v, NULL);
     v->read_at = m->others_wrote;
     drop_if_empty(m, v);
 }
 
+void local_mirror_forget(struct local_mirror *m, const struct ip_addr *addr)
+{
+    struct kept_vip *v = find(m, addr);
+
+    if (v != NULL) {
+        forget(m, v);
+    }
+}
+
+/* Each may drop the address. */
+static void for_all(struct local_mirror *m, void (*fn)(struct local_mirror *m, struct kept_vip *v))
+{
+    void **all = index_sorted(&m->vips);
+
+    for (size_t i = 0; all[i] != NULL; i++) {
+        fn(m, all[i]);
+    }
+    free(all);
+}
+
 void local_mirror_forget_table(struct local_mirror *m)
 {
-    size_t n;
-    const char **keys = map_keys(m->vips, &n);
-
-    for (size_t i = 0; i < n; i++) {
-        struct ip_addr addr;
-        if (ip_parse(keys[i], &addr)) {
-            local_mirror_forget(m, &addr);
-        }
-    }
-    free(keys);
+    for_all(m, forget);
     m->n_scope = 0;
     m->read_at = m->others_wrote;
 }
 
-static void forget_hold(struct local_mirror *m, struct local_mirror_vip *v)
+static void forget_hold(struct local_mirror *m, struct kept_vip *v)
 {
-    v->vip.held = v->vip.exported = false;
-    v->vip.held_on = 0;
+    v->held = v->exported = false;
+    v->held_on = 0;
     drop_if_empty(m, v);
 }
 
 void local_mirror_forget_holds(struct local_mirror *m)
 {
-    size_t n;
-    const char **keys = map_keys(m->vips, &n);
-
-    for (size_t i = 0; i < n; i++) {
-        forget_hold(m, map_get(m->vips, keys[i]));
-    }
-    free(keys);
+    for_all(m, forget_hold);
 }
 
 /* ---- IPVS ---------------------------------------------------------------------------------------- */
@@ -362,8 +311,8 @@ static int64_t quiet_since(const struct local_ipvs_front *f, const struct local_
 
 void local_mirror_ipvs(struct local_mirror *m, const struct local_ipvs_list *l, int64_t now_ms)
 {
-    struct local_mirror_vip *v = vip_of(m, &l->service.id.vip);
-    struct local_front *f = front_of(v, &l->service.id);
+    struct kept_vip *v = vip_of(m, &l->service.id.vip);
+    struct local_ipvs_front *f = mirror_fronts_ipvs(&v->fronts, &l->service.id);
     struct local_ipvs_front now = {.served = l->there, .service = l->service};
 
     if (l->there && l->n_dests > 0) {
@@ -371,21 +320,22 @@ void local_mirror_ipvs(struct local_mirror *m, const struct local_ipvs_list *l, 
         now.n_reals = l->n_dests;
     }
     for (size_t i = 0; i < now.n_reals; i++) {
-        now.reals[i] = (struct local_ipvs_real){
-            .dest = l->dests[i], .quiet_ms = quiet_since(&f->ipvs, &l->dests[i], now_ms)};
+        now.reals[i] = (struct local_ipvs_real){.dest = l->dests[i],
+                                                .quiet_ms = quiet_since(f, &l->dests[i], now_ms)};
     }
-    free(f->ipvs.reals);
-    f->ipvs = now;
-    drop_empty_front(v, f);
+    free(f->reals);
+    *f = now;
+    mirror_fronts_ipvs_end(&v->fronts, &l->service.id);
     drop_if_empty(m, v);
 }
 
 void local_mirror_ipvs_there(struct local_mirror *m, const struct local_ipvs_service *service)
 {
-    struct local_front *f = front_of(vip_of(m, &service->id.vip), &service->id);
+    struct local_ipvs_front *f =
+        mirror_fronts_ipvs(&vip_of(m, &service->id.vip)->fronts, &service->id);
 
-    f->ipvs.served = true;
-    f->ipvs.service = *service;
+    f->served = true;
+    f->service = *service;
 }
 
 static void note_real(struct local_ipvs_front *f, const struct local_ipvs_dest *d, bool gone,
@@ -419,27 +369,27 @@ static void note_real(struct local_ipvs_front *f, const struct local_ipvs_dest *
 void local_mirror_ipvs_change(struct local_mirror *m, const struct local_ipvs_change *c,
                               int64_t now_ms)
 {
-    struct local_mirror_vip *v = vip_of(m, &c->service.id.vip);
-    struct local_front *f = front_of(v, &c->service.id);
+    struct kept_vip *v = vip_of(m, &c->service.id.vip);
+    struct local_ipvs_front *f = mirror_fronts_ipvs(&v->fronts, &c->service.id);
 
     if (c->what == LOCAL_IPVS_ADD_SERVICE || c->what == LOCAL_IPVS_SET_SERVICE) {
-        f->ipvs.served = true;
-        f->ipvs.service = c->service;
+        f->served = true;
+        f->service = c->service;
     } else if (c->what == LOCAL_IPVS_DEL_SERVICE) {
-        free(f->ipvs.reals);
-        f->ipvs = (struct local_ipvs_front){.served = false};
+        free(f->reals);
+        *f = (struct local_ipvs_front){.served = false};
     } else {
-        note_real(&f->ipvs, &c->dest, c->what == LOCAL_IPVS_DEL_DEST, now_ms);
+        note_real(f, &c->dest, c->what == LOCAL_IPVS_DEL_DEST, now_ms);
     }
-    drop_empty_front(v, f);
+    mirror_fronts_ipvs_end(&v->fronts, &c->service.id);
     drop_if_empty(m, v);
 }
 
 static void note_guard(struct local_mirror *m, const struct local_nft_element *e, bool gone)
 {
-    struct local_mirror_vip *v = vip_of(m, &e->id.vip);
+    struct kept_vip *v = vip_of(m, &e->id.vip);
 
-    v->vip.guarded = !gone;
+    v->guarded = !gone;
     set_comment(m, v, gone ? NULL : e->comment);
     drop_if_empty(m, v);
 }
@@ -489,76 +439,78 @@ void local_mirror_element(struct local_mirror *m, const struct local_nft_element
 void local_mirror_hold(struct local_mirror *m, const struct ip_addr *addr,
                        enum local_route_kind kind, int link, bool gone)
 {
-    struct local_mirror_vip *v = vip_of(m, addr);
+    struct kept_vip *v = vip_of(m, addr);
 
     if (kind == LOCAL_ROUTE_EXPORT) {
-        v->vip.exported = !gone;
+        v->exported = !gone;
     } else if (!gone) {
-        v->vip.held = true;
-        v->vip.held_on = link;
-    } else if (v->vip.held_on == link) {
-        v->vip.held = false;
-        v->vip.held_on = 0;
-        v->vip.announced = false;
+        v->held = true;
+        v->held_on = link;
+    } else if (v->held_on == link) {
+        v->held = false;
+        v->held_on = 0;
+        v->announced = false;
     }
     drop_if_empty(m, v);
 }
 
 void local_mirror_announced(struct local_mirror *m, const struct ip_addr *addr, bool yes)
 {
-    struct local_mirror_vip *v = vip_of(m, addr);
+    struct kept_vip *v = vip_of(m, addr);
 
-    v->vip.announced = yes;
+    v->announced = yes;
     drop_if_empty(m, v);
 }
 
-const struct local_mirror_vip *local_mirror_vip(const struct local_mirror *m,
+const struct local_mirror_vip *local_mirror_vip(const struct local_mirror *m, struct arena *a,
                                                 const struct ip_addr *addr)
 {
-    char key[IP_TEXT_MAX];
+    const struct kept_vip *v = find(m, addr);
 
-    ip_format(addr, key);
-    return map_get(m->vips, key);
+    return v == NULL ? NULL : open_vip(a, v);
 }
 
-struct walk {
-    void (*each)(void *arg, const struct local_mirror_vip *v);
-    void *arg;
-};
-
-static bool walk_one(const char *key, void *value, void *arg)
+const char *local_mirror_comment(const struct local_mirror *m, const struct ip_addr *addr)
 {
-    const struct walk *w = arg;
+    const struct kept_vip *v = find(m, addr);
 
-    (void)key;
-    w->each(w->arg, value);
-    return true;
+    return v == NULL ? NULL : intern_str(v->comment);
+}
+
+size_t local_mirror_count(const struct local_mirror *m)
+{
+    return m->vips.n;
 }
 
 void local_mirror_each(const struct local_mirror *m,
                        void (*each)(void *arg, const struct local_mirror_vip *v), void *arg)
 {
-    struct walk w = {each, arg};
+    struct arena *a = arena_new();
+    void **all = index_sorted(&m->vips);
 
-    map_each(m->vips, walk_one, &w);
+    for (size_t i = 0; all[i] != NULL; i++) {
+        each(arg, open_vip(a, all[i]));
+        arena_reset(a);
+    }
+    free(all);
+    arena_free(a);
+}
+
+/* All but that it was announced. */
+static void clear_one(struct local_mirror *m, struct kept_vip *v)
+{
+    const struct ip_addr addr = v->addr;
+    bool announced = v->announced;
+
+    drop(m, v);
+    if (announced) {
+        local_mirror_announced(m, &addr, true);
+    }
 }
 
 void local_mirror_clear(struct local_mirror *m)
 {
-    size_t n;
-    const char **keys = map_keys(m->vips, &n);
-
-    for (size_t i = 0; i < n; i++) {
-        struct local_mirror_vip *v = map_get(m->vips, keys[i]);
-        bool announced = v->vip.announced;
-        struct ip_addr addr = v->vip.addr;
-        leave_named(m, v);
-        (void)map_remove(m->vips, keys[i]);
-        if (announced) {
-            local_mirror_announced(m, &addr, true);
-        }
-    }
-    free(keys);
+    for_all(m, clear_one);
     m->n_scope = 0;
     m->read_at = m->others_wrote;
 }

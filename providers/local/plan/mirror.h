@@ -2,24 +2,24 @@
 /* mirror.h: what the kernel has of ours, as this process wrote, read or adopted it.
  *
  * By address: its guard, its hold, its frontends.  "Nothing to do" comes from here; before a change the kernel is asked whether
- * somebody else wrote in between (its generation).  Pure, one thread at a time; memory: about 100 bytes for each frontend and 20 for
- * each slot. */
+ * somebody else wrote in between (its generation).  Pure, one thread at a time.  Memory: about 80 bytes for each address, and what
+ * mirror_fronts.h says for its frontends. */
 #ifndef TRIMTAB_LOCAL_PLAN_MIRROR_H
 #define TRIMTAB_LOCAL_PLAN_MIRROR_H
 
+#include "common/base/intern.h"
 #include "providers/local/plan/state.h"
 
 struct local_mirror;
-/* Of one address; const for everybody but mirror.c. */
+/* Of one address: a copy in an arena. */
 struct local_mirror_vip {
-    struct local_vip vip;
+    struct local_vip vip; /* its comment lives until the next change */
     struct local_front *fronts;
     size_t n_fronts;
-    uint64_t read_at;                    /* how often others had written when it was read */
-    struct local_mirror_vip *next_named; /* mirror.c's own */
 };
 
-struct local_mirror *local_mirror_new(void);
+/* Comments are strings of `texts`, which outlives it; NULL: of a table of its own. */
+struct local_mirror *local_mirror_new(struct intern_table *texts);
 void local_mirror_free(struct local_mirror *m);
 /* Forgets everything but what was announced. */
 void local_mirror_clear(struct local_mirror *m);
@@ -49,10 +49,13 @@ void local_mirror_announced(struct local_mirror *m, const struct ip_addr *addr, 
 /* All elements of the table that the mirror knows, as adds. */
 void local_mirror_elements(const struct local_mirror *m, struct arena *a,
                            struct local_nft_change **ret, size_t *ret_n);
-/* NULL: nothing of this address is there.  Valid until the next change. */
-const struct local_mirror_vip *local_mirror_vip(const struct local_mirror *m,
+/* NULL: nothing of this address is there. */
+const struct local_mirror_vip *local_mirror_vip(const struct local_mirror *m, struct arena *a,
                                                 const struct ip_addr *addr);
-/* Calls `each` for every address, in the order of their texts. */
+/* Of the guard's element, until the next change; NULL: there is none. */
+const char *local_mirror_comment(const struct local_mirror *m, const struct ip_addr *addr);
+size_t local_mirror_count(const struct local_mirror *m); /* addresses */
+/* Calls `each` for every address, in their order; a copy lives during the call. */
 void local_mirror_each(const struct local_mirror *m,
                        void (*each)(void *arg, const struct local_mirror_vip *v), void *arg);
 /* The same for those whose guard has this comment, by address; NULL: those without a comment.  Costs nothing for the others. */

@@ -549,7 +549,7 @@ static void plan_table(struct lb_plan *plan, const char *instance, enum local_ta
               .type = &local_table_type,
               .why = table == LOCAL_TABLE_ABSENT ? "all frontends of this machine stand in it"
                      : table == LOCAL_TABLE_OLD  ? "another version of trimtab made it"
-                                                 : "others have changed its rules");
+                                                 : "its rules are not those of this configuration");
     op.owners = str_set_make(plan->a, keys, n);
     (void)lb_plan_add(plan, items[0].key, &op);
 }

@@ -58,7 +58,7 @@ enum local_table_is {
     LOCAL_TABLE_ABSENT = 0,
     LOCAL_TABLE_WHOLE,
     LOCAL_TABLE_OLD,     /* of another layout */
-    LOCAL_TABLE_CHANGED, /* others have changed its chains or rules */
+    LOCAL_TABLE_CHANGED, /* its chains or rules are not those of this configuration */
 };
 /* Appends the operations for all of them.  `instance` names the table, which is made first when it is not there, or made anew with
  * what it has when it is not whole. */

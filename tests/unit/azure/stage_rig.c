@@ -101,7 +101,11 @@ static int plan(struct lb_sync *s, size_t stage, struct lb_plan *plan, struct er
         if (plan->ops[i].verb != LB_KEEP && s->planning) {
             note(r, &plan->ops[i]);
         } else if (plan->ops[i].verb != LB_KEEP) {
+            struct lb_undo *undo = (struct lb_undo *)(uintptr_t)plan->ops[i].undo;
             plan->ops[i].type = &carried_out;
+            if (undo != NULL) {
+                undo->type = &carried_out;
+            }
         }
     }
     return rc;
@@ -129,6 +133,7 @@ STAGE(9)
 STAGE(10)
 STAGE(11)
 STAGE(12)
+STAGE(13)
 static const struct lb_stage wrapped[] = {
     {"0", NULL, observe_0, plan_0},    {"1", NULL, observe_1, plan_1},
     {"2", NULL, observe_2, plan_2},    {"3", NULL, observe_3, plan_3},
@@ -136,7 +141,7 @@ static const struct lb_stage wrapped[] = {
     {"6", NULL, observe_6, plan_6},    {"7", NULL, observe_7, plan_7},
     {"8", NULL, observe_8, plan_8},    {"9", NULL, observe_9, plan_9},
     {"10", NULL, observe_10, plan_10}, {"11", NULL, observe_11, plan_11},
-    {"12", NULL, observe_12, plan_12},
+    {"12", NULL, observe_12, plan_12}, {"13", NULL, observe_13, plan_13},
 };
 
 /* ---- the host -------------------------------------------------------------------------------------------- */

@@ -184,6 +184,18 @@ static void ports__F_40_to_F_44(void **state)
         {"F-44 pool", "inboundNatPools",
          ON("pool", FIP("fip"), "\"frontendPortRangeStart\":800,\"frontendPortRangeEnd\":900"),
          FIP("fip"), ERR_OK},
+        {"another's rule for all ports", "loadBalancingRules",
+         "{\"name\":\"aother\",\"properties\":{\"protocol\":\"All\"," AT(
+             FIP("fip")) ",\"frontendPort\":0}}",
+         FIP("fip"), ERR_IN_USE},
+        {"its own rule for all ports", "loadBalancingRules",
+         "{\"name\":\"atest1-TCP-80\",\"properties\":{\"protocol\":\"All\"," AT(
+             FIP("fip")) ",\"frontendPort\":0}}",
+         FIP("fip"), ERR_OK},
+        {"another's rule for all ports elsewhere", "loadBalancingRules",
+         "{\"name\":\"aother\",\"properties\":{\"protocol\":\"All\"," AT(
+             FIP("fip-IPv6")) ",\"frontendPort\":0}}",
+         FIP("fip"), ERR_OK},
         {"6.8 protocol", "loadBalancingRules",
          "{\"name\":\"aother\",\"properties\":{\"protocol\":\"Udp\"," AT(
              FIP("fip")) ",\"frontendPort\":80}}",
@@ -197,10 +209,38 @@ static void ports__F_40_to_F_44(void **state)
             a, arena_printf(a, "{\"properties\":{\"%s\":[%s]}}", rows[i].array, rows[i].element));
         int code = azure_frontend_check_ports(s, rows[i].id, lb, &err);
         same_text(rows[i].row, err_code_name(code), err_code_name(rows[i].want));
-        if (code != ERR_OK && strstr(err.message, "service port http is trying to consume the port "
-                                                  "80 which is being referenced by") == NULL) {
+        if (code != ERR_OK &&
+            strstr(err.message, "service port http is trying to consume the port "
+                                "80 which is being referenced by") == NULL &&
+            strstr(err.message, "rule aother is for all ports of the address") == NULL) {
             fail_msg("%s: %s", rows[i].row, err.message);
         }
+    }
+}
+
+static void ports__all_of_them__nothing_beside(void **state)
+{
+    struct arena *a = *state;
+    static const struct {
+        const char *name, *id;
+        int want;
+    } rows[] = {{"aother", FIP("fip"), ERR_IN_USE},
+                {"aother", FIP("fip-IPv6"), ERR_OK},
+                {"atest1-TCP-80", FIP("fip"), ERR_OK}};
+    const struct azure_service *s = service(a, "test1", "", V4 TCP80);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct err err = ERR_INIT;
+        struct json_object *rule = pure_json(
+            a, arena_printf(a,
+                            "{\"name\":\"%s\",\"properties\":{\"protocol\":\"Udp\","
+                            "\"frontendIPConfiguration\":{\"id\":\"%s\"},\"frontendPort\":9}}",
+                            rows[i].name, rows[i].id));
+        const struct azure_place at = {.id = FIP("fip"),
+                                       .lb = pure_json(a, "{\"properties\":{}}"),
+                                       .rules = &rule,
+                                       .n_rules = 1,
+                                       .all_ports = true};
+        assert_int_equal(azure_frontend_check_ports_at(s, &at, &err), rows[i].want);
     }
 }
 
@@ -534,6 +574,7 @@ UNIT_MAIN(frontend)
         PURE_TEST(owner__F_10_to_F_20),
         PURE_TEST(in_use__F_30_to_F_33),
         PURE_TEST(ports__F_40_to_F_44),
+        PURE_TEST(ports__all_of_them__nothing_beside),
         PURE_TEST(change__F_01_to_F_09),
         PURE_TEST(new__F_50_to_F_55),
         PURE_TEST(apply__pinned_address__rules_on_the_frontend_of_another),

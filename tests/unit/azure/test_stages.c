@@ -534,25 +534,6 @@ static void refused__gets_no_address(void **state)
     }
 }
 
-/* The address is made anew by the next sync: nobody is told the old one, and that sync comes (8.7). */
-static void ip_tags_differ__the_sync_comes_again(void **state)
-{
-    struct stage_rig *r = *state;
-    struct rig_service *web = ADD(r, "web");
-    stage_rig_run(r);
-    same_text("before", web->status, "20.0.0.1");
-    web->annotations = "{\"azure-pip-ip-tags\":\"RoutingPreference=Internet\"}";
-    web->verb = TT_VERB_ENSURE;
-    stage_rig_run(r);
-    assert_int_equal(web->code, ERR_TRANSIENT);
-    has_pips(r, "");
-    web->verb = TT_VERB_ENSURE;
-    stage_rig_run(r);
-    succeeded(web);
-    same_text("after", web->status, "20.0.0.2");
-    stage_rig_settled(r);
-}
-
 static void poisoned_member__is_found_by_halves(void **state)
 {
     struct stage_rig *r = *state;
@@ -682,7 +663,6 @@ UNIT_MAIN(stages)
         RIG_TEST(invalid_annotation__fails_alone_and_stays_as_it_is),
         RIG_TEST(balancer_full__only_the_last_one_fails),
         RIG_TEST(refused__gets_no_address),
-        RIG_TEST(ip_tags_differ__the_sync_comes_again),
         RIG_TEST(poisoned_member__is_found_by_halves),
         RIG_TEST(nobody__no_node_takes_part__told_as_long_as_the_pools_are_empty),
         RIG_TEST(conflict__looks_again_and_writes_once_more),

@@ -130,12 +130,100 @@ static void public_ip_of_the_user__stays(void **state)
     same_text("stays", stage_rig_names(r, AZURE_PIPS), "kubernetes-aweb");
 }
 
+/* ---- a Service that came back with the same name ------------------------------------------------------------- */
+
+/* Service default/web with the UID "old": its parts are called "aold". */
+static struct rig_service *add_old(struct stage_rig *r, const char *annotations)
+{
+    struct tt_service *old = ARENA_NEW(r->a, struct tt_service);
+    *old = *azure_test_service(r->a, "web", annotations,
+                               "\"ports\":[{\"port\":443,\"nodePort\":30443}]");
+    old->uid = "old";
+    struct rig_service *s = ADD(r, "web");
+    s->given = old;
+    return s;
+}
+
+static const char *frontends(struct stage_rig *r)
+{
+    return stage_rig_elements(r, "kubernetes", "frontendIPConfigurations");
+}
+
+/* The one of before was never deleted: what is named after its UID is not the new one's to take away, though tags say
+ * "default/web" on it. */
+static void namesake_comes__nothing_of_the_old_one_is_touched(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *old = add_old(r, NULL);
+    stage_rig_run(r);
+    same_text("old", old->status, "20.0.0.1");
+    old->gone = true;
+    struct rig_service *web = ADD(r, "web");
+    stage_rig_run(r);
+    succeeded(web);
+    same_text("new", web->status, "20.0.0.2");
+    same_text("addresses", stage_rig_names(r, AZURE_PIPS), "kubernetes-aold kubernetes-aweb");
+    same_text("frontends", frontends(r), "aold aweb");
+    web->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    written(r, ""); /* nor is it tried again with each sync */
+}
+
+static void old_one_goes__its_namesake_stays_as_it_is(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *old = add_old(r, NULL);
+    stage_rig_run(r);
+    struct rig_service *web = ADD(r, "web");
+    stage_rig_run(r);
+    succeeded(web);
+    old->verb = TT_VERB_DELETE;
+    stage_rig_run(r);
+    succeeded(old);
+    same_text("addresses", stage_rig_names(r, AZURE_PIPS), "kubernetes-aweb");
+    same_text("frontends", frontends(r), "aweb");
+    same_text("security rules", stage_rig_rules(r), "80>20.0.0.2");
+    web->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    written(r, "");
+    same_text("status", web->status, "20.0.0.2");
+}
+
+/* An address of a third Service, which both share: the tag names "default/web" once, and the new one goes on to use it. */
+static void old_one_goes__shared_address_stays_open_for_its_namesake(void **state)
+{
+    static const char pinned[] = "{\"azure-load-balancer-ipv4\":\"20.0.0.1\"}";
+    struct stage_rig *r = *state;
+    (void)stage_rig_add(r, "api", NULL, "\"ports\":[{\"port\":22,\"nodePort\":30022}]");
+    stage_rig_run(r);
+    struct rig_service *old = add_old(r, pinned);
+    stage_rig_run(r);
+    succeeded(old);
+    struct rig_service *web = stage_rig_add(r, "web", pinned, NULL);
+    stage_rig_run(r);
+    succeeded(web);
+    old->verb = TT_VERB_DELETE;
+    stage_rig_run(r);
+    succeeded(old);
+    same_text("security rules", stage_rig_rules(r), "22>20.0.0.1 80>20.0.0.1");
+    same_text("tag",
+              json_str(json_member(stage_rig_doc(r, AZURE_PIPS, "kubernetes-aapi"), "tags"),
+                       "k8s-azure-service"),
+              "default/api,default/web");
+    web->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    written(r, "");
+}
+
 UNIT_MAIN(stages_going)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(edited_and_gone__nothing_is_left),
         cmocka_unit_test(public_ip_without_tags__goes_by_its_name),
         RIG_TEST(public_ip_of_the_user__stays),
+        RIG_TEST(namesake_comes__nothing_of_the_old_one_is_touched),
+        RIG_TEST(old_one_goes__its_namesake_stays_as_it_is),
+        RIG_TEST(old_one_goes__shared_address_stays_open_for_its_namesake),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

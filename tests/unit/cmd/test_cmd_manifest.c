@@ -298,6 +298,35 @@ static const struct row rows[] = {
     {"what the manifest says against its type stays, to be refused",
      "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"healthCheckNodePort\":31001}}", NULL,
      "spec.healthCheckNodePort", "31001"},
+    {"both families are required of a new one",
+     "{\"spec\":{\"type\":\"LoadBalancer\",\"ipFamilyPolicy\":\"RequireDualStack\"}}", NULL,
+     "spec.ipFamilies", "[ \"IPv4\", \"IPv6\" ]"},
+    {"both families are required of one that has IPv6",
+     "{\"spec\":{\"type\":\"LoadBalancer\",\"ipFamilyPolicy\":\"RequireDualStack\"}}",
+     "{\"spec\":{\"type\":\"LoadBalancer\",\"ipFamilyPolicy\":\"SingleStack\","
+     "\"ipFamilies\":[\"IPv6\"]}}",
+     "spec.ipFamilies", "[ \"IPv6\", \"IPv4\" ]"},
+    {"the second family goes with the policy",
+     "{\"spec\":{\"type\":\"LoadBalancer\",\"ipFamilyPolicy\":\"SingleStack\"}}",
+     "{\"spec\":{\"type\":\"LoadBalancer\",\"ipFamilyPolicy\":\"PreferDualStack\","
+     "\"ipFamilies\":[\"IPv6\",\"IPv4\"],\"clusterIPs\":[\"fd00::1\",\"10.0.0.1\"]}}",
+     "spec.ipFamilies", "[ \"IPv6\" ]"},
+    {"and its cluster address",
+     "{\"spec\":{\"type\":\"LoadBalancer\",\"ipFamilyPolicy\":\"SingleStack\"}}",
+     "{\"spec\":{\"type\":\"LoadBalancer\",\"ipFamilyPolicy\":\"PreferDualStack\","
+     "\"ipFamilies\":[\"IPv6\",\"IPv4\"],\"clusterIPs\":[\"fd00::1\",\"10.0.0.1\"]}}",
+     "spec.clusterIPs", "[ \"fd00::1\" ]"},
+    {"what is preferred depends on the cluster",
+     "{\"spec\":{\"type\":\"LoadBalancer\",\"ipFamilyPolicy\":\"PreferDualStack\"}}", NULL,
+     "spec.ipFamilies", NULL},
+    {"two protocols of a new one's port share a node port",
+     "{\"spec\":{\"type\":\"LoadBalancer\",\"ports\":[{\"name\":\"t\",\"port\":53},"
+     "{\"name\":\"u\",\"port\":53,\"protocol\":\"UDP\"},{\"name\":\"h\",\"port\":80}]}}",
+     NULL, "spec.ports",
+     "[ { \"name\": \"t\", \"port\": 53, \"protocol\": \"TCP\", \"targetPort\": 53, "
+     "\"nodePort\": 30001 }, { \"name\": \"u\", \"port\": 53, \"protocol\": \"UDP\", "
+     "\"targetPort\": 53, \"nodePort\": 30001 }, { \"name\": \"h\", \"port\": 80, "
+     "\"protocol\": \"TCP\", \"targetPort\": 80, \"nodePort\": 30002 } ]"},
 };
 
 static struct json_object *completed(struct arena *a, const char *manifest, const char *live,

@@ -502,6 +502,31 @@ static void host__kube_each__every_object_of_every_page(void **state)
     str_buf_done(&seen);
 }
 
+static void never_told(void *arg, const char *type, const char *json, size_t n)
+{
+    (void)arg;
+    (void)n;
+    fail_msg("%s %s", type, json);
+}
+
+static void host__kube_watch__of_declared_kinds_alone(void **state)
+{
+    struct fixture *f = *state;
+    static const struct tt_kube_kind listed[] = {
+        {.api_version = "networking.example.com/v1", .resource = "rules", .verbs = "get,list"}};
+    const struct tt_kube_ref rules = {"networking.example.com/v1", "rules", NULL, NULL, NULL};
+    const struct tt_kube_ref one = {"networking.example.com/v1", "rules", NULL, "a", NULL};
+
+    assert_int_equal(TT_FORBIDDEN, f->h->kube_watch(f->h->ctx, &rules, NULL, never_told, NULL));
+    f->r->provider->desc.kube_kinds = listed;
+    f->r->provider->desc.n_kube_kinds = ARRAY_LEN(listed);
+    assert_int_equal(TT_FORBIDDEN, f->h->kube_watch(f->h->ctx, &rules, NULL, never_told, NULL));
+    assert_int_equal(TT_BUG, f->h->kube_watch(f->h->ctx, &one, NULL, never_told, NULL));
+    assert_int_equal(TT_BUG, f->h->kube_watch(f->h->ctx, &rules, NULL, NULL, NULL));
+    assert_int_equal(TT_BUG, f->h->kube_watch(f->h->ctx, NULL, NULL, never_told, NULL));
+    assert_int_equal(0, f->r->n_requests);
+}
+
 static void host__hold_finalizers__one_patch_then_none(void **state)
 {
     struct fixture *f = *state;
@@ -622,6 +647,7 @@ UNIT_MAIN(host)
         T(host__kubernetes_objects__only_what_is_declared),
         T(host__without_a_call__as_the_capability_and_the_fence_say),
         T(host__kube_each__every_object_of_every_page),
+        T(host__kube_watch__of_declared_kinds_alone),
         T(host__hold_finalizers__one_patch_then_none),
         T(host__hold_finalizers__own_ones_alone),
         T(host__metrics__counted_and_unknown_ones_ignored),

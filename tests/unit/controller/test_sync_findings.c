@@ -159,6 +159,26 @@ static void nobody__taken_over__nothing_is_written_and_no_event(void **state)
     stand_free(r);
 }
 
+/* The earlier process died behind its last write to the cloud: nothing is left to do, and nothing was told. */
+static void nobody__made_by_an_earlier_process__told_without_a_change(void **state)
+{
+    struct stand *r = stand_of(0);
+    (void)state;
+
+    r->provider->serves_nobody = "no node takes part";
+    atomic_store(&r->watch.started, false);
+    stand_service(r, "web", STAND_LB,
+                  STAND_WITH_F ",\"annotations\":{\"trimtab.io/carried-out\":"
+                               "\"uid-web 203.0.113.10\"}",
+                  SERVED);
+    stand_add(r, "web", TT_REASON_RESYNC);
+    stand_run(r);
+    assert_int_equal(1, stand_patches(r));
+    assert_non_null(strstr(stand_patch(r, 0), "\"LoadBalancerServesNobody\""));
+    assert_int_equal(1, count(stand_events(r), "LoadBalancerServesNobody"));
+    stand_free(r);
+}
+
 static void nobody__told_by_an_earlier_process__not_again(void **state)
 {
     struct stand *r = stand_of(1);
@@ -193,6 +213,7 @@ UNIT_MAIN(sync_findings)
         cmocka_unit_test(nobody__new_service__event_and_condition_with_the_status),
         cmocka_unit_test(nobody__goes_on__told_once_and_cleared_when_it_ends),
         cmocka_unit_test(nobody__taken_over__nothing_is_written_and_no_event),
+        cmocka_unit_test(nobody__made_by_an_earlier_process__told_without_a_change),
         cmocka_unit_test(nobody__told_by_an_earlier_process__not_again),
         cmocka_unit_test(nobody__the_sync_failed__not_told),
     };

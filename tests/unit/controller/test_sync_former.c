@@ -143,6 +143,24 @@ static void refused__next_try_fails_too__led_back(void **state)
     stand_free(r);
 }
 
+/* Where the address was given up, what was put back has another one: clients hear of it, although the ensure failed. */
+static void led_back__with_another_address__status_has_it(void **state)
+{
+    (void)state;
+    struct stand *r = replacing(TT_QUOTA);
+    size_t before = stand_patches(r);
+    answer(r, TT_QUOTA);
+    r->provider->ip = "203.0.113.77";
+    stand_add(r, "web", TT_REASON_RESYNC);
+    stand_run(r);
+    size_t told = 0;
+    for (size_t i = before; i < stand_patches(r); i++) {
+        told += strstr(stand_patch(r, i), "\"ip\":\"203.0.113.77\"") != NULL;
+    }
+    assert_int_equal(told, 1);
+    stand_free(r);
+}
+
 /* A process that died in between: what the Service says is all that is known. */
 static void new_process__refused__led_back_by_what_the_service_says(void **state)
 {
@@ -227,6 +245,7 @@ UNIT_MAIN(sync_former)
         cmocka_unit_test(ensure__takes_nothing_down__nothing_is_kept),
         cmocka_unit_test(ensure__status_is_anothers__nothing_is_kept),
         cmocka_unit_test(refused__next_try_fails_too__led_back),
+        cmocka_unit_test(led_back__with_another_address__status_has_it),
         cmocka_unit_test(new_process__refused__led_back_by_what_the_service_says),
         cmocka_unit_test(new_process__ensured__taken_off),
         cmocka_unit_test(new_process__text_of_somebody_else__not_led_back),

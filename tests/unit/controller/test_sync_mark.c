@@ -291,6 +291,39 @@ static void finalizer__taken_off_by_somebody__comes_back_in_a_minute(void **stat
     stand_free(r);
 }
 
+static void status__written_over_by_somebody__comes_back_in_a_minute_without_a_mark(void **state)
+{
+    static const char *const over[] = {STAND_STATUS("203.0.113.99"), NULL};
+    uint32_t flags = 0;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(over); i++) {
+        struct stand *r = stand_noting(0, 0, &flags);
+        sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
+        assert_int_equal(0, stand_patches(r));
+        stand_service(r, "web", STAND_LB, STAND_WITH_F, over[i]);
+        stand_run(r);
+        assert_int_equal(0, stand_patches(r));
+        stand_advance(r, 60000);
+        assert_int_equal(1, stand_patches(r));
+        has(r, 0, IP);
+        assert_null(strstr(stand_patch(r, 0), KEY)); /* it was taken over, and still is */
+        stand_free(r);
+    }
+}
+
+static void status__as_it_was_given__no_further_sync(void **state)
+{
+    uint32_t flags = 0;
+    struct stand *r = stand_noting(0, 0, &flags);
+    (void)state;
+    sync(r, STAND_LB, STAND_WITH_F, NULL);
+    assert_int_equal(1, stand_patches(r));
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
+    assert_int_equal(0, stand_run(r));
+    assert_int_equal(0, stand_advance(r, 60000));
+    stand_free(r);
+}
+
 UNIT_MAIN(sync_mark)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +341,8 @@ UNIT_MAIN(sync_mark)
         cmocka_unit_test(refused__finalizer_goes_on_alone),
         cmocka_unit_test(older_provider__no_mark),
         cmocka_unit_test(finalizer__taken_off_by_somebody__comes_back_in_a_minute),
+        cmocka_unit_test(status__written_over_by_somebody__comes_back_in_a_minute_without_a_mark),
+        cmocka_unit_test(status__as_it_was_given__no_further_sync),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,6 +109,7 @@ void rig_sync_all(struct rig *r, uint32_t verb, const char *const *names, size_t
 void rig_sync_mixed(struct rig *r, const char *const *names, size_t n, size_t threads);
 /* The plan as text; nothing is changed. */
 const char *rig_plan(struct rig *r, const char *name);
+const struct tt_result *rig_plan_result(struct rig *r, const char *name);
 void rig_set_waiting(struct rig *r, unsigned waiting);
 void rig_set_reasons(struct rig *r, uint32_t reasons); /* TT_REASON_… of calls from now on */
 /* As it is now is as it was last synced, for calls from now on. */

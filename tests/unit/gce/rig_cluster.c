@@ -357,11 +357,17 @@ const struct tt_result *rig_validate(struct rig *r, const char *name)
     return &r->result;
 }
 
-const char *rig_plan(struct rig *r, const char *name)
+const struct tt_result *rig_plan_result(struct rig *r, const char *name)
 {
     struct one *o = one_of(r, TT_VERB_ENSURE, name);
     struct tt_call call = call_of(r, true);
     r->result.code = tt_gce_provider.plan(r->provider, &call, &o->batch);
+    return &r->result;
+}
+
+const char *rig_plan(struct rig *r, const char *name)
+{
+    (void)rig_plan_result(r, name); /* what was planned tells whether it went well */
     return rig_last_plan(r);
 }
 

@@ -55,6 +55,16 @@ static void ok(struct rig *r, const char *name, const char *what)
     }
 }
 
+/* A plan of it is refused like the sync. */
+static void plan_refused(struct rig *r, const char *what, const char *glob)
+{
+    const struct tt_result *res = rig_plan_result(r, "web");
+    if (res->code == TT_OK || !str_glob(glob, res->message)) {
+        fail_msg("%s: the plan is not refused: %d \"%s\"; want \"%s\"\n%s", what, res->code,
+                 res->message, glob, rig_last_plan(r));
+    }
+}
+
 /* It is refused, with this code and a message like this, without a single mutation. */
 static void refused(struct rig *r, const char *what, int32_t code, const char *glob)
 {
@@ -64,6 +74,7 @@ static void refused(struct rig *r, const char *what, int32_t code, const char *g
         fail_msg("%s: %d \"%s\", %u mutations; want %d \"%s\", none\n%s", what, res->code,
                  res->message, rig_mutations(r), code, glob, rig_last_plan(r));
     }
+    plan_refused(r, what, glob);
 }
 
 static void add_subnetwork(struct rig *r, const char *name)

@@ -321,6 +321,42 @@ static void finalizer__taken_off_by_somebody__counted_once(void **state)
     rig_stop(r);
 }
 
+/* An ensure after which the Service is remembered as the ensure saw it, with the finalizers that it had then; `goes`: the
+ * ensure took them off. */
+static void ensure_and_remember(struct rig *r, bool goes)
+{
+    _cleanup_(json_putp) struct json_object *before = rig_service_tree(r, "web");
+    synced(rig_ensure(r, "web"));
+    _cleanup_(json_putp) struct json_object *after = rig_service_tree(r, "web");
+    rig_set_service_tree(r, "web", before);
+    rig_remember(r, "web");
+    if (goes) {
+        json_object_object_del(json_member(after, "metadata"), "finalizers");
+    }
+    rig_set_service_tree(r, "web", after);
+}
+
+/* There and back: each side's finalizer goes with it. */
+static void finalizer__gone_with_another_side__not_counted(void **state)
+{
+    static const char *const types[] = {"null", "\"Internal\"", "null", "\"Internal\""};
+    (void)state;
+    struct rig *r = start();
+    ensure(r, "web", INTERNAL);
+    ensure_and_remember(r, false);
+    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+        rig_edit(r, "web",
+                 arena_printf(rig_arena(r),
+                              "{\"metadata\":{\"annotations\":{"
+                              "\"networking.gke.io/load-balancer-type\":%s}}}",
+                              types[i]));
+        ensure_and_remember(r, i % 2 == 0);
+    }
+    expect(r, "l4_removed_finalizer_count{*}", -1);
+    assert_false(rig_had_event(r, "*UnexpectedlyRemovedFinalizer*"));
+    rig_stop(r);
+}
+
 static void finalizer__taken_off_with_deletion__not_counted(void **state)
 {
     (void)state;
@@ -428,6 +464,7 @@ UNIT_MAIN(l4_metrics)
         cmocka_unit_test(retry_after_a_failure__no_periodic_resync),
         cmocka_unit_test(members_only__a_sync_of_the_neg_controller),
         cmocka_unit_test(finalizer__taken_off_by_somebody__counted_once),
+        cmocka_unit_test(finalizer__gone_with_another_side__not_counted),
         cmocka_unit_test(finalizer__taken_off_with_deletion__not_counted),
         cmocka_unit_test(negs__operations_and_requests),
         cmocka_unit_test(negs__attach_fails__counted_by_whom),

@@ -50,7 +50,9 @@ static void trouble(void *arg, const struct err *err)
     mutex_unlock(&w->lock);
 }
 
-static void start(struct watcher *w, const struct api_step *steps, size_t n)
+static void changed(void *arg, const char *type, struct json_object *object);
+
+static void begin(struct watcher *w, const struct api_step *steps, size_t n, bool set)
 {
     static const char *const members[] = {"data", NULL};
     *w = (struct watcher){.api = fake_api_start(steps, n), .rng = rng_seeded_new(1)};
@@ -59,17 +61,29 @@ static void start(struct watcher *w, const struct api_step *steps, size_t n)
         .config = fake_api_config(w->api),
         .user_agent = "trimtab/test",
         .collection = COLLECTION,
-        .name = "c",
+        .name = set ? NULL : "c",
+        .selector = set ? "a=b" : NULL,
         .members = members,
         .clock = fake_api_clock(w->api),
         .rng = w->rng,
         .seen = seen,
+        .changed = changed,
         .trouble = trouble,
         .arg = w,
         .observe = kube_ignore_sent,
     };
     struct err err = ERR_INIT;
     assert_int_equal(object_watch_start(&args, &w->watch, &err), ERR_OK);
+}
+
+static void start(struct watcher *w, const struct api_step *steps, size_t n)
+{
+    begin(w, steps, n, false);
+}
+
+static void start_set(struct watcher *w, const struct api_step *steps, size_t n)
+{
+    begin(w, steps, n, true);
 }
 
 /* Until so many requests were seen, then the end; what was heard must be this. */
@@ -254,6 +268,74 @@ static void object_watch__trouble__is_survived(void **state)
     }
 }
 
+/* --- a collection ----------------------------------------------------------------------------------- */
+
+#define MEMBER(name, rv)                                                                           \
+    "{'kind':'ConfigMap','metadata':{'name':'" name "','resourceVersion':'" rv "'}}"
+#define LIST_TARGET "GET " COLLECTION "?labelSelector=a%3Db"
+#define SET_TARGET  "GET " COLLECTION "?allowWatchBookmarks=true&labelSelector=a%3Db"
+
+static void changed(void *arg, const char *type, struct json_object *object)
+{
+    struct watcher *w = arg;
+    mutex_lock(&w->lock);
+    const char *sign = str_eq(type, "DELETED") ? "-" : str_eq(type, "ADDED") ? "+" : "~";
+    str_appendf(&w->heard, "%s%s ", sign, json_str(json_member(object, "metadata"), "name"));
+    mutex_unlock(&w->lock);
+}
+
+static const struct script set_scripts[] = {
+    {.name = "cut: what went meanwhile is deleted",
+     STEPS({.way = API_CUT,
+            .body = EVENT("ADDED", MEMBER("a", "5")) EVENT("ADDED", MEMBER("b", "6"))
+                END_OF_STATE("8") EVENT("MODIFIED", MEMBER("b", "9"))
+                    EVENT("DELETED", MEMBER("a", "10")) EVENT("ADDED", MEMBER("c", "11"))},
+           {.body = "{'kind':'List','metadata':{'resourceVersion':'20'},'items':[" MEMBER(
+                "b", "9") "," MEMBER("d", "12") "]}"},
+           {.way = API_HANG}),
+     .requests = 3,
+     .targets = {SET_TARGET "&resourceVersionMatch=NotOlderThan&sendInitialEvents=true",
+                 LIST_TARGET, SET_TARGET "&resourceVersion=20&"},
+     .heard = "+a +b ~b -a +c ! +b +d -c "},
+    {.name = "a stream that ends within its state: that is not all",
+     STEPS({.way = API_END, .body = EVENT("ADDED", MEMBER("a", "5"))},
+           {.body = "{'kind':'List','metadata':{'resourceVersion':'20'},'items':[]}"},
+           {.way = API_HANG}),
+     .requests = 3,
+     .targets = {SET_TARGET, LIST_TARGET, SET_TARGET "&resourceVersion=20&"},
+     .heard = "+a -a "},
+    {.name = "lies: no list, a member without a name",
+     STEPS({.status = 422, .body = "{'kind':'Status','reason':'Invalid','code':422}"},
+           {.body = MEMBER("a", "5")},
+           {.body = "{'kind':'List','metadata':{'resourceVersion':'20'},'items':[{}]}"},
+           {.body = "{'kind':'List','metadata':{'resourceVersion':'21'},'items':[]}"},
+           {.way = API_HANG}),
+     .requests = 5,
+     .targets = {SET_TARGET, LIST_TARGET, LIST_TARGET, LIST_TARGET,
+                 SET_TARGET "&resourceVersion=21&"},
+     .heard = "! ! "},
+};
+
+static void object_watch__collection__tells_what_is_there_and_what_went(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(set_scripts); i++) {
+        const struct script *s = &set_scripts[i];
+        struct watcher w;
+        print_message("# %s\n", s->name);
+        start_set(&w, s->steps, (size_t)s->n);
+        fake_api_wait(w.api, s->requests);
+        for (size_t t = 0; t < ARRAY_LEN(s->targets) && s->targets[t] != NULL; t++) {
+            if (!str_has_prefix(fake_api_target(w.api, (int)t), s->targets[t])) {
+                fail_msg("request %zu: want %s, got %s", t, s->targets[t],
+                         fake_api_target(w.api, (int)t));
+            }
+        }
+        finish(&w, s->requests, s->heard);
+        done(&w);
+    }
+}
+
 static void object_watch__stop_while_nothing_answers__ends(void **state)
 {
     (void)state;
@@ -353,6 +435,7 @@ UNIT_MAIN(object_watch)
         cmocka_unit_test(object_watch__stream__asks_as_upstream_then_goes_on_from_the_last_version),
         KUBE_TEST(object_watch__deep_managed_fields__object_is_seen),
         cmocka_unit_test(object_watch__trouble__is_survived),
+        cmocka_unit_test(object_watch__collection__tells_what_is_there_and_what_went),
         cmocka_unit_test(object_watch__stop_while_nothing_answers__ends),
         cmocka_unit_test(object_rules__watching_is_forbidden__polls_once_a_minute_at_the_latest),
         cmocka_unit_test(object_rules__silence_after_a_quiet_hour__is_read_at_once),

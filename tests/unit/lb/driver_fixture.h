@@ -195,13 +195,13 @@ static enum http_next change_step(struct lb_op_run *run, const struct http_respo
 
 static const struct lb_op_type change_type = {.name = "change", .step = change_step};
 
-/* "old/a" goes; it is put back unless "main/a" comes. */
+/* "old/a" goes; it is put back unless "main/a" comes.  The undo outlives the turn, as plan.h has it. */
 static void plan_removal(struct fixture *f, struct lb_plan *plan, const char *key, const char *name)
 {
-    struct change *c = ARENA_ARRAY(plan->a, struct change, 2);
-    struct lb_undo *undo = ARENA_NEW(plan->a, struct lb_undo);
-    const char *old = arena_printf(plan->a, "old/%s", short_key(key));
-    c[0] = (struct change){.f = f, .entry = arena_printf(plan->a, ";%s;", old), .removes = true};
+    struct change *c = ARENA_ARRAY(f->a, struct change, 2);
+    struct lb_undo *undo = ARENA_NEW(f->a, struct lb_undo);
+    const char *old = arena_printf(f->a, "old/%s", short_key(key));
+    c[0] = (struct change){.f = f, .entry = arena_printf(f->a, ";%s;", old), .removes = true};
     c[1] = (struct change){.f = f, .entry = c[0].entry};
     *undo = (struct lb_undo){.verb = LB_CREATE,
                              .kind = "thing",

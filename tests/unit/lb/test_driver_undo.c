@@ -71,6 +71,19 @@ static void reconcile__conflicts__put_back_after_the_last_try(void **state)
     fixture_done(f);
 }
 
+/* What a flow that forgets had in its plan is gone by the next turn. */
+static void reconcile__flow_forgets__debt_stays_through_conflicts(void **state)
+{
+    struct fixture *f = old_stands(*state, "E");
+    int naps = 0;
+    f->forgets = true;
+    f->trouble[0] = (struct trouble){"do main/a", ERR_CONFLICT, 5, NULL};
+    assert_code(drive_with_moving_clock(f, &naps), TT_CONFLICT);
+    assert_string_equal(str_buf_text(&f->cloud), ";old/a;");
+    assert_non_null(strstr(f->results[0].text, "; the former thing was put back"));
+    fixture_done(f);
+}
+
 static void reconcile__put_back_refused__both_causes_told_and_soon_tried_again(void **state)
 {
     struct fixture *f = old_stands(*state, "E");
@@ -158,6 +171,7 @@ UNIT_MAIN(driver_undo)
         lb_test(reconcile__replacement_comes__nothing_is_put_back),
         lb_test(reconcile__replacement_refused__former_put_back_and_told),
         lb_test(reconcile__conflicts__put_back_after_the_last_try),
+        lb_test(reconcile__flow_forgets__debt_stays_through_conflicts),
         lb_test(reconcile__put_back_refused__both_causes_told_and_soon_tried_again),
         lb_test(reconcile__removal_refused__nothing_to_put_back),
         lb_test(reconcile__removal_finds_nothing__owed_all_the_same),

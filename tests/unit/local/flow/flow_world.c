@@ -261,7 +261,7 @@ static void note_hold(void *arg, const struct ip_addr *addr, enum local_route_ki
 
 static void read_kernel(struct reading *r)
 {
-    r->m = local_mirror_new();
+    r->m = local_mirror_new(NULL);
     fake_kernel_elements(r->k->kernel, note_element, r);
     fake_kernel_holds(r->k->kernel, note_hold, r);
     flow_world_read_ipvs(r->k, r->m);
@@ -435,8 +435,22 @@ static void take_element(void *arg, const struct local_nft_element *e)
     }
 }
 
+/* An address that no Service has, without a name. */
+static void add_stranger(struct flow_kit *k)
+{
+    struct local_nft_change c = {.e = {.set = LOCAL_NFT_VIP}};
+    struct err err = ERR_INIT;
+
+    assert_true(ip_parse("10.0.0.7", &c.e.id.vip));
+    assert_int_equal(k->real_ops.nft_commit(k->kernel, "trimtab", &c, 1, &err), ERR_OK);
+}
+
 void flow_world_foreign(struct flow_kit *k, const char *what)
 {
+    if (str_eq(what, "stranger")) {
+        add_stranger(k);
+        return;
+    }
     struct taking t = {.set = str_eq(what, "guard")  ? LOCAL_NFT_VIP
                               : str_eq(what, "open") ? LOCAL_NFT_OPEN
                                                      : LOCAL_NFT_SLOT};

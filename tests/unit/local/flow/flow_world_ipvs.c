@@ -67,10 +67,10 @@ void flow_world_show_ipvs(struct str_buf *b, const struct local_mirror *m,
 
 /* ---- invariants ---------------------------------------------------------------------------------- */
 
-static const struct local_front *front_in(const struct local_mirror *m,
+static const struct local_front *front_in(const struct local_mirror *m, struct arena *a,
                                           const struct local_frontend_id *id)
 {
-    const struct local_mirror_vip *v = local_mirror_vip(m, &id->vip);
+    const struct local_mirror_vip *v = local_mirror_vip(m, a, &id->vip);
 
     for (size_t i = 0; v != NULL && i < v->n_fronts; i++) {
         if (local_frontend_cmp(&v->fronts[i].id, id) == 0) {
@@ -147,7 +147,7 @@ void flow_world_check_ipvs(struct flow_kit *k, const struct local_mirror *m)
     for (size_t i = 0; i < k->reals.n; i++) {
         const struct kit_real *was = &k->reals.items[i];
         if (real_of(&l.now, &was->id, &was->dest) == NULL &&
-            !may_go(k, was, front_in(m, &was->id))) {
+            !may_go(k, was, front_in(m, k->a, &was->id))) {
             flow_world_broken(k, "I4", &was->id.vip);
         }
     }

@@ -169,8 +169,8 @@ static bool storm(const struct storm *x, unsigned seed)
         blow(&k, x);
     }
     str_buf_reset(&k.out);
-    /* What nobody has any more goes along with a Service that is synced after the grace. */
-    (void)flow_kit_run(&k, graced ? "well; sync; pass 30000; svc d/z; sync" : "well; sync");
+    /* What nobody has any more goes after the grace, whether a Service is left or not. */
+    (void)flow_kit_run(&k, graced ? "well; sync; pass 30000; sweep; sync" : "well; sync; sweep");
     bool settled = settle(&k);
     bool refused =
         k.failures > 0; /* what is refused keeps what it has, even what others made of it */

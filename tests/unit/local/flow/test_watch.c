@@ -64,6 +64,15 @@ static const struct row {
      "10.0.0.0:80/tcp, 3:create source ranges 10.0.0.0:80/tcp, 4:create hold 10.0.0.0, 5:create "
      "announcement 10.0.0.0 on eth0, ) order(1:change table inet trimtab, 2:create announcement "
      "10.0.0.0 on eth0, ) plan(0) " TWO("10.0.0.0")},
+    {"markBit of another configuration: the rules are made anew, with all that is there",
+     "svc d/a; svc d/b; idle; config director: {markBit: 0x1000}; restart; plan; writes; sync d/a; "
+     "writes; state; restart; idle; writes; plan",
+     "plan(1) writes(4) writes(1) " TWO(
+         "10.0.0.0") "10.0.0.1[d/b] held 80/tcp rr4 n1:30080*2 "
+                     "n2:30080*2 <0.0.0.0/0 snat; writes(0) plan(0) "},
+    {"closedPorts of another configuration",
+     "svc d/a; idle; config director: {closedPorts: drop}; restart; writes; idle; writes; plan",
+     "writes(4) writes(1) plan(0) "},
     {"L25 another layout: made anew with all that is there",
      "svc d/a; svc d/b; idle; foreign layout 7; restart; writes; sync d/a; writes; state; plan; "
      "sync; writes",
@@ -85,6 +94,33 @@ static const struct row {
      "10.0.0.0[not guarded] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; 10.0.0.1[d/b] "
      "held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; 10.0.0.1[d/b] held 80/tcp rr4 "
      "n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "},
+    {"orphanGrace: an address without a name, and no Service is left",
+     "director; svc d/a; idle; vanish d/a; foreign guard quiet; restart; left; pass 29000; state; "
+     "pass 2000; state; drift",
+     "10.0.0.0[not guarded] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; drift(0) "},
+    {"orphanGrace: the same with IPVS, and an address on a link",
+     "director; svc d/a fam=46 mode=ipvs-dr; idle; vanish d/a; foreign guard quiet; restart; left; "
+     "pass 31000; state",
+     ""},
+    {"orphanGrace: the same, told in report mode",
+     "director report; svc d/a; idle; vanish d/a; foreign guard quiet; restart; left; pass 31000; "
+     "state; svc d/b; sync; state",
+     "10.0.0.0[not guarded] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "
+     "10.0.0.0[d/b] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "},
+    {"orphanGrace: refused once, and tried again",
+     "director; svc d/a; idle; vanish d/a; foreign guard quiet; restart; left; pass 29000; refuse "
+     "transient 3; pass 2000; well; pass 4000; state",
+     ""},
+    {"orphanGrace: others put an address into the table later",
+     "director; svc d/a; idle; pass 40000; foreign stranger; pass 2000; state; plan",
+     TWO("10.0.0.0") "plan(0) "},
+    {"orphanGrace: without a director's thread",
+     "svc d/a; idle; vanish d/a; foreign guard quiet; restart; left; state", ""},
+    {"IPVS: destinations that a sync of another Service has not read are no drift",
+     "director; svc d/a mode=ipvs-dr; svc d/b; idle; pass 2000; foreign slots quiet; sync d/b; "
+     "foreign bump; pass 1; drift; check; state",
+     "drift(0) 10.0.0.0[d/a] held 80/tcp ipvs-rr n1:80g1 n2:80g1 <0.0.0.0/0; 10.0.0.1[d/b] held "
+     "80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "},
     {"L28 another host answers",
      "director; neighbour 10.0.0.0 9; neighbour 10.1.0.1 7; svc d/a; sync; pass 2000",
      "event(d/a AddressInUse: 10.0.0.0 answers from 02:00:00:00:01:09; not announced) "},

@@ -410,12 +410,15 @@ void ipam_script_begin(struct ipam_script *s, struct arena *a, const char *pools
 {
     *s = (struct ipam_script){
         .a = a, .config = config_of(a, pools), .seen = map_new(NULL), .told = map_new(NULL)};
-    s->ipam = local_ipam_new(s->config);
+    s->texts = intern_table_new();
+    s->ipam = local_ipam_new(s->config, s->texts);
 }
 
 void ipam_script_end(struct ipam_script *s)
 {
     local_ipam_free(s->ipam);
+    assert_int_equal(0, intern_count(s->texts));
+    intern_table_free(s->texts);
     map_free(s->seen);
     map_free(s->told);
 }

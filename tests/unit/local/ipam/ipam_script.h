@@ -21,6 +21,7 @@
 
 struct ipam_script {
     struct arena *a;
+    struct intern_table *texts;
     struct local_ipam *ipam;
     const struct local_config *config;
     struct map *seen; /* KEY → the words of its last "see" */

@@ -59,7 +59,7 @@ static struct local_checked question(struct ipvs_kit *k, const char *node, bool 
 /* What is kept of the Service asks these questions, too. */
 static void ask_these(struct ipvs_kit *k, const struct local_checked *both)
 {
-    struct served *v = map_get(provider(k)->served, "d/a");
+    struct served *v = local_served_get(provider(k), k->a, "d/a");
 
     for (size_t i = 0; v != NULL && i < v->n; i++) {
         for (size_t j = 0; j < v->fronts[i].targets.n; j++) {
@@ -68,6 +68,9 @@ static void ask_these(struct ipvs_kit *k, const struct local_checked *both)
             assert_true(first || ip_eq(addr, &both[1].spec.addr));
             v->fronts[i].checks[j] = both[first ? 0 : 1].check;
         }
+    }
+    if (v != NULL) {
+        local_served_put(provider(k), k->a, v);
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_holder_random.c: directors, their Leases and their kernels in random interleavings, by seed.
  *
- * Requests are sent, carried out and answered at moments of their own, answers get lost, processes are killed, stopped for a while, started
+ * Half of the worlds have directors that watch Leases: events come in order, late, and not at all for a while.  Requests are sent, carried out and answered at moments of their own, answers get lost, processes are killed, stopped for a while, started
  * again and told to end.  After every step no address may be held by two kernels. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "common/base/str.h"
-#include "providers/local/leases/holder_rules.h"
+#include "providers/local/leases/lease_view.h"
 #include "tests/support/sample.h"
 #include "tests/support/unit.h"
 
@@ -22,6 +22,8 @@
 #define DURATION_MS 10000
 #define RENEW_MS    3000
 #define POLL_MS     500
+#define LATE_MS     250  /* after a write: then it lists, as its watch is late */
+#define EVENTS      8192 /* that a world remembers; a watch that is further behind begins anew */
 
 struct lease {
     bool there, ended, takes;
@@ -44,15 +46,28 @@ struct director {
     uint64_t turn;
     struct lease body;
     struct lease list[N];
+    /* its watch */
+    struct local_lease_view *view;
+    unsigned event;    /* the next one that it gets */
+    int64_t stream_ms; /* not before; by the world's clock */
+    bool news;
+    int64_t wrote_ms;
+};
+struct event {
+    unsigned whose;
+    struct lease lease;
 };
 struct world {
     uint64_t seed;
     int64_t now_ms;
     bool keep; /* apiLoss; then the API server is away for all or for none */
     bool away;
+    bool watches;
+    struct event *events;
+    unsigned n_events;
     struct lease leases[N];
     struct director directors[N];
-    unsigned takeovers, moves;
+    unsigned takeovers, moves, lists, writes, looks;
 };
 
 static unsigned below(struct world *w, unsigned n)
@@ -71,6 +86,8 @@ static int64_t clock_of(const struct world *w, const struct director *d)
 {
     return w->now_ms + d->offset_ms;
 }
+
+static void begin_watch(struct world *w, struct director *d);
 
 static void start(struct world *w, unsigned i)
 {
@@ -91,13 +108,80 @@ static void start(struct world *w, unsigned i)
     memset(d->kernel_ms, 0, sizeof d->kernel_ms); /* a start lets go of what is left */
     local_holder_reach(d->h, &near);
     local_holder_ready(d->h, true);
+    d->view = w->watches ? local_lease_view_new(d->name, 1) : NULL;
+    d->wrote_ms = 0;
+    begin_watch(w, d);
 }
 
 static void end(struct director *d)
 {
     local_holder_free(d->h);
     d->h = NULL;
+    local_lease_view_free(STEAL(d->view));
     d->alive = false;
+}
+
+/* ---- its watch ------------------------------------------------------------------------------------ */
+
+static void show(struct world *w, struct director *d, unsigned whose, const struct lease *lease)
+{
+    static const bool near = true;
+    char version[16];
+
+    (void)snprintf(version, sizeof version, "%u", lease->version);
+    const struct local_lease shown = {.version = version,
+                                      .machine = "",
+                                      .seen = {.name = w->directors[whose].name,
+                                               .version = version,
+                                               .ended = lease->ended,
+                                               .duration_ms = DURATION_MS,
+                                               .takes = lease->takes,
+                                               .holds = &lease->holds,
+                                               .near = &near}};
+    local_lease_view_put(d->view, &shown);
+    d->news = true;
+}
+
+/* From the state on, as after a resourceVersion that is too old. */
+static void begin_watch(struct world *w, struct director *d)
+{
+    d->event = w->n_events;
+    for (unsigned i = 0; d->view != NULL && i < N; i++) {
+        if (w->leases[i].there) {
+            show(w, d, i, &w->leases[i]);
+        }
+    }
+}
+
+static void watch(struct world *w, struct director *d)
+{
+    if (w->away || d->cut || d->view == NULL || w->now_ms < d->stream_ms) {
+        return;
+    }
+    if (w->n_events - d->event > EVENTS) {
+        begin_watch(w, d);
+    }
+    for (; d->event < w->n_events && chance(w, 3); d->event++) {
+        const struct event *e = &w->events[d->event % EVENTS];
+        show(w, d, e->whose, &e->lease);
+    }
+    d->stream_ms = chance(w, 300) ? w->now_ms + below(w, 20000) : w->now_ms;
+}
+
+static bool is_at_rest(const struct director *d, int64_t now_ms)
+{
+    return d->view != NULL && local_lease_view_is_current(d->view) &&
+           now_ms < local_holder_rest_ms(d->h);
+}
+
+static void look_at_view(struct world *w, struct director *d)
+{
+    size_t n = 0;
+    const struct local_lease_seen *others = local_lease_view_others(d->view, &n);
+
+    w->looks++;
+    d->news = false;
+    local_holder_see_watched(d->h, others, n, d->wrote_ms, clock_of(w, d));
 }
 
 /* ---- one director -------------------------------------------------------------------------------- */
@@ -110,6 +194,8 @@ static unsigned slowness(struct world *w)
 
 static void send(struct world *w, struct director *d, enum request request)
 {
+    w->lists += request == LIST;
+    w->writes += request == WRITE;
     d->request = request;
     d->done = d->lost = false;
     d->sent_ms = clock_of(w, d);
@@ -133,6 +219,12 @@ static void begin_request(struct world *w, struct director *d)
         send(w, d, LIST);
     } else if (now_ms >= local_holder_write_ms(d->h)) {
         send(w, d, WRITE);
+    } else if (is_at_rest(d, now_ms)) {
+        if (d->news) {
+            look_at_view(w, d);
+        }
+    } else if (d->view != NULL && now_ms - d->wrote_ms < LATE_MS) {
+        return;
     } else if (local_holder_must_list(d->h) || now_ms - d->listed_ms >= POLL_MS) {
         d->listed_ms = now_ms;
         send(w, d, LIST);
@@ -152,6 +244,7 @@ static void carry_out(struct world *w, unsigned i)
         d->body.version = w->leases[i].version + 1;
         d->body.there = true;
         w->leases[i] = d->body;
+        w->events[w->n_events++ % EVENTS] = (struct event){i, d->body};
     } else {
         memcpy(d->list, w->leases, sizeof d->list);
     }
@@ -183,6 +276,16 @@ static void read_list(struct world *w, unsigned own)
     local_holder_see(d->h, seen, n, d->sent_ms, clock_of(w, d));
 }
 
+static void know_own(struct director *d, unsigned number)
+{
+    char version[16];
+
+    if (d->view != NULL) {
+        (void)snprintf(version, sizeof version, "%u", number);
+        local_lease_view_wrote(d->view, version);
+    }
+}
+
 static void hear_answer(struct world *w, unsigned i)
 {
     struct director *d = &w->directors[i];
@@ -191,9 +294,14 @@ static void hear_answer(struct world *w, unsigned i)
     if (d->lost) {
         local_holder_failed(d->h);
     } else if (d->request == WRITE) {
-        local_holder_wrote(d->h, d->turn, d->sent_ms, clock_of(w, d));
+        d->wrote_ms = clock_of(w, d);
+        local_holder_wrote(d->h, d->turn, d->sent_ms, d->wrote_ms);
+        know_own(d, d->body.version);
     } else {
         read_list(w, i);
+        if (d->list[i].there) {
+            know_own(d, d->list[i].version);
+        }
     }
     d->request = NONE;
     if (ended && !d->lost) {
@@ -227,6 +335,7 @@ static void step_of(struct world *w, unsigned i)
     if (!d->alive || w->now_ms < d->stopped_until_ms) {
         return;
     }
+    watch(w, d);
     if (d->request != NONE && d->done && w->now_ms >= d->answer_ms && chance(w, 2)) {
         hear_answer(w, i);
     } else if (d->request == NONE && chance(w, 2)) {
@@ -290,9 +399,11 @@ static void check(const struct world *w)
     }
 }
 
-static struct world play(uint64_t seed, bool keep)
+static struct world play(uint64_t seed, bool keep, bool watches)
 {
-    struct world w = {.seed = seed, .keep = keep};
+    struct world w = {.seed = seed, .keep = keep, .watches = watches};
+
+    w.events = xcalloc(EVENTS, sizeof *w.events);
 
     for (unsigned i = 0; i < N; i++) {
         (void)snprintf(w.directors[i].name, sizeof w.directors[i].name, "d%u", i + 1);
@@ -307,40 +418,64 @@ static struct world play(uint64_t seed, bool keep)
         check(&w);
     }
     for (unsigned i = 0; i < N; i++) {
-        local_holder_free(w.directors[i].h);
+        if (w.directors[i].alive) {
+            end(&w.directors[i]);
+        }
     }
+    free(w.events);
     return w;
 }
 
-static void play_all(bool keep)
+static void play_all(bool keep, bool watches)
 {
     struct sample s = sample_of_test(4);
     unsigned moves = 0;
     unsigned takeovers = 0;
+    unsigned lists = 0;
+    unsigned writes = 0;
+    unsigned looks = 0;
 
     for (unsigned i = 0; i < SEEDS; i++) {
         if (sample_takes_number(&s, i)) {
-            struct world w = play(i + 1, keep);
+            struct world w = play(i + 1, keep, watches);
             moves += w.moves;
             takeovers += w.takeovers;
+            lists += w.lists;
+            writes += w.writes;
+            looks += w.looks;
         }
     }
-    print_message("# %u takes and drops in kernels, %u killed that had taken over\n", moves,
-                  takeovers);
+    print_message(
+        "# %u takes and drops in kernels, %u killed that had taken over; %u writes, %u lists, "
+        "%u looks at a watch\n",
+        moves, takeovers, writes, lists, looks);
     assert_true(moves > 10000);
+    assert_true(watches == (looks > 0));
     assert_true(keep || takeovers > 0);
 }
 
 static void holder__kills_stops_and_cuts__never_two_kernels(void **state)
 {
     (void)state;
-    play_all(false);
+    play_all(false, false);
 }
 
 static void holder__api_server_away_for_all__never_two_kernels(void **state)
 {
     (void)state;
-    play_all(true);
+    play_all(true, false);
+}
+
+static void holder__kills_stops_and_cuts_with_watches__never_two_kernels(void **state)
+{
+    (void)state;
+    play_all(false, true);
+}
+
+static void holder__api_server_away_for_all_with_watches__never_two_kernels(void **state)
+{
+    (void)state;
+    play_all(true, true);
 }
 
 UNIT_MAIN(holder_random)
@@ -348,6 +483,8 @@ UNIT_MAIN(holder_random)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(holder__kills_stops_and_cuts__never_two_kernels),
         cmocka_unit_test(holder__api_server_away_for_all__never_two_kernels),
+        cmocka_unit_test(holder__kills_stops_and_cuts_with_watches__never_two_kernels),
+        cmocka_unit_test(holder__api_server_away_for_all_with_watches__never_two_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -232,7 +232,7 @@ static void take_state(struct arena *a, const struct local_mirror *m, const stru
         struct one *x = &ret->items[i];
         x->n_fronts = 0;
         for (size_t k = 0; k < x->n_vips; k++) {
-            const struct local_mirror_vip *v = local_mirror_vip(m, &x->vips[k].addr);
+            const struct local_mirror_vip *v = local_mirror_vip(m, a, &x->vips[k].addr);
             x->vips[k] = v != NULL ? v->vip : (struct local_vip){.addr = x->vips[k].addr};
             for (size_t f = 0; v != NULL && f < v->n_fronts && x->other[k] == NULL; f++) {
                 x->fronts[x->n_fronts++] = local_front_copy(a, &v->fronts[f]);
@@ -392,7 +392,7 @@ static const struct row {
 static void check_second(struct arena *a, const struct row *row, const struct lb_plan *plan,
                          const struct state *have, const struct state *want)
 {
-    struct local_mirror *m = local_mirror_new();
+    struct local_mirror *m = local_mirror_new(NULL);
     struct state now;
     struct lb_plan second;
 
@@ -411,7 +411,7 @@ static void check_second(struct arena *a, const struct row *row, const struct lb
         for (size_t k = 0; k < have->items[i].n_vips; k++) {
             const struct ip_addr *addr = &have->items[i].vips[k].addr;
             if (want->n == 1 && !vip_at(&want->items[0], addr).guarded) {
-                assert_null(local_mirror_vip(m, addr));
+                assert_null(local_mirror_vip(m, a, addr));
             }
         }
     }

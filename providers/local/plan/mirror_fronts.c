@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mirror_fronts.c: frontends of one address in one block (mirror_fronts.h).
+ *
+ * Behind the head of a frontend come its m slots (length of the address, or 0: none; address; port), then its source ranges, sorted
+ * (address, prefix).  Slots change in their places; everything else moves what is behind it. */
+#include "providers/local/plan/mirror_fronts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct head {
+    struct local_ipvs_front *ipvs; /* heap; NULL: IPVS has nothing */
+    uint16_t port;
+    uint16_t m;
+    uint16_t n_open;
+    uint8_t protocol;
+    bool hash : 1;
+    bool snat : 1;
+};
+
+static size_t slot_size(const struct mirror_fronts *x)
+{
+    return 1u + x->len + sizeof(uint16_t);
+}
+
+static size_t range_size(const struct mirror_fronts *x)
+{
+    return x->len + 1u;
+}
+
+static size_t ranges_at(const struct mirror_fronts *x, size_t at, const struct head *h)
+{
+    return at + sizeof *h + h->m * slot_size(x);
+}
+
+static size_t end_of(const struct mirror_fronts *x, size_t at, const struct head *h)
+{
+    return ranges_at(x, at, h) + h->n_open * range_size(x);
+}
+
+static struct head head_at(const struct mirror_fronts *x, size_t at)
+{
+    struct head h;
+
+    memcpy(&h, x->bytes + at, sizeof h);
+    return h;
+}
+
+static void put_head(struct mirror_fronts *x, size_t at, const struct head *h)
+{
+    memcpy(x->bytes + at, h, sizeof *h);
+}
+
+/* The block has `more` zero bytes at `at` then, or lacks those that are there. */
+static void open_gap(struct mirror_fronts *x, size_t at, size_t more)
+{
+    x->bytes = xrealloc(x->bytes, x->size + more);
+    memmove(x->bytes + at + more, x->bytes + at, x->size - at);
+    memset(x->bytes + at, 0, more);
+    x->size += (uint32_t)more;
+}
+
+static void close_gap(struct mirror_fronts *x, size_t at, size_t less)
+{
+    x->size -= (uint32_t)less;
+    memmove(x->bytes + at, x->bytes + at + less, x->size - at);
+    if (x->size == 0) {
+        free(x->bytes);
+        x->bytes = NULL;
+    } else {
+        x->bytes = xrealloc(x->bytes, x->size);
+    }
+}
+
+static bool find(const struct mirror_fronts *x, const struct local_frontend_id *id, size_t *ret_at,
+                 struct head *ret)
+{
+    for (size_t at = 0; at < x->size; at = end_of(x, at, ret)) {
+        *ret = head_at(x, at);
+        if (ret->port == id->port && ret->protocol == id->protocol) {
+            *ret_at = at;
+            return true;
+        }
+    }
+    return false;
+}
+
+static size_t find_or_make(struct mirror_fronts *x, const struct local_frontend_id *id,
+                           struct head *ret)
+{
+    size_t at = x->size;
+
+    if (!find(x, id, &at, ret)) {
+        at = x->size;
+        *ret = (struct head){.port = id->port, .protocol = id->protocol};
+        open_gap(x, at, sizeof *ret);
+        put_head(x, at, ret);
+        x->n++;
+    }
+    return at;
+}
+
+static void ipvs_free(struct local_ipvs_front *f)
+{
+    if (f != NULL) {
+        free(f->reals);
+        free(f);
+    }
+}
+
+static bool drop_if_empty(struct mirror_fronts *x, size_t at)
+{
+    struct head h = head_at(x, at);
+
+    if (h.m != 0 || h.n_open != 0 || h.snat || (h.ipvs != NULL && h.ipvs->served)) {
+        return false;
+    }
+    ipvs_free(h.ipvs);
+    close_gap(x, at, sizeof h);
+    x->n--;
+    return true;
+}
+
+/* ---- slots --------------------------------------------------------------------------------------- */
+
+static void set_slots(struct mirror_fronts *x, size_t at, struct head *h, uint16_t m, bool hash)
+{
+    size_t first = at + sizeof *h;
+
+    close_gap(x, first, h->m * slot_size(x)); /* the head stays, so that the block is not empty */
+    open_gap(x, first, m * slot_size(x));
+    h->m = m;
+    h->hash = hash;
+}
+
+static bool has_slots(const struct mirror_fronts *x, size_t at, const struct head *h)
+{
+    for (unsigned i = 0; i < h->m; i++) {
+        if (x->bytes[at + sizeof *h + i * slot_size(x)] != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void put_slot(const struct mirror_fronts *x, size_t at, const struct local_nft_element *e)
+{
+    unsigned char *to = x->bytes + at;
+
+    memset(to, 0, slot_size(x));
+    if (e->target.len <= x->len) {
+        to[0] = e->target.len;
+        memcpy(to + 1, e->target.bytes, e->target.len);
+        memcpy(to + 1 + x->len, &e->target_port, sizeof e->target_port);
+    }
+}
+
+static void note_slot(struct mirror_fronts *x, size_t at, struct head *h,
+                      const struct local_nft_element *e, bool gone)
+{
+    static const struct local_nft_element none = {.slot = 0};
+    bool other_map = h->m != e->m || h->hash != e->hash;
+
+    if (other_map && gone) {
+        return;
+    }
+    if (other_map) { /* a frontend is in one map only: its slots of another one went in the same transaction */
+        set_slots(x, at, h, e->m, e->hash);
+    }
+    if (e->slot < h->m) {
+        put_slot(x, at + sizeof *h + e->slot * slot_size(x), gone ? &none : e);
+    }
+    if (gone && !has_slots(x, at, h)) {
+        set_slots(x, at, h, 0, false);
+    }
+}
+
+/* ---- source ranges ------------------------------------------------------------------------------- */
+
+static struct ip_net range_at(const struct mirror_fronts *x, size_t at)
+{
+    struct ip_net net = {.addr.len = x->len, .prefix = x->bytes[at + x->len]};
+
+    memcpy(net.addr.bytes, x->bytes + at, x->len);
+    return net;
+}
+
+static void note_open(struct mirror_fronts *x, size_t front, struct head *h,
+                      const struct ip_net *net, bool gone)
+{
+    size_t at = ranges_at(x, front, h);
+    size_t end = end_of(x, front, h);
+    struct ip_net have = {.prefix = 0};
+
+    for (; at < end; at += range_size(x)) {
+        have = range_at(x, at);
+        if (local_net_cmp(&have, net) >= 0) {
+            break;
+        }
+    }
+    bool there = at < end && local_net_cmp(&have, net) == 0;
+    if (gone && there) {
+        close_gap(x, at, range_size(x));
+        h->n_open--;
+    } else if (!gone && !there && net->addr.len == x->len) {
+        open_gap(x, at, range_size(x));
+        memcpy(x->bytes + at, net->addr.bytes, x->len);
+        x->bytes[at + x->len] = net->prefix;
+        h->n_open++;
+    }
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------- */
+
+void mirror_fronts_done(struct mirror_fronts *x)
+{
+    struct head h;
+
+    for (size_t at = 0; at < x->size; at = end_of(x, at, &h)) {
+        h = head_at(x, at);
+        ipvs_free(h.ipvs);
+    }
+    free(x->bytes);
+    x->bytes = NULL;
+    x->size = 0;
+    x->n = 0;
+}
+
+void mirror_fronts_element(struct mirror_fronts *x, const struct local_nft_element *e, bool gone)
+{
+    struct head h;
+    size_t at = find_or_make(x, &e->id, &h);
+
+    if (e->set == LOCAL_NFT_SLOT) {
+        note_slot(x, at, &h, e, gone);
+    } else if (e->set == LOCAL_NFT_OPEN) {
+        note_open(x, at, &h, &e->net, gone);
+    } else {
+        h.snat = !gone;
+    }
+    put_head(x, at, &h);
+    (void)drop_if_empty(x, at);
+}
+
+struct local_ipvs_front *mirror_fronts_ipvs(struct mirror_fronts *x,
+                                            const struct local_frontend_id *id)
+{
+    struct head h;
+    size_t at = find_or_make(x, id, &h);
+
+    if (h.ipvs == NULL) {
+        h.ipvs = xcalloc(1, sizeof *h.ipvs);
+        put_head(x, at, &h);
+    }
+    return h.ipvs;
+}
+
+void mirror_fronts_ipvs_end(struct mirror_fronts *x, const struct local_frontend_id *id)
+{
+    struct head h;
+    size_t at;
+
+    if (!find(x, id, &at, &h)) {
+        return;
+    }
+    if (h.ipvs != NULL && !h.ipvs->served) {
+        ipvs_free(h.ipvs);
+        h.ipvs = NULL;
+        put_head(x, at, &h);
+    }
+    (void)drop_if_empty(x, at);
+}
+
+void mirror_fronts_forget(struct mirror_fronts *x)
+{
+    for (size_t at = 0; at < x->size;) {
+        struct head h = head_at(x, at);
+        close_gap(x, at + sizeof h, end_of(x, at, &h) - at - sizeof h);
+        h.m = h.n_open = 0;
+        h.hash = h.snat = false;
+        put_head(x, at, &h);
+        if (!drop_if_empty(x, at)) {
+            at += sizeof h;
+        }
+    }
+}
+
+static void open_slots(const struct mirror_fronts *x, struct arena *a, size_t at,
+                       const struct head *h, struct local_front *f)
+{
+    f->hash = h->hash;
+    f->m = h->m;
+    f->slots = h->m == 0 ? NULL : ARENA_ARRAY(a, struct local_dest, h->m);
+    for (unsigned i = 0; i < h->m; i++) {
+        const unsigned char *from = x->bytes + at + sizeof *h + i * slot_size(x);
+        if (from[0] != 0) {
+            f->slots[i].addr.len = from[0];
+            memcpy(f->slots[i].addr.bytes, from + 1, from[0]);
+            memcpy(&f->slots[i].port, from + 1 + x->len, sizeof f->slots[i].port);
+        }
+    }
+}
+
+static void open_ipvs(struct arena *a, const struct head *h, struct local_front *f)
+{
+    if (h->ipvs != NULL) {
+        const struct local_ipvs_front *ipvs = h->ipvs;
+        f->ipvs = *ipvs;
+        f->ipvs.reals = ipvs->n_reals == 0
+                            ? NULL
+                            : arena_memdup(a, ipvs->reals, ipvs->n_reals * sizeof *ipvs->reals);
+    }
+}
+
+struct local_front *mirror_fronts_open(const struct mirror_fronts *x, struct arena *a,
+                                       const struct ip_addr *vip)
+{
+    struct local_front *fronts = ARENA_ARRAY(a, struct local_front, x->n + 1u);
+    struct local_front *f = fronts;
+    struct head h;
+
+    for (size_t at = 0; at < x->size; at = end_of(x, at, &h), f++) {
+        h = head_at(x, at);
+        f->id = (struct local_frontend_id){.vip = *vip, .protocol = h.protocol, .port = h.port};
+        f->snat = h.snat;
+        open_slots(x, a, at, &h, f);
+        open_ipvs(a, &h, f);
+        f->n_open = h.n_open;
+        f->open = h.n_open == 0 ? NULL : ARENA_ARRAY(a, struct ip_net, h.n_open);
+        for (size_t i = 0; i < h.n_open; i++) {
+            f->open[i] = range_at(x, ranges_at(x, at, &h) + i * range_size(x));
+        }
+    }
+    return fronts;
+}

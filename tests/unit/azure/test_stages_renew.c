@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_stages_renew.c: public IPs that are made anew because their IP tags are others (azure_stage_renew.c), under the real
+ * driver, with a cloud in memory (stage_rig.h). */
+#include "tests/unit/azure/stage_rig.h"
+
+#include "providers/azure/azure_doc.h"
+#include "tests/support/unit.h"
+
+#define TAGS    "{\"azure-pip-ip-tags\":\"RoutingPreference=Internet\"}"
+#define INTERIM "aweb-interim-8935b81d"
+#define DUAL    "\"ports\":[{\"port\":80,\"nodePort\":30080}],\"ipFamilies\":[\"IPv4\",\"IPv6\"]"
+#define BEGIN   "addresses: create public IP address " INTERIM " [web]\n"
+#define PUT_ON  "renew: change load balancer kubernetes [web]\n"
+#define GONE    "renew: delete public IP address kubernetes-aweb [web]\n"
+#define MADE    "renew: create public IP address kubernetes-aweb [web]\n"
+#define REST                                                                                       \
+    "admit: change network security group nsg [web]\n"                                             \
+    "balancers: change load balancer kubernetes [web]\n"                                           \
+    "security: change network security group nsg [web]\n"                                          \
+    "release: delete public IP address " INTERIM " [web]\n"
+#define has_pips(r, want)  same_text("public IPs", stage_rig_names(r, AZURE_PIPS), want)
+#define has_rules(r, want) same_text("security rules", stage_rig_rules(r), want)
+
+/* web stands with 20.0.0.1, api beside it; web is edited. */
+static struct rig_service *edited(struct stage_rig *r, const char *annotations)
+{
+    struct rig_service *web = ADD(r, "web");
+    (void)ADD(r, "api");
+    stage_rig_run(r);
+    same_text("before", web->status, "20.0.0.1");
+    web->annotations = annotations;
+    web->verb = TT_VERB_ENSURE;
+    return web;
+}
+
+static const char *pip_of_web(struct stage_rig *r)
+{
+    struct json_object *lb = stage_rig_doc(r, AZURE_LBS, "kubernetes");
+    struct json_object *web = azure_find(azure_array(lb, "frontendIPConfigurations"), "aweb");
+    return arena_strdup(r->a, azure_id_last(azure_ref(web, "publicIPAddress")));
+}
+
+static void ip_tags_differ__made_anew_in_one_plan(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = edited(r, TAGS);
+    stage_rig_plan(r);
+    written(r, BEGIN PUT_ON GONE MADE REST);
+    stage_rig_run(r);
+    succeeded(web);
+    written(r, BEGIN PUT_ON GONE MADE REST);
+    same_text("after", web->status, "20.0.0.4");
+    has_pips(r, "kubernetes-aapi kubernetes-aweb");
+    has_rules(r, "80>20.0.0.2,20.0.0.4");
+    stage_rig_settled(r);
+}
+
+static void two_families__each_is_made_anew(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = stage_rig_add(r, "web", NULL, DUAL);
+    stage_rig_run(r);
+    web->annotations = TAGS;
+    web->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    succeeded(web);
+    written(r, "addresses: create public IP address " INTERIM " [web]\n"
+               "addresses: create public IP address " INTERIM "-IPv6 [web]\n" PUT_ON GONE
+               "renew: delete public IP address kubernetes-aweb-IPv6 [web]\n" MADE
+               "renew: create public IP address kubernetes-aweb-IPv6 [web]\n"
+               "admit: change network security group nsg [web]\n"
+               "balancers: change load balancer kubernetes [web]\n"
+               "security: change network security group nsg [web]\n"
+               "release: delete public IP address " INTERIM " [web]\n"
+               "release: delete public IP address " INTERIM "-IPv6 [web]\n");
+    has_pips(r, "kubernetes-aweb kubernetes-aweb-IPv6");
+    stage_rig_settled(r);
+}
+
+/* ---- refusals ------------------------------------------------------------------------------------------------ */
+
+static void tags_refused__nothing_is_lost(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = edited(r, TAGS);
+    r->fail = INTERIM;
+    r->fail_times = 1;
+    r->fail_code = ERR_FORBIDDEN;
+    stage_rig_run(r);
+    assert_int_equal(web->code, ERR_FORBIDDEN);
+    written(r, BEGIN);
+    same_text("frontend", pip_of_web(r), "kubernetes-aweb");
+    has_pips(r, "kubernetes-aweb kubernetes-aapi");
+}
+
+static void deletion_refused__the_frontend_is_put_back(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = edited(r, TAGS);
+    r->fail = "kubernetes-aweb";
+    r->fail_times = 1;
+    r->fail_code = ERR_FORBIDDEN;
+    stage_rig_run(r);
+    assert_int_equal(web->code, ERR_FORBIDDEN);
+    assert_non_null(strstr(web->message, "; the former load balancer was put back"));
+    written(r, BEGIN PUT_ON GONE "renew: change load balancer kubernetes [web]\n");
+    same_text("frontend", pip_of_web(r), "kubernetes-aweb");
+    has_rules(r, "80>20.0.0.1,20.0.0.2");
+    web->annotations = NULL; /* taken back: what stood ready goes */
+    web->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    succeeded(web);
+    written(r, "release: delete public IP address " INTERIM " [web]\n");
+    same_text("after", web->status, "20.0.0.1");
+    stage_rig_settled(r);
+}
+
+/* From the deletion on its new one is refused as often as r->arg says. */
+static void refuse_after_deletion(struct stage_rig *r, const struct lb_op *op,
+                                  struct json_object *was, const struct err *err)
+{
+    const unsigned *times = r->arg;
+    (void)was;
+    (void)err;
+    if (op->verb == LB_DELETE && str_eq(op->name, "kubernetes-aweb")) {
+        r->fail = op->name;
+        r->fail_times = *times;
+    }
+}
+
+static void new_one_refused__former_tags_are_put_back(void **state)
+{
+    struct stage_rig *r = *state;
+    unsigned times = 1;
+    struct rig_service *web = edited(r, TAGS);
+    r->wrote = refuse_after_deletion;
+    r->arg = &times;
+    r->fail_code = ERR_QUOTA;
+    stage_rig_run(r);
+    assert_int_equal(web->code, ERR_QUOTA);
+    assert_non_null(
+        strstr(web->message, "; the former load balancer and public IP address were put back"));
+    same_text("frontend", pip_of_web(r), "kubernetes-aweb");
+    has_pips(r, "kubernetes-aapi " INTERIM " kubernetes-aweb");
+}
+
+/* Nothing can be put back either: the next sync goes on with exactly the rest. */
+static void new_one_refused_twice__the_next_sync_does_the_rest(void **state)
+{
+    struct stage_rig *r = *state;
+    unsigned times = 2;
+    struct rig_service *web = edited(r, TAGS);
+    r->wrote = refuse_after_deletion;
+    r->arg = &times;
+    r->fail_code = ERR_FORBIDDEN;
+    stage_rig_run(r);
+    assert_int_equal(web->code, ERR_FORBIDDEN);
+    same_text("frontend", pip_of_web(r), INTERIM);
+    has_pips(r, "kubernetes-aapi " INTERIM);
+    web->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    succeeded(web);
+    written(r, "addresses: create public IP address kubernetes-aweb [web]\n" REST);
+    stage_rig_settled(r);
+}
+
+static void balancer_changes_meanwhile__read_again(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = edited(r, TAGS);
+    r->fail = "kubernetes";
+    r->fail_times = 2;
+    r->fail_code = ERR_CONFLICT;
+    stage_rig_run(r);
+    succeeded(web);
+    written(r, BEGIN PUT_ON PUT_ON PUT_ON GONE MADE REST);
+    stage_rig_settled(r);
+}
+
+/* ---- those that stay ------------------------------------------------------------------------------------------ */
+
+/* Others use it, its owner made it, or the Service itself names it or its address: it is not given up for tags. */
+static void not_the_services_alone__stays(void **state)
+{
+    static const struct {
+        const char *annotations, *pip;
+    } rows[] = {
+        {TAGS, "\"k8s-azure-service\":\"default/web,default/other\""},
+        {TAGS, NULL},
+        {"{\"azure-pip-ip-tags\":\"a=b\",\"azure-pip-name\":\"kubernetes-aweb\"}", ""},
+        {"{\"azure-pip-ip-tags\":\"a=b\",\"azure-load-balancer-ipv4\":\"20.0.0.1\"}", ""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct stage_rig *r = stage_rig_new();
+        struct rig_service *web = edited(r, rows[i].annotations);
+        struct json_object *pip = stage_rig_doc(r, AZURE_PIPS, "kubernetes-aweb");
+        if (rows[i].pip == NULL) {
+            json_object_object_del(pip, "tags");
+        } else if (rows[i].pip[0] != '\0') {
+            json_object_object_del(pip, "tags");
+            json_add(pip, "tags",
+                     json_object_get(pure_json(r->a, arena_printf(r->a, "{%s}", rows[i].pip))));
+        }
+        stage_rig_run(r);
+        succeeded(web);
+        written(r, "");
+        same_text("after", web->status, "20.0.0.1");
+        same_text("told", r->events, "web AnnotationIgnored\n");
+        stage_rig_free(r);
+    }
+    (void)state;
+}
+
+static void frontend_is_used_by_others__refused_before_anything(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = edited(r, TAGS);
+    struct json_object *lb = stage_rig_doc(r, AZURE_LBS, "kubernetes");
+    struct json_object *frontend = azure_find(azure_array(lb, "frontendIPConfigurations"), "aweb");
+    const char *rule =
+        arena_printf(r->a,
+                     "{\"name\":\"out\",\"properties\":{\"frontendIPConfigurations\":[{"
+                     "\"id\":\"%s\"}]}}",
+                     azure_doc_id(frontend));
+    (void)json_object_array_add(azure_array_make(lb, "outboundRules"),
+                                json_object_get(pure_json(r->a, rule)));
+    stage_rig_run(r);
+    assert_int_equal(web->code, ERR_IN_USE);
+    same_text("message", web->message,
+              "public IP kubernetes-aweb would have to be made anew for its IP tags, but outbound "
+              "rule out uses frontend IP configuration aweb");
+    written(r, "");
+}
+
+UNIT_MAIN(stages_renew)
+{
+    const struct CMUnitTest tests[] = {
+        RIG_TEST(ip_tags_differ__made_anew_in_one_plan),
+        RIG_TEST(two_families__each_is_made_anew),
+        RIG_TEST(tags_refused__nothing_is_lost),
+        RIG_TEST(deletion_refused__the_frontend_is_put_back),
+        RIG_TEST(new_one_refused__former_tags_are_put_back),
+        RIG_TEST(new_one_refused_twice__the_next_sync_does_the_rest),
+        RIG_TEST(balancer_changes_meanwhile__read_again),
+        cmocka_unit_test(not_the_services_alone__stays),
+        RIG_TEST(frontend_is_used_by_others__refused_before_anything),
+    };
+    return cmocka_run_group_tests_name("stages_renew", tests, NULL, NULL);
+}
