@@ -156,6 +156,7 @@ static struct service_known copy_of(const struct known *e)
         .nodes = e->nodes,
         .has_endpoints = e->has_endpoints,
         .endpoints = e->endpoints,
+        .addresses = e->addresses,
         .drift = e->drift,
     };
 }
