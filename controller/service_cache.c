@@ -156,8 +156,8 @@ static struct service_known copy_of(const struct known *e)
         .nodes = e->nodes,
         .has_endpoints = e->has_endpoints,
         .endpoints = e->endpoints,
-        .drift = e->drift,
         .addresses = e->addresses,
+        .drift = e->drift,
     };
 }
 

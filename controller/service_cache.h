@@ -44,9 +44,9 @@ struct service_known {
     struct node_digests nodes; /* that were last handed over */
     bool has_endpoints;
     uint64_t endpoints;
+    uint64_t addresses; /* fingerprint of those that its status got last; 0: not known */
     uint64_t
         drift; /* what the last look found (drift_rules.h), 0: nothing, or there was none since the last ensure */
-    uint64_t addresses; /* addresses_fingerprint() of those its status was given last; 0: none */
 };
 
 struct service_cache *service_cache_new(void) _warn_unused_;
