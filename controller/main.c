@@ -8,8 +8,8 @@
 #include "common/base/caps.h"
 #include "common/base/cores.h"
 #include "common/base/output.h"
-#include "controller/cmd.h"
-#include "controller/controller_main.h"
+#include "controller/cmd/cmd.h"
+#include "controller/process/controller_main.h"
 #include "providers/builtin.h"
 
 static const char *base_name(const char *path)

@@ -13,7 +13,7 @@
 #include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/err.h"
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "common/net/http_server.h"
 #include "common/net/url.h"
 

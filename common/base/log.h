@@ -2,7 +2,7 @@
 /* log.h: structured log lines, in klog's text form or as JSON.
  *
  * Text (upstream's default):  I1121 10:00:01.123456   1 sync.c:210] "Synced" service="demo/web" calls=14
- * JSON (--logging-format=json): {"ts":…,"caller":"controller/sync.c:210","msg":"Synced","v":0,"service":…}
+ * JSON (--logging-format=json): {"ts":…,"caller":"controller/sync/sync.c:210","msg":"Synced","v":0,"service":…}
  * Spec: controller.md §1.20.  A line is a constant message and key/value pairs; the service key comes
  * first.  Pure code and common/ log at debug (v >= 4) only; whoever handles an error logs it, whoever
  * returns it does not.  Values pass as LOG_S("key", text) …; a secret passes as LOG_SECRET and prints ***.

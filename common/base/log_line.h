@@ -24,7 +24,7 @@ struct log_line {
 /* Both append the line with its line feed. */
 void log_line_text(struct str_buf *b, const struct log_line *l);
 void log_line_json(struct str_buf *b, const struct log_line *l);
-/* "controller/sync.c" → "sync": what vmodule patterns are matched with. */
+/* "controller/sync/sync.c" → "sync": what vmodule patterns are matched with. */
 void log_module_of(const char *file, char *out, size_t cap);
 
 #endif

@@ -8,8 +8,8 @@
 #define TRIMTAB_LB_DIFF_H
 
 #include "common/base/arena.h"
-#include "common/base/json.h"
 #include "common/base/strset.h"
+#include "common/data/json.h"
 #include "common/lb/plan.h"
 
 #include <stdbool.h>

@@ -13,8 +13,8 @@
 #define TRIMTAB_LB_EXPLAIN_H
 
 #include "common/base/arena.h"
-#include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/data/json.h"
 
 #include <trimtab/provider.h>
 

@@ -2,8 +2,8 @@
 /* former_rules.c: see former_rules.h.  Pure. */
 #include "common/lb/former_rules.h"
 
-#include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/data/json.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #ifndef TRIMTAB_LB_PLAN_PRINT_H
 #define TRIMTAB_LB_PLAN_PRINT_H
 
-#include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/data/json.h"
 
 #include <stdbool.h>
 #include <trimtab/provider.h>

@@ -7,9 +7,9 @@
  * since our copy was read.  Source: controller.md §1.13, vectors 36–39, 132, 133.  Pure; thread-safe. */
 #include "common/lb/status_rules.h"
 #include "common/base/err.h"
-#include "common/base/json.h"
 #include "common/base/str.h"
 #include "common/base/timefmt.h"
+#include "common/data/json.h"
 
 #include <string.h>
 

@@ -18,8 +18,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/data/json.h"
 
 #define KEY_MAX_BYTES ((size_t)64 * 1024)
 #define ES256_INT_LEN 32 /* bytes of r and of s in a P-256 signature (RFC 7518 §3.4) */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/base/clock.h"
-#include "controller/options.h"
+#include "controller/options/options.h"
 
 #define ALL_CLOUD (CMD_PLAN | CMD_EXPLAIN | CMD_CHECK_CONFIG | CMD_ORPHANS)
 #define LOADS     (CMD_PLAN | CMD_EXPLAIN | CMD_ORPHANS) /* cluster and cloud */

@@ -14,7 +14,7 @@
 #include "common/base/arena.h"
 #include "common/base/err.h"
 #include "common/base/str.h"
-#include "controller/plugin.h"
+#include "controller/host/plugin.h"
 
 #define CMD_PLAN         0x1u
 #define CMD_EXPLAIN      0x2u

@@ -3,7 +3,7 @@
 #include "controller/cmd/cmd_call.h"
 
 #include "common/lb/mark_rules.h"
-#include "controller/sync_internal.h"
+#include "controller/sync/sync_internal.h"
 
 uint32_t cmd_verb(const struct cmd_session *s, const struct tt_service *svc)
 {

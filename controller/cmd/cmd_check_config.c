@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "controller/base/term.h"
 #include "controller/cmd/cmd_session.h"
 #include "controller/cmd/commands.h"
-#include "controller/term.h"
 
 static const char usage[] =
     "Reads a cloud-config file as the controller would and says what a person should look at.\n"

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "common/base/str.h"
-#include "controller/cmd.h"
+#include "controller/cmd/cmd.h"
 #include "controller/cmd/cmd_args.h"
 #include "controller/cmd/cmd_session.h"
 #include "controller/cmd/commands.h"
-#include "controller/options.h"
+#include "controller/options/options.h"
 #include "providers/builtin.h"
 
 static const char usage[] = "Prints a completion script for a shell.\n"

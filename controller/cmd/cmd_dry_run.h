@@ -7,7 +7,7 @@
 #define TRIMTAB_CONTROLLER_CMD_CMD_DRY_RUN_H
 
 #include "controller/cmd/cmd_manifest.h"
-#include "controller/kube/client.h"
+#include "controller/kube/client/client.h"
 
 struct cmd_dry_run {
     struct arena *a;

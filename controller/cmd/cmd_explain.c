@@ -9,10 +9,10 @@
 
 #include "common/lb/explain.h"
 #include "common/lb/node_rules.h"
+#include "controller/base/term.h"
 #include "controller/cmd/cmd_call.h"
 #include "controller/cmd/cmd_explain.h"
 #include "controller/cmd/commands.h"
-#include "controller/term.h"
 
 static const char usage[] =
     "Says which load balancer a Service gets, by which rule, which nodes take part, and which "

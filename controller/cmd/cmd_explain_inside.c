@@ -3,7 +3,7 @@
 #include "controller/cmd/cmd_explain.h"
 
 #include "common/lb/explain.h"
-#include "controller/inside.h"
+#include "controller/base/inside.h"
 
 /* The provider's rows about nodes that it leaves out, over the controller's own rule. */
 static void leave_out(struct arena *a, struct ks_backend *backends, size_t n,

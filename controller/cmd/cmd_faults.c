@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "common/base/str.h"
-#include "common/base/yaml.h"
+#include "common/data/yaml.h"
 
 int cmd_validate_parse(const char *text, enum cmd_validate *ret, struct err *err)
 {

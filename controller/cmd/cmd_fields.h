@@ -6,7 +6,7 @@
 #ifndef TRIMTAB_CONTROLLER_CMD_CMD_FIELDS_H
 #define TRIMTAB_CONTROLLER_CMD_CMD_FIELDS_H
 
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "controller/cmd/cmd_faults.h"
 
 enum cmd_field_kind {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "controller/term.h"
+#include "controller/base/term.h"
 
 #define HELP_AT    37 /* column of the texts */
 #define HELP_BELOW 8  /* the same where the terminal has no room for two columns */

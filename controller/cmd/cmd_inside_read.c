@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/base/yaml.h"
+#include "common/data/yaml.h"
 #include "controller/cmd/cmd_input.h"
 #include "controller/cmd/cmd_inside.h"
 #include "controller/cmd/cmd_load.h"

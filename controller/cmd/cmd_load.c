@@ -11,11 +11,11 @@
 #include "common/base/strset.h"
 #include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
-#include "controller/client_metrics.h"
 #include "controller/cmd/cmd_input.h"
 #include "controller/cmd/cmd_load.h"
 #include "controller/cmd/cmd_session.h"
-#include "controller/kube/reflector.h"
+#include "controller/kube/watch/reflector.h"
+#include "controller/metrics/client_metrics.h"
 
 #define REACH_MS  10000 /* for a server that has trouble which may pass */
 #define SLICE_MS  500   /* how often that is looked at */

@@ -13,7 +13,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/err.h"
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "controller/cmd/cmd_faults.h"
 
 struct cmd_manifest {

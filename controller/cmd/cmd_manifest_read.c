@@ -5,7 +5,7 @@
  * taken for v1, which changes no plan. */
 #include <string.h>
 
-#include "common/base/yaml.h"
+#include "common/data/yaml.h"
 #include "controller/cmd/cmd_fields.h"
 #include "controller/cmd/cmd_input.h"
 #include "controller/cmd/cmd_manifest.h"

@@ -5,7 +5,7 @@
 #ifndef TRIMTAB_CONTROLLER_CMD_CMD_META_RULES_H
 #define TRIMTAB_CONTROLLER_CMD_CMD_META_RULES_H
 
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "controller/cmd/cmd_faults.h"
 
 /* Adds a hard fault for each complaint about the metadata of `service`, which passed cmd_fields_check(). */

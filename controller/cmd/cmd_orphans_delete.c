@@ -12,7 +12,7 @@
 #include "common/base/clock.h"
 #include "common/lb/service_rules.h"
 #include "controller/cmd/cmd_orphans.h"
-#include "controller/kube/lease_body.h"
+#include "controller/kube/lease/lease_body.h"
 
 #define LEASE_API  "coordination.k8s.io/v1"
 #define ANSWER_MAX 64

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "common/base/timefmt.h"
+#include "controller/base/term.h"
 #include "controller/cmd/cmd_orphans.h"
-#include "controller/term.h"
 
 #define SECOND_US INT64_C(1000000)
 

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/base/yaml.h"
+#include "common/data/yaml.h"
 #include "controller/cmd/cmd_session.h"
 #include "controller/cmd/commands.h"
-#include "controller/options.h"
-#include "controller/rbac_rules.h"
+#include "controller/options/options.h"
+#include "controller/rbac/rbac_rules.h"
 
 static const char usage[] =
     "Prints the roles and bindings that the controller needs in the cluster, and nothing more.\n"

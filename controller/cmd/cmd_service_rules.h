@@ -7,7 +7,7 @@
 #ifndef TRIMTAB_CONTROLLER_CMD_CMD_SERVICE_RULES_H
 #define TRIMTAB_CONTROLLER_CMD_CMD_SERVICE_RULES_H
 
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "controller/cmd/cmd_faults.h"
 
 /* Adds a hard fault for each complaint about `service`, which has defaults (cmd_manifest_complete()) and passed

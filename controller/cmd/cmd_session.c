@@ -11,10 +11,10 @@
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/lb/service_rules.h"
-#include "controller/config_source.h"
-#include "controller/fence.h"
-#include "controller/guard.h"
-#include "controller/options.h"
+#include "controller/base/guard.h"
+#include "controller/host/fence.h"
+#include "controller/options/options.h"
+#include "controller/process/config_source.h"
 #include "providers/builtin.h"
 
 #define CONFIG_MAX (16u << 20)

@@ -18,12 +18,12 @@
 #include "controller/cmd/cmd_plan_copy.h"
 #include "controller/cmd/cmd_targets.h"
 #include "controller/cmd/cmd_wait.h"
-#include "controller/host.h"
-#include "controller/kube/client.h"
-#include "controller/kube/object.h"
-#include "controller/kube/store.h"
-#include "controller/plugin.h"
-#include "controller/sync_rules.h"
+#include "controller/host/host.h"
+#include "controller/host/plugin.h"
+#include "controller/kube/client/client.h"
+#include "controller/kube/store/object.h"
+#include "controller/kube/store/store.h"
+#include "controller/sync/sync_rules.h"
 
 struct cmd_finding {
     uint32_t severity; /* TT_LOG_… */

@@ -8,14 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "common/net/url_build.h"
-#include "controller/client_metrics.h"
+#include "controller/base/term.h"
 #include "controller/cmd/cmd_session.h"
 #include "controller/cmd/commands.h"
-#include "controller/kube/unreachable.h"
-#include "controller/status.h"
-#include "controller/term.h"
+#include "controller/kube/client/unreachable.h"
+#include "controller/metrics/client_metrics.h"
+#include "controller/status/status.h"
 
 #define DEFAULT_SERVER "https://127.0.0.1:10258"
 #define ANSWER_MAX     ((size_t)64 * 1024 * 1024)

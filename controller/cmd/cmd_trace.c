@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "common/lb/node_rules.h"
+#include "controller/base/term.h"
 #include "controller/cmd/cmd_call.h"
 #include "controller/cmd/cmd_explain.h"
 #include "controller/cmd/commands.h"
-#include "controller/term.h"
 
 #define ROWS 20 /* pods and nodes that are printed without -v */
 

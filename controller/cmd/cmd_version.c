@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "common/base/arena.h"
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "controller/cmd/cmd_args.h"
 #include "controller/cmd/cmd_session.h"
 #include "controller/cmd/commands.h"

@@ -11,7 +11,7 @@
 #include "common/base/clock.h"
 #include "common/base/lock.h"
 #include "common/base/str.h"
-#include "controller/term.h"
+#include "controller/base/term.h"
 
 #define TICK_MS   500
 #define SILENT_MS 1000 /* shorter work shows no progress */

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "common/lb/plan_print.h"
+#include "controller/base/term.h"
 #include "controller/cmd/cmd_call.h"
 #include "controller/cmd/commands.h"
-#include "controller/term.h"
 
 static const char usage[] =
     "Shows what trimtab would do to the cloud, and why, without doing it.\n"

@@ -24,9 +24,9 @@
 #include "common/base/cancel.h"
 #include "common/base/clock.h"
 #include "common/base/err.h"
-#include "controller/kube/config.h"
-#include "controller/metrics.h"
-#include "controller/options.h"
+#include "controller/kube/client/config.h"
+#include "controller/metrics/metrics.h"
+#include "controller/options/options.h"
 
 struct access;
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/base/lock.h"
-#include "controller/client_metrics.h"
+#include "controller/metrics/client_metrics.h"
 #include "controller/serve/access_metrics.h"
 #include "controller/serve/access_review_rules.h"
 

@@ -8,8 +8,8 @@
 
 #include "common/base/cancel.h"
 #include "common/base/clock.h"
-#include "controller/kube/client.h"
-#include "controller/metrics.h"
+#include "controller/kube/client/client.h"
+#include "controller/metrics/metrics.h"
 
 struct access_api;
 

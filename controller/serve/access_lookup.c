@@ -12,7 +12,7 @@
 #include "common/base/limits.h"
 #include "common/base/lock.h"
 #include "common/base/log.h"
-#include "controller/kube/object_watch.h"
+#include "controller/kube/watch/object_watch.h"
 #include "controller/serve/access_cert.h"
 
 #define FILE_EVERY_MS ((int64_t)60 * 1000)

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "controller/metrics.h"
+#include "controller/metrics/metrics.h"
 
 /* The table; docs/metrics.md is printed from it. */
 extern const struct tt_metric access_metrics[];

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/data/json.h"
 
 #define TRIES_MAX      5 /* webhook back-off of upstream: 500 ms × 1.5, jitter 0.2, 5 steps */
 #define DELAY_FIRST_MS 500

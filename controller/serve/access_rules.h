@@ -11,7 +11,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/err.h"
-#include "controller/options.h"
+#include "controller/options/options.h"
 
 #define ACCESS_GROUPS_MAX 1000 /* of one user; values of extras are counted likewise */
 #define ACCESS_NAME_MAX   4096 /* bytes of a name, a UID, a group, a key, a value */

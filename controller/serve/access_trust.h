@@ -11,7 +11,7 @@
 
 #include <openssl/x509.h>
 
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "controller/serve/access_header_rules.h"
 
 struct access_trust {

@@ -16,7 +16,7 @@
 #include "common/base/clock.h"
 #include "common/base/err.h"
 #include "common/net/http_server_tls.h"
-#include "controller/options.h"
+#include "controller/options/options.h"
 
 struct certs;
 

@@ -15,7 +15,7 @@
 #include <stddef.h>
 
 #include "common/base/attr.h"
-#include "controller/metrics.h"
+#include "controller/metrics/metrics.h"
 #include "controller/serve/page.h"
 
 #define HEALTH_Z     1u /* /healthz */

@@ -2,7 +2,7 @@
 /* page_metrics.c: /metrics and /metrics/slis: the registry, in the format that the client likes best. */
 #include <inttypes.h>
 
-#include "controller/metrics_text.h"
+#include "controller/metrics/metrics_text.h"
 #include "controller/serve/pages.h"
 
 #define SLIS "kubernetes_healthcheck" /* and …s_total */

@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #include "common/base/clock.h"
-#include "controller/metrics.h"
-#include "controller/options.h"
+#include "controller/metrics/metrics.h"
+#include "controller/options/options.h"
 #include "controller/serve/health.h"
 #include "controller/serve/page.h"
 #include "controller/serve/status_page.h"

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "common/base/arena.h"
-#include "controller/options.h"
+#include "controller/options/options.h"
 
 /* "/a%20b?c" → "/a b" and "c"; also "http://host/a".  NULL: it is none (a bad %, a NUL, "a", "*"). */
 char *path_of_target(struct arena *a, const char *target, const char **ret_query);

@@ -17,8 +17,8 @@
 #include "common/base/attr.h"
 #include "common/base/clock.h"
 #include "common/base/err.h"
-#include "controller/metrics.h"
-#include "controller/options.h"
+#include "controller/metrics/metrics.h"
+#include "controller/options/options.h"
 #include "controller/serve/access.h"
 #include "controller/serve/page.h"
 

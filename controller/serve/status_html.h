@@ -3,7 +3,7 @@
 #ifndef TRIMTAB_SERVE_STATUS_HTML_H
 #define TRIMTAB_SERVE_STATUS_HTML_H
 
-#include "controller/status.h"
+#include "controller/status/status.h"
 
 /* Appends a text from outside, escaped. */
 void status_html_text(struct str_buf *b, const char *s);

@@ -10,7 +10,7 @@
 #define TRIMTAB_SERVE_STATUS_PAGE_H
 
 #include "controller/serve/page.h"
-#include "controller/status.h"
+#include "controller/status/status.h"
 
 #define STATUS_PAGE_ROWS 200
 

@@ -9,7 +9,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/err.h"
-#include "controller/options.h"
+#include "controller/options/options.h"
 
 struct tls_flags {
     int min_version;      /* TLS1_VERSION … TLS1_3_VERSION */

@@ -8,10 +8,10 @@
 #include "common/base/str.h"
 #include "common/lb/exposed.h"
 #include "common/net/url.h"
-#include "providers/aws/aws_auth.h"
-#include "providers/aws/aws_config_keys.h"
-#include "providers/aws/aws_endpoint.h"
-#include "providers/aws/aws_name_rules.h"
+#include "providers/aws/auth/aws_auth.h"
+#include "providers/aws/auth/aws_endpoint.h"
+#include "providers/aws/model/aws_config_keys.h"
+#include "providers/aws/model/aws_name_rules.h"
 
 #include <string.h>
 

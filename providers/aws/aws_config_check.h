@@ -5,8 +5,8 @@
 #ifndef TRIMTAB_AWS_CONFIG_CHECK_H
 #define TRIMTAB_AWS_CONFIG_CHECK_H
 
-#include "providers/aws/aws_config.h"
-#include "providers/aws/aws_env.h"
+#include "providers/aws/model/aws_config.h"
+#include "providers/aws/model/aws_env.h"
 
 #include <trimtab/provider.h>
 

@@ -6,9 +6,9 @@
 #include "common/lb/explain.h"
 #include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
-#include "providers/aws/aws_desired.h"
-#include "providers/aws/aws_name_rules.h"
 #include "providers/aws/aws_session.h"
+#include "providers/aws/model/aws_desired.h"
+#include "providers/aws/model/aws_name_rules.h"
 
 #include <stdio.h>
 

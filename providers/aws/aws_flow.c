@@ -9,11 +9,11 @@
 #include "common/lb/mark_rules.h"
 #include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
-#include "providers/aws/aws_annotations.h"
-#include "providers/aws/aws_memory.h"
-#include "providers/aws/aws_name_rules.h"
 #include "providers/aws/aws_sides.h"
 #include "providers/aws/aws_sync.h"
+#include "providers/aws/cloud/aws_memory.h"
+#include "providers/aws/model/aws_annotations.h"
+#include "providers/aws/model/aws_name_rules.h"
 
 #define LOOK_MS           60000 /* instances that could not become targets, tags without the right; doubles */
 #define LOOK_DOUBLINGS    4

@@ -7,8 +7,8 @@
  * Rules in node groups are shared by all Services: who takes some away holds them alone from before the look until the end
  * of the sync (7.5). */
 #include "common/base/str.h"
-#include "providers/aws/aws_memory.h"
 #include "providers/aws/aws_sync.h"
+#include "providers/aws/cloud/aws_memory.h"
 
 /* ---- balancers ------------------------------------------------------------------------------------------------ */
 

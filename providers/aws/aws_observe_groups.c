@@ -5,8 +5,8 @@
  * id.  Whose group names the own one as a source is asked only when the own one could not be deleted (7.4): that is seen by
  * a Service that goes, has no balancer any more, and still has its group. */
 #include "common/base/str.h"
-#include "providers/aws/aws_memory.h"
 #include "providers/aws/aws_sync.h"
+#include "providers/aws/cloud/aws_memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,8 +7,8 @@
  * nodes and nothing else says that the group is shared (4.11, FIX). */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
-#include "providers/aws/aws_groups_plan.h"
 #include "providers/aws/aws_sync.h"
+#include "providers/aws/plan/aws_groups_plan.h"
 
 #include <stdlib.h>
 #include <string.h>

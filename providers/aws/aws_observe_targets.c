@@ -6,8 +6,8 @@
  * belong to no balancer at all, or to one of our name that is gone, are ours when their name begins like ours and their tags
  * say whose they are (7.3); they are looked for when the Service goes, and when the list of all groups is at hand anyway. */
 #include "common/base/str.h"
-#include "providers/aws/aws_memory.h"
 #include "providers/aws/aws_sync.h"
+#include "providers/aws/cloud/aws_memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #define TRIMTAB_AWS_OWNED_RULES_H
 
 #include "common/base/map.h"
-#include "providers/aws/aws_rules.h"
+#include "providers/aws/model/aws_rules.h"
 
 enum aws_owned_kind {
     AWS_OWNED_CLASSIC = 0,

@@ -9,9 +9,9 @@
 #include "common/lb/call_watch.h"
 #include "common/lb/request_count.h"
 #include "common/lb/service_rules.h"
+#include "providers/aws/api/aws_metrics.h"
 #include "providers/aws/aws_config_check.h"
-#include "providers/aws/aws_memory.h"
-#include "providers/aws/aws_metrics.h"
+#include "providers/aws/cloud/aws_memory.h"
 
 #include <stdlib.h>
 

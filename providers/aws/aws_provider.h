@@ -9,10 +9,10 @@
 #include "common/base/arena.h"
 #include "common/base/hold.h"
 #include "common/lb/driver.h"
-#include "providers/aws/aws_auth.h"
-#include "providers/aws/aws_cloud.h"
-#include "providers/aws/aws_config.h"
-#include "providers/aws/aws_imds.h"
+#include "providers/aws/auth/aws_auth.h"
+#include "providers/aws/auth/aws_imds.h"
+#include "providers/aws/cloud/aws_cloud.h"
+#include "providers/aws/model/aws_config.h"
 
 #include <trimtab/provider.h>
 

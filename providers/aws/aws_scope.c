@@ -5,8 +5,8 @@
  * of them share one list per kind.  A Service that was edited or goes, one whose last sync failed, and everything before
  * something is changed, is looked at in this very sync: a list may be older than what we did ourselves. */
 #include "common/base/str.h"
-#include "providers/aws/aws_memory.h"
 #include "providers/aws/aws_sync.h"
+#include "providers/aws/cloud/aws_memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "providers/aws/aws_sides.h"
 
 #include "common/base/str.h"
-#include "providers/aws/aws_annotations.h"
+#include "providers/aws/model/aws_annotations.h"
 
 static bool is_edited(const struct aws_service *s, const struct tt_service *previous)
 {

@@ -8,7 +8,7 @@
 #ifndef TRIMTAB_AWS_SIDES_H
 #define TRIMTAB_AWS_SIDES_H
 
-#include "providers/aws/aws_plan.h"
+#include "providers/aws/plan/aws_plan.h"
 
 /* The Service as what stands has it: itself, or a copy of other ports.  `previous` NULL: this process has not synced it. */
 const struct aws_service *aws_sides_settle(struct arena *a, const struct aws_service *s,

@@ -6,7 +6,7 @@
 #include "common/base/str.h"
 #include "common/lb/exposed.h"
 #include "providers/aws/aws_provider.h"
-#include "providers/aws/aws_rules.h"
+#include "providers/aws/model/aws_rules.h"
 
 #include <string.h>
 

@@ -3,9 +3,9 @@
  *
  * It has what the describe calls answer, with the SDK's names.  Each resource is turned into the element that AWS would have
  * sent, and goes the way of an answer from there, so that nothing is decoded twice over. */
-#include "common/base/json.h"
 #include "common/base/str.h"
-#include "providers/aws/aws_cloud_parts.h"
+#include "common/data/json.h"
+#include "providers/aws/cloud/aws_cloud_parts.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -7,8 +7,8 @@
 #ifndef TRIMTAB_AWS_SYNC_H
 #define TRIMTAB_AWS_SYNC_H
 
-#include "providers/aws/aws_plan.h"
 #include "providers/aws/aws_provider.h"
+#include "providers/aws/plan/aws_plan.h"
 
 #define AWS_FACTS_AGE_MS   600000 /* subnets, route tables, zones */
 #define AWS_GROUP_POLL_MS  5000   /* a group that is still in use (7.4) */

@@ -7,8 +7,8 @@
  * five seconds (7.4), by another sync, so that no worker waits. */
 #include "common/base/str.h"
 #include "common/lb/exec.h"
-#include "providers/aws/aws_memory.h"
 #include "providers/aws/aws_sync.h"
+#include "providers/aws/cloud/aws_memory.h"
 
 #include <stdio.h>
 #include <string.h>

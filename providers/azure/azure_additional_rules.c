@@ -3,8 +3,8 @@
 #include "providers/azure/azure_additional_rules.h"
 
 #include "common/base/str.h"
-#include "providers/azure/azure_doc.h"
-#include "providers/azure/azure_pip_tags.h"
+#include "providers/azure/model/azure_doc.h"
+#include "providers/azure/pip/azure_pip_tags.h"
 
 static struct json_object *frontend_of(struct json_object *lb, const char *id)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_admit.c: see azure_admit.h.  Pure. */
 #include "providers/azure/azure_admit.h"
-#include "providers/azure/azure_doc.h"
-#include "providers/azure/azure_lb_desired.h"
+#include "providers/azure/lb/azure_lb_desired.h"
+#include "providers/azure/model/azure_doc.h"
 
 #include "common/base/str.h"
 

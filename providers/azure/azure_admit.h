@@ -8,8 +8,8 @@
 #ifndef TRIMTAB_AZURE_ADMIT_H
 #define TRIMTAB_AZURE_ADMIT_H
 
-#include "providers/azure/azure_access_rules.h"
 #include "providers/azure/azure_sync.h"
+#include "providers/azure/model/azure_access_rules.h"
 
 /* A port that the Service keeps will arrive elsewhere than it does now.  Targets and public IPs are chosen. */
 bool azure_admit_needed(struct azure_sync *y, const struct azure_item *it);

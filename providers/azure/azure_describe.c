@@ -2,7 +2,7 @@
 /* azure_describe.c: kind, address and reasons of each Service of a plan (azure_describe.h).  Pure. */
 #include "providers/azure/azure_describe.h"
 #include "common/base/str.h"
-#include "providers/azure/azure_access_rules.h"
+#include "providers/azure/model/azure_access_rules.h"
 
 #define INTERNAL "azure-load-balancer-internal"
 

@@ -2,10 +2,10 @@
 /* azure_effects.c: see azure_effects.h.  Pure. */
 #include "providers/azure/azure_effects.h"
 #include "common/base/str.h"
-#include "providers/azure/azure_access_rules.h"
-#include "providers/azure/azure_doc.h"
-#include "providers/azure/azure_names.h"
-#include "providers/azure/azure_pip_find.h"
+#include "providers/azure/model/azure_access_rules.h"
+#include "providers/azure/model/azure_doc.h"
+#include "providers/azure/model/azure_names.h"
+#include "providers/azure/pip/azure_pip_find.h"
 
 /* A public IP hangs on one frontend at a time. */
 static const char interrupted[] =

@@ -2,8 +2,8 @@
 /* azure_emit.c: one write of one document as an operation (azure_emit.h). */
 #include "providers/azure/azure_emit.h"
 #include "common/base/str.h"
-#include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_predict.h"
+#include "providers/azure/model/azure_doc.h"
 
 #include <string.h>
 

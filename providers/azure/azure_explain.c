@@ -5,16 +5,16 @@
 #include "common/base/str.h"
 #include "common/lb/explain.h"
 #include "common/lb/service_rules.h"
-#include "providers/azure/azure_access_rules.h"
-#include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_explain_nodes.h"
 #include "providers/azure/azure_findings.h"
-#include "providers/azure/azure_lb_desired.h"
-#include "providers/azure/azure_members.h"
-#include "providers/azure/azure_name_rules.h"
 #include "providers/azure/azure_session.h"
 #include "providers/azure/azure_sides.h"
 #include "providers/azure/azure_targets.h"
+#include "providers/azure/lb/azure_lb_desired.h"
+#include "providers/azure/members/azure_members.h"
+#include "providers/azure/model/azure_access_rules.h"
+#include "providers/azure/model/azure_doc.h"
+#include "providers/azure/model/azure_name_rules.h"
 
 /* ---- the Service ------------------------------------------------------------------------------------------- */
 

@@ -4,9 +4,9 @@
 
 #include "common/base/str.h"
 #include "common/lb/node_rules.h"
-#include "providers/azure/azure_lb_desired.h"
-#include "providers/azure/azure_members_nic_plan.h"
-#include "providers/azure/azure_members_vmss_plan.h"
+#include "providers/azure/lb/azure_lb_desired.h"
+#include "providers/azure/members/azure_members_nic_plan.h"
+#include "providers/azure/members/azure_members_vmss_plan.h"
 
 /* ---- by the node alone ------------------------------------------------------------------------------------- */
 

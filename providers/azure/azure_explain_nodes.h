@@ -7,7 +7,7 @@
 #define TRIMTAB_AZURE_EXPLAIN_NODES_H
 
 #include "common/lb/explain.h"
-#include "providers/azure/azure_members_gather.h"
+#include "providers/azure/members/azure_members_gather.h"
 
 /* Adds the row "3 of 4 take part" and a row for each node that is left out.  `m` NULL: members could not be read, the rules
  * alone count. */

@@ -3,7 +3,7 @@
 #include "providers/azure/azure_findings.h"
 
 #include "common/base/str.h"
-#include "providers/azure/azure_text.h"
+#include "providers/azure/model/azure_text.h"
 
 #define INTERNAL AZURE_ANNOTATION_PREFIX "azure-load-balancer-internal"
 #define LENIENT  "lenientInternal of the cloud-config"

@@ -6,7 +6,7 @@
 #define TRIMTAB_AZURE_FINDINGS_H
 
 #include "common/lb/findings.h"
-#include "providers/azure/azure_service.h"
+#include "providers/azure/model/azure_service.h"
 
 /* The keys of azure_annotation_table, and those of programs for other clouds. */
 const struct lb_annotation_keys *azure_annotation_keys(struct arena *a);

@@ -5,15 +5,15 @@
  * balancer uses it, the balancer before the security group lets traffic in, and it is the other way round when a Service
  * goes; the other kind of balancer is tidied after the new one is up; an address is released last.  azure_sync.h tells
  * the stages; this file begins and ends a sync. */
-#include "providers/azure/azure_access_rules.h"
-#include "providers/azure/azure_doc.h"
+#include "providers/azure/arm/azure_metrics.h"
 #include "providers/azure/azure_findings.h"
-#include "providers/azure/azure_frontend_rules.h"
-#include "providers/azure/azure_lb_desired.h"
-#include "providers/azure/azure_members.h"
-#include "providers/azure/azure_metrics.h"
-#include "providers/azure/azure_name_rules.h"
 #include "providers/azure/azure_sync.h"
+#include "providers/azure/lb/azure_frontend_rules.h"
+#include "providers/azure/lb/azure_lb_desired.h"
+#include "providers/azure/members/azure_members.h"
+#include "providers/azure/model/azure_access_rules.h"
+#include "providers/azure/model/azure_doc.h"
+#include "providers/azure/model/azure_name_rules.h"
 
 #include "common/base/str.h"
 #include "common/lb/mark_rules.h"

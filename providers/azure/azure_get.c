@@ -5,10 +5,10 @@
  * interrupted must be gone on with (docs/spec/azure.md 10.3).  Ownership is asked of what is there, not guessed from
  * names, so an address that somebody else made and we merely use does not count. */
 #include "common/base/str.h"
-#include "providers/azure/azure_access_rules.h"
-#include "providers/azure/azure_doc.h"
-#include "providers/azure/azure_frontend_rules.h"
 #include "providers/azure/azure_session.h"
+#include "providers/azure/lb/azure_frontend_rules.h"
+#include "providers/azure/model/azure_access_rules.h"
+#include "providers/azure/model/azure_doc.h"
 
 static bool may_never_mutate(void *arg)
 {

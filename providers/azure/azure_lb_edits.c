@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_lb_edits.c: the balancers that a stage edits (azure_lb_edits.h). */
 #include "providers/azure/azure_lb_edits.h"
-#include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_effects.h"
 #include "providers/azure/azure_findings.h"
-#include "providers/azure/azure_lb_diff.h"
-#include "providers/azure/azure_local_rules.h"
-#include "providers/azure/azure_members.h"
 #include "providers/azure/azure_observe.h"
-#include "providers/azure/azure_tags_rules.h"
+#include "providers/azure/lb/azure_lb_diff.h"
+#include "providers/azure/lb/azure_local_rules.h"
+#include "providers/azure/members/azure_members.h"
+#include "providers/azure/model/azure_doc.h"
+#include "providers/azure/model/azure_tags_rules.h"
 
 #include "common/base/str.h"
 

@@ -3,7 +3,7 @@
 #include "providers/azure/azure_members_emit.h"
 #include "common/base/map.h"
 #include "common/base/str.h"
-#include "providers/azure/azure_doc.h"
+#include "providers/azure/model/azure_doc.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #define TRIMTAB_AZURE_MEMBERS_EMIT_H
 
 #include "providers/azure/azure_emit.h"
-#include "providers/azure/azure_refs_rules.h"
+#include "providers/azure/model/azure_refs_rules.h"
 
 enum azure_rank {
     AZURE_RANK_POOLS = 0,

@@ -5,12 +5,12 @@
  * read. */
 #include "common/base/str.h"
 #include "common/lb/node_rules.h"
-#include "providers/azure/azure_access_rules.h"
-#include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_findings.h"
-#include "providers/azure/azure_node_rules.h"
 #include "providers/azure/azure_sync.h"
-#include "providers/azure/azure_text.h"
+#include "providers/azure/model/azure_access_rules.h"
+#include "providers/azure/model/azure_doc.h"
+#include "providers/azure/model/azure_node_rules.h"
+#include "providers/azure/model/azure_text.h"
 
 const char *azure_node_left_out(struct arena *a, const struct azure_config *c,
                                 const struct tt_node *node)

@@ -4,13 +4,13 @@
 #include "common/base/str.h"
 #include "common/net/url_build.h"
 #include "providers/azure/azure_admit.h"
-#include "providers/azure/azure_doc.h"
-#include "providers/azure/azure_frontend_rules.h"
-#include "providers/azure/azure_members.h"
-#include "providers/azure/azure_pip_index.h"
 #include "providers/azure/azure_predict.h"
 #include "providers/azure/azure_sides.h"
 #include "providers/azure/azure_targets.h"
+#include "providers/azure/lb/azure_frontend_rules.h"
+#include "providers/azure/members/azure_members.h"
+#include "providers/azure/model/azure_doc.h"
+#include "providers/azure/pip/azure_pip_index.h"
 
 #include <string.h>
 

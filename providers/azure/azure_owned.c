@@ -5,10 +5,10 @@
  * azure_owned_rules.h.  Reads only. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
-#include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_observe.h"
 #include "providers/azure/azure_owned_rules.h"
 #include "providers/azure/azure_session.h"
+#include "providers/azure/model/azure_doc.h"
 
 static void count_services(struct azure_owned_list *l, const struct azure_provider *p,
                            const struct tt_call *call)

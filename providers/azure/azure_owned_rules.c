@@ -4,8 +4,8 @@
 
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
-#include "providers/azure/azure_doc.h"
-#include "providers/azure/azure_pip_tags.h"
+#include "providers/azure/model/azure_doc.h"
+#include "providers/azure/pip/azure_pip_tags.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -9,9 +9,9 @@
 #ifndef TRIMTAB_AZURE_OWNED_RULES_H
 #define TRIMTAB_AZURE_OWNED_RULES_H
 
-#include "common/base/json.h"
 #include "common/base/map.h"
-#include "providers/azure/azure_names.h"
+#include "common/data/json.h"
+#include "providers/azure/model/azure_names.h"
 
 #include <trimtab/provider.h>
 

@@ -3,8 +3,8 @@
 #include "providers/azure/azure_pip_edits.h"
 #include "common/base/map.h"
 #include "common/base/str.h"
-#include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_renew_rules.h"
+#include "providers/azure/model/azure_doc.h"
 
 static void put_map(void *arg)
 {

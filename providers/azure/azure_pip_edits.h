@@ -8,7 +8,7 @@
 #define TRIMTAB_AZURE_PIP_EDITS_H
 
 #include "providers/azure/azure_emit.h"
-#include "providers/azure/azure_pip_index.h"
+#include "providers/azure/pip/azure_pip_index.h"
 
 /* One public IP that several Services may change. */
 struct azure_pip_edit {

@@ -3,7 +3,7 @@
 #include "providers/azure/azure_predict.h"
 #include "common/base/str.h"
 #include "common/net/url_build.h"
-#include "providers/azure/azure_doc.h"
+#include "providers/azure/model/azure_doc.h"
 
 #include <string.h>
 

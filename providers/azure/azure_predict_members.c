@@ -7,8 +7,8 @@
 
 #include "common/base/str.h"
 #include "common/net/url_build.h"
-#include "providers/azure/azure_doc.h"
-#include "providers/azure/azure_names.h"
+#include "providers/azure/model/azure_doc.h"
+#include "providers/azure/model/azure_names.h"
 
 #include <string.h>
 

@@ -11,10 +11,10 @@
 #include "common/lb/exposed.h"
 #include "common/lb/findings.h"
 #include "common/lb/request_count.h"
-#include "providers/azure/azure_local_rules.h"
-#include "providers/azure/azure_metrics.h"
-#include "providers/azure/azure_service.h"
+#include "providers/azure/arm/azure_metrics.h"
 #include "providers/azure/azure_state.h"
+#include "providers/azure/lb/azure_local_rules.h"
+#include "providers/azure/model/azure_service.h"
 
 #include <stdlib.h>
 #include <string.h>

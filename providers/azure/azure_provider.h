@@ -10,10 +10,10 @@
 #include "common/base/arena.h"
 #include "common/base/map.h"
 #include "common/lb/driver.h"
-#include "providers/azure/azure_arm.h"
-#include "providers/azure/azure_auth.h"
-#include "providers/azure/azure_names.h"
-#include "providers/azure/azure_snapshot.h"
+#include "providers/azure/arm/azure_arm.h"
+#include "providers/azure/arm/azure_auth.h"
+#include "providers/azure/model/azure_names.h"
+#include "providers/azure/snapshot/azure_snapshot.h"
 
 #include <trimtab/provider.h>
 

@@ -3,8 +3,8 @@
 #include "providers/azure/azure_renew_rules.h"
 #include "common/base/hash.h"
 #include "common/base/str.h"
-#include "providers/azure/azure_doc.h"
-#include "providers/azure/azure_names.h"
+#include "providers/azure/model/azure_doc.h"
+#include "providers/azure/model/azure_names.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #ifndef TRIMTAB_AZURE_RENEW_RULES_H
 #define TRIMTAB_AZURE_RENEW_RULES_H
 
-#include "providers/azure/azure_pip_rules.h"
+#include "providers/azure/pip/azure_pip_rules.h"
 
 /* Does the annotation ask for other IP tags than the public IP has, and is it the Service's alone to be made anew?  Not one
  * that others use, that its owner made, or that the Service names or whose address it names.  `pip` may be NULL. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_sides.c: see azure_sides.h.  Pure. */
 #include "providers/azure/azure_sides.h"
-#include "providers/azure/azure_doc.h"
-#include "providers/azure/azure_frontend_rules.h"
-#include "providers/azure/azure_node_rules.h"
-#include "providers/azure/azure_nsg_doc.h"
-#include "providers/azure/azure_text.h"
+#include "providers/azure/lb/azure_frontend_rules.h"
+#include "providers/azure/model/azure_doc.h"
+#include "providers/azure/model/azure_node_rules.h"
+#include "providers/azure/model/azure_text.h"
+#include "providers/azure/nsg/azure_nsg_doc.h"
 
 #include "common/base/str.h"
 

@@ -5,14 +5,14 @@
  * is decided in azure_pip_rules.h.  Source: docs/spec/azure.md 8, 12.6 (3), (7). */
 #include "common/base/str.h"
 #include "common/lb/findings.h"
-#include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_effects.h"
 #include "providers/azure/azure_lb_edits.h"
-#include "providers/azure/azure_members.h"
 #include "providers/azure/azure_observe.h"
 #include "providers/azure/azure_pip_edits.h"
 #include "providers/azure/azure_renew_rules.h"
 #include "providers/azure/azure_taken_rules.h"
+#include "providers/azure/members/azure_members.h"
+#include "providers/azure/model/azure_doc.h"
 
 /* ---- making --------------------------------------------------------------------------------------------- */
 

@@ -9,13 +9,13 @@
  * Deletions first, then the others in the order of their creation.  A Service that cannot be put into its document fails
  * alone; the documents stay as they were for the next.  Source: docs/spec/azure.md 4.2, 5.3, 5.8, 6, 12.6 (4). */
 #include "providers/azure/azure_describe.h"
-#include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_effects.h"
 #include "providers/azure/azure_lb_edits.h"
-#include "providers/azure/azure_members.h"
 #include "providers/azure/azure_observe.h"
-#include "providers/azure/azure_tags_rules.h"
 #include "providers/azure/azure_targets.h"
+#include "providers/azure/members/azure_members.h"
+#include "providers/azure/model/azure_doc.h"
+#include "providers/azure/model/azure_tags_rules.h"
 
 #include "common/base/str.h"
 

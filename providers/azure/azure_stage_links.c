@@ -5,12 +5,12 @@
  * changes the balancer's etag (3.4).  Nothing is listed unless a Service asks for a link, asked for one before, or a
  * frontend goes.  What another cluster, another Service or a person made is never deleted (17 row 17).
  * Source: docs/spec/azure.md 6.1 (11a), 10.6. */
-#include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_lb_edits.h"
 #include "providers/azure/azure_observe.h"
-#include "providers/azure/azure_pls_rules.h"
-#include "providers/azure/azure_tags_rules.h"
 #include "providers/azure/azure_taken_rules.h"
+#include "providers/azure/model/azure_doc.h"
+#include "providers/azure/model/azure_tags_rules.h"
+#include "providers/azure/pls/azure_pls_rules.h"
 
 #include "common/base/map.h"
 #include "common/base/str.h"

@@ -8,12 +8,12 @@
  *
  * A refusal here puts back what was; where the old address is gone, that is another one (docs/adr/0030-putting-back.md).
  * Source: docs/spec/azure.md 8.7. */
-#include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_effects.h"
 #include "providers/azure/azure_lb_edits.h"
 #include "providers/azure/azure_observe.h"
 #include "providers/azure/azure_pip_edits.h"
 #include "providers/azure/azure_renew_rules.h"
+#include "providers/azure/model/azure_doc.h"
 
 #include "common/base/str.h"
 

@@ -21,10 +21,10 @@
 #ifndef TRIMTAB_AZURE_SYNC_H
 #define TRIMTAB_AZURE_SYNC_H
 
-#include "providers/azure/azure_lb_apply_rules.h"
-#include "providers/azure/azure_pip_rules.h"
 #include "providers/azure/azure_provider.h"
-#include "providers/azure/azure_select_rules.h"
+#include "providers/azure/lb/azure_lb_apply_rules.h"
+#include "providers/azure/lb/azure_select_rules.h"
+#include "providers/azure/pip/azure_pip_rules.h"
 
 struct azure_kept_claim;
 struct azure_predicted;

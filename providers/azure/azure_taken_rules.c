@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "common/base/str.h"
-#include "providers/azure/azure_doc.h"
-#include "providers/azure/azure_pip_tags.h"
-#include "providers/azure/azure_pls_rules.h"
-#include "providers/azure/azure_select_rules.h"
-#include "providers/azure/azure_tags_rules.h"
+#include "providers/azure/lb/azure_select_rules.h"
+#include "providers/azure/model/azure_doc.h"
+#include "providers/azure/model/azure_tags_rules.h"
+#include "providers/azure/pip/azure_pip_tags.h"
+#include "providers/azure/pls/azure_pls_rules.h"
 
 #define LINK_FRONTENDS "loadBalancerFrontendIpConfigurations"
 

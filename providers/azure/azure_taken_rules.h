@@ -7,7 +7,7 @@
 #define TRIMTAB_AZURE_TAKEN_RULES_H
 
 #include "common/base/err.h"
-#include "providers/azure/azure_names.h"
+#include "providers/azure/model/azure_names.h"
 
 #include <json-c/json_types.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_targets.c: the balancer of each Service of a batch (azure_targets.h). */
 #include "providers/azure/azure_targets.h"
-#include "providers/azure/azure_doc.h"
-#include "providers/azure/azure_frontend_rules.h"
-#include "providers/azure/azure_members.h"
+#include "providers/azure/lb/azure_frontend_rules.h"
+#include "providers/azure/members/azure_members.h"
+#include "providers/azure/model/azure_doc.h"
 
 #include "common/base/str.h"
 

@@ -7,8 +7,8 @@
 
 #include "common/base/str.h"
 #include "common/lb/exec.h"
-#include "providers/azure/azure_doc.h"
-#include "providers/azure/azure_errors.h"
+#include "providers/azure/model/azure_doc.h"
+#include "providers/azure/model/azure_errors.h"
 
 #include <string.h>
 

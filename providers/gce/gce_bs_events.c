@@ -5,8 +5,8 @@
  * because clients notice these (gce-l4.md §3.7, §4.7, §7.7).  Only for its kinds; repeated ones are counted by the host. */
 #include "common/base/str.h"
 #include "providers/gce/gce_flow.h"
-#include "providers/gce/gce_ops.h"
 #include "providers/gce/gce_provider.h"
+#include "providers/gce/ops/gce_ops.h"
 
 #include <string.h>
 

@@ -9,14 +9,14 @@
 #include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
 #include "common/net/url_build.h"
+#include "providers/gce/api/gce_neg_metrics.h"
+#include "providers/gce/backend/gce_l4lb_config.h"
+#include "providers/gce/cache/gce_kube_system.h"
+#include "providers/gce/cache/gce_subnetwork.h"
 #include "providers/gce/gce_flow.h"
-#include "providers/gce/gce_kube_system.h"
-#include "providers/gce/gce_l4lb_config.h"
-#include "providers/gce/gce_links.h"
-#include "providers/gce/gce_neg_metrics.h"
-#include "providers/gce/gce_node_cache.h"
-#include "providers/gce/gce_service_rules.h"
-#include "providers/gce/gce_subnetwork.h"
+#include "providers/gce/groups/gce_node_cache.h"
+#include "providers/gce/model/gce_links.h"
+#include "providers/gce/model/gce_service_rules.h"
 
 static int find_ids(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {

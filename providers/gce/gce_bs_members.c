@@ -6,14 +6,14 @@
  * more, because who is in a NEG stays in it. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "providers/gce/cache/gce_neg_mirror.h"
+#include "providers/gce/cache/gce_snapshot.h"
+#include "providers/gce/cache/gce_svcneg.h"
 #include "providers/gce/gce_flow.h"
-#include "providers/gce/gce_links.h"
-#include "providers/gce/gce_neg_mirror.h"
-#include "providers/gce/gce_neg_observe.h"
-#include "providers/gce/gce_node_cache.h"
 #include "providers/gce/gce_provider.h"
-#include "providers/gce/gce_snapshot.h"
-#include "providers/gce/gce_svcneg.h"
+#include "providers/gce/groups/gce_node_cache.h"
+#include "providers/gce/model/gce_links.h"
+#include "providers/gce/negs/gce_neg_observe.h"
 
 #define ZONES_MAX 64
 

@@ -5,8 +5,8 @@
  * that is made follows from them.  Nothing that a balancer is made of can move to another network, so what stands
  * elsewhere is never made again: the sync is refused before the first write (gce_network_rules.h). */
 #include "common/base/str.h"
+#include "providers/gce/cache/gce_network.h"
 #include "providers/gce/gce_flow.h"
-#include "providers/gce/gce_network.h"
 
 #include <string.h>
 

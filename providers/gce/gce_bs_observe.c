@@ -9,7 +9,7 @@
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_flow.h"
-#include "providers/gce/gce_links.h"
+#include "providers/gce/model/gce_links.h"
 
 /* ---- the shared health check ------------------------------------------------------------------------- */
 

@@ -7,10 +7,10 @@
  * changed nothing says nothing.  Source: gce-l4.md §4.10, §4.11, §6.1, §7.7; gce-cloud-provider.md §6.4. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "providers/gce/cache/gce_svcneg.h"
 #include "providers/gce/gce_flow.h"
-#include "providers/gce/gce_network_rules.h"
-#include "providers/gce/gce_service_rules.h"
-#include "providers/gce/gce_svcneg.h"
+#include "providers/gce/model/gce_network_rules.h"
+#include "providers/gce/model/gce_service_rules.h"
 
 #include <string.h>
 

@@ -7,8 +7,8 @@
 #ifndef TRIMTAB_GCE_CUSTOM_FR_H
 #define TRIMTAB_GCE_CUSTOM_FR_H
 
-#include "providers/gce/gce_custom_fr_rules.h"
 #include "providers/gce/gce_provider.h"
+#include "providers/gce/model/gce_custom_fr_rules.h"
 
 /* *ret_seen: one for each of refs->items, in the sync's arena; failures are in it.  Blocks. */
 void gce_custom_fr_look(struct lb_sync *s, const struct gce_custom_refs *refs,

@@ -5,13 +5,13 @@
  * them are, flags decide when it is opened (gce_decide.h). */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "providers/gce/backend/gce_l4lb_config.h"
+#include "providers/gce/cache/gce_network.h"
+#include "providers/gce/config/gce_options.h"
 #include "providers/gce/gce_flow.h"
 #include "providers/gce/gce_l4_metrics.h"
-#include "providers/gce/gce_l4lb_config.h"
-#include "providers/gce/gce_network.h"
-#include "providers/gce/gce_options.h"
 #include "providers/gce/gce_provider.h"
-#include "providers/gce/gce_service_rules.h"
+#include "providers/gce/model/gce_service_rules.h"
 
 static const char *const classes[] = {GCE_CLASS_EXTERNAL_LEGACY, GCE_CLASS_INTERNAL_LEGACY,
                                       GCE_CLASS_INTERNAL, GCE_CLASS_EXTERNAL, GCE_CLASS_STANDALONE};

@@ -7,18 +7,18 @@
  * Looks as a sync would, once, and changes nothing. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "providers/gce/cache/gce_kube_system.h"
+#include "providers/gce/cache/gce_network.h"
+#include "providers/gce/cache/gce_slots.h"
+#include "providers/gce/cache/gce_subnetwork.h"
 #include "providers/gce/gce_custom_fr.h"
 #include "providers/gce/gce_explain_nodes.h"
 #include "providers/gce/gce_findings.h"
 #include "providers/gce/gce_flow.h"
-#include "providers/gce/gce_kube_system.h"
-#include "providers/gce/gce_links.h"
-#include "providers/gce/gce_members_read.h"
-#include "providers/gce/gce_network.h"
-#include "providers/gce/gce_service_rules.h"
 #include "providers/gce/gce_session.h"
-#include "providers/gce/gce_slots.h"
-#include "providers/gce/gce_subnetwork.h"
+#include "providers/gce/model/gce_links.h"
+#include "providers/gce/model/gce_service_rules.h"
+#include "providers/gce/ops/gce_members_read.h"
 
 /* One Service's explanation. */
 struct explain {

@@ -4,7 +4,7 @@
 
 #include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
-#include "providers/gce/gce_node_rules.h"
+#include "providers/gce/model/gce_node_rules.h"
 
 #include <string.h>
 

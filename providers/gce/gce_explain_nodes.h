@@ -6,10 +6,10 @@
 #define TRIMTAB_GCE_EXPLAIN_NODES_H
 
 #include "common/lb/explain.h"
-#include "providers/gce/gce_decide.h"
-#include "providers/gce/gce_groups.h"
-#include "providers/gce/gce_l4_rules.h"
-#include "providers/gce/gce_neg_rules.h"
+#include "providers/gce/decide/gce_decide.h"
+#include "providers/gce/groups/gce_groups.h"
+#include "providers/gce/model/gce_l4_rules.h"
+#include "providers/gce/model/gce_neg_rules.h"
 
 /* What is known of one Service that gets a load balancer here. */
 struct gce_explained {

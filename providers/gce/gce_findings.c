@@ -6,8 +6,8 @@
 
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
-#include "providers/gce/gce_l4_rules.h"
-#include "providers/gce/gce_service_rules.h"
+#include "providers/gce/model/gce_l4_rules.h"
+#include "providers/gce/model/gce_service_rules.h"
 
 #define BIT(kind) (1u << (kind))
 #define POOL      BIT(GCE_KIND_TARGET_POOL)

@@ -6,8 +6,8 @@
 #define TRIMTAB_GCE_FINDINGS_H
 
 #include "common/lb/findings.h"
-#include "providers/gce/gce_decide.h"
-#include "providers/gce/gce_options.h"
+#include "providers/gce/config/gce_options.h"
+#include "providers/gce/decide/gce_decide.h"
 
 /* The keys of the table, and those of other programs: ingress-gce's other controllers and GKE's. */
 extern const struct lb_annotation_keys gce_annotation_keys;

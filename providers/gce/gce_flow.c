@@ -10,10 +10,10 @@
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_findings.h"
 #include "providers/gce/gce_l4_metrics.h"
-#include "providers/gce/gce_name_rules.h"
-#include "providers/gce/gce_neg_observe.h"
-#include "providers/gce/gce_ops.h"
-#include "providers/gce/gce_service_rules.h"
+#include "providers/gce/model/gce_name_rules.h"
+#include "providers/gce/model/gce_service_rules.h"
+#include "providers/gce/negs/gce_neg_observe.h"
+#include "providers/gce/ops/gce_ops.h"
 
 #define BIT(kind) (1u << (unsigned)(kind))
 

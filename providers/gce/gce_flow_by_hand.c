@@ -7,8 +7,8 @@
  * gce-l4.md §4.14). */
 #include "providers/gce/gce_flow.h"
 
-#include "providers/gce/gce_gcloud.h"
-#include "providers/gce/gce_ops.h"
+#include "providers/gce/model/gce_gcloud.h"
+#include "providers/gce/ops/gce_ops.h"
 
 /* Returns the command to run by hand; NULL: nothing that anybody could be told. */
 static const char *command_of(const struct lb_op *op)

@@ -4,7 +4,7 @@
 #include "providers/gce/gce_flow.h"
 
 #include "common/lb/service_rules.h"
-#include "providers/gce/gce_kube_system.h"
+#include "providers/gce/cache/gce_kube_system.h"
 
 static struct gce_provider *provider_of(const struct lb_sync *s)
 {

@@ -3,7 +3,7 @@
 #include "providers/gce/gce_flow.h"
 
 #include "common/lb/service_rules.h"
-#include "providers/gce/gce_service_rules.h"
+#include "providers/gce/model/gce_service_rules.h"
 
 void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t type,
                          const char *reason, const char *message)

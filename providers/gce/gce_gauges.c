@@ -8,7 +8,7 @@
 
 #include "common/base/lock.h"
 #include "common/base/str.h"
-#include "providers/gce/gce_digests.h"
+#include "providers/gce/model/gce_digests.h"
 
 #include <stdlib.h>
 

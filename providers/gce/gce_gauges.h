@@ -13,8 +13,8 @@
 #ifndef TRIMTAB_GCE_GAUGES_H
 #define TRIMTAB_GCE_GAUGES_H
 
-#include "providers/gce/gce_decide.h"
-#include "providers/gce/gce_l4_rules.h"
+#include "providers/gce/decide/gce_decide.h"
+#include "providers/gce/model/gce_l4_rules.h"
 
 #include <stdbool.h>
 #include <stddef.h>

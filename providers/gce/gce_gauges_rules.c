@@ -8,8 +8,8 @@
 
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
-#include "providers/gce/gce_network_rules.h"
-#include "providers/gce/gce_service_rules.h"
+#include "providers/gce/model/gce_network_rules.h"
+#include "providers/gce/model/gce_service_rules.h"
 
 /* ---- bits --------------------------------------------------------------------------------------------------- */
 

@@ -9,8 +9,8 @@
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_l4_metrics.h"
-#include "providers/gce/gce_service_rules.h"
 #include "providers/gce/gce_session.h"
+#include "providers/gce/model/gce_service_rules.h"
 
 static bool may_never_mutate(void *arg)
 {

@@ -7,9 +7,9 @@
 
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
-#include "providers/gce/gce_neg_metrics.h"
-#include "providers/gce/gce_ops.h"
-#include "providers/gce/gce_service_rules.h"
+#include "providers/gce/api/gce_neg_metrics.h"
+#include "providers/gce/model/gce_service_rules.h"
+#include "providers/gce/ops/gce_ops.h"
 
 /* One sync that has ended, in words that metrics use. */
 struct noted {

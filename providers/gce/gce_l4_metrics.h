@@ -8,7 +8,7 @@
 #define TRIMTAB_GCE_L4_METRICS_H
 
 #include "providers/gce/gce_flow.h"
-#include "providers/gce/gce_l4_names.h"
+#include "providers/gce/model/gce_l4_names.h"
 
 /* All metrics of the provider (gce_metrics_table.c). */
 #define GCE_METRICS_COUNT 37

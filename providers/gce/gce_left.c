@@ -6,8 +6,8 @@
  * Service that only lost its type may have lost that object already, and still say that it has NEGs. */
 #include "common/base/str.h"
 #include "providers/gce/gce_provider.h"
-#include "providers/gce/gce_service_rules.h"
-#include "providers/gce/gce_svcneg_rules.h"
+#include "providers/gce/model/gce_service_rules.h"
+#include "providers/gce/model/gce_svcneg_rules.h"
 
 struct telling {
     const struct tt_host *host;

@@ -12,7 +12,7 @@
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_custom_fr.h"
 #include "providers/gce/gce_flow.h"
-#include "providers/gce/gce_svcneg_rules.h"
+#include "providers/gce/model/gce_svcneg_rules.h"
 
 static bool publishes(const struct lb_sync *s)
 {

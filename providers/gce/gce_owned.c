@@ -7,12 +7,12 @@
 #include "common/base/str.h"
 #include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
-#include "providers/gce/gce_kube_system.h"
-#include "providers/gce/gce_l4_names.h"
-#include "providers/gce/gce_links.h"
+#include "providers/gce/cache/gce_kube_system.h"
 #include "providers/gce/gce_owned_rules.h"
 #include "providers/gce/gce_provider.h"
 #include "providers/gce/gce_session.h"
+#include "providers/gce/model/gce_l4_names.h"
+#include "providers/gce/model/gce_links.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -177,12 +177,12 @@ static int list_cloud(struct listing *l, struct err *err)
     struct gce_provider *p = l->s.p;
     struct arena *a = l->s.a;
     struct gce_read *reads = ARENA_ARRAY(a, struct gce_read, N_KINDS);
-    struct gce_cutter *cutters = ARENA_ARRAY(a, struct gce_cutter, N_KINDS);
+    struct gce_splitter *cutters = ARENA_ARRAY(a, struct gce_splitter, N_KINDS);
     struct sink *sinks = ARENA_ARRAY(a, struct sink, N_KINDS);
     struct http_job *jobs[N_KINDS];
     for (size_t i = 0; i < N_KINDS; i++) {
         sinks[i] = (struct sink){.l = l, .c = kinds[i]};
-        gce_cutter_init(&cutters[i], take_text, &sinks[i]);
+        gce_splitter_init(&cutters[i], take_text, &sinks[i]);
         const struct gce_call_spec spec = {
             .collection = kinds[i],
             .verb = gce_api_is_zonal(kinds[i]) ? GCE_LIST_ALL : GCE_LIST,
@@ -195,7 +195,7 @@ static int list_cloud(struct listing *l, struct err *err)
     int rc = ERR_OK;
     for (size_t i = 0; i < N_KINDS; i++) {
         const struct err *failed = &reads[i].job.err;
-        gce_cutter_done(&cutters[i]);
+        gce_splitter_done(&cutters[i]);
         if (failed->code != ERR_OK && kinds[i] == GCE_GLOBAL_BACKENDS) {
             l->facts.in_use_elsewhere = true; /* nobody can tell */
         } else if (failed->code == ERR_FORBIDDEN) {

@@ -6,10 +6,10 @@
 #include "common/base/str.h"
 #include "common/base/timefmt.h"
 #include "common/lb/service_rules.h"
-#include "providers/gce/gce_ilb_names.h"
-#include "providers/gce/gce_l4_names.h"
-#include "providers/gce/gce_names.h"
-#include "providers/gce/gce_service_rules.h"
+#include "providers/gce/model/gce_ilb_names.h"
+#include "providers/gce/model/gce_l4_names.h"
+#include "providers/gce/model/gce_names.h"
+#include "providers/gce/model/gce_service_rules.h"
 
 #include <ctype.h>
 #include <stdlib.h>

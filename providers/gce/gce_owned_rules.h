@@ -14,10 +14,10 @@
 #ifndef TRIMTAB_GCE_OWNED_RULES_H
 #define TRIMTAB_GCE_OWNED_RULES_H
 
-#include "common/base/json.h"
 #include "common/base/map.h"
 #include "common/base/strset.h"
-#include "providers/gce/gce_api.h"
+#include "common/data/json.h"
+#include "providers/gce/api/gce_api.h"
 
 #include <trimtab/provider.h>
 

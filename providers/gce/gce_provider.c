@@ -6,20 +6,20 @@
  * numbers into ids; with a saved state in place of the cloud it makes no request at all. */
 #include "providers/gce/gce_provider.h"
 
-#include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/data/json.h"
 #include "common/lb/call_watch.h"
 #include "common/lb/exposed.h"
 #include "common/lb/request_count.h"
+#include "providers/gce/cache/gce_kube_system.h"
+#include "providers/gce/cache/gce_kube_texts.h"
+#include "providers/gce/cache/gce_neg_mirror.h"
+#include "providers/gce/cache/gce_subnetwork.h"
+#include "providers/gce/cache/gce_svcneg.h"
 #include "providers/gce/gce_flow.h"
-#include "providers/gce/gce_kube_system.h"
-#include "providers/gce/gce_kube_texts.h"
-#include "providers/gce/gce_links.h"
-#include "providers/gce/gce_neg_mirror.h"
-#include "providers/gce/gce_node_cache.h"
-#include "providers/gce/gce_service_rules.h"
-#include "providers/gce/gce_subnetwork.h"
-#include "providers/gce/gce_svcneg.h"
+#include "providers/gce/groups/gce_node_cache.h"
+#include "providers/gce/model/gce_links.h"
+#include "providers/gce/model/gce_service_rules.h"
 
 #include <stdlib.h>
 #include <string.h>

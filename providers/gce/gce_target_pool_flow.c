@@ -9,12 +9,12 @@
 #include "common/base/str.h"
 #include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
+#include "providers/gce/cache/gce_shared_ip.h"
 #include "providers/gce/gce_flow.h"
-#include "providers/gce/gce_links.h"
-#include "providers/gce/gce_service_rules.h"
-#include "providers/gce/gce_shared_ip.h"
-#include "providers/gce/gce_target_pool_observe.h"
-#include "providers/gce/gce_target_pool_others.h"
+#include "providers/gce/model/gce_links.h"
+#include "providers/gce/model/gce_service_rules.h"
+#include "providers/gce/target_pool/gce_target_pool_observe.h"
+#include "providers/gce/target_pool/gce_target_pool_others.h"
 
 /* A Service that another controller serves is looked at again after this time. */
 #define KEPT_RETRY_MS (5 * 60 * 1000)

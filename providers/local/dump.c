@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "common/base/json.h"
+#include "common/data/json.h"
 
 static struct json_object *addr_json(const struct ip_addr *addr)
 {

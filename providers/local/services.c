@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "common/base/hash.h"
-#include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/data/json.h"
 #include "common/lb/service_rules.h"
 
 static const char *const classes[] = {LOCAL_CLASS};

@@ -4,8 +4,8 @@
  * Stops at the first problem, in the order in which the body names its members.  Pure. */
 #include "sim/arm/schema.h"
 
-#include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/data/json.h"
 
 #include <string.h>
 

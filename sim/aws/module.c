@@ -4,7 +4,7 @@
  * A world's member "aws" holds the documents (store.c), "sim.aws" the settings.  Without a world, `--cloud aws` seeds a VPC.
  * Which VPC, region and cluster id are meant is read from the world's own cloud configuration, else from its instances.
  * Source: interfaces.md, "World"; docs/spec/aws.md §1.2, §1.3. */
-#include "common/base/gcfg.h"
+#include "common/data/gcfg.h"
 #include "sim/aws/aws.h"
 
 #include <string.h>

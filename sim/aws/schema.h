@@ -10,7 +10,7 @@
 #define TRIMTAB_SIM_AWS_SCHEMA_H
 
 #include "common/base/arena.h"
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "common/net/url.h"
 
 #include <stdbool.h>

@@ -7,7 +7,7 @@
  * loaded world new nodes look like its first instance.
  * Source: docs/spec/aws.md §4.9, §6, §10.3. */
 #include "common/base/ip.h"
-#include "sim/aws/ec2.h"
+#include "sim/aws/ec2/ec2.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * compared as numbers when both sides are such.  A field that leads through a list matches if any item does. */
 #include "sim/compute/filter.h"
 
-#include "common/base/json.h"
+#include "common/data/json.h"
 
 #include <regex.h>
 #include <string.h>

@@ -5,9 +5,9 @@
 #include "sim/kube/auth.h"
 
 #include "common/base/file.h"
-#include "common/base/yaml.h"
+#include "common/data/yaml.h"
 #include "sim/kube/route.h"
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 
 #include <stdio.h>
 #include <string.h>

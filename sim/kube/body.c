@@ -6,10 +6,10 @@
  * tests/data/kube-answers. */
 #include "sim/kube/write.h"
 
-#include "common/base/yaml.h"
+#include "common/data/yaml.h"
 #include "sim/kube/decode.h"
 #include "sim/kube/proto.h"
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 
 #include <string.h>
 

@@ -5,12 +5,12 @@
  * nothing.  Namespaces that objects refer to are made if the world forgot them. */
 #include "sim/kube/cluster.h"
 
-#include "sim/kube/alloc.h"
 #include "sim/kube/deploy/rollout.h"
 #include "sim/kube/gc.h"
 #include "sim/kube/pods/counts.h"
 #include "sim/kube/pods/pods.h"
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
+#include "sim/kube/service/alloc.h"
 
 static struct json_object *new_object(const char *ns, const char *name)
 {

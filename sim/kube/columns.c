@@ -6,9 +6,9 @@
 #include "sim/kube/columns.h"
 
 #include "common/base/clock.h"
-#include "common/base/json.h"
 #include "common/base/str.h"
-#include "sim/kube/rules.h"
+#include "common/data/json.h"
+#include "sim/kube/rules/rules.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #include "sim/kube/decode.h"
 #include "sim/kube/gc.h"
 #include "sim/kube/kube.h"
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 
 /* In the server's order, with nothing empty that is not printed: equal objects are equal texts. */
 static struct json_object *canonical(struct kube_change *c, struct json_object *o, int64_t rv)

@@ -6,8 +6,8 @@
 #include "sim/kube/decode.h"
 
 #include "common/base/clock.h"
-#include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/data/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

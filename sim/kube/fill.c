@@ -6,7 +6,7 @@
 #include "sim/kube/kube.h"
 #include "sim/kube/pods/counts.h"
 #include "sim/kube/pods/pods.h"
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 
 #include <string.h>
 

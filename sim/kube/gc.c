@@ -6,7 +6,7 @@
 #include "sim/kube/gc.h"
 
 #include "common/base/map.h"
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 
 #include <string.h>
 

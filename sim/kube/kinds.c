@@ -10,7 +10,7 @@
 #include "sim/kube/deploy/deploy.h"
 #include "sim/kube/pods/rules_pod.h"
 #include "sim/kube/pods/types_pod.h"
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 
 #include <string.h>
 

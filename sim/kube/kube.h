@@ -10,8 +10,8 @@
 #ifndef TRIMTAB_SIM_KUBE_KUBE_H
 #define TRIMTAB_SIM_KUBE_KUBE_H
 
-#include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/data/json.h"
 #include "sim/kube/kinds.h"
 #include "sim/kube/store.h"
 #include "sim/sim.h"

@@ -5,8 +5,8 @@
  * answers 080 and 093 (metadata is validated twice on an update). */
 #include "sim/kube/kube_status.h"
 
-#include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/data/json.h"
 #include "sim/kube/kinds.h"
 
 #include <stdarg.h>

@@ -5,7 +5,7 @@
  * about changed metadata appears twice among the causes (recorded 080, 093).  Pure but for new uids, names and
  * times, which come from the simulator's seeded randomness and clock. */
 #include "sim/kube/kube.h"
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 
 #include <string.h>
 

@@ -3,7 +3,6 @@
  *
  * See kube.h for the parts.  A call may come here later than it was named (faults delay it), so everything is
  * worked out again from its path. */
-#include "sim/kube/alloc.h"
 #include "sim/kube/auth.h"
 #include "sim/kube/cluster.h"
 #include "sim/kube/deploy/rollout.h"
@@ -12,7 +11,8 @@
 #include "sim/kube/pods/counts.h"
 #include "sim/kube/pods/pods.h"
 #include "sim/kube/route.h"
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
+#include "sim/kube/service/alloc.h"
 #include "sim/kube/watch.h"
 
 #define BODY_MAX_BYTES (3 * 1024 * 1024)

@@ -4,7 +4,7 @@
  * Pure.  Each adds every complaint that the API server has, in its order and words: a text that is too long and has
  * a wrong character is told twice.  Source: apimachinery util/validation; recorded 038 and
  * tests/data/kube-answers. */
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 
 #include "common/base/str.h"
 

@@ -6,7 +6,7 @@
  * change anything.  Reads the request only.  Source: meta/v1 validation; tests/data/kube-answers. */
 #include "sim/kube/options.h"
 
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "sim/kube/decode.h"
 #include "sim/kube/write.h"
 

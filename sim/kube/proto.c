@@ -7,8 +7,8 @@
 #include "sim/kube/proto.h"
 
 #include "common/base/clock.h"
-#include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/data/json.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * Recorded: 131–134.  Without --rbac every access is allowed, as everywhere in the simulator. */
 #include "common/base/clock.h"
 #include "sim/kube/auth.h"
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 #include "sim/kube/write.h"
 
 #include <string.h>

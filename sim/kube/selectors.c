@@ -5,9 +5,9 @@
  * needs it. */
 #include "sim/kube/selectors.h"
 
-#include "common/base/json.h"
 #include "common/base/str.h"
-#include "sim/kube/rules.h"
+#include "common/data/json.h"
+#include "sim/kube/rules/rules.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * Thread rule: the simulator's loop only. */
 #include "sim/kube/store.h"
 
-#include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/data/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

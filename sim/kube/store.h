@@ -10,8 +10,8 @@
 #define TRIMTAB_SIM_KUBE_STORE_H
 
 #include "common/base/arena.h"
-#include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/data/json.h"
 
 #include <json-c/json.h>
 #include <stdbool.h>

@@ -8,9 +8,9 @@
 
 #include "sim/kube/decode.h"
 #include "sim/kube/options.h"
-#include "sim/kube/patch.h"
+#include "sim/kube/patch/patch.h"
 #include "sim/kube/proto.h"
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 
 #include <string.h>
 

@@ -17,7 +17,7 @@
 #define TRIMTAB_SIM_REACH_ANSWERS_H
 
 #include "common/base/arena.h"
-#include "common/base/json.h"
+#include "common/data/json.h"
 
 #include <stdbool.h>
 #include <stdint.h>

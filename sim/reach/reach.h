@@ -16,7 +16,7 @@
 #define TRIMTAB_SIM_REACH_REACH_H
 
 #include "common/base/arena.h"
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "sim/reach/answers.h"
 #include "sim/reach/ranges.h"
 

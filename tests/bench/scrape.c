@@ -10,9 +10,9 @@
 #include <time.h>
 
 #include "common/base/arena.h"
-#include "controller/board.h"
-#include "controller/metrics_process.h"
-#include "controller/metrics_text.h"
+#include "controller/metrics/metrics_process.h"
+#include "controller/metrics/metrics_text.h"
+#include "controller/sync/board.h"
 #include "providers/builtin.h"
 
 #define SERVICES 5000

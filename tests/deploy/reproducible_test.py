@@ -24,7 +24,7 @@ IMAGE = os.path.join(TREE, "deploy", "image")
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 PURL = re.compile(r"pkg:deb/[a-z]+/[a-z0-9.%-]+@[A-Za-z0-9.~%-]+\?arch=[a-z0-9]+&distro=[a-z]+-[0-9]+(&upstream=[A-Za-z0-9.~%-]+)?")
 ELSEWHERE = {"TZ": "Asia/Kathmandu", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent", "USER": "other", "HOSTNAME": "other"}
-FILES = ("common/base/rng.c", "common/net/url.c", "controller/quarantine_rules.c", "providers/gce/gce_links.c")
+FILES = ("common/base/rng.c", "common/net/url.c", "controller/rules/quarantine_rules.c", "providers/gce/model/gce_links.c")
 
 
 @functools.cache

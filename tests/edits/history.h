@@ -5,7 +5,7 @@
 #ifndef TRIMTAB_TESTS_EDITS_HISTORY_H
 #define TRIMTAB_TESTS_EDITS_HISTORY_H
 
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "tests/fault/probe.h"
 
 struct moment {

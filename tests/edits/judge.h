@@ -4,7 +4,7 @@
 #define TRIMTAB_TESTS_EDITS_JUDGE_H
 
 #include "common/base/arena.h"
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "tests/edits/history.h"
 
 #include <stdbool.h>

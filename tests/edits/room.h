@@ -7,7 +7,7 @@
 #define TRIMTAB_TESTS_EDITS_ROOM_H
 
 #include "common/base/arena.h"
-#include "common/base/json.h"
+#include "common/data/json.h"
 
 /* NAME → number, as the settings of that cloud's simulator take it: the most that either world uses.  Arena. */
 struct json_object *room_both(struct arena *a, const char *cloud, struct json_object *one,

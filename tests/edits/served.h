@@ -4,7 +4,7 @@
 #define TRIMTAB_TESTS_EDITS_SERVED_H
 
 #include "common/base/arena.h"
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "sim/reach/ranges.h"
 
 #define SERVED_PORTS_MAX 32

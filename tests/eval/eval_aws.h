@@ -3,7 +3,7 @@
 #ifndef TRIMTAB_TESTS_EVAL_AWS_H
 #define TRIMTAB_TESTS_EVAL_AWS_H
 
-#include "providers/aws/aws_rules.h"
+#include "providers/aws/model/aws_rules.h"
 #include "tests/eval/eval.h"
 
 #define RUN(name)                                                                                  \

@@ -5,7 +5,7 @@
 #include "tests/eval/eval.h"
 
 #include "common/net/sigv4.h"
-#include "providers/aws/aws_config.h"
+#include "providers/aws/model/aws_config.h"
 
 #include <string.h>
 

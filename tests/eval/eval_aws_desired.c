@@ -3,9 +3,9 @@
  * the whole of what a first sync makes. */
 #include "tests/eval/eval_aws.h"
 
-#include "providers/aws/aws_attribute_rules.h"
-#include "providers/aws/aws_health_rules.h"
-#include "providers/aws/aws_service_rules.h"
+#include "providers/aws/model/aws_service_rules.h"
+#include "providers/aws/rules/aws_attribute_rules.h"
+#include "providers/aws/rules/aws_health_rules.h"
 
 #define CREATED "sg-created"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "providers/aws/aws_service_rules.h"
+#include "providers/aws/model/aws_service_rules.h"
 
 static const char *text_of(struct json_object *in, const char *name)
 {

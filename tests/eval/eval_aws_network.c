@@ -2,7 +2,7 @@
 /* eval_aws_network.c: the functions aws.* of trimtab-eval about subnets, security groups and targets. */
 #include "tests/eval/eval_aws.h"
 
-#include "providers/aws/aws_annotations.h"
+#include "providers/aws/model/aws_annotations.h"
 
 /* ---- subnets ------------------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "providers/azure/azure_names.h"
+#include "providers/azure/model/azure_names.h"
 
 /* ---- configuration ------------------------------------------------------------------------------- */
 

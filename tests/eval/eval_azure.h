@@ -5,7 +5,7 @@
 #ifndef TRIMTAB_TESTS_EVAL_AZURE_H
 #define TRIMTAB_TESTS_EVAL_AZURE_H
 
-#include "providers/azure/azure_select_rules.h"
+#include "providers/azure/lb/azure_select_rules.h"
 #include "tests/eval/eval.h"
 
 /* `config` and `clusterName` of an input: keys as they stand in a cloud-config, defaults applied. */

@@ -4,7 +4,7 @@
  * The text goes through the provider's own decoder; the answer has one member per value that is not an empty text. */
 #include "tests/eval/eval.h"
 
-#include "providers/azure/azure_config.h"
+#include "providers/azure/model/azure_config.h"
 
 #include <string.h>
 

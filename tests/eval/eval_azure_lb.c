@@ -5,9 +5,9 @@
 #include "tests/eval/eval_azure.h"
 
 #include "common/base/str.h"
-#include "providers/azure/azure_doc.h"
-#include "providers/azure/azure_frontend_rules.h"
-#include "providers/azure/azure_lb_merge_rules.h"
+#include "providers/azure/lb/azure_frontend_rules.h"
+#include "providers/azure/lb/azure_lb_merge_rules.h"
+#include "providers/azure/model/azure_doc.h"
 
 static int fragment(struct arena *a, const struct azure_naming *n, const struct azure_service *s,
                     const char *lb, enum azure_family f, struct azure_fragment *ret,

@@ -5,8 +5,8 @@
  * Each takes apart its input, calls the provider's own function, and puts the answer together. */
 #include "tests/eval/eval_azure.h"
 
-#include "providers/azure/azure_node_rules.h"
-#include "providers/azure/azure_tags_rules.h"
+#include "providers/azure/model/azure_node_rules.h"
+#include "providers/azure/model/azure_tags_rules.h"
 
 #define RUN(name)                                                                                  \
     static int name(struct arena *a, struct json_object *in, struct json_object **ret,             \

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "providers/azure/azure_doc.h"
-#include "providers/azure/azure_nsg_doc.h"
-#include "providers/azure/azure_nsg_plan.h"
-#include "providers/azure/azure_nsg_rules.h"
+#include "providers/azure/model/azure_doc.h"
+#include "providers/azure/nsg/azure_nsg_doc.h"
+#include "providers/azure/nsg/azure_nsg_plan.h"
+#include "providers/azure/nsg/azure_nsg_rules.h"
 
 #define RUN(name)                                                                                  \
     static int name(struct arena *a, struct json_object *in, struct json_object **ret,             \

@@ -5,9 +5,9 @@
 #include "tests/eval/eval_azure.h"
 
 #include "common/base/str.h"
-#include "providers/azure/azure_doc.h"
-#include "providers/azure/azure_pip_rules.h"
-#include "providers/azure/azure_pip_tags.h"
+#include "providers/azure/model/azure_doc.h"
+#include "providers/azure/pip/azure_pip_rules.h"
+#include "providers/azure/pip/azure_pip_tags.h"
 
 static enum azure_family family_of(struct json_object *in)
 {

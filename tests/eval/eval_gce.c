@@ -5,11 +5,11 @@
  * here.  Those that work on cloud resources are in eval_gce_resources.c. */
 #include "tests/eval/eval.h"
 
-#include "providers/gce/gce_config.h"
-#include "providers/gce/gce_links.h"
-#include "providers/gce/gce_names.h"
-#include "providers/gce/gce_node_rules.h"
-#include "providers/gce/gce_service_rules.h"
+#include "providers/gce/config/gce_config.h"
+#include "providers/gce/model/gce_links.h"
+#include "providers/gce/model/gce_names.h"
+#include "providers/gce/model/gce_node_rules.h"
+#include "providers/gce/model/gce_service_rules.h"
 
 #include <string.h>
 

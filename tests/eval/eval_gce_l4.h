@@ -5,7 +5,7 @@
 #ifndef TRIMTAB_TESTS_EVAL_GCE_L4_H
 #define TRIMTAB_TESTS_EVAL_GCE_L4_H
 
-#include "providers/gce/gce_bs.h"
+#include "providers/gce/backend/gce_bs.h"
 #include "tests/eval/eval.h"
 
 /* The text of a member, "" when it is absent. */

@@ -3,8 +3,8 @@
  * ingress-gce.
  *
  * Takes apart the input, asks one function of gce_decide.h, puts the answer together; nothing is computed here. */
-#include "providers/gce/gce_decide.h"
-#include "providers/gce/gce_l4_rules.h"
+#include "providers/gce/decide/gce_decide.h"
+#include "providers/gce/model/gce_l4_rules.h"
 #include "tests/eval/eval.h"
 
 #define RUN(name)                                                                                  \

@@ -8,11 +8,11 @@
 
 #include "common/base/str.h"
 #include "common/base/strset.h"
-#include "providers/gce/gce_groups.h"
-#include "providers/gce/gce_ilb_names.h"
-#include "providers/gce/gce_links.h"
-#include "providers/gce/gce_options.h"
-#include "providers/gce/gce_service_rules.h"
+#include "providers/gce/config/gce_options.h"
+#include "providers/gce/groups/gce_groups.h"
+#include "providers/gce/model/gce_ilb_names.h"
+#include "providers/gce/model/gce_links.h"
+#include "providers/gce/model/gce_service_rules.h"
 
 #include <string.h>
 

@@ -5,10 +5,10 @@
 #include "tests/eval/eval_gce_l4.h"
 
 #include "common/base/str.h"
-#include "providers/gce/gce_ilb_names.h"
-#include "providers/gce/gce_l4_address_rules.h"
-#include "providers/gce/gce_names.h"
-#include "providers/gce/gce_service_rules.h"
+#include "providers/gce/backend/gce_l4_address_rules.h"
+#include "providers/gce/model/gce_ilb_names.h"
+#include "providers/gce/model/gce_names.h"
+#include "providers/gce/model/gce_service_rules.h"
 
 #define RUN(name)                                                                                  \
     static int name(struct arena *a, struct json_object *in, struct json_object **ret,             \

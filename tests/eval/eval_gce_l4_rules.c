@@ -5,7 +5,7 @@
 #include "tests/eval/eval_gce_l4.h"
 
 #include "common/base/str.h"
-#include "providers/gce/gce_l4_address_rules.h"
+#include "providers/gce/backend/gce_l4_address_rules.h"
 
 #include <string.h>
 

@@ -5,9 +5,9 @@
  * deviates on purpose (gce_neg_rules.h), upstream's behaviour is asked for. */
 #include "tests/eval/eval.h"
 
-#include "providers/gce/gce_groups.h"
-#include "providers/gce/gce_links.h"
-#include "providers/gce/gce_neg_rules.h"
+#include "providers/gce/groups/gce_groups.h"
+#include "providers/gce/model/gce_links.h"
+#include "providers/gce/model/gce_neg_rules.h"
 
 #include <string.h>
 

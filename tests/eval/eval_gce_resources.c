@@ -6,12 +6,12 @@
 #include "tests/eval/eval_gce_l4.h"
 
 #include "common/lb/service_rules.h"
-#include "providers/gce/gce_config.h"
-#include "providers/gce/gce_firewall_diff.h"
-#include "providers/gce/gce_gcloud.h"
-#include "providers/gce/gce_options.h"
-#include "providers/gce/gce_service_rules.h"
-#include "providers/gce/gce_target_pool.h"
+#include "providers/gce/config/gce_config.h"
+#include "providers/gce/config/gce_options.h"
+#include "providers/gce/model/gce_firewall_diff.h"
+#include "providers/gce/model/gce_gcloud.h"
+#include "providers/gce/model/gce_service_rules.h"
+#include "providers/gce/model/gce_target_pool.h"
 
 #include <string.h>
 

@@ -12,9 +12,9 @@
 #include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
 #include "common/lb/status_rules.h"
-#include "controller/kube/lease_rules.h"
-#include "controller/options.h"
-#include "controller/queue_rules.h"
+#include "controller/kube/lease/lease_rules.h"
+#include "controller/options/options.h"
+#include "controller/queue/queue_rules.h"
 
 #define RUN(name)                                                                                  \
     static int name(struct arena *a, struct json_object *in, struct json_object **ret,             \

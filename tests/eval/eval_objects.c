@@ -5,7 +5,7 @@
  * filled in when they are missing.  Objects live as long as the line's arena. */
 #include "tests/eval/eval.h"
 
-#include "controller/kube/object.h"
+#include "controller/kube/store/object.h"
 
 static void unref_object(void *o)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "sim/aws/aws.h"
-#include "sim/aws/ec2.h"
+#include "sim/aws/ec2/ec2.h"
 #include "tests/fault/chaos.h"
 #include "tests/fault/world.h"
 #include "tests/fault/writer_aws.h"

@@ -8,7 +8,7 @@
 #define TRIMTAB_TESTS_FAULT_NAMES_H
 
 #include "common/base/arena.h"
-#include "common/base/json.h"
+#include "common/data/json.h"
 
 struct names;
 

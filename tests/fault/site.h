@@ -7,7 +7,7 @@
 #define TRIMTAB_TESTS_FAULT_SITE_H
 
 #include "common/base/arena.h"
-#include "common/base/json.h"
+#include "common/data/json.h"
 
 #include <stdbool.h>
 

@@ -9,7 +9,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/err.h"
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "tests/fault/names.h"
 
 #include <stdbool.h>

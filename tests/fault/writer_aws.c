@@ -11,7 +11,7 @@
 #include "common/base/str.h"
 #include "common/net/url.h"
 #include "sim/aws/aws.h"
-#include "sim/aws/ec2_parts.h"
+#include "sim/aws/ec2/ec2_parts.h"
 
 #define AUTHORIZE "ec2.AuthorizeSecurityGroupIngress"
 #define NODES     "nodes" /* name of the nodes' group */

@@ -11,7 +11,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/err.h"
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "tests/support/rig.h"
 
 #include <stdint.h>

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/data/json.h"
 #include "controller/serve/access_cert.h"
 #include "controller/serve/access_review_rules.h"
 #include "controller/serve/access_trust.h"

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "common/base/str.h"
-#include "providers/aws/aws_cloud_parts.h"
-#include "providers/aws/aws_errors.h"
+#include "providers/aws/api/aws_errors.h"
+#include "providers/aws/cloud/aws_cloud_parts.h"
 
 static const struct aws_naming naming = {.cluster_id = "c1", .vpc = "vpc-1"};
 

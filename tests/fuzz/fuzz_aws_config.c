@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/base/str.h"
-#include "providers/aws/aws_config_keys.h"
-#include "providers/aws/aws_profile.h"
+#include "providers/aws/auth/aws_profile.h"
+#include "providers/aws/model/aws_config_keys.h"
 
 static void check_config(struct arena *a, const struct aws_config *c)
 {

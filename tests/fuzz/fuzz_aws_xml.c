@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "providers/aws/aws_xml.h"
+#include "providers/aws/model/aws_xml.h"
 
 static void check_node(const struct aws_node *n, int depth)
 {

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "providers/azure/azure_config_keys.h"
+#include "providers/azure/config/azure_config_keys.h"
 
 static void check_texts(const struct azure_config *c)
 {

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "providers/azure/azure_auth_internal.h"
+#include "providers/azure/arm/azure_auth_internal.h"
 
 static void check_answer(struct arena *a, const char *config, const char *body, int status)
 {

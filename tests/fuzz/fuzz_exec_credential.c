@@ -9,7 +9,7 @@
 
 #include "common/base/str.h"
 #include "common/net/http.h"
-#include "controller/kube/credentials_answer.h"
+#include "controller/kube/client/credentials_answer.h"
 
 static bool fits_header(const char *token)
 {

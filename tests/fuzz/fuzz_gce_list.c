@@ -11,8 +11,8 @@
 #include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/str.h"
-#include "providers/gce/gce_pack.h"
-#include "providers/gce/gce_snapshot.h"
+#include "providers/gce/cache/gce_pack.h"
+#include "providers/gce/cache/gce_snapshot.h"
 
 struct outcome {
     struct str_buf items;
@@ -47,16 +47,16 @@ static void take(void *arg, const char *text, size_t n)
 static void feed(struct outcome *out, bool aggregated, const char *text, size_t n, size_t chunk,
                  struct str_buf *around)
 {
-    struct gce_cutter c;
-    gce_cutter_init(&c, take, out);
-    gce_cutter_reset(&c);
+    struct gce_splitter c;
+    gce_splitter_init(&c, take, out);
+    gce_splitter_reset(&c);
     c.scoped = aggregated ? "networkEndpointGroups" : NULL;
     out->fits = true;
     for (size_t i = 0; out->fits && i < n; i += chunk) {
-        out->fits = gce_cutter_feed(&c, text + i, n - i < chunk ? n - i : chunk);
+        out->fits = gce_splitter_feed(&c, text + i, n - i < chunk ? n - i : chunk);
     }
-    str_append(around, gce_cutter_rest(&c));
-    gce_cutter_done(&c);
+    str_append(around, gce_splitter_rest(&c));
+    gce_splitter_done(&c);
 }
 
 /* The name of the last item that the list brought is known, unless the list is none. */

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "common/base/gcfg.h"
 #include "common/base/str.h"
+#include "common/data/gcfg.h"
 
 struct conf {
     const char *text;

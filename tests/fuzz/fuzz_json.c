@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "common/base/json_view.h"
+#include "common/data/json_view.h"
 
 struct item {
     const char *name;

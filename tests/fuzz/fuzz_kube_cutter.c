@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/base/str.h"
-#include "controller/kube/json_cutter.h"
-#include "controller/kube/object.h"
+#include "common/data/json_splitter.h"
+#include "controller/kube/store/object.h"
 
 struct outcome {
     struct str_buf items;
@@ -20,8 +20,8 @@ struct outcome {
 
 static bool take(void *arg, const struct cutter_item *item);
 
-static struct json_cutter *cutter(enum cutter_mode mode, const char *const *members,
-                                  struct outcome *out)
+static struct json_splitter *cutter(enum cutter_mode mode, const char *const *members,
+                                    struct outcome *out)
 {
     static const char *const head[] = {"kind", "type", "metadata.resourceVersion", NULL};
     const struct cutter_args args = {.mode = mode,
@@ -30,20 +30,20 @@ static struct json_cutter *cutter(enum cutter_mode mode, const char *const *memb
                                      .more_members = head,
                                      .on_item = take,
                                      .arg = out};
-    return json_cutter_new(&args);
+    return json_splitter_new(&args);
 }
 
 static void feed(struct outcome *out, enum cutter_mode mode, const char *const *members,
                  const char *text, size_t n, size_t chunk)
 {
-    struct json_cutter *c = cutter(mode, members, out);
+    struct json_splitter *c = cutter(mode, members, out);
     struct err err = ERR_INIT;
     for (size_t i = 0; out->rc == ERR_OK && i < n; i += chunk) {
-        out->rc = json_cutter_feed(c, text + i, n - i < chunk ? n - i : chunk, &err);
+        out->rc = json_splitter_feed(c, text + i, n - i < chunk ? n - i : chunk, &err);
     }
     FUZZ_CHECK(out->rc == ERR_OK || err.message[0] != '\0');
-    out->boundary = json_cutter_at_boundary(c);
-    json_cutter_free(c);
+    out->boundary = json_splitter_at_boundary(c);
+    json_splitter_free(c);
 }
 
 /* What was kept is kept again. */

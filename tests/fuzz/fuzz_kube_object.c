@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "controller/kube/object.h"
-#include "controller/kube/words.h"
+#include "controller/kube/model/words.h"
+#include "controller/kube/store/object.h"
 
 static void check_inside(const struct kube_object *o, const char *text)
 {

@@ -4,10 +4,10 @@
  * Input: one letter (s, m, j, a), the document up to the first NUL or line feed, the patch after it.  What holds: the
  * inputs are left alone; the answer is a refusal with a text or a tree that prints as JSON; a merge patch that is applied
  * twice is applied once; a decoded object that is decoded again is the same. */
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "sim/kube/decode.h"
 #include "sim/kube/kube_status.h"
-#include "sim/kube/patch.h"
+#include "sim/kube/patch/patch.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

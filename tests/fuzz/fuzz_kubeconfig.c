@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "controller/kube/config_internal.h"
+#include "controller/kube/client/config_internal.h"
 
 static void check_choice(const struct kc_choice *c)
 {

@@ -12,7 +12,7 @@
 #include "common/base/arena.h"
 #include "controller/cmd/cmd_manifest.h"
 #include "controller/cmd/cmd_service_rules.h"
-#include "controller/kube/object.h"
+#include "controller/kube/store/object.h"
 
 static void complete_and_decode(struct arena *a, const struct cmd_manifest *m,
                                 struct json_object *live)

@@ -11,7 +11,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/str.h"
-#include "controller/plugin.h"
+#include "controller/host/plugin.h"
 
 struct input {
     const uint8_t *p;

@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "common/base/ip.h"
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
 #include "common/lb/status_rules.h"
-#include "controller/kube/object.h"
+#include "controller/kube/store/object.h"
 
 static void check_body(const char *body)
 {

@@ -7,7 +7,7 @@
  * What holds for every input: each request is answered, by JSON or by nothing, with a status from 200 to 499, or 501 for
  * an operation that nobody simulates; what was written can be read, and is the same when it is written back; the state
  * that results can be loaded again and is the same. */
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "sim/sim.h"
 #include "tests/fuzz/fuzz.h"
 

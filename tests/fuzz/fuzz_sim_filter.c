@@ -3,7 +3,7 @@
  *
  * What holds for every input: a refusal says why; what is accepted matches or does not, twice the same; the negation
  * of a filter in parentheses matches the rest. */
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "sim/compute/filter.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -8,9 +8,9 @@
 
 #include "common/base/clock.h"
 #include "common/base/ip.h"
-#include "common/base/json.h"
 #include "common/base/log.h"
 #include "common/base/str.h"
+#include "common/data/json.h"
 
 static void check_times(const char *s)
 {

@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-#include "common/base/json.h"
-#include "common/base/yaml.h"
+#include "common/data/json.h"
+#include "common/data/yaml.h"
 
 static void check_document(struct arena *a, struct json_object *doc)
 {

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/base/clock.h"
-#include "providers/aws/aws_cloud.h"
-#include "providers/aws/aws_question.h"
+#include "providers/aws/cloud/aws_cloud.h"
+#include "providers/aws/cloud/aws_question.h"
 
 struct loader {
     struct aws_world *w;

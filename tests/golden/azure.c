@@ -18,8 +18,8 @@
 #include "tests/unit/azure/stage_rig.h"
 
 #include "common/lb/plan_print.h"
-#include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_state.h"
+#include "providers/azure/model/azure_doc.h"
 
 static const char base_config[] =
     "{\"subscriptionId\":\"subscription\",\"resourceGroup\":\"rg\",\"location\":\"westus\","

@@ -11,8 +11,8 @@
 #define TRIMTAB_TESTS_GOLDEN_AZURE_DOC_LINES_H
 
 #include "common/base/arena.h"
-#include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/data/json.h"
 
 /* What `now` says that `was` does not, and the other way round; either may be NULL. */
 void azure_doc_lines(struct arena *a, struct str_buf *b, struct json_object *was,

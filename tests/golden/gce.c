@@ -9,7 +9,7 @@
  * observed.json: the cloud's resources as it answers with them: forwardingRule, targetPool,
  * firewall, localCheck, localCheckFirewall, nodeCheck, nodeCheckFirewall, address, denyFirewall,
  * userAddress; what is left out is absent, what is null was not read. */
-#include "providers/gce/gce_target_pool.h"
+#include "providers/gce/model/gce_target_pool.h"
 #include "tests/golden/gce_bs_case.h"
 #include "tests/golden/golden.h"
 #include "tests/golden/golden_dump.h"

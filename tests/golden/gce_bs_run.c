@@ -2,7 +2,7 @@
 /* gce_bs_run.c: carries a plan out on the model: the second half of gce_bs_sync.h. */
 #include "tests/golden/gce_bs_sync.h"
 
-#include "providers/gce/gce_ops.h"
+#include "providers/gce/ops/gce_ops.h"
 
 #include <string.h>
 

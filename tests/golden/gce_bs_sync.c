@@ -4,8 +4,8 @@
 #include "tests/support/objects.h"
 
 #include "common/lb/service_rules.h"
-#include "providers/gce/gce_l4_address_rules.h"
-#include "providers/gce/gce_links.h"
+#include "providers/gce/backend/gce_l4_address_rules.h"
+#include "providers/gce/model/gce_links.h"
 
 #include <stdlib.h>
 #include <string.h>

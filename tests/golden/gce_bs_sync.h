@@ -8,7 +8,7 @@
 #define TRIMTAB_TESTS_GOLDEN_GCE_BS_SYNC_H
 
 #include "common/lb/plan.h"
-#include "providers/gce/gce_bs.h"
+#include "providers/gce/backend/gce_bs.h"
 #include "tests/golden/gce_model.h"
 
 struct gce_bs_sync {

@@ -9,9 +9,9 @@
 #ifndef TRIMTAB_TESTS_GOLDEN_GCE_MODEL_H
 #define TRIMTAB_TESTS_GOLDEN_GCE_MODEL_H
 
-#include "common/base/json.h"
 #include "common/base/str.h"
-#include "providers/gce/gce_api.h"
+#include "common/data/json.h"
+#include "providers/gce/api/gce_api.h"
 
 struct gce_model {
     struct arena *a;

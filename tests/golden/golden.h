@@ -13,8 +13,8 @@
 #define TRIMTAB_TESTS_GOLDEN_H
 
 #include "common/base/arena.h"
-#include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/data/json.h"
 
 /* Trees are borrowed for the call; absent files come as empty objects or arrays, never NULL. */
 struct golden_case {

@@ -11,7 +11,7 @@
 
 #include "common/base/str.h"
 #include "common/services/tell/inside.h"
-#include "controller/status.h"
+#include "controller/status/status.h"
 
 #define NAME_63   "a-game-server-with-quite-a-long-name-that-somebody-made-up-0123"
 #define SOLID_63  "agameserverwithquitealongnamethatsomebodymadeupwithouthyphens01"

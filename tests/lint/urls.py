@@ -22,16 +22,16 @@ ASSIGNED = re.compile(r"\burl\s*=\s*(?:arena_printf|xasprintf)\s*\(")
 QUERY_TEXT = re.compile(r"^[?&][\w.$-]+=")
 # What looks like a path and is none.
 NO_PATHS = {
-    "controller/host_kube.c": ["%s/%s"],  # a resource as roles name it: "services/status"
-    "controller/kube/config.c": ["%s/%s"],  # a file of a folder
-    "controller/metrics_process.c": ["linux/%.60s"],  # a version
-    "controller/service_patch.c": ["%s/%s"],  # a Service's key, as the next one
-    "providers/azure/azure_names.c": ["%s/%s"],
+    "controller/host/host_kube.c": ["%s/%s"],  # a resource as roles name it: "services/status"
+    "controller/kube/client/config.c": ["%s/%s"],  # a file of a folder
+    "controller/metrics/metrics_process.c": ["linux/%.60s"],  # a version
+    "controller/host/service_patch.c": ["%s/%s"],  # a Service's key, as the next one
+    "providers/azure/model/azure_names.c": ["%s/%s"],
     "providers/azure/azure_provider.c": ["trimtab/%s"],  # a user agent, as the next but one
-    "providers/gce/gce_auth_adc.c": ["%s/%s"],  # a file of the home folder
-    "providers/gce/gce_ops.c": ["/addresses/%s'"],  # looked for in a message of the cloud
+    "providers/gce/api/gce_auth_adc.c": ["%s/%s"],  # a file of the home folder
+    "providers/gce/ops/gce_ops.c": ["/addresses/%s'"],  # looked for in a message of the cloud
     "providers/gce/gce_provider.c": ["trimtab/%s"],
-    "providers/gce/gce_snapshot.c": ["/httpHealthChecks/%s\\\""],  # looked for in a document
+    "providers/gce/cache/gce_snapshot.c": ["/httpHealthChecks/%s\\\""],  # looked for in a document
 }
 
 

@@ -7,7 +7,7 @@
 #include "tests/sim/adoption.h"
 
 #include "common/base/str.h"
-#include "controller/app.h"
+#include "controller/process/app.h"
 #include "tests/support/unit.h"
 
 /* The flags of a world that have a meaning here, and those that are ingress-gce's alone. */

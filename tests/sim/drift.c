@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "common/base/str.h"
-#include "controller/app.h"
-#include "controller/kube/store.h"
+#include "controller/kube/store/store.h"
+#include "controller/process/app.h"
 #include "tests/support/unit.h"
 
 #define SERVICES  "/api/v1/namespaces/default/services"

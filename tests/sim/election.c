@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* election.c: the election object and an app that waits for it (controller/election.h), against the simulator in this
+/* election.c: the election object and an app that waits for it (controller/process/election.h), against the simulator in this
  * process.  Real time: nothing here waits for a lease to run out. */
-#include "controller/election.h"
+#include "controller/process/election.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +14,8 @@
 
 #include "common/base/lock.h"
 #include "common/base/str.h"
-#include "controller/app.h"
-#include "controller/identity.h"
+#include "controller/host/identity.h"
+#include "controller/process/app.h"
 #include "tests/support/fake_provider.h"
 #include "tests/support/rig.h"
 #include "tests/support/unit.h"

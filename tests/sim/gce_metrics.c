@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "common/base/str.h"
-#include "controller/app.h"
+#include "controller/process/app.h"
 #include "tests/support/unit.h"
 
 #define SERVICES "/api/v1/namespaces/default/services"

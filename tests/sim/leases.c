@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leases.c: processes that compete for leases of one API server (controller/kube/lease_keeper.h).
+/* leases.c: processes that compete for leases of one API server (controller/kube/lease/lease_keeper.h).
  *
  * The server is the simulator's; the candidates' clock is a fake one that the test moves to the next moment that
  * anybody waits for.  Whatever happens, two may never act at once: that is asked after every move. */
-#include "controller/kube/lease_keeper.h"
+#include "controller/kube/lease/lease_keeper.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 
 #include "common/base/lock.h"
 #include "common/base/str.h"
-#include "controller/fence.h"
+#include "controller/host/fence.h"
 #include "tests/support/asleep.h"
 #include "tests/support/rig.h"
 #include "tests/support/unit.h"

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "controller/app.h"
+#include "controller/process/app.h"
 #include "sim/sim.h"
 #include "tests/support/unit.h"
 

@@ -3,8 +3,8 @@
 #include "tests/support/arm_docs.h"
 
 #include "common/base/str.h"
-#include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_state.h"
+#include "providers/azure/model/azure_doc.h"
 
 #include <string.h>
 

@@ -15,7 +15,7 @@
 
 #include "common/base/err.h"
 #include "common/base/str.h"
-#include "providers/aws/aws_plan.h"
+#include "providers/aws/plan/aws_plan.h"
 
 #define AWS_WORLD_MAX 64 /* of each kind */
 

@@ -8,8 +8,8 @@
 
 #include "common/base/clock.h"
 #include "common/base/file.h"
-#include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/data/json.h"
 #include "tests/support/objects.h"
 
 #include <stdlib.h>

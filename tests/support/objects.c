@@ -4,7 +4,7 @@
  * Not for code outside tests: it ends the process on bad input. */
 #include "tests/support/objects.h"
 
-#include "controller/kube/object.h"
+#include "controller/kube/store/object.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -27,14 +27,14 @@
 #include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/err.h"
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "sim/sim.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct app; /* controller/app.h */
+struct app; /* controller/process/app.h */
 struct rig;
 struct tt_plan;
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "common/base/lock.h"
-#include "controller/app.h"
+#include "controller/process/app.h"
 #include "tests/support/asleep.h"
 
 #define PATIENCE_MS 200000 /* real time, for the whole of it; it bounds a hang only */

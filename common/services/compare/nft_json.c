@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "common/services/compare/nft_table.h"
 
 #define JSON_BYTES_MAX  ((size_t)256 << 20)

@@ -15,7 +15,7 @@
 #include "common/base/arena.h"
 #include "common/base/err.h"
 #include "common/base/ip.h"
-#include "common/base/json.h"
+#include "common/data/json.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,8 +10,8 @@
 #ifndef TRIMTAB_SERVICES_TELL_ANSWER_H
 #define TRIMTAB_SERVICES_TELL_ANSWER_H
 
-#include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/data/json.h"
 #include "common/services/tell/cluster.h"
 #include "common/services/tell/rules_met.h"
 #include "common/services/tell/weights.h"

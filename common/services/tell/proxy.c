@@ -2,9 +2,9 @@
 /* proxy.c: kube-proxy's configuration: read from its ConfigMap, and as it is for one node; see cluster.h. */
 #include <string.h>
 
-#include "common/base/json.h"
 #include "common/base/str.h"
-#include "common/base/yaml.h"
+#include "common/data/json.h"
+#include "common/data/yaml.h"
 #include "common/services/tell/cluster.h"
 
 #define BIT_DEFAULT 14

@@ -13,7 +13,7 @@
 #ifndef TRIMTAB_LOCAL_LEASES_LEASE_TEXT_H
 #define TRIMTAB_LOCAL_LEASES_LEASE_TEXT_H
 
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "providers/local/leases/holder_rules.h"
 #include "providers/local/model/config.h"
 

@@ -5,7 +5,7 @@
  * The director is read first, wherever it stands, because pools begin with its settings.  Pure. */
 #include "providers/local/model/config_internal.h"
 
-#include "common/base/yaml.h"
+#include "common/data/yaml.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -287,7 +287,7 @@ static void read_document(struct local_cfg *c, struct json_object *doc, struct l
     check_ip_mode(c, config);
 }
 
-/* "line 3: text" of common/base/yaml.h. */
+/* "line 3: text" of common/data/yaml.h. */
 static void yaml_error(struct local_cfg *c, const char *message)
 {
     char *end = NULL;

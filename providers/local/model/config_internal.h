@@ -10,8 +10,8 @@
 
 #include "providers/local/model/config.h"
 
-#include "common/base/json.h"
 #include "common/base/timefmt.h"
+#include "common/data/json.h"
 
 #define LOCAL_FINDINGS_MAX 200 /* further ones are counted only */
 

@@ -4,7 +4,7 @@
 #include "providers/local/model/config_internal.h"
 
 #include "common/base/map.h"
-#include "common/base/yaml.h"
+#include "common/data/yaml.h"
 
 #include <stdlib.h>
 #include <string.h>

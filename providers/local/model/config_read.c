@@ -3,10 +3,10 @@
  * (config_internal.h).
  *
  * The lines are looked up by yaml_find_line() for values with a finding only, since the trees of
- * common/base/yaml.h have none. Pure. */
+ * common/data/yaml.h have none. Pure. */
 #include "providers/local/model/config_internal.h"
 
-#include "common/base/yaml.h"
+#include "common/data/yaml.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "sim/kube/deploy/rollout.h"
 
 #include "common/base/map.h"
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 
 #include <stdlib.h>
 #include <string.h>

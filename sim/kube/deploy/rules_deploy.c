@@ -4,7 +4,7 @@
 #include "sim/kube/kube.h"
 #include "sim/kube/pods/parts.h"
 #include "sim/kube/pods/rules_pod.h"
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 
 /* --- Deployment ----------------------------------------------------------------------------------- */
 static void need_int(struct json_object *o, const char *name, int64_t value)

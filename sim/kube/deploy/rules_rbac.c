@@ -2,7 +2,7 @@
 /* rules_rbac.c: the rules of roles and of their bindings.  Pure: edits and judges trees. */
 #include "sim/kube/deploy/deploy.h"
 #include "sim/kube/kube.h"
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 
 #define RBAC_GROUP "rbac.authorization.k8s.io"
 

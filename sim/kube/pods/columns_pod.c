@@ -3,7 +3,7 @@
 #include "sim/kube/columns.h"
 #include "sim/kube/kube.h"
 #include "sim/kube/pods/rules_pod.h"
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 
 static bool is_ready(struct json_object *o)
 {

@@ -8,7 +8,7 @@
 #include "common/base/ip.h"
 #include "common/base/map.h"
 #include "sim/kube/pods/parts.h"
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "sim/kube/pods/parts.h"
 
 #include "common/base/strset.h"
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  * then new slices.  Slices are never merged.  Endpoints are placed in the order of the pods' names. */
 #include "sim/kube/pods/parts.h"
 
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 
 #define PER_SLICE 100
 

@@ -3,7 +3,7 @@
  * what zones.c tells. */
 #include "sim/kube/pods/parts.h"
 
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 
 /* --- single hints --------------------------------------------------------------------------------- */
 static struct json_object *named(const char *name)

@@ -8,7 +8,7 @@
 #include "sim/kube/pods/parts.h"
 
 #include "common/base/ip.h"
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 
 #include <string.h>
 

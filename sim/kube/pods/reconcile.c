@@ -6,7 +6,7 @@
 #include "sim/kube/pods/parts.h"
 
 #include "sim/kube/pods/counts.h"
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 
 #include <string.h>
 

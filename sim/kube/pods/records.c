@@ -3,7 +3,7 @@
 #include "sim/kube/pods/parts.h"
 
 #include "common/base/ip.h"
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "common/base/map.h"
 #include "sim/kube/kube.h"
 #include "sim/kube/pods/counts.h"
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* tell.c: events about Services, one object for each thing that is said, counted when it is said again. */
 #include "sim/kube/pods/tell.h"
 
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 
 #define COMPONENT "endpoint-slice-controller"
 

@@ -2,7 +2,7 @@
 /* write.c: the stored slices of one Service: reading them, and carrying out what was planned. */
 #include "sim/kube/pods/parts.h"
 
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 
 #include <string.h>
 

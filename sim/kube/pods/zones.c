@@ -8,7 +8,7 @@
 #include "sim/kube/pods/parts.h"
 
 #include "sim/kube/pods/tell.h"
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 
 #include <math.h>
 

@@ -6,7 +6,7 @@
 #ifndef TRIMTAB_TESTS_AWS_AUTH_KIT_H
 #define TRIMTAB_TESTS_AWS_AUTH_KIT_H
 
-#include "providers/aws/aws_auth.h"
+#include "providers/aws/auth/aws_auth.h"
 #include "tests/support/test_server.h"
 #include "tests/unit/aws/aws_env_fake.h"
 #include "tests/unit/gce/pure.h"

@@ -4,7 +4,7 @@
 #define TRIMTAB_TESTS_AWS_ENV_FAKE_H
 
 #include "common/base/arena.h"
-#include "providers/aws/aws_env.h"
+#include "providers/aws/model/aws_env.h"
 
 #include <string.h>
 

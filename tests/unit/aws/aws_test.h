@@ -5,8 +5,8 @@
 #ifndef TRIMTAB_TESTS_AWS_TEST_H
 #define TRIMTAB_TESTS_AWS_TEST_H
 
-#include "providers/aws/aws_annotations.h"
-#include "providers/aws/aws_rules.h"
+#include "providers/aws/model/aws_annotations.h"
+#include "providers/aws/model/aws_rules.h"
 #include "tests/unit/gce/pure.h"
 
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #ifndef TRIMTAB_TESTS_AWS_CALL_KIT_H
 #define TRIMTAB_TESTS_AWS_CALL_KIT_H
 
-#include "providers/aws/aws_auth.h"
-#include "providers/aws/aws_call.h"
+#include "providers/aws/api/aws_call.h"
+#include "providers/aws/auth/aws_auth.h"
 #include "tests/unit/aws/aws_env_fake.h"
 #include "tests/unit/gce/pure.h"
 

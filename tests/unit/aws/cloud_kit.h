@@ -7,7 +7,7 @@
 #define TRIMTAB_TESTS_AWS_CLOUD_KIT_H
 
 #include "common/net/url.h"
-#include "providers/aws/aws_cloud.h"
+#include "providers/aws/cloud/aws_cloud.h"
 #include "tests/support/test_server.h"
 #include "tests/unit/aws/call_kit.h"
 

@@ -9,8 +9,8 @@
 #ifndef TRIMTAB_TESTS_AWS_FLOW_KIT_H
 #define TRIMTAB_TESTS_AWS_FLOW_KIT_H
 
-#include "providers/aws/aws_memory.h"
 #include "providers/aws/aws_provider.h"
+#include "providers/aws/cloud/aws_memory.h"
 #include "tests/support/clock_mover.h"
 #include "tests/unit/aws/aws_env_fake.h"
 #include "tests/unit/aws/aws_test.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "tests/support/objects.h"
 
 /* Plans of these tests are carried out by aws_world.h; the type that sends requests, and all that it needs, stays out of the

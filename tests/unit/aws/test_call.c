@@ -4,7 +4,7 @@
  * Each row is a conversation: what must be sent, after how long, and what is answered.  Randomness is at one half. */
 #include "tests/unit/aws/call_dialog.h"
 
-#include "providers/aws/aws_client.h"
+#include "providers/aws/api/aws_client.h"
 #include "tests/support/test_server.h"
 #include "tests/support/unit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cloud.c: documents by age, one reader for each question, lists that answer for one thing (providers/aws/aws_cloud.h). */
+/* test_cloud.c: documents by age, one reader for each question, lists that answer for one thing (providers/aws/cloud/aws_cloud.h). */
 #include "tests/unit/aws/cloud_kit.h"
 
 #include "common/base/file.h"

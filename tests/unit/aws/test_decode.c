@@ -3,7 +3,7 @@
  *
  * A document is printed as text, one line per item, and compared as a whole; answers are those in tests/data/aws, or short
  * ones of the test. */
-#include "providers/aws/aws_cloud_parts.h"
+#include "providers/aws/cloud/aws_cloud_parts.h"
 #include "tests/unit/gce/pure.h"
 
 #include "common/base/file.h"

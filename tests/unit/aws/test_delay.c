@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_delay.c: the delay across requests (docs/spec/aws.md 2.10), rows 260 to 264 of 11.13. */
-#include "providers/aws/aws_delay.h"
+#include "providers/aws/api/aws_delay.h"
 #include "tests/support/unit.h"
 #include "tests/unit/gce/pure.h"
 

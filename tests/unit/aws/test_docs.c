@@ -3,8 +3,8 @@
  * cloud-config, too.
  *
  * TRIMTAB_UPDATE_GOLDEN=1 writes the page's tables anew. */
-#include "providers/aws/aws_annotations.h"
-#include "providers/aws/aws_config_keys.h"
+#include "providers/aws/model/aws_annotations.h"
+#include "providers/aws/model/aws_config_keys.h"
 #include "tests/support/doc_page.h"
 #include "tests/support/unit.h"
 #include "tests/unit/gce/pure.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_endpoint.c: where requests go and what they are signed for; the files of AWS' tools (docs/spec/aws.md 1.3, 2.1, 2.3,
  * 2.5). */
-#include "providers/aws/aws_endpoint.h"
+#include "providers/aws/auth/aws_endpoint.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/aws_env_fake.h"
 #include "tests/unit/gce/pure.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_groups_plan.c: security groups, a load balancer's own and those of nodes: rows 226 to 242 and 252 to 255 of
  * docs/spec/aws.md 11.12, row 81 of 11.6, row 1 of 15, and what is shared with other Services (4.11, FIX). */
-#include "providers/aws/aws_groups_plan.h"
+#include "providers/aws/plan/aws_groups_plan.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/service_kit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_health.c: health checks of both kinds; rows 83 to 111. */
-#include "providers/aws/aws_health_rules.h"
+#include "providers/aws/rules/aws_health_rules.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/aws_test.h"
 

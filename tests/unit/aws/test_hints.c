@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_hints.c: what a process remembers about Services between calls (providers/aws/aws_memory.h). */
-#include "providers/aws/aws_memory.h"
+/* test_hints.c: what a process remembers about Services between calls (providers/aws/cloud/aws_memory.h). */
+#include "providers/aws/cloud/aws_memory.h"
 #include "tests/support/unit.h"
 #include "tests/unit/gce/pure.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_imds.c: reading the metadata service with tokens, and without where there are none (docs/spec/aws.md 2.3). */
-#include "providers/aws/aws_imds.h"
+#include "providers/aws/auth/aws_imds.h"
 #include "tests/support/test_server.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/aws_env_fake.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_listeners.c: listeners of classic load balancers, and which come and go; rows 31 to 63. */
-#include "providers/aws/aws_service_rules.h"
 #include "providers/aws/aws_sides.h"
+#include "providers/aws/model/aws_service_rules.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/aws_test.h"
 

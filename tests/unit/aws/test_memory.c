@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_memory.c: what is remembered of Services: bits, since when a group waits, what was made
  * and changed last. */
-#include "providers/aws/aws_memory.h"
+#include "providers/aws/cloud/aws_memory.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/aws_test.h"
 

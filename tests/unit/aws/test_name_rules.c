@@ -3,7 +3,7 @@
  * cloud-config confines which security groups and buckets a Service may name. */
 #include "tests/unit/gce/pure.h"
 
-#include "providers/aws/aws_name_rules.h"
+#include "providers/aws/model/aws_name_rules.h"
 #include "tests/support/name_words.h"
 #include "tests/support/unit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_service.c: what a Service asks for, and what is wrong with it; rows 188 to 225. */
 #include "common/lb/service_rules.h"
-#include "providers/aws/aws_service_rules.h"
+#include "providers/aws/model/aws_service_rules.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/aws_test.h"
 

@@ -6,7 +6,7 @@
 #ifndef TRIMTAB_TESTS_AZURE_AUTH_KIT_H
 #define TRIMTAB_TESTS_AZURE_AUTH_KIT_H
 
-#include "providers/azure/azure_auth.h"
+#include "providers/azure/arm/azure_auth.h"
 #include "tests/support/test_server.h"
 #include "tests/unit/azure/azure_test.h"
 

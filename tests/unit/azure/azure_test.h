@@ -6,8 +6,8 @@
 #ifndef TRIMTAB_TESTS_AZURE_TEST_H
 #define TRIMTAB_TESTS_AZURE_TEST_H
 
-#include "providers/azure/azure_names.h"
-#include "providers/azure/azure_service.h"
+#include "providers/azure/model/azure_names.h"
+#include "providers/azure/model/azure_service.h"
 #include "tests/unit/gce/pure.h"
 
 /* Resource group rg, subscription "subscription", Standard, scale sets, primary set "vmss". */

@@ -4,8 +4,8 @@
 #ifndef TRIMTAB_TESTS_AZURE_LB_H
 #define TRIMTAB_TESTS_AZURE_LB_H
 
-#include "providers/azure/azure_doc.h"
-#include "providers/azure/azure_lb_desired.h"
+#include "providers/azure/lb/azure_lb_desired.h"
+#include "providers/azure/model/azure_doc.h"
 #include "tests/unit/azure/azure_test.h"
 
 static inline const struct azure_naming *lb_naming(struct arena *a, const struct azure_config *c)

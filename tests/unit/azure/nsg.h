@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 
-#include "providers/azure/azure_access_rules.h"
-#include "providers/azure/azure_nsg_doc.h"
-#include "providers/azure/azure_nsg_plan.h"
+#include "providers/azure/model/azure_access_rules.h"
+#include "providers/azure/nsg/azure_nsg_doc.h"
+#include "providers/azure/nsg/azure_nsg_plan.h"
 #include "tests/unit/azure/azure_test.h"
 
 /* A member of metadata.annotations. */

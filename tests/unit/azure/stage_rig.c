@@ -3,7 +3,7 @@
 #include "tests/unit/azure/stage_rig.h"
 
 #include "common/lb/exec.h"
-#include "providers/azure/azure_doc.h"
+#include "providers/azure/model/azure_doc.h"
 
 #include <stdlib.h>
 

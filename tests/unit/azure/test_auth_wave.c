@@ -4,8 +4,8 @@
  * A server stands for Azure and its identity authority; it counts who is asked. */
 #include "tests/unit/azure/auth_kit.h"
 
-#include "providers/azure/azure_arm.h"
-#include "providers/azure/azure_auth_internal.h"
+#include "providers/azure/arm/azure_arm.h"
+#include "providers/azure/arm/azure_auth_internal.h"
 #include "tests/support/unit.h"
 
 #include <stdio.h>

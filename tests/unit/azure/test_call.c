@@ -5,8 +5,8 @@
  * request must not be sent is part of what is asked. */
 #include "tests/unit/azure/auth_kit.h"
 
-#include "providers/azure/azure_arm.h"
-#include "providers/azure/azure_auth_internal.h"
+#include "providers/azure/arm/azure_arm.h"
+#include "providers/azure/arm/azure_auth_internal.h"
 #include "tests/support/unit.h"
 
 #define ARM "https://management.azure.com"

@@ -4,7 +4,7 @@
 #include "tests/unit/azure/auth_kit.h"
 
 #include "common/base/file.h"
-#include "providers/azure/azure_cloud.h"
+#include "providers/azure/arm/azure_cloud.h"
 #include "tests/support/unit.h"
 
 static void by_name__1_5(void **state)

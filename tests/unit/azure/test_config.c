@@ -4,7 +4,7 @@
  * not show: where an error is, and what is told of unknown keys. */
 #include "tests/unit/azure/azure_test.h"
 
-#include "providers/azure/azure_config_keys.h"
+#include "providers/azure/config/azure_config_keys.h"
 #include "tests/support/doc_page.h"
 #include "tests/support/unit.h"
 

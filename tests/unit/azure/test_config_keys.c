@@ -3,7 +3,7 @@
  * and JSON, with line and name in the refusal and never the value (docs/spec/azure.md 1.1, 1.2, 18 row 5). */
 #include "tests/unit/azure/azure_test.h"
 
-#include "providers/azure/azure_config_keys.h"
+#include "providers/azure/config/azure_config_keys.h"
 #include "tests/support/unit.h"
 
 /* Stands where a secret may stand: it must be nowhere in what is told. */

@@ -3,7 +3,7 @@
  * 1.1); limits of single clients over the common ones (3.7). */
 #include "tests/unit/azure/azure_test.h"
 
-#include "providers/azure/azure_arm.h"
+#include "providers/azure/arm/azure_arm.h"
 #include "tests/support/unit.h"
 
 struct seen {

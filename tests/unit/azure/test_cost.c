@@ -4,10 +4,10 @@
  * Counted, not timed: with 400 Services on a balancer the last one may take no more than with 100. */
 #include "tests/unit/azure/lb.h"
 
-#include "providers/azure/azure_doc.h"
-#include "providers/azure/azure_lb_apply_rules.h"
-#include "providers/azure/azure_pip_index.h"
-#include "providers/azure/azure_snapshot.h"
+#include "providers/azure/lb/azure_lb_apply_rules.h"
+#include "providers/azure/model/azure_doc.h"
+#include "providers/azure/pip/azure_pip_index.h"
+#include "providers/azure/snapshot/azure_snapshot.h"
 #include "tests/support/unit.h"
 
 #define FEW  100

@@ -3,7 +3,7 @@
  * rows F of docs/spec/azure.md 13.5, 6.3, 6.8 to 6.10. */
 #include "tests/unit/azure/lb.h"
 
-#include "providers/azure/azure_lb_apply_rules.h"
+#include "providers/azure/lb/azure_lb_apply_rules.h"
 #include "tests/support/unit.h"
 
 #define ROOT     "/subscriptions/subscription/resourceGroups/rg/providers/Microsoft.Network"

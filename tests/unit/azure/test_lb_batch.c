@@ -10,9 +10,9 @@
 #include "tests/unit/azure/lb.h"
 
 #include "common/base/clock.h"
-#include "providers/azure/azure_lb_apply_rules.h"
-#include "providers/azure/azure_pip_index.h"
-#include "providers/azure/azure_probe_rules.h"
+#include "providers/azure/lb/azure_lb_apply_rules.h"
+#include "providers/azure/lb/azure_probe_rules.h"
+#include "providers/azure/pip/azure_pip_index.h"
 #include "tests/support/sample.h"
 #include "tests/support/unit.h"
 

@@ -3,8 +3,8 @@
  * docs/spec/azure.md 13.4, and the traps of 17 and 18. */
 #include "tests/unit/azure/lb.h"
 
-#include "providers/azure/azure_lb_merge_rules.h"
-#include "providers/azure/azure_probe_rules.h"
+#include "providers/azure/lb/azure_lb_merge_rules.h"
+#include "providers/azure/lb/azure_probe_rules.h"
 #include "tests/support/unit.h"
 
 #define STANDARD 1u

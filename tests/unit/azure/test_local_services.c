@@ -5,8 +5,8 @@
  * The stages run under the real driver with a cloud in memory (stage_rig.h), so that each write is seen. */
 #include "tests/unit/azure/stage_rig.h"
 
-#include "providers/azure/azure_doc.h"
-#include "providers/azure/azure_local_rules.h"
+#include "providers/azure/lb/azure_local_rules.h"
+#include "providers/azure/model/azure_doc.h"
 #include "tests/support/unit.h"
 
 #define ON(lb)                "{\"azure-load-balancer-configurations\":\"" lb "\"}"

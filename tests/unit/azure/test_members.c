@@ -3,8 +3,8 @@
  * 31, 35, 38 of its section 14, and what its section 17 wants to be better. */
 #include "tests/unit/azure/members_rows.h"
 
-#include "providers/azure/azure_members_gather.h"
-#include "providers/azure/azure_members_vmss_plan.h"
+#include "providers/azure/members/azure_members_gather.h"
+#include "providers/azure/members/azure_members_vmss_plan.h"
 #include "tests/support/unit.h"
 
 static void check(struct arena *a, const struct row *rows, size_t n)

@@ -2,7 +2,7 @@
 /* test_metrics.c: what is counted of whole Services (docs/spec/azure.md 4.6). */
 #include "tests/unit/azure/stage_rig.h"
 
-#include "providers/azure/azure_metrics.h"
+#include "providers/azure/arm/azure_metrics.h"
 #include "tests/support/unit.h"
 
 /* Lines "name request source group subscription value". */

@@ -3,7 +3,7 @@
  * cloud-config confines what a Service may name. */
 #include "tests/unit/azure/azure_test.h"
 
-#include "providers/azure/azure_name_rules.h"
+#include "providers/azure/model/azure_name_rules.h"
 #include "tests/support/name_words.h"
 #include "tests/support/unit.h"
 

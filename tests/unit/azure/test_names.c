@@ -2,7 +2,7 @@
 /* test_names.c: names and IDs; rows N-01 to N-23 of the Azure specification. */
 #include "tests/unit/azure/azure_test.h"
 
-#include "providers/azure/azure_select_rules.h"
+#include "providers/azure/lb/azure_select_rules.h"
 #include "tests/support/unit.h"
 
 #define UID  "257b9655-5137-4ad2-b091-ef3f07043ad3"

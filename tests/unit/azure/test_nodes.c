@@ -3,8 +3,8 @@
  * specification. */
 #include "tests/unit/azure/azure_test.h"
 
-#include "providers/azure/azure_node_rules.h"
-#include "providers/azure/azure_spread_rules.h"
+#include "providers/azure/members/azure_spread_rules.h"
+#include "providers/azure/model/azure_node_rules.h"
 #include "tests/support/unit.h"
 
 #define POOL(lb)                                                                                   \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_nsg.c: the rules of one security group; rows G-01 to G-35 of docs/spec/azure.md 13.8 but those that need a
  * cloud (G-29), and rows 1, 12 and 13 of 18. */
-#include "providers/azure/azure_doc.h"
-#include "providers/azure/azure_nsg_rules.h"
+#include "providers/azure/model/azure_doc.h"
+#include "providers/azure/nsg/azure_nsg_rules.h"
 #include "tests/support/unit.h"
 #include "tests/unit/azure/nsg.h"
 

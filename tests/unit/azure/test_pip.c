@@ -3,8 +3,8 @@
  * docs/spec/azure.md 13.6, and 8. */
 #include "tests/unit/azure/lb.h"
 
-#include "providers/azure/azure_pip_rules.h"
-#include "providers/azure/azure_pip_tags.h"
+#include "providers/azure/pip/azure_pip_rules.h"
+#include "providers/azure/pip/azure_pip_tags.h"
 #include "tests/support/unit.h"
 
 #define GROUP    "/subscriptions/subscription/resourceGroups/rg/providers/Microsoft.Network"

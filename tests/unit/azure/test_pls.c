@@ -3,7 +3,7 @@
  * Azure specification, hazard 17 of its section 17. */
 #include "tests/unit/azure/members.h"
 
-#include "providers/azure/azure_pls_rules.h"
+#include "providers/azure/pls/azure_pls_rules.h"
 #include "tests/support/unit.h"
 
 #define PLS(n)    RG "Microsoft.Network/privateLinkServices/" n

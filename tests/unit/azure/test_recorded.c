@@ -4,8 +4,8 @@
 #include "tests/unit/azure/lb.h"
 
 #include "common/base/file.h"
-#include "providers/azure/azure_lb_apply_rules.h"
-#include "providers/azure/azure_pip_rules.h"
+#include "providers/azure/lb/azure_lb_apply_rules.h"
+#include "providers/azure/pip/azure_pip_rules.h"
 #include "tests/support/unit.h"
 
 #include <stdlib.h>

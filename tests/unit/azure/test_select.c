@@ -3,7 +3,7 @@
  * as far as they need no cloud. */
 #include "tests/unit/azure/azure_test.h"
 
-#include "providers/azure/azure_select_rules.h"
+#include "providers/azure/lb/azure_select_rules.h"
 #include "tests/support/unit.h"
 
 /* ---- one pair per cluster or VM set -------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 /* test_selector.c: label selectors, as Kubernetes reads them (metav1.LabelSelector). */
 #include "tests/unit/azure/azure_test.h"
 
-#include "providers/azure/azure_selector.h"
+#include "providers/azure/model/azure_selector.h"
 #include "tests/support/unit.h"
 
 static void matches__rows(void **state)

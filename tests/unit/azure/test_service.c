@@ -3,9 +3,9 @@
  * annotations, and what is found wrong. */
 #include "tests/unit/azure/azure_test.h"
 
-#include "providers/azure/azure_access_rules.h"
 #include "providers/azure/azure_findings.h"
-#include "providers/azure/azure_lb_desired.h"
+#include "providers/azure/lb/azure_lb_desired.h"
+#include "providers/azure/model/azure_access_rules.h"
 #include "tests/support/doc_page.h"
 #include "tests/support/unit.h"
 

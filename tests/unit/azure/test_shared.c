@@ -4,7 +4,7 @@
 #include "tests/unit/azure/stage_rig.h"
 
 #include "common/base/map.h"
-#include "providers/azure/azure_doc.h"
+#include "providers/azure/model/azure_doc.h"
 #include "tests/support/unit.h"
 
 #define PORTS(port) "\"ports\":[{\"port\":" #port ",\"nodePort\":3" #port "}]"

@@ -5,7 +5,7 @@
  * Each test ends with a settled cluster: ensured once more, nothing is written. */
 #include "tests/unit/azure/stage_rig.h"
 
-#include "providers/azure/azure_doc.h"
+#include "providers/azure/model/azure_doc.h"
 #include "tests/support/unit.h"
 
 #define INTERNAL    "{\"azure-load-balancer-internal\":\"true\"}"

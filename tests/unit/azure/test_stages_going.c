@@ -4,7 +4,7 @@
  * Under the real driver with a cloud in memory (stage_rig.h). */
 #include "tests/unit/azure/stage_rig.h"
 
-#include "providers/azure/azure_doc.h"
+#include "providers/azure/model/azure_doc.h"
 #include "tests/support/unit.h"
 
 #define INTERNAL "\"azure-load-balancer-internal\":\"true\""

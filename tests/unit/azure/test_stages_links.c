@@ -5,7 +5,7 @@
  * The cloud refuses to take away a frontend on which a link stands, so a wrong order fails. */
 #include "tests/unit/azure/stage_rig.h"
 
-#include "providers/azure/azure_doc.h"
+#include "providers/azure/model/azure_doc.h"
 #include "tests/support/unit.h"
 
 #define CREATE   "\"azure-pls-create\":\"true\""

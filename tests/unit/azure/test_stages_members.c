@@ -5,7 +5,7 @@
  * The stages run under the real driver with a cloud in memory (stage_rig.h), which keeps whose interfaces are in which pool. */
 #include "tests/unit/azure/stage_rig.h"
 
-#include "providers/azure/azure_doc.h"
+#include "providers/azure/model/azure_doc.h"
 #include "tests/support/unit.h"
 
 #define GROUP   "/subscriptions/subscription/resourceGroups/rg/providers/"

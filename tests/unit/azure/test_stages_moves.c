@@ -5,7 +5,7 @@
  * The cloud refuses a public IP on two frontends, so a wrong order fails. */
 #include "tests/unit/azure/stage_rig.h"
 
-#include "providers/azure/azure_doc.h"
+#include "providers/azure/model/azure_doc.h"
 #include "tests/support/unit.h"
 
 #define ON(lb) "{\"azure-load-balancer-configurations\":\"" lb "\"}"

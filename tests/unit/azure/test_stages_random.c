@@ -9,7 +9,7 @@
 #include "tests/unit/azure/stage_rig.h"
 
 #include "common/base/clock.h"
-#include "providers/azure/azure_doc.h"
+#include "providers/azure/model/azure_doc.h"
 #include "tests/support/sample.h"
 #include "tests/support/unit.h"
 

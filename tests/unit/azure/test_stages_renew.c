@@ -3,7 +3,7 @@
  * driver, with a cloud in memory (stage_rig.h). */
 #include "tests/unit/azure/stage_rig.h"
 
-#include "providers/azure/azure_doc.h"
+#include "providers/azure/model/azure_doc.h"
 #include "tests/support/unit.h"
 
 #define TAGS    "{\"azure-pip-ip-tags\":\"RoutingPreference=Internet\"}"

@@ -2,7 +2,7 @@
 /* test_tags.c: tags; rows T-01 to T-13 of the Azure specification. */
 #include "tests/unit/azure/azure_test.h"
 
-#include "providers/azure/azure_tags_rules.h"
+#include "providers/azure/model/azure_tags_rules.h"
 #include "tests/support/unit.h"
 
 /* "a=b,c=d" as an object; a value may hold anything but ','. */

@@ -13,7 +13,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/err.h"
-#include "common/base/json.h"
+#include "common/data/json.h"
 
 /* Checks a failure: the code, and that the text holds `part`. */
 #define assert_refused(rc, err, want_code, part)                                                   \

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "common/base/gcfg.h"
+#include "common/data/gcfg.h"
 #include "tests/support/unit.h"
 
 struct conf {

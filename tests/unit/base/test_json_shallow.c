@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "common/base/json_shallow.h"
+#include "common/data/json_shallow.h"
 #include "tests/support/unit.h"
 
 static void json_shallow__rows__deep_containers_become_zero(void **state)

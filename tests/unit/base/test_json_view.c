@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "common/base/clock.h"
-#include "common/base/json_view.h"
 #include "common/base/plain_run.h"
+#include "common/data/json_view.h"
 #include "tests/support/unit.h"
 
 #define DOCUMENTS 20000

@@ -17,7 +17,7 @@ static struct log_line sample(const struct log_kv *kvs)
     /* 2026-11-21T10:00:01.123456Z; the tests set TZ=UTC */
     return (struct log_line){.severity = LOG_INFO,
                              .v = 2,
-                             .file = "../tree/controller/sync.c",
+                             .file = "../tree/controller/sync/sync.c",
                              .line = 210,
                              .msg = "Synced",
                              .kvs = kvs,
@@ -77,10 +77,10 @@ static void log_line_json__info__keys_of_component_base(void **state)
     struct log_line l = sample(kvs);
     log_line_json(&b, &l);
     assert_string_equal(
-        b.data,
-        "{\"ts\":1795255201123.456,\"caller\":\"controller/sync.c:210\",\"msg\":\"Synced\",\"v\":2,"
-        "\"service\":\"demo/\\\"web\\\"\",\"calls\":14,\"dirty\":true,\"took\":\"20ms\","
-        "\"nodes\":[\"a\",\"b \\\"c\\\"\"],\"token\":\"***\"}\n");
+        b.data, "{\"ts\":1795255201123.456,\"caller\":\"controller/sync/"
+                "sync.c:210\",\"msg\":\"Synced\",\"v\":2,"
+                "\"service\":\"demo/\\\"web\\\"\",\"calls\":14,\"dirty\":true,\"took\":\"20ms\","
+                "\"nodes\":[\"a\",\"b \\\"c\\\"\"],\"token\":\"***\"}\n");
     struct json_object *o = NULL;
     struct err err = ERR_INIT;
     assert_fine(json_parse(b.data, b.len, NULL, &o, &err), &err);

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-#include "common/base/json.h"
 #include "common/base/str.h"
 #include "common/base/utf8.h"
+#include "common/data/json.h"
 #include "tests/support/foreign.h"
 #include "tests/support/unit.h"
 

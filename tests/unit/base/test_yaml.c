@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/base/yaml.h"
-#include "common/base/yaml_scalar.h"
+#include "common/data/yaml.h"
+#include "common/data/yaml_scalar.h"
 #include "tests/support/unit.h"
 
 static void yaml__random__equal(struct arena *a, struct json_object *line, void *arg)

@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "controller/node_fanout.h"
-#include "controller/sync.h"
-#include "controller/watch.h"
+#include "controller/sync/node_fanout.h"
+#include "controller/sync/sync.h"
+#include "controller/sync/watch.h"
 #include "tests/support/fake_provider.h"
 #include "tests/support/test_server.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
-#include "controller/board.h"
+#include "controller/sync/board.h"
 #include "tests/support/unit.h"
 
 struct at {

@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "common/base/file.h"
-#include "common/base/json.h"
 #include "common/base/lock.h"
 #include "common/base/str.h"
-#include "controller/config_watch.h"
+#include "common/data/json.h"
+#include "controller/process/config_watch.h"
 #include "tests/support/test_server.h"
 #include "tests/support/unit.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/base/arena.h"
-#include "controller/drift_rules.h"
+#include "controller/rules/drift_rules.h"
 #include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 

@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "controller/guard.h"
+#include "controller/base/guard.h"
 #include "tests/support/own_process.h"
 #include "tests/support/unit.h"
 

@@ -11,8 +11,8 @@
 #include <poll.h>
 #include <string.h>
 
-#include "controller/late_calls.h"
-#include "controller/workers.h"
+#include "controller/sync/late_calls.h"
+#include "controller/sync/workers.h"
 #include "tests/support/asleep.h"
 #include "tests/support/clock_mover.h"
 #include "tests/support/no_threads.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/base/attr.h"
-#include "controller/metrics.h"
+#include "controller/metrics/metrics.h"
 #include "tests/support/unit.h"
 
 static const char *const labels[] = {"code", "zone"};

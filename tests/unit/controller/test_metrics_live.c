@@ -12,9 +12,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "controller/client_metrics.h"
-#include "controller/metrics_live.h"
-#include "controller/metrics_text.h"
+#include "controller/metrics/client_metrics.h"
+#include "controller/metrics/metrics_text.h"
+#include "controller/status/metrics_live.h"
 #include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 

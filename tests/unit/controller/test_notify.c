@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "common/base/str.h"
-#include "controller/notify.h"
+#include "controller/sync/notify.h"
 #include "tests/support/unit.h"
 
 #define PERIOD_MS 30000 /* half of what WATCHDOG_USEC allows */

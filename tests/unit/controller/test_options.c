@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/base/arena.h"
-#include "controller/options.h"
+#include "controller/options/options.h"
 #include "tests/support/unit.h"
 
 #define MAX_WORDS 16

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "controller/orphan_guard.h"
+#include "controller/host/orphan_guard.h"
 #include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 

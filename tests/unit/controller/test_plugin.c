@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "common/base/attr.h"
-#include "controller/metrics.h"
-#include "controller/plugin.h"
-#include "controller/plugin_file.h"
+#include "controller/host/plugin.h"
+#include "controller/host/plugin_file.h"
+#include "controller/metrics/metrics.h"
 #include "tests/support/fake_provider.h"
 #include "tests/support/unit.h"
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "controller/progress.h"
+#include "controller/base/progress.h"
 #include "tests/support/unit.h"
 
 #define MINUTE   60000

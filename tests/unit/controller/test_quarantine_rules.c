@@ -11,7 +11,7 @@
 
 #include "common/base/attr.h"
 #include "common/base/str.h"
-#include "controller/quarantine_rules.h"
+#include "controller/rules/quarantine_rules.h"
 #include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 

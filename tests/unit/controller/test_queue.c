@@ -17,9 +17,9 @@
 
 #include "common/base/arena.h"
 #include "common/base/attr.h"
-#include "controller/queue.h"
-#include "controller/queue_core.h"
-#include "controller/queue_rules.h"
+#include "controller/queue/queue.h"
+#include "controller/queue/queue_core.h"
+#include "controller/queue/queue_rules.h"
 #include "tests/support/unit.h"
 
 #define SPEC   TT_REASON_SPEC

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "controller/rbac_rules.h"
+#include "controller/rbac/rbac_rules.h"
 #include "tests/support/unit.h"
 
 static struct rbac_input input(const struct tt_provider *d)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
-#include "controller/report_rules.h"
+#include "controller/rules/report_rules.h"
 #include "tests/support/unit.h"
 
 #define T0 INT64_C(1767323045000000) /* 2026-01-02T03:04:05Z */

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "controller/service_cache.h"
+#include "controller/sync/service_cache.h"
 #include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 

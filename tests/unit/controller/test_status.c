@@ -9,9 +9,9 @@
 
 #include <string.h>
 
-#include "common/base/json.h"
 #include "common/base/str.h"
-#include "controller/status.h"
+#include "common/data/json.h"
+#include "controller/status/status.h"
 #include "tests/support/foreign.h"
 #include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"

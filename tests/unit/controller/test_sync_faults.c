@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "common/base/arena.h"
-#include "controller/board.h"
-#include "controller/queue_rules.h"
+#include "controller/queue/queue_rules.h"
+#include "controller/sync/board.h"
 #include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_sync_former.c: what a Service asked for is kept on it while something that worked is replaced, and is led back to when the
- * replacement fails (controller/sync_former.c). */
+ * replacement fails (controller/sync/sync_former.c). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/base/attr.h"
-#include "controller/sync_rules.h"
+#include "controller/sync/sync_rules.h"
 #include "tests/support/unit.h"
 
 #define F "service.kubernetes.io/load-balancer-cleanup"

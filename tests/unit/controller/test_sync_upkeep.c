@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sync_upkeep.c: nodes follow what stands while its Service is refused (controller/sync_upkeep.c). */
+/* test_sync_upkeep.c: nodes follow what stands while its Service is refused (controller/sync/sync_upkeep.c). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

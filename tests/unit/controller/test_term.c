@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "common/base/attr.h"
-#include "controller/term.h"
+#include "controller/base/term.h"
 #include "tests/support/unit.h"
 
 static void term_decide__what_is_known__colour_moves_width(void **state)

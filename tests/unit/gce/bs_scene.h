@@ -7,7 +7,7 @@
 #include "tests/golden/gce_bs_sync.h"
 #include "tests/unit/gce/pure.h"
 
-#include "providers/gce/gce_ops.h"
+#include "providers/gce/ops/gce_ops.h"
 #include "tests/support/unit.h"
 
 #define SCENE_BACKEND "k8s2-7kpbhpki-demo-web-14fkcv9i"

@@ -7,8 +7,8 @@
 #include "tests/unit/gce/rig.h"
 
 #include "common/lb/exec.h"
-#include "providers/gce/gce_ops.h"
 #include "providers/gce/gce_provider.h"
+#include "providers/gce/ops/gce_ops.h"
 
 #include <string.h>
 

@@ -14,8 +14,8 @@
 #ifndef TRIMTAB_TESTS_GCE_DECIDE_ROWS_H
 #define TRIMTAB_TESTS_GCE_DECIDE_ROWS_H
 
-#include "providers/gce/gce_decide.h"
-#include "providers/gce/gce_service_rules.h"
+#include "providers/gce/decide/gce_decide.h"
+#include "providers/gce/model/gce_service_rules.h"
 #include "tests/unit/gce/pure.h"
 
 #define DECIDE_RULE_NAME "a09e0afadb26f4dccbc25d00f971b289" /* of the Service that rows are about */

@@ -9,9 +9,9 @@
 
 #include "tests/unit/gce/pure.h"
 
-#include "common/base/json.h"
 #include "common/base/map.h"
 #include "common/base/str.h"
+#include "common/data/json.h"
 
 #include <stdlib.h>
 #include <trimtab/provider.h>

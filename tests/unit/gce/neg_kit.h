@@ -9,7 +9,7 @@
 
 #include "tests/unit/gce/pure.h"
 
-#include "providers/gce/gce_neg_rules.h"
+#include "providers/gce/model/gce_neg_rules.h"
 
 #include <stdlib.h>
 

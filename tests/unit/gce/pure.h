@@ -13,8 +13,8 @@
 
 #include "common/base/arena.h"
 #include "common/base/err.h"
-#include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/data/json.h"
 #include "tests/support/objects.h"
 
 #include <string.h>

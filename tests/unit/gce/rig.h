@@ -16,11 +16,11 @@
 #include <cmocka.h>
 
 #include "common/base/arena.h"
-#include "common/base/json.h"
 #include "common/base/lock.h"
 #include "common/base/map.h"
 #include "common/base/str.h"
 #include "common/base/strset.h"
+#include "common/data/json.h"
 
 #include <stdbool.h>
 #include <trimtab/provider.h>

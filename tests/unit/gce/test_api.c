@@ -3,7 +3,7 @@
  * Method ids are those of Google's description of the API (tests/data/schemas/gce.json). */
 #include "tests/unit/gce/pure.h"
 
-#include "providers/gce/gce_call.h"
+#include "providers/gce/api/gce_call.h"
 #include "tests/support/unit.h"
 
 static const struct gce_api api = {
@@ -177,16 +177,16 @@ static void cutter__items_of_all_scopes(void **state)
         "\"zones/c\":{\"things\": []}},\"nextPageToken\":\"t\"}";
     for (size_t piece = 1; piece < 40; piece += 3) {
         struct str_buf seen = STR_BUF_INIT;
-        struct gce_cutter c;
-        gce_cutter_init(&c, item, &seen);
+        struct gce_splitter c;
+        gce_splitter_init(&c, item, &seen);
         c.scoped = "things";
         for (size_t i = 0; i < strlen(json); i += piece) {
             size_t left = strlen(json) - i;
-            assert_true(gce_cutter_feed(&c, json + i, left < piece ? left : piece));
+            assert_true(gce_splitter_feed(&c, json + i, left < piece ? left : piece));
         }
         same_text("items", str_buf_text(&seen), "{\"things\":[{}]}\n{\"b\":\"]\"}\n{\"c\":3}\n");
-        same_text("around", gce_cutter_rest(&c), around);
-        gce_cutter_done(&c);
+        same_text("around", gce_splitter_rest(&c), around);
+        gce_splitter_done(&c);
         str_buf_done(&seen);
     }
 }

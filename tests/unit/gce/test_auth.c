@@ -6,8 +6,8 @@
 
 #include "common/base/clock.h"
 #include "common/base/file.h"
-#include "providers/gce/gce_api.h"
-#include "providers/gce/gce_auth.h"
+#include "providers/gce/api/gce_api.h"
+#include "providers/gce/api/gce_auth.h"
 #include "tests/support/unit.h"
 
 #include <stdlib.h>

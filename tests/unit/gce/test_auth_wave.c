@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/base/lock.h"
-#include "providers/gce/gce_api.h"
+#include "providers/gce/api/gce_api.h"
 #include "tests/support/test_server.h"
 #include "tests/support/unit.h"
 

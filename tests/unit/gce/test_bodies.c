@@ -7,8 +7,8 @@
 #include "tests/unit/gce/pure.h"
 
 #include "common/base/file.h"
-#include "providers/gce/gce_service_rules.h"
-#include "providers/gce/gce_target_pool.h"
+#include "providers/gce/model/gce_service_rules.h"
+#include "providers/gce/model/gce_target_pool.h"
 #include "tests/support/unit.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * V151–V177 of gce-l4.md §11; F7–F9, H1–H3, H5, W11, W12 of gce-cloud-provider.md §9 for internal balancers on groups. */
 #include "tests/unit/gce/pure.h"
 
-#include "providers/gce/gce_bs.h"
+#include "providers/gce/backend/gce_bs.h"
 #include "tests/support/unit.h"
 
 /* ---- forwarding rules ------------------------------------------------------------------------------ */

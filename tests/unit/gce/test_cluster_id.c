@@ -2,7 +2,7 @@
 /* test_cluster_id.c: the ConfigMap that names a cluster; §13 of the GCE specification. */
 #include "tests/unit/gce/rig.h"
 
-#include "providers/gce/gce_cluster_id.h"
+#include "providers/gce/cache/gce_cluster_id.h"
 #include "tests/support/unit.h"
 
 #include <string.h>

@@ -2,8 +2,8 @@
 /* test_config.c: gce.conf and flags; rows C1–C12 of §9.4 of the GCE specification. */
 #include "tests/unit/gce/pure.h"
 
-#include "providers/gce/gce_config.h"
-#include "providers/gce/gce_options.h"
+#include "providers/gce/config/gce_config.h"
+#include "providers/gce/config/gce_options.h"
 #include "tests/support/unit.h"
 
 static int parse(struct arena *a, const char *text, struct gce_config *c, struct err *err)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_custom_fr.c: forwarding rules of owners: which are named, which can be used, what is said of them
  * (gce-l4.md §1.8), and when they are looked at again. */
-#include "providers/gce/gce_api.h"
-#include "providers/gce/gce_custom_fr_rules.h"
-#include "providers/gce/gce_waits.h"
+#include "providers/gce/api/gce_api.h"
+#include "providers/gce/cache/gce_waits.h"
+#include "providers/gce/model/gce_custom_fr_rules.h"
 #include "tests/support/unit.h"
 #include "tests/unit/gce/pure.h"
 

@@ -5,10 +5,10 @@
  * TRIMTAB_UPDATE_GOLDEN=1 writes the page's tables anew. */
 #include "tests/unit/gce/pure.h"
 
-#include "providers/gce/gce_decide.h"
+#include "providers/gce/config/gce_options.h"
+#include "providers/gce/decide/gce_decide.h"
 #include "providers/gce/gce_findings.h"
 #include "providers/gce/gce_l4_metrics.h"
-#include "providers/gce/gce_options.h"
 #include "tests/support/doc_page.h"
 #include "tests/support/unit.h"
 

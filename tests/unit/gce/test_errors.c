@@ -3,8 +3,8 @@
  * specification; and lists cut into items. */
 #include "tests/unit/gce/pure.h"
 
-#include "providers/gce/gce_api.h"
-#include "providers/gce/gce_errors.h"
+#include "providers/gce/api/gce_api.h"
+#include "providers/gce/model/gce_errors.h"
 #include "tests/support/unit.h"
 
 static void code__statuses_and_reasons(void **state)
@@ -168,15 +168,15 @@ static void cut(struct arena *a, const char *json, size_t piece, const char *ite
                 const char *around)
 {
     struct seen seen = {.a = a};
-    struct gce_cutter c;
-    gce_cutter_init(&c, item, &seen);
+    struct gce_splitter c;
+    gce_splitter_init(&c, item, &seen);
     size_t n = strlen(json);
     for (size_t i = 0; i < n; i += piece) {
-        assert_true(gce_cutter_feed(&c, json + i, n - i < piece ? n - i : piece));
+        assert_true(gce_splitter_feed(&c, json + i, n - i < piece ? n - i : piece));
     }
     same_text(json, str_buf_text(&seen.text), items);
-    same_text(json, gce_cutter_rest(&c), around);
-    gce_cutter_done(&c);
+    same_text(json, gce_splitter_rest(&c), around);
+    gce_splitter_done(&c);
     str_buf_done(&seen.text);
 }
 

@@ -3,8 +3,8 @@
  * G1–G10, H1–H4, P21 of the GCE specification. */
 #include "tests/unit/gce/pure.h"
 
-#include "providers/gce/gce_firewall_diff.h"
-#include "providers/gce/gce_gcloud.h"
+#include "providers/gce/model/gce_firewall_diff.h"
+#include "providers/gce/model/gce_gcloud.h"
 #include "tests/support/unit.h"
 
 static struct gce_firewall firewall(struct arena *a, const char *json)

@@ -3,8 +3,8 @@
  * refuses; whose turn it is (gce_groups.h). */
 #include "tests/unit/gce/cloud_kit.h"
 
-#include "providers/gce/gce_groups.h"
-#include "providers/gce/gce_members_read.h"
+#include "providers/gce/groups/gce_groups.h"
+#include "providers/gce/ops/gce_members_read.h"
 #include "tests/support/unit.h"
 
 #include <pthread.h>

@@ -3,7 +3,7 @@
  * V207–V211 of the L4 specification, §5.4 of the GCE one. */
 #include "tests/unit/gce/neg_kit.h"
 
-#include "providers/gce/gce_groups.h"
+#include "providers/gce/groups/gce_groups.h"
 #include "tests/support/unit.h"
 
 #define ZONE .label = "topology.kubernetes.io/zone", .value

@@ -3,8 +3,8 @@
  * gce-cloud-provider.md §9.1 and what they should be, §5.1–§5.8. */
 #include "tests/unit/gce/pure.h"
 
-#include "providers/gce/gce_bs.h"
-#include "providers/gce/gce_ilb_names.h"
+#include "providers/gce/backend/gce_bs.h"
+#include "providers/gce/model/gce_ilb_names.h"
 #include "tests/support/unit.h"
 
 #define PROJECT  "https://www.googleapis.com/compute/v1/projects/"

@@ -3,7 +3,7 @@
  * of gce-l4.md §11.8 and §11.9. */
 #include "tests/unit/gce/pure.h"
 
-#include "providers/gce/gce_l4_address_rules.h"
+#include "providers/gce/backend/gce_l4_address_rules.h"
 #include "tests/support/unit.h"
 
 #define RESERVED_V4 "35.193.28.0"

@@ -3,7 +3,7 @@
  * gce-l4.md §11, Appendix A (A8, A9), Appendix C, and everything that is refused before the first write. */
 #include "tests/unit/gce/pure.h"
 
-#include "providers/gce/gce_bs.h"
+#include "providers/gce/backend/gce_bs.h"
 #include "tests/support/unit.h"
 
 #define TCP2                                                                                       \

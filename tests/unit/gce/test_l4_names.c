@@ -3,7 +3,7 @@
  * that nothing makes) and V178. */
 #include "tests/unit/gce/pure.h"
 
-#include "providers/gce/gce_l4_names.h"
+#include "providers/gce/model/gce_l4_names.h"
 #include "tests/support/unit.h"
 
 #define KS  "kubesystem-uid1"

@@ -3,7 +3,7 @@
  * service keeps what it does not own (gce-l4.md §4.6, §9.2, §9.5 rule 6). */
 #include "tests/unit/gce/pure.h"
 
-#include "providers/gce/gce_l4_resources.h"
+#include "providers/gce/model/gce_l4_resources.h"
 #include "tests/support/unit.h"
 
 #define GROUP(z)                                                                                   \

@@ -3,7 +3,7 @@
  * V214–V220 of gce-l4.md §11, and §4.1, §4.2, §4.6, §5.6, §5.8. */
 #include "tests/unit/gce/pure.h"
 
-#include "providers/gce/gce_l4_rules.h"
+#include "providers/gce/model/gce_l4_rules.h"
 #include "tests/support/unit.h"
 
 static const struct tt_service *service(struct arena *a, const char *meta, const char *spec)

@@ -9,10 +9,10 @@
 
 #include "common/base/file.h"
 #include "common/lb/service_rules.h"
-#include "providers/gce/gce_l4_address_rules.h"
-#include "providers/gce/gce_links.h"
-#include "providers/gce/gce_options.h"
-#include "providers/gce/gce_service_rules.h"
+#include "providers/gce/backend/gce_l4_address_rules.h"
+#include "providers/gce/config/gce_options.h"
+#include "providers/gce/model/gce_links.h"
+#include "providers/gce/model/gce_service_rules.h"
 #include "tests/support/unit.h"
 
 #include <stdlib.h>

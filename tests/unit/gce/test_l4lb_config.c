@@ -2,7 +2,7 @@
 /* test_l4lb_config.c: L4LBConfig objects: what they say, what their Services are told; gce-l4.md §4.12. */
 #include "tests/unit/gce/kube_fake.h"
 
-#include "providers/gce/gce_l4lb_config.h"
+#include "providers/gce/backend/gce_l4lb_config.h"
 #include "tests/support/unit.h"
 
 #include <stdio.h>

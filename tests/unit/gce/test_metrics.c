@@ -3,8 +3,8 @@
  * NEGs by who refused, and the table of the metrics (§7.6). */
 #include "tests/unit/gce/pure.h"
 
+#include "providers/gce/api/gce_neg_metrics.h"
 #include "providers/gce/gce_l4_metrics.h"
-#include "providers/gce/gce_neg_metrics.h"
 #include "tests/support/unit.h"
 
 /* ---- words of errors --------------------------------------------------------------------------------------- */

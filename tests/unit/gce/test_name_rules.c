@@ -3,9 +3,9 @@
  * gce.conf confines whose things a Service may name. */
 #include "tests/unit/gce/pure.h"
 
-#include "providers/gce/gce_l4_rules.h"
-#include "providers/gce/gce_name_rules.h"
-#include "providers/gce/gce_service_rules.h"
+#include "providers/gce/model/gce_l4_rules.h"
+#include "providers/gce/model/gce_name_rules.h"
+#include "providers/gce/model/gce_service_rules.h"
 #include "tests/support/name_words.h"
 #include "tests/support/unit.h"
 

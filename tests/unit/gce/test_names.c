@@ -2,9 +2,9 @@
 /* test_names.c: names, descriptions and links; rows N1–N13 and Z1–Z24 of the GCE specification. */
 #include "tests/unit/gce/pure.h"
 
-#include "providers/gce/gce_links.h"
-#include "providers/gce/gce_names.h"
-#include "providers/gce/gce_node_rules.h"
+#include "providers/gce/model/gce_links.h"
+#include "providers/gce/model/gce_names.h"
+#include "providers/gce/model/gce_node_rules.h"
 #include "tests/support/unit.h"
 
 static void names__rows(void **state)

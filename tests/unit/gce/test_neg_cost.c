@@ -6,8 +6,8 @@
 #include "tests/unit/gce/neg_kit.h"
 
 #include "common/base/clock.h"
-#include "providers/gce/gce_neg_mirror.h"
-#include "providers/gce/gce_node_cache.h"
+#include "providers/gce/cache/gce_neg_mirror.h"
+#include "providers/gce/groups/gce_node_cache.h"
 #include "tests/support/unit.h"
 
 #include <malloc.h>

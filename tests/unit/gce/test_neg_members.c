@@ -3,7 +3,7 @@
  * S27–S33, S43, V198–V206), and whose a NEG is. */
 #include "tests/unit/gce/neg_kit.h"
 
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "tests/support/unit.h"
 
 /* ---- the filter ------------------------------------------------------------------------------------ */

@@ -4,8 +4,8 @@
 #include "tests/unit/gce/neg_kit.h"
 
 #include "common/base/clock.h"
-#include "providers/gce/gce_neg_mirror.h"
-#include "providers/gce/gce_neg_numbers.h"
+#include "providers/gce/cache/gce_neg_mirror.h"
+#include "providers/gce/cache/gce_neg_numbers.h"
 #include "tests/support/unit.h"
 
 #include <pthread.h>

@@ -3,8 +3,8 @@
  * changed, and nothing is changed that was not listed (gce-l4.md §9.6, §9.5 rule 7). */
 #include "tests/unit/gce/cloud_kit.h"
 
-#include "providers/gce/gce_members_read.h"
-#include "providers/gce/gce_neg_observe.h"
+#include "providers/gce/negs/gce_neg_observe.h"
+#include "providers/gce/ops/gce_members_read.h"
 #include "tests/support/unit.h"
 
 #define NEG  "k8s2-neg"

@@ -2,7 +2,7 @@
 /* test_neg_plan.c: operations on the NEGs of one Service: what is sent, in which order, and what people read. */
 #include "tests/unit/gce/neg_kit.h"
 
-#include "providers/gce/gce_ops.h"
+#include "providers/gce/ops/gce_ops.h"
 #include "tests/support/unit.h"
 
 #define KEY "default/web"

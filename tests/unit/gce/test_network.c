@@ -3,8 +3,8 @@
  * and what stands elsewhere; gce-l4.md §4.13, row V150, and upstream's texts, which users may have alerts on. */
 #include "tests/unit/gce/kube_fake.h"
 
-#include "providers/gce/gce_bs.h"
-#include "providers/gce/gce_network.h"
+#include "providers/gce/backend/gce_bs.h"
+#include "providers/gce/cache/gce_network.h"
 #include "tests/support/unit.h"
 
 #define BASE "https://www.googleapis.com/compute/v1/projects/"

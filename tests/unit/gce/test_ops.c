@@ -3,8 +3,8 @@
  * yield, what a refusal becomes (gce_ops.h; gce-l4.md §4.14, §8.4, §9.2). */
 #include "tests/unit/gce/cloud_kit.h"
 
-#include "providers/gce/gce_l4_resources.h"
-#include "providers/gce/gce_ops_refusals.h"
+#include "providers/gce/api/gce_ops_refusals.h"
+#include "providers/gce/model/gce_l4_resources.h"
 #include "tests/support/unit.h"
 
 static struct gce_op op_of(enum gce_collection c, enum gce_verb v, const char *name,
@@ -456,7 +456,7 @@ static void list_endpoints__is_paged_and_changes_nothing(void **state)
 {
     struct kit *k = *state;
     unsigned n = 0;
-    struct gce_cutter cutter;
+    struct gce_splitter cutter;
     struct gce_read read;
     struct http_job *jobs[] = {&read.job};
     const struct gce_call_spec spec = {.collection = GCE_NEGS,
@@ -470,11 +470,11 @@ static void list_endpoints__is_paged_and_changes_nothing(void **state)
                     "\"kind\":\"compute#networkEndpointGroupsListNetworkEndpoints\",\"items\":["
                     "{\"networkEndpoint\":{\"instance\":\"a\"}},{\"networkEndpoint\":{\"instance\":"
                     "\"b\"}}],\"nextPageToken\":\"MA==\"}}");
-    gce_cutter_init(&cutter, count_item, &n);
+    gce_splitter_init(&cutter, count_item, &n);
     gce_read_init(&read, &k->p->api, &k->call, k->a, &spec);
     assert_string_equal(read.call.body, "{\"healthStatus\":\"SKIP\"}");
     http_run(k->http, jobs, 1);
-    gce_cutter_done(&cutter);
+    gce_splitter_done(&cutter);
     assert_string_equal(read.job.err.message, "");
     assert_int_equal(n, 2);
     assert_int_equal(read.call.requests, 2);

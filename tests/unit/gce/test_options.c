@@ -3,7 +3,7 @@
  * §14.2), what is refused at start, what is told. */
 #include "tests/unit/gce/pure.h"
 
-#include "providers/gce/gce_options.h"
+#include "providers/gce/config/gce_options.h"
 #include "tests/support/unit.h"
 
 /* "name=value name=value" as the host hands them over. */

@@ -11,8 +11,8 @@
 
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
-#include "providers/gce/gce_l4_names.h"
 #include "providers/gce/gce_owned_rules.h"
+#include "providers/gce/model/gce_l4_names.h"
 #include "tests/support/objects.h"
 #include "tests/support/unit.h"
 

@@ -3,7 +3,7 @@
 #include "tests/unit/gce/pure.h"
 
 #include "common/base/clock.h"
-#include "providers/gce/gce_pack.h"
+#include "providers/gce/cache/gce_pack.h"
 #include "tests/support/unit.h"
 
 static void same(struct gce_packer *k, struct arena *a, const char *key, const char *text, size_t n,

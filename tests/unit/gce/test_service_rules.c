@@ -4,7 +4,7 @@
 #include "tests/unit/gce/pure.h"
 
 #include "common/lb/service_rules.h"
-#include "providers/gce/gce_service_rules.h"
+#include "providers/gce/model/gce_service_rules.h"
 #include "tests/support/unit.h"
 
 static const struct tt_service *service(struct arena *a, const char *meta, const char *spec)

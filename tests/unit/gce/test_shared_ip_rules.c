@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_shared_ip_rules.c: whose a rule at an address is (gce_shared_ip_rules.h). */
 #include "common/base/str.h"
-#include "providers/gce/gce_shared_ip_rules.h"
+#include "providers/gce/model/gce_shared_ip_rules.h"
 #include "tests/support/objects.h"
 #include "tests/support/unit.h"
 

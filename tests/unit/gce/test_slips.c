@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_slips.c: slips of annotations and of their values are told, and right ones are not (docs/adr/0031). */
 #include "providers/gce/gce_findings.h"
-#include "providers/gce/gce_l4_rules.h"
-#include "providers/gce/gce_service_rules.h"
+#include "providers/gce/model/gce_l4_rules.h"
+#include "providers/gce/model/gce_service_rules.h"
 #include "tests/support/slips.h"
 #include "tests/support/unit.h"
 #include "tests/unit/gce/pure.h"

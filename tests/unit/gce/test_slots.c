@@ -2,7 +2,7 @@
 /* test_slots.c: what is asked of the cloud before a balancer is planned, and what is not (gce_slots.h, docs/adr/0005). */
 #include "tests/unit/gce/cloud_kit.h"
 
-#include "providers/gce/gce_slots.h"
+#include "providers/gce/cache/gce_slots.h"
 #include "tests/support/unit.h"
 
 #define MINUTE_MS 60001

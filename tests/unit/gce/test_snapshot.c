@@ -5,8 +5,8 @@
 
 #include "common/base/clock.h"
 #include "common/base/hold.h"
-#include "providers/gce/gce_snapshot.h"
-#include "providers/gce/gce_told.h"
+#include "providers/gce/cache/gce_snapshot.h"
+#include "providers/gce/cache/gce_told.h"
 #include "tests/support/unit.h"
 
 #include <malloc.h>

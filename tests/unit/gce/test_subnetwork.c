@@ -3,8 +3,8 @@
  *
  * Rows of gce-cloud-provider.md §1.4; a network as Google answers it, changed in the simulator's saved world. */
 #include "common/base/str.h"
+#include "providers/gce/cache/gce_subnetwork.h"
 #include "providers/gce/gce_provider.h"
-#include "providers/gce/gce_subnetwork.h"
 #include "tests/support/unit.h"
 #include "tests/unit/gce/rig.h"
 

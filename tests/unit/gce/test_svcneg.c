@@ -3,8 +3,8 @@
 #include "tests/unit/gce/kube_fake.h"
 
 #include "common/base/file.h"
-#include "providers/gce/gce_digests.h"
-#include "providers/gce/gce_svcneg.h"
+#include "providers/gce/cache/gce_svcneg.h"
+#include "providers/gce/model/gce_digests.h"
 #include "tests/support/unit.h"
 
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #define TRIMTAB_TESTS_FAKE_API_H
 
 #include "common/base/clock.h"
-#include "controller/kube/config.h"
+#include "controller/kube/client/config.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
 #define TRIMTAB_TESTS_KUBE_TEST_H
 
 #include "common/base/arena.h"
-#include "common/base/json.h"
-#include "controller/kube/object.h"
+#include "common/data/json.h"
+#include "controller/kube/store/object.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

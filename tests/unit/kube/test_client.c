@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_client.c: requests, repetitions, meaning of answers; vectors 189–195 of controller.md §6.12. */
-#include "controller/kube/client.h"
+#include "controller/kube/client/client.h"
 #include "tests/unit/kube/kube_test.h"
 
 #include <pthread.h>
@@ -13,7 +13,7 @@
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/base/str.h"
-#include "controller/kube/client_rules.h"
+#include "controller/kube/client/client_rules.h"
 #include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"
 

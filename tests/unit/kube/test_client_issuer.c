@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_client_issuer.c: requests whose credentials come from a plugin or a TokenRequest: 401s, failures, secrets in
  * answers; and the tokens of service accounts that --use-service-account-credentials takes. */
-#include "controller/kube/client.h"
+#include "controller/kube/client/client.h"
 #include "tests/unit/kube/kube_test.h"
 
 #include <pthread.h>
 #include <string.h>
 
 #include "common/base/str.h"
-#include "controller/kube/credentials.h"
-#include "controller/kube/credentials_account.h"
+#include "controller/kube/client/credentials.h"
+#include "controller/kube/client/credentials_account.h"
 #include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"
 

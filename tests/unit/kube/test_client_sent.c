@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_client_sent.c: which sends the client tells its observer as repetitions, where one call makes several. */
-#include "controller/kube/client.h"
+#include "controller/kube/client/client.h"
 #include "tests/unit/kube/kube_test.h"
 
 #include "common/net/http.h"

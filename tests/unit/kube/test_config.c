@@ -2,7 +2,7 @@
 /* test_config.c: kubeconfig files, KUBECONFIG lists, in-cluster files: what comes out, and upstream's error texts.
  *
  * Source: controller.md §4.1 to 4.3, vectors 198, 200 and 201. */
-#include "controller/kube/config.h"
+#include "controller/kube/client/config.h"
 #include "tests/unit/kube/kube_test.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #include "common/base/file.h"
 #include "common/base/str.h"
-#include "controller/kube/credentials.h"
+#include "controller/kube/client/credentials.h"
 #include "tests/support/unit.h"
 
 /* A folder of the test's own; its files are removed with it. */

@@ -2,7 +2,7 @@
 /* test_credentials_exec.c: plugins that are good, bad, slow and nasty; what they get, what is said of them.
  *
  * Plugins are shell scripts that each test writes.  Times are real where a process must be ended. */
-#include "controller/kube/credentials_exec.h"
+#include "controller/kube/client/credentials_exec.h"
 #include "tests/unit/kube/kube_test.h"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/base/str.h"
-#include "controller/kube/credentials.h"
+#include "controller/kube/client/credentials.h"
 #include "tests/support/own_process.h"
 #include "tests/support/test_ca.h"
 #include "tests/support/unit.h"

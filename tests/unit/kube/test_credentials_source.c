@@ -2,7 +2,7 @@
 /* test_credentials_source.c: one credential kept good: vectors 196, 197 and 199 of controller.md §6.12, 401s, failures.
  *
  * Fetching is a function of the test's that counts, and can be held up; the clock is fake. */
-#include "controller/kube/credentials_source.h"
+#include "controller/kube/client/credentials_source.h"
 #include "tests/unit/kube/kube_test.h"
 
 #include <poll.h>

@@ -2,13 +2,13 @@
 /* test_event_rules.c: the event correlator, vectors 176–186 of controller.md §6.12, and the bodies that are sent.
  *
  * A row is: `n` earlier events of one kind, `step_s` apart, then one more, and what becomes of it. */
-#include "controller/kube/event_rules.h"
+#include "controller/kube/events/event_rules.h"
 #include "tests/unit/kube/kube_test.h"
 
 #include <string.h>
 
 #include "common/base/str.h"
-#include "controller/kube/event_body.h"
+#include "controller/kube/events/event_body.h"
 #include "tests/support/foreign.h"
 #include "tests/support/unit.h"
 

@@ -2,7 +2,7 @@
 /* test_events.c: the event writer against a scripted API server: create, patch, repeat, drop, flush.
  *
  * Source: controller.md §4.10 "Flow" and "Failure handling". */
-#include "controller/kube/events.h"
+#include "controller/kube/events/events.h"
 #include "tests/unit/kube/kube_test.h"
 
 #include <string.h>

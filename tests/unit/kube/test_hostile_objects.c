@@ -3,13 +3,13 @@
  *
  * Whatever stands in one object that a tenant can write: the others arrive, in a list, in a streaming list and as events of
  * a watch, and the events behind it are seen. */
-#include "controller/kube/reflector.h"
+#include "controller/kube/watch/reflector.h"
 #include "tests/unit/kube/kube_test.h"
 
 #include <string.h>
 
 #include "common/base/str.h"
-#include "controller/kube/client.h"
+#include "controller/kube/client/client.h"
 #include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"
 

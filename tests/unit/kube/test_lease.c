@@ -2,7 +2,7 @@
 /* test_lease.c: one lock against a scripted API server: which requests, what they say, when it is lost.
  *
  * Vectors 152–154 of controller.md §6.9; recorded answers 106–118.  The clock is a fake one. */
-#include "controller/kube/lease.h"
+#include "controller/kube/lease/lease.h"
 #include "tests/unit/kube/kube_test.h"
 
 #include <pthread.h>

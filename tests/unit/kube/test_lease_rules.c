@@ -2,8 +2,8 @@
 /* test_lease_rules.c: attempts on a lease, one call after the other; vectors 144–151 and 154–158 of controller.md §6.9.
  *
  * 152 and 153, which count requests, are in test_lease.c. */
-#include "controller/kube/lease_body.h"
-#include "controller/kube/lease_rules.h"
+#include "controller/kube/lease/lease_body.h"
+#include "controller/kube/lease/lease_rules.h"
 #include "tests/unit/kube/kube_test.h"
 
 #include <stdio.h>

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "common/base/lock.h"
-#include "controller/kube/object_watch.h"
-#include "controller/kube/object_watch_rules.h"
+#include "controller/kube/watch/object_watch.h"
+#include "controller/kube/watch/object_watch_rules.h"
 #include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"
 

@@ -2,7 +2,7 @@
 /* test_reflector.c: reflectors against a scripted API server: what they ask, what reaches the store.
  *
  * Source: controller.md §4.8; which request follows what is tested row by row in test_reflector_rules.c. */
-#include "controller/kube/reflector.h"
+#include "controller/kube/watch/reflector.h"
 #include "tests/unit/kube/kube_test.h"
 
 #include <poll.h>
@@ -15,8 +15,8 @@
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "common/net/http.h"
-#include "controller/kube/credentials_source.h"
-#include "controller/kube/reflector_internal.h"
+#include "controller/kube/client/credentials_source.h"
+#include "controller/kube/watch/reflector_internal.h"
 #include "tests/support/test_server.h"
 #include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_reflector_back.c: a server that was away and is there again (reflector.c). */
-#include "controller/kube/reflector.h"
+#include "controller/kube/watch/reflector.h"
 #include "tests/unit/kube/kube_test.h"
 
 #include "common/base/arena.h"

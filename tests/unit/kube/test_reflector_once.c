@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_reflector_once.c: reflectors of a command, which lists once and gives up at trouble that is final. */
-#include "controller/kube/reflector.h"
+#include "controller/kube/watch/reflector.h"
 #include "tests/unit/kube/kube_test.h"
 
 #include "common/net/http.h"
-#include "controller/kube/reflector_internal.h"
+#include "controller/kube/watch/reflector_internal.h"
 #include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"
 

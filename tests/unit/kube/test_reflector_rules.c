@@ -13,7 +13,7 @@
  *   silent                                 the connection is given up after +90 s without a byte
  * The trace names each request: L(rv,limit[,token]), W(rv) or S(rv), a streaming list, with "+ms" when it had to
  * wait. */
-#include "controller/kube/reflector_rules.h"
+#include "controller/kube/watch/reflector_rules.h"
 #include "tests/support/unit.h"
 #include "tests/unit/kube/kube_test.h"
 

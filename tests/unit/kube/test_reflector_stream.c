@@ -3,7 +3,7 @@
  *
  * Source: controller.md §4.8 WATCH-LIST, vectors 168–173 and 203–212; which request follows what is tested row by row
  * in test_reflector_rules.c. */
-#include "controller/kube/reflector.h"
+#include "controller/kube/watch/reflector.h"
 #include "tests/unit/kube/kube_test.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "common/net/http.h"
-#include "controller/kube/reflector_internal.h"
+#include "controller/kube/watch/reflector_internal.h"
 #include "tests/support/test_server.h"
 #include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_small.c: objects read from their small form are equal to what was written, and the form is small. */
-#include "controller/kube/small.h"
-#include "controller/kube/small_members.h"
+#include "controller/kube/store/small.h"
+#include "controller/kube/store/small_members.h"
 #include "tests/unit/kube/kube_test.h"
 
 #include <string.h>

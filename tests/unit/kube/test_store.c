@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_store.c: order, snapshots, handlers, replace; vector 173. */
-#include "controller/kube/store.h"
+#include "controller/kube/store/store.h"
 #include "tests/unit/kube/kube_test.h"
 
 #include "common/base/str.h"

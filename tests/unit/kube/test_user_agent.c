@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_user_agent.c: vectors 187 and 188 of controller.md §6.12, and what ours look like. */
-#include "controller/kube/user_agent.h"
+#include "controller/kube/client/user_agent.h"
 #include "tests/unit/kube/kube_test.h"
 
 #include <string.h>

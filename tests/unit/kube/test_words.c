@@ -9,8 +9,8 @@
 
 #include "common/base/arena.h"
 #include "common/base/str.h"
-#include "controller/kube/pack.h"
-#include "controller/kube/words.h"
+#include "controller/kube/model/pack.h"
+#include "controller/kube/model/words.h"
 #include "tests/support/unit.h"
 
 #include <stdlib.h>

@@ -14,8 +14,8 @@
 #include <openssl/rsa.h>
 #include <string.h>
 
-#include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/data/json.h"
 #include "common/net/jwt.h"
 #include "tests/support/unit.h"
 

@@ -12,8 +12,8 @@
 
 #include <string.h>
 
-#include "controller/metrics_text.h"
-#include "controller/options.h"
+#include "controller/metrics/metrics_text.h"
+#include "controller/options/options.h"
 #include "controller/serve/access_metrics.h"
 #include "providers/builtin.h"
 #include "tests/support/doc_page.h"

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "common/base/attr.h"
-#include "controller/metrics_text.h"
+#include "controller/metrics/metrics_text.h"
 #include "tests/support/unit.h"
 #include "tests/unit/serve/exposition.h"
 

@@ -16,10 +16,10 @@
 #include <unistd.h>
 
 #include "common/base/file.h"
-#include "common/base/json.h"
 #include "common/base/log.h"
-#include "controller/metrics_process.h"
-#include "controller/metrics_text.h"
+#include "common/data/json.h"
+#include "controller/metrics/metrics_process.h"
+#include "controller/metrics/metrics_text.h"
 #include "controller/serve/pages.h"
 #include "providers/builtin.h"
 #include "tests/support/unit.h"

@@ -8,7 +8,7 @@
 #ifndef TRIMTAB_TESTS_SIM_EC2_FIXTURE_H
 #define TRIMTAB_TESTS_SIM_EC2_FIXTURE_H
 
-#include "sim/aws/ec2.h"
+#include "sim/aws/ec2/ec2.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

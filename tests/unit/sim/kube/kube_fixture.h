@@ -6,7 +6,7 @@
 #ifndef TRIMTAB_TESTS_SIM_KUBE_FIXTURE_H
 #define TRIMTAB_TESTS_SIM_KUBE_FIXTURE_H
 
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "sim/sim.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_deploy.c: the kinds of deployment manifests: what they get, what is refused, and the pods of Deployments. */
-#include "sim/kube/rules.h"
+#include "sim/kube/rules/rules.h"
 #include "tests/support/unit.h"
 #include "tests/unit/sim/kube/pods_fixture.h"
 

@@ -3,9 +3,9 @@
  *
  * Rows named "1.13" and "6.11" are the vectors of the service controller's specification: what client-go sends for
  * finalizers and status, and what must come out. */
-#include "common/base/json.h"
+#include "common/data/json.h"
 #include "sim/kube/kube_status.h"
-#include "sim/kube/patch.h"
+#include "sim/kube/patch/patch.h"
 #include "sim/kube/types.h"
 #include "tests/support/unit.h"
 

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd.c: the table of sub-commands, and finding one by its name. */
+#include "controller/cmd/cmd.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/str.h"
+#include "controller/cmd/commands.h"
+
+#define CMD_MAX 32
+
+const struct cmd cmd_table[] = {
+    {"plan", "show what would be done to the cloud, and why, without doing it", cmd_plan},
+    {"explain", "say which load balancer a Service gets, and by which rule", cmd_explain},
+    {"trace", "say whether a client reaches a Service's address, by which nodes and pods",
+     cmd_trace},
+    {"render", "print what kube-proxy installs on a node, or how a node differs", cmd_render},
+    {"check-config", "read a cloud-config file and say what is wrong with it", cmd_check_config},
+    {"orphans", "list what is ours in the cloud without a Service, and delete it", cmd_orphans},
+    {"status", "show what a running trimtab does, and how each Service fares", cmd_status},
+    {"rbac", "print the roles that the controller needs in the cluster", cmd_rbac},
+    {"version", "print versions and built-in providers", cmd_version},
+    {"completion", "print a completion script for bash, zsh or fish", cmd_completion},
+    {0},
+};
+
+static const struct cmd *find(const char *name)
+{
+    for (const struct cmd *c = cmd_table; c->name != NULL; c++) {
+        if (strcmp(c->name, name) == 0) {
+            return c;
+        }
+    }
+    return NULL;
+}
+
+static int unknown(const char *name)
+{
+    const char *names[CMD_MAX] = {"help"};
+    size_t n = 1;
+
+    for (const struct cmd *c = cmd_table; c->name != NULL && n < CMD_MAX; c++) {
+        names[n++] = c->name;
+    }
+    const char *near = str_nearest(name, names, n);
+    fprintf(stderr, "error: unknown command \"%s\" for \"trimtab\"%s%s%s\n", name,
+            near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
+            near != NULL ? "\"?" : "");
+    fprintf(stderr, "Run 'trimtab --help' for usage.\n");
+    return 1;
+}
+
+int cmd_run(int argc, char **argv)
+{
+    char help_flag[] = "--help";
+    bool help = strcmp(argv[1], "help") == 0 && argc > 2; /* alone it is the controller's */
+    const struct cmd *c = find(argv[help ? 2 : 1]);
+
+    if (c == NULL) {
+        return unknown(argv[help ? 2 : 1]);
+    }
+    if (help) {
+        char *ask[] = {argv[2], help_flag, NULL};
+        return c->run(2, ask);
+    }
+    return c->run(argc - 1, argv + 1);
+}

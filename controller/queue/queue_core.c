@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* queue_core.c: see queue_core.h for what it promises.
+ *
+ * An entry exists while anything is known about its key (dirty, processing, delayed, or failures), and is
+ * freed when nothing is.  Entries stand in one of: the urgent line, the background line, the line of looks, a group's line; delayed
+ * ones are in a binary heap besides. */
+#include "controller/queue/queue_core.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <trimtab/provider.h>
+
+#include "common/base/arena.h"
+#include "common/base/map.h"
+#include "common/base/str.h"
+#include "controller/queue/queue_internal.h"
+#include "controller/queue/queue_rules.h"
+
+/* ---- entries and groups -------------------------------------------------------------------------- */
+
+static void entry_free(void *p)
+{
+    struct entry *e = p;
+
+    free(e->key);
+    free(e->batch_key);
+    free(e);
+}
+
+static struct entry *entry_get(struct queue_core *q, const char *key)
+{
+    struct entry *e = map_get(q->entries, key);
+
+    if (e == NULL) {
+        e = xcalloc(1, sizeof(*e));
+        e->key = xstrdup(key);
+        e->delayed_ms = NEVER;
+        e->changed_ms = NEVER;
+        e->changed_next_ms = NEVER;
+        map_set(q->entries, key, e);
+    }
+    return e;
+}
+
+/* Forgets an entry about which nothing is known any more. */
+static void entry_release(struct queue_core *q, struct entry *e)
+{
+    if (!e->dirty && !e->processing && e->delayed_ms == NEVER && e->failures == 0) {
+        map_remove(q->entries, e->key);
+    }
+}
+
+/* "" is held as NULL: most have none. */
+static void entry_set_batch_key(struct entry *e, const char *batch_key)
+{
+    if (!str_eq(str_nonnull(e->batch_key), str_nonnull(batch_key))) {
+        free(e->batch_key);
+        e->batch_key = str_is_empty(batch_key) ? NULL : xstrdup(batch_key);
+    }
+}
+
+static void entry_note_change(struct entry *e, uint32_t reasons, int64_t now_ms)
+{
+    int64_t *first = e->processing ? &e->changed_next_ms : &e->changed_ms;
+
+    if ((reasons & ~(TT_REASON_RESYNC | QUEUE_REASON_LOOK)) != 0 && *first == NEVER) {
+        *first = now_ms;
+    }
+}
+
+/* After a run: what it did not serve is still waited for. */
+static void entry_settle_change(struct entry *e)
+{
+    bool due = e->failures > 0 || e->delays[DELAY_OTHER].reasons != 0;
+
+    if (!due || e->changed_ms == NEVER) {
+        e->changed_ms = e->changed_next_ms;
+    }
+    e->changed_next_ms = NEVER;
+}
+
+static struct group *group_get(struct queue_core *q, const char *key, bool looks)
+{
+    for (struct group *g = q->groups; g != NULL; g = g->next) {
+        if (g->looks == looks && strcmp(g->key, key) == 0) {
+            return g;
+        }
+    }
+    struct group *g = xcalloc(1, sizeof(*g));
+    g->key = xstrdup(key);
+    g->looks = looks;
+    g->next = q->groups;
+    if (g->next != NULL) {
+        g->next->prev = g;
+    }
+    q->groups = g;
+    return g;
+}
+
+static void group_release(struct queue_core *q, struct group *g)
+{
+    if (g->processing > 0 || g->line.n > 0) {
+        return;
+    }
+    if (g->prev != NULL) {
+        g->prev->next = g->next;
+    } else {
+        q->groups = g->next;
+    }
+    if (g->next != NULL) {
+        g->next->prev = g->prev;
+    }
+    free(g->key);
+    free(g);
+}
+
+static int64_t group_due_ms(const struct queue_core *q, const struct group *g)
+{
+    int64_t idle = g->last_ms + q->limits.debounce_idle_ms;
+    int64_t most = g->first_ms + q->limits.debounce_max_ms;
+
+    if (g->processing > 0 || g->line.n == 0) {
+        return NEVER;
+    }
+    if (q->shut_down) {
+        return 0;
+    }
+    return idle < most ? idle : most;
+}
+
+static bool is_urgent(uint32_t reasons)
+{
+    return (reasons & (TT_REASON_SPEC | TT_REASON_CLEANUP)) != 0;
+}
+
+static bool is_look(uint32_t reasons)
+{
+    return reasons == QUEUE_REASON_LOOK;
+}
+
+static struct line *line_for(struct queue_core *q, uint32_t reasons)
+{
+    if (is_look(reasons)) {
+        return &q->looks;
+    }
+    return is_urgent(reasons) ? &q->urgent : &q->background;
+}
+
+/* Puts a dirty entry that nobody processes in line. */
+static void entry_line_up(struct queue_core *q, struct entry *e, int64_t now_ms)
+{
+    e->queued_ms = now_ms;
+    q->waiting++;
+    q->n_looks += is_look(e->reasons);
+    if (e->batch_key == NULL) {
+        queue_line_push(line_for(q, e->reasons), e);
+        return;
+    }
+    struct group *g = group_get(q, e->batch_key, is_look(e->reasons));
+    if (g->line.n == 0) {
+        g->first_ms = now_ms;
+    }
+    g->last_ms = now_ms;
+    e->group = g;
+    queue_line_push(&g->line, e);
+}
+
+/* ---- public -------------------------------------------------------------------------------------- */
+
+struct queue_core *queue_core_new(const struct queue_limits *limits)
+{
+    struct queue_core *q = xcalloc(1, sizeof(*q));
+
+    q->limits = *limits;
+    if (q->limits.base_ms == 0) {
+        q->limits.base_ms = QUEUE_RETRY_BASE_MS;
+    }
+    if (q->limits.max_ms == 0) {
+        q->limits.max_ms = QUEUE_RETRY_MAX_MS;
+    }
+    if (q->limits.debounce_idle_ms == 0) {
+        q->limits.debounce_idle_ms = 100;
+    }
+    if (q->limits.debounce_max_ms == 0) {
+        q->limits.debounce_max_ms = 2000;
+    }
+    if (q->limits.batch_max == 0) {
+        q->limits.batch_max = TT_LIST_MAX;
+    }
+    q->entries = map_new(entry_free);
+    return q;
+}
+
+void queue_core_free(struct queue_core *q)
+{
+    if (q == NULL) {
+        return;
+    }
+    while (q->groups != NULL) {
+        struct group *g = q->groups;
+        q->groups = g->next;
+        free(g->key);
+        free(g);
+    }
+    map_free(q->entries);
+    free(q->heap);
+    free(q);
+}
+
+/* There is more to be done than to look. */
+static void leave_looks(struct queue_core *q, struct entry *e, const char *batch_key,
+                        int64_t now_ms)
+{
+    struct group *g = e->group;
+
+    if (e->line == NULL) { /* it is being processed, and lines up after that */
+        entry_set_batch_key(e, batch_key);
+        return;
+    }
+    queue_line_remove(e);
+    e->group = NULL;
+    q->waiting--;
+    q->n_looks--;
+    if (g != NULL) {
+        group_release(q, g);
+    }
+    entry_set_batch_key(e, batch_key);
+    entry_line_up(q, e, now_ms);
+}
+
+void queue_core_add(struct queue_core *q, const char *key, const char *batch_key, uint32_t reasons,
+                    int64_t now_ms)
+{
+    if (q->shut_down) {
+        return;
+    }
+    struct entry *e = entry_get(q, key);
+    uint32_t before = e->reasons;
+
+    e->reasons |= reasons;
+    entry_note_change(e, reasons, now_ms);
+    if (e->dirty && is_look(before) && !is_look(e->reasons)) {
+        leave_looks(q, e, batch_key, now_ms);
+        return;
+    }
+    if (e->dirty) {
+        if (e->line == &q->background && is_urgent(e->reasons)) {
+            queue_line_remove(e);
+            queue_line_push(&q->urgent, e);
+        }
+        return;
+    }
+    e->dirty = true;
+    q->adds++;
+    entry_set_batch_key(e, batch_key);
+    if (!e->processing) {
+        entry_line_up(q, e, now_ms);
+    }
+}
+
+void queue_core_add_after(struct queue_core *q, const char *key, const char *batch_key,
+                          uint32_t reasons, int64_t delay_ms, int64_t now_ms)
+{
+    if (q->shut_down) {
+        return;
+    }
+    q->retries++;
+    if (delay_ms <= 0) {
+        queue_core_add(q, key, batch_key, reasons, now_ms);
+        return;
+    }
+    struct entry *e = entry_get(q, key);
+    int64_t at = delay_ms > NEVER - 1 - now_ms ? NEVER - 1 : now_ms + delay_ms;
+
+    if (!e->dirty) {
+        entry_set_batch_key(e, batch_key);
+    }
+    queue_delay_until(&e->delays[DELAY_RESYNC], reasons & TT_REASON_RESYNC, at);
+    queue_delay_until(&e->delays[DELAY_OTHER], reasons & ~(TT_REASON_RESYNC | QUEUE_REASON_LOOK),
+                      at);
+    queue_delay_until(&e->delays[DELAY_LOOK], reasons & QUEUE_REASON_LOOK, at);
+    queue_heap_settle(q, e);
+}
+
+int64_t queue_core_fail(struct queue_core *q, const char *key)
+{
+    return queue_core_fail_capped(q, key, q->limits.max_ms);
+}
+
+int64_t queue_core_fail_capped(struct queue_core *q, const char *key, int64_t cap_ms)
+{
+    struct entry *e = entry_get(q, key);
+    int64_t delay = queue_retry_delay_ms(q->limits.base_ms, q->limits.max_ms, e->failures++);
+
+    return delay < cap_ms ? delay : cap_ms;
+}
+
+void queue_core_forget(struct queue_core *q, const char *key)
+{
+    struct entry *e = map_get(q->entries, key);
+
+    if (e != NULL) {
+        e->failures = 0;
+        entry_release(q, e);
+    }
+}
+
+int queue_core_failures(const struct queue_core *q, const char *key)
+{
+    const struct entry *e = map_get(q->entries, key);
+
+    return e == NULL ? 0 : (int)e->failures;
+}
+
+bool queue_core_undelay(struct queue_core *q, const char *key, uint32_t reasons)
+{
+    struct entry *e = map_get(q->entries, key);
+
+    if (e == NULL || e->delayed_ms == NEVER) {
+        return false;
+    }
+    for (size_t i = 0; i < N_DELAYS; i++) {
+        e->delays[i].reasons &= ~reasons;
+    }
+    queue_heap_settle(q, e);
+    if (e->delayed_ms != NEVER) {
+        return false;
+    }
+    entry_release(q, e);
+    return true;
+}
+
+/* Delayed entries whose moment has come get in line. */
+static void promote(struct queue_core *q, int64_t now_ms)
+{
+    while (q->heap_n > 0 && q->heap[0]->delayed_ms <= now_ms) {
+        struct entry *e = q->heap[0];
+        uint32_t reasons = 0;
+        int64_t at = e->delayed_ms;
+        char *batch_key = e->batch_key == NULL ? NULL : xstrdup(e->batch_key);
+
+        for (size_t i = 0; i < N_DELAYS; i++) {
+            if (e->delays[i].reasons != 0 && e->delays[i].at_ms <= now_ms) {
+                reasons |= e->delays[i].reasons;
+                e->delays[i].reasons = 0;
+            }
+        }
+        queue_heap_settle(q, e);
+        /* It joins its group as of its own moment: no second debounce after a long wait. */
+        queue_core_add(q, e->key, batch_key, reasons, at);
+        free(batch_key);
+    }
+}
+
+static void take(struct queue_core *q, struct queue_batch *ret, struct entry *e)
+{
+    queue_line_remove(e);
+    e->dirty = false;
+    e->processing = true;
+    q->waiting--;
+    q->n_looks -= is_look(e->reasons);
+    q->processing++;
+    ret->items[ret->n++] = (struct queue_item){
+        .key = xstrdup(e->key), .reasons = e->reasons, .changed_ms = e->changed_ms};
+    if (e->queued_ms < ret->oldest_ms) {
+        ret->oldest_ms = e->queued_ms;
+    }
+    e->reasons = 0;
+}
+
+static void take_single(struct queue_core *q, struct queue_batch *ret, struct entry *e)
+{
+    ret->batch_key = xstrdup("");
+    ret->items = xcalloc(1, sizeof(*ret->items));
+    take(q, ret, e);
+}
+
+static void take_group(struct queue_core *q, struct queue_batch *ret, struct group *g)
+{
+    size_t n = g->line.n < q->limits.batch_max ? g->line.n : q->limits.batch_max;
+
+    ret->batch_key = xstrdup(g->key);
+    ret->items = xcalloc(n, sizeof(*ret->items));
+    while (ret->n < n) {
+        take(q, ret, g->line.head);
+        g->processing++;
+    }
+}
+
+/* The group that is due for longest; NULL: none is. */
+static struct group *first_due(const struct queue_core *q, bool looks, int64_t now_ms)
+{
+    struct group *due = NULL;
+
+    for (struct group *g = q->groups; g != NULL; g = g->next) {
+        if (g->looks == looks && group_due_ms(q, g) <= now_ms &&
+            (due == NULL || group_due_ms(q, g) < group_due_ms(q, due))) {
+            due = g;
+        }
+    }
+    return due;
+}
+
+bool queue_core_get(struct queue_core *q, int64_t now_ms, struct queue_batch *ret)
+{
+    promote(q, now_ms);
+    struct queue_batch b = {.oldest_ms = NEVER};
+    struct entry *old = q->background.head;
+    struct group *due = first_due(q, false, now_ms);
+    struct group *looks = first_due(q, true, now_ms);
+
+    if (old != NULL && now_ms - old->queued_ms >= QUEUE_PATIENCE_MS) {
+        take_single(q, &b, old);
+    } else if (due != NULL && now_ms - due->first_ms >= QUEUE_PATIENCE_MS) {
+        take_group(q, &b, due);
+    } else if (q->urgent.head != NULL) {
+        take_single(q, &b, q->urgent.head);
+    } else if (due != NULL) {
+        take_group(q, &b, due);
+    } else if (old != NULL) {
+        take_single(q, &b, old);
+    } else if (looks != NULL) {
+        take_group(q, &b, looks);
+    } else if (q->looks.head != NULL) {
+        take_single(q, &b, q->looks.head);
+    } else {
+        return false;
+    }
+    *ret = b;
+    return true;
+}
+
+void queue_core_done(struct queue_core *q, const char *key, int64_t now_ms)
+{
+    struct entry *e = map_get(q->entries, key);
+
+    if (e == NULL || !e->processing) {
+        return;
+    }
+    e->processing = false;
+    entry_settle_change(e);
+    q->processing--;
+    struct group *g = e->group;
+    e->group = NULL;
+    if (g != NULL) {
+        g->processing--;
+    }
+    if (e->dirty && q->dropping) {
+        e->dirty = false;
+    } else if (e->dirty) {
+        entry_line_up(q, e, now_ms);
+    }
+    if (g != NULL) {
+        group_release(q, g);
+    }
+    entry_release(q, e);
+}
+
+int64_t queue_core_next_ms(const struct queue_core *q, int64_t now_ms)
+{
+    int64_t next = q->heap_n > 0 ? q->heap[0]->delayed_ms : NEVER;
+
+    if (q->urgent.n > 0 || q->background.n > 0 || q->looks.n > 0) {
+        return now_ms;
+    }
+    for (const struct group *g = q->groups; g != NULL; g = g->next) {
+        int64_t due = group_due_ms(q, g);
+        next = due < next ? due : next;
+    }
+    return next < now_ms ? now_ms : next;
+}
+
+static void drop_line(struct queue_core *q, struct line *l)
+{
+    while (l->head != NULL) {
+        struct entry *e = l->head;
+        queue_line_remove(e);
+        e->dirty = false;
+        e->group = NULL;
+        q->waiting--;
+        q->n_looks -= is_look(e->reasons);
+        entry_release(q, e);
+    }
+}
+
+void queue_core_shutdown(struct queue_core *q, bool drain)
+{
+    q->shut_down = true;
+    while (q->heap_n > 0) {
+        struct entry *e = q->heap[0];
+        memset(e->delays, 0, sizeof(e->delays));
+        queue_heap_settle(q, e);
+        entry_release(q, e);
+    }
+    if (drain) {
+        return;
+    }
+    q->dropping = true;
+    drop_line(q, &q->urgent);
+    drop_line(q, &q->background);
+    drop_line(q, &q->looks);
+    for (struct group *g = q->groups, *next = NULL; g != NULL; g = next) {
+        next = g->next;
+        drop_line(q, &g->line);
+        group_release(q, g);
+    }
+}
+
+bool queue_core_is_shut_down(const struct queue_core *q)
+{
+    return q->shut_down;
+}
+
+struct queue_counts queue_core_counts(const struct queue_core *q)
+{
+    return (struct queue_counts){.looks = q->n_looks,
+                                 .waiting = q->waiting,
+                                 .processing = q->processing,
+                                 .delayed = q->heap_n,
+                                 .adds = q->adds,
+                                 .retries = q->retries};
+}
+
+void queue_batch_clear(struct queue_batch *b)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        free(b->items[i].key);
+    }
+    free(b->items);
+    free(b->batch_key);
+    *b = (struct queue_batch){0};
+}

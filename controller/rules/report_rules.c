@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report_rules.c: the texts of report_rules.h. */
+#include "controller/rules/report_rules.h"
+
+#include <string.h>
+
+#include "common/base/str.h"
+#include "common/base/timefmt.h"
+
+#define OPERATIONS_MAX 700
+#define MORE           "…"
+#define SINCE          "since "
+#define SINCE_BYTES    (sizeof(SINCE) - 1)
+#define TIME_BYTES     20 /* 2026-01-02T15:04:05Z */
+
+const char *report_reason(int32_t code)
+{
+    static const char *const reasons[] = {
+        [TT_OK] = "Ready",
+        [TT_INVALID] = "InvalidSpec",
+        [TT_IMPLEMENTED_ELSEWHERE] = "ServedElsewhere",
+        [TT_NOT_FOUND] = "NotFound",
+        [TT_CONFLICT] = "Conflict",
+        [TT_IN_USE] = "ResourceInUse",
+        [TT_FORBIDDEN] = "Forbidden",
+        [TT_QUOTA] = "QuotaExceeded",
+        [TT_THROTTLED] = "Throttled",
+        [TT_IN_PROGRESS] = "Provisioning",
+        [TT_AUTH] = "AuthenticationFailed",
+        [TT_TRANSIENT] = "CloudError",
+        [TT_CANCELLED] = "Interrupted",
+        [TT_BUG] = "InternalError",
+        [TT_EXISTS] = "Conflict",
+    };
+    bool known = code >= 0 && (size_t)code < sizeof(reasons) / sizeof(reasons[0]);
+
+    return known && reasons[code] != NULL ? reasons[code] : "InternalError";
+}
+
+const char *report_cut(struct arena *a, const char *text, size_t max)
+{
+    size_t n = strlen(text);
+
+    if (n <= max) {
+        return text;
+    }
+    n = max - strlen(MORE);
+    while (n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80) {
+        n--; /* inside a character */
+    }
+    return arena_printf(a, "%.*s%s", (int)n, text, MORE);
+}
+
+/* How what differs from one try to the next begins; it ends with the word, or the bracket. */
+static const char *const unstable[] = {
+    " (request ",
+    " (RequestId: ",
+    " Request ID: ",
+    " Request id: ",
+    " RequestId: ",
+    " request id: ",
+    " Trace ID: ",
+    " Correlation ID: ",
+    " CorrelationId: ",
+    " correlation id: ",
+    " activityId: ",
+    " Timestamp: ",
+    " Encoded authorization failure message: ",
+};
+
+/* Bytes of such a piece at `at`; 0: none begins there. */
+static size_t unstable_at(const char *at)
+{
+    for (size_t i = 0; i < sizeof(unstable) / sizeof(unstable[0]); i++) {
+        size_t n = strlen(unstable[i]);
+        if (strncmp(at, unstable[i], n) == 0) {
+            bool bracket = at[1] == '(';
+            size_t end = n + strcspn(at + n, bracket ? ")" : " ,;)");
+            /* "2026-11-28 17:00:00Z" */
+            bool moment = strstr(unstable[i], "Timestamp") != NULL && at[end] == ' ';
+            end += moment ? 1 + strcspn(at + end + 1, " ,;)") : 0;
+            return bracket && at[end] == ')' ? end + 1 : end;
+        }
+    }
+    return 0;
+}
+
+const char *report_stable(struct arena *a, const char *text)
+{
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    bool changed = false;
+
+    for (const char *at = text; *at != '\0';) {
+        size_t n = unstable_at(at);
+        changed = changed || n > 0;
+        if (n == 0) {
+            str_append_c(&b, *at++);
+        } else {
+            at += n;
+        }
+    }
+    return changed ? str_buf_to_arena(&b, a) : text;
+}
+
+/* What may mend itself says nothing about a load balancer that is there. */
+static bool is_passing(int32_t code)
+{
+    switch (code) {
+    case TT_CONFLICT:
+    case TT_EXISTS:
+    case TT_IN_USE:
+    case TT_THROTTLED:
+    case TT_TRANSIENT:
+    case TT_AUTH:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static const char *status_of(const struct report_outcome *o)
+{
+    if (o->code == TT_OK) {
+        return "True";
+    }
+    if (o->code == TT_IN_PROGRESS) {
+        return "Unknown";
+    }
+    return o->has_address && is_passing(o->code) ? "Unknown" : "False";
+}
+
+struct tt_condition report_condition(struct arena *a, const struct report_outcome *o)
+{
+    const char *message =
+        o->code == TT_OK ? "The load balancer is as the Service asks" : str_nonnull(o->message);
+
+    return (struct tt_condition){
+        .type = REPORT_CONDITION,
+        .status = status_of(o),
+        .reason = report_reason(o->code),
+        .message = report_cut(a, message, REPORT_TEXT_MAX),
+        .observed_generation = o->generation,
+    };
+}
+
+/* The moment that an annotation of ours begins with; false when somebody else wrote it. */
+static bool since_of(const char *was, char ret[TIME_BYTES + 1])
+{
+    int64_t us = 0;
+
+    if (was == NULL || strncmp(was, SINCE, SINCE_BYTES) != 0 ||
+        strnlen(was + SINCE_BYTES, TIME_BYTES) < TIME_BYTES) {
+        return false;
+    }
+    memcpy(ret, was + SINCE_BYTES, TIME_BYTES);
+    ret[TIME_BYTES] = '\0';
+    return time_parse_rfc3339(ret, &us);
+}
+
+const char *report_last_error(struct arena *a, const char *was, const char *message,
+                              int64_t wall_us, int64_t next_us)
+{
+    char since[TIME_BYTES + 1];
+    char now[32];
+    char next[32];
+
+    time_format_rfc3339(wall_us, now);
+    time_format_rfc3339(next_us, next);
+    const char *text = arena_printf(a, SINCE "%s, next try %s: %s",
+                                    since_of(was, since) ? since : now, next, message);
+    return report_cut(a, text, REPORT_TEXT_MAX);
+}
+
+const char *report_last_plan(struct arena *a, const struct report_plan *p, int64_t wall_us)
+{
+    char now[32];
+
+    time_format_rfc3339(wall_us, now);
+    const char *text = arena_printf(a, "at %s: %u to create, %u to change, %u to delete: %s", now,
+                                    p->create, p->change, p->delete, str_nonnull(p->operations));
+    return report_cut(a, text, REPORT_TEXT_MAX);
+}
+
+const char *report_add_operation(struct arena *a, const char *list, const struct tt_operation *op)
+{
+    static const char *const signs[] = {"", "+", "~", "-", "="};
+    size_t n = strlen(str_nonnull(list));
+    const char *sign = op->verb < sizeof(signs) / sizeof(signs[0]) ? signs[op->verb] : "";
+
+    if (n >= OPERATIONS_MAX) {
+        return list; /* it ends in " …" */
+    }
+    const char *all =
+        arena_printf(a, "%s%s%s %s %s", str_nonnull(list), n > 0 ? "; " : "", sign,
+                     str_nonnull(op->kind), report_cut(a, str_nonnull(op->name), 128));
+    return strlen(all) < OPERATIONS_MAX ? all : arena_printf(a, "%s; %s", all, MORE);
+}

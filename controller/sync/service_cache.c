@@ -1,0 +1,604 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* service_cache.c: see service_cache.h. */
+#include "controller/sync/service_cache.h"
+
+#include <stdlib.h>
+
+#include "common/base/arena.h"
+#include "common/base/lock.h"
+#include "common/base/map.h"
+#include "common/base/str.h"
+#include "controller/kube/store/held.h"
+
+/* What few entries have, or for a moment only. */
+struct rare {
+    char *foreign_uid;
+    char *let_go_uid;
+    char *marked_uid;
+    enum mark mark;      /* that was written to it */
+    uint64_t unreadable; /* as last told, 0: it could be read */
+    int64_t waits_ms;
+    uint64_t *findings; /* n_findings of them; NULL: none */
+    size_t n_findings;
+    uint64_t nobody;
+};
+
+/* There is one for each Service of the cluster: its members are those of struct service_known, in 80 bytes. */
+struct known {
+    struct kube_held state;
+    struct kube_held accepted;
+    struct node_digests nodes;
+    uint64_t endpoints;
+    uint64_t drift;
+    uint64_t addresses; /* as published last; 0: not known */
+    struct rare *rare;  /* NULL: all of it is zero */
+    bool ours : 1;
+    bool foreign : 1;
+    bool stuck : 1;
+    bool half : 1;
+    bool refused : 1;
+    bool replacing : 1;
+    bool behind : 1;
+    bool wait_told : 1;
+    bool has_nodes : 1;
+    bool by_own : 1;
+    bool has_endpoints : 1;
+    bool has_findings : 1;
+};
+
+struct service_cache {
+    struct mutex lock;
+    struct map *entries _guarded_by_(lock);
+    bool has_passed _guarded_by_(lock);
+    struct node_digests passed _guarded_by_(lock); /* of the last pass over all entries */
+};
+
+static void rare_free(struct rare *r)
+{
+    if (r != NULL) {
+        free(r->foreign_uid);
+        free(r->let_go_uid);
+        free(r->findings);
+        free(r->marked_uid);
+        free(r);
+    }
+}
+
+static void known_free(void *p)
+{
+    struct known *e = p;
+
+    kube_held_unref(e->state);
+    kube_held_unref(e->accepted);
+    rare_free(e->rare);
+    free(e);
+}
+
+static struct rare *rare_of(struct known *e)
+{
+    if (e->rare == NULL) {
+        e->rare = xcalloc(1, sizeof(*e->rare));
+    }
+    return e->rare;
+}
+
+/* Frees it if nothing is in it. */
+static void tidy_rare(struct known *e)
+{
+    const struct rare *r = e->rare;
+
+    if (r != NULL && r->foreign_uid == NULL && r->let_go_uid == NULL && r->marked_uid == NULL &&
+        r->unreadable == 0 && r->waits_ms == 0 && r->n_findings == 0 && r->nobody == 0) {
+        rare_free(STEAL(e->rare));
+    }
+}
+
+static struct known *entry_get(struct service_cache *c, const char *key) _requires_(c->lock)
+{
+    struct known *e = map_get(c->entries, key);
+
+    if (e == NULL) {
+        e = xcalloc(1, sizeof(*e));
+        map_set(c->entries, key, e);
+    }
+    return e;
+}
+
+struct service_cache *service_cache_new(void)
+{
+    struct service_cache *c = xcalloc(1, sizeof(*c));
+
+    mutex_init(&c->lock);
+    mutex_lock(&c->lock);
+    c->entries = map_new(known_free);
+    mutex_unlock(&c->lock);
+    return c;
+}
+
+void service_cache_free(struct service_cache *c)
+{
+    if (c == NULL) {
+        return;
+    }
+    mutex_lock(&c->lock);
+    map_free(c->entries);
+    mutex_unlock(&c->lock);
+    mutex_done(&c->lock);
+    free(c);
+}
+
+void service_known_done(struct service_known *k)
+{
+    kube_object_unref(STEAL(k->state));
+    kube_object_unref(STEAL(k->accepted));
+}
+
+static bool is_foreign_uid(const struct known *e, const char *uid)
+{
+    return e->rare != NULL && str_eq(e->rare->foreign_uid, uid);
+}
+
+static struct service_known copy_of(const struct known *e)
+{
+    return (struct service_known){
+        .cached = true,
+        .ours = e->ours,
+        .foreign = e->foreign,
+        .stuck = e->stuck,
+        .half = e->half,
+        .refused = e->refused,
+        .replacing = e->replacing,
+        .behind = e->behind,
+        .waits_ms = e->rare == NULL ? 0 : e->rare->waits_ms,
+        .wait_told = e->wait_told,
+        .has_nodes = e->has_nodes,
+        .by_own = e->by_own,
+        .nodes = e->nodes,
+        .has_endpoints = e->has_endpoints,
+        .endpoints = e->endpoints,
+        .addresses = e->addresses,
+        .drift = e->drift,
+    };
+}
+
+/* The object of a reference that this takes over; NULL of none. */
+static struct kube_object *object_of(struct kube_held h)
+{
+    struct kube_object *o = kube_held_is_none(h) ? NULL : kube_held_object(h);
+
+    kube_held_unref(h);
+    return o;
+}
+
+struct service_known service_cache_get(struct service_cache *c, const char *key)
+{
+    struct service_known ret = {0};
+    struct kube_held state = kube_held_none();
+    struct kube_held accepted = kube_held_none();
+
+    mutex_lock(&c->lock);
+    const struct known *e = map_get(c->entries, key);
+    if (e != NULL) {
+        ret = copy_of(e);
+        state = kube_held_ref(e->state);
+        accepted = kube_held_ref(e->accepted);
+    }
+    mutex_unlock(&c->lock);
+    bool same = state.bits == accepted.bits;
+    ret.state = object_of(state);
+    if (same && ret.state != NULL) {
+        ret.accepted = kube_object_ref(ret.state);
+        kube_held_unref(accepted);
+    } else {
+        ret.accepted = object_of(accepted);
+    }
+    return ret;
+}
+
+bool service_cache_has(struct service_cache *c, const char *key)
+{
+    mutex_lock(&c->lock);
+    bool has = map_has(c->entries, key);
+    mutex_unlock(&c->lock);
+    return has;
+}
+
+/* Another object has the name: what was known of the old one says nothing about it.  Returns what is to be unreferenced. */
+static struct kube_held forget_object(struct known *e)
+{
+    struct rare *r = e->rare;
+    struct kube_held accepted = e->accepted;
+
+    *e = (struct known){.state = e->state, .ours = e->ours, .foreign = e->foreign, .rare = r};
+    if (r != NULL) {
+        r->waits_ms = 0;
+        r->n_findings = 0;
+        r->nobody = 0;
+    }
+    return accepted;
+}
+
+void service_cache_set(struct service_cache *c, const char *key, struct kube_object *state,
+                       bool ours)
+{
+    struct kube_held accepted = kube_held_none(); /* that goes */
+
+    mutex_lock(&c->lock);
+    struct known *e = entry_get(c, key);
+    struct kube_held old = e->state;
+    bool same = !kube_held_is_none(old) && str_eq(kube_held_uid(old), state->uid);
+
+    e->ours = ours || (same && e->ours);
+    e->foreign = is_foreign_uid(e, state->uid);
+    if (!same) {
+        accepted = forget_object(e);
+    }
+    if (e->rare != NULL && !(same && state->unreadable != NULL)) {
+        e->rare->unreadable = 0;
+    }
+    tidy_rare(e);
+    e->state = kube_held_of(state);
+    mutex_unlock(&c->lock);
+    kube_held_unref(old);
+    kube_held_unref(accepted);
+}
+
+void service_cache_note_replacing(struct service_cache *c, const char *key)
+{
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL) {
+        e->replacing = true;
+    }
+    mutex_unlock(&c->lock);
+}
+
+void service_cache_set_behind(struct service_cache *c, const char *key, bool behind)
+{
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL) {
+        e->behind = behind;
+    }
+    mutex_unlock(&c->lock);
+}
+
+void service_cache_end_ensure(struct service_cache *c, const char *key,
+                              const struct ensure_end *end)
+{
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    struct kube_held old = kube_held_none();
+    bool good = end->good;
+    if (e != NULL) {
+        e->stuck = end->stuck;
+        e->half = !good && (e->half || end->touched);
+        e->refused = end->refused || (!good && !e->half);
+        e->replacing = !good && e->replacing;
+    }
+    if (e != NULL && good && !kube_held_is_none(e->state)) {
+        old = e->accepted;
+        e->accepted = kube_held_ref(e->state);
+    }
+    mutex_unlock(&c->lock);
+    kube_held_unref(old);
+}
+
+int64_t service_cache_note_wait(struct service_cache *c, const char *key, int64_t now_ms)
+{
+    int64_t since_ms = 0;
+
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL) {
+        struct rare *r = rare_of(e);
+        r->waits_ms = r->waits_ms == 0 ? now_ms : r->waits_ms;
+        since_ms = r->waits_ms;
+    }
+    mutex_unlock(&c->lock);
+    return since_ms;
+}
+
+void service_cache_end_wait(struct service_cache *c, const char *key, bool told)
+{
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL) {
+        e->wait_told = told;
+        if (e->rare != NULL && !told) {
+            e->rare->waits_ms = 0;
+            tidy_rare(e);
+        }
+    }
+    mutex_unlock(&c->lock);
+}
+
+static void keep_findings(struct rare *r, const struct service_findings *now)
+{
+    free(r->findings);
+    r->findings = now->n == 0 ? NULL : xcalloc(now->n, sizeof(r->findings[0]));
+    for (size_t i = 0; i < now->n; i++) {
+        r->findings[i] = now->items[i];
+    }
+    r->n_findings = now->n;
+}
+
+void service_cache_set_findings(struct service_cache *c, const char *key,
+                                const struct service_findings *now, bool part,
+                                struct service_findings *ret_was)
+{
+    *ret_was = (struct service_findings){0};
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL) {
+        struct rare *r = rare_of(e);
+        for (size_t i = 0; i < r->n_findings; i++) {
+            ret_was->items[i] = r->findings[i];
+        }
+        ret_was->n = r->n_findings;
+        ret_was->nobody = r->nobody;
+        ret_was->known = e->has_findings;
+        if (!part) {
+            keep_findings(r, now);
+        }
+        r->nobody = now->nobody;
+        e->has_findings = true;
+        tidy_rare(e);
+    }
+    mutex_unlock(&c->lock);
+}
+
+bool service_cache_set_drift(struct service_cache *c, const char *key, uint64_t digest)
+{
+    bool news = false;
+
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL) {
+        news = e->drift != digest;
+        e->drift = digest;
+    }
+    mutex_unlock(&c->lock);
+    return news;
+}
+
+bool service_cache_set_unreadable(struct service_cache *c, const char *key, uint64_t digest)
+{
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    bool news = e != NULL && (e->rare == NULL ? 0 : e->rare->unreadable) != digest;
+    if (e != NULL) {
+        rare_of(e)->unreadable = digest;
+    }
+    mutex_unlock(&c->lock);
+    return news;
+}
+
+bool service_known_has_nodes(const struct service_known *k, const struct node_digests *nodes)
+{
+    return k->nodes.eligible == nodes->eligible && (!k->by_own || k->nodes.own == nodes->own);
+}
+
+static bool has_nodes(const struct known *e, const struct node_digests *nodes)
+{
+    return e->nodes.eligible == nodes->eligible && (!e->by_own || e->nodes.own == nodes->own);
+}
+
+bool service_cache_set_nodes(struct service_cache *c, const char *key,
+                             const struct node_digests *nodes)
+{
+    bool is_latest = true;
+
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL) {
+        e->nodes = *nodes;
+        e->has_nodes = true;
+        is_latest = !c->has_passed || has_nodes(e, &c->passed);
+    }
+    mutex_unlock(&c->lock);
+    return is_latest;
+}
+
+bool service_cache_set_by_own(struct service_cache *c, const char *key, bool by_own)
+{
+    bool is_latest = true;
+
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL && e->by_own != by_own) {
+        e->by_own = by_own;
+        is_latest = !c->has_passed || !e->has_nodes || has_nodes(e, &c->passed);
+    }
+    mutex_unlock(&c->lock);
+    return is_latest;
+}
+
+void service_cache_set_endpoints(struct service_cache *c, const char *key, uint64_t fingerprint)
+{
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL) {
+        e->endpoints = fingerprint;
+        e->has_endpoints = true;
+    }
+    mutex_unlock(&c->lock);
+}
+
+void service_cache_set_addresses(struct service_cache *c, const char *key, uint64_t fingerprint)
+{
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL) {
+        e->addresses = fingerprint;
+    }
+    mutex_unlock(&c->lock);
+}
+
+bool service_cache_has_other_addresses(struct service_cache *c, const char *key,
+                                       uint64_t fingerprint)
+{
+    mutex_lock(&c->lock);
+    const struct known *e = map_get(c->entries, key);
+    bool others = e != NULL && e->addresses != 0 && e->addresses != fingerprint;
+    mutex_unlock(&c->lock);
+    return others;
+}
+
+void service_cache_mark_foreign(struct service_cache *c, const char *key, const char *uid)
+{
+    mutex_lock(&c->lock);
+    struct known *e = entry_get(c, key);
+    struct rare *r = rare_of(e);
+    free(r->foreign_uid);
+    r->foreign_uid = xstrdup(uid);
+    e->foreign = true;
+    mutex_unlock(&c->lock);
+}
+
+void service_cache_note_let_go(struct service_cache *c, const char *key, const char *uid)
+{
+    mutex_lock(&c->lock);
+    struct known *e = entry_get(c, key);
+    struct rare *r = rare_of(e);
+    free(r->let_go_uid);
+    r->let_go_uid = xstrdup(uid);
+    mutex_unlock(&c->lock);
+}
+
+bool service_cache_has_let_go(struct service_cache *c, const char *key, const char *uid)
+{
+    mutex_lock(&c->lock);
+    const struct known *e = map_get(c->entries, key);
+    bool let_go = e != NULL && e->rare != NULL && e->rare->let_go_uid != NULL &&
+                  str_eq(e->rare->let_go_uid, uid);
+    mutex_unlock(&c->lock);
+    return let_go;
+}
+
+void service_cache_clear_let_go(struct service_cache *c, const char *key)
+{
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL && e->rare != NULL) {
+        free(STEAL(e->rare->let_go_uid));
+    }
+    if (e != NULL && kube_held_is_none(e->state) &&
+        (e->rare == NULL || e->rare->foreign_uid == NULL)) {
+        (void)map_remove(c->entries, key);
+    } else if (e != NULL) {
+        tidy_rare(e);
+    }
+    mutex_unlock(&c->lock);
+}
+
+void service_cache_note_marked(struct service_cache *c, const char *key, const char *uid,
+                               enum mark mark)
+{
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL && (uid != NULL || e->rare != NULL)) {
+        struct rare *r = rare_of(e);
+        free(r->marked_uid);
+        r->marked_uid = uid == NULL ? NULL : xstrdup(uid);
+        r->mark = mark;
+        tidy_rare(e);
+    }
+    mutex_unlock(&c->lock);
+}
+
+enum mark service_cache_marked(struct service_cache *c, const char *key, const char *uid)
+{
+    mutex_lock(&c->lock);
+    const struct known *e = map_get(c->entries, key);
+    const struct rare *r = e == NULL ? NULL : e->rare;
+    bool marked = r != NULL && r->marked_uid != NULL && str_eq(r->marked_uid, uid);
+    enum mark mark = marked ? r->mark : MARK_NONE;
+    mutex_unlock(&c->lock);
+    return mark;
+}
+
+void service_cache_drop(struct service_cache *c, const char *key)
+{
+    mutex_lock(&c->lock);
+    (void)map_remove(c->entries, key); /* absent is fine */
+    mutex_unlock(&c->lock);
+}
+
+void service_cache_drop_known(struct service_cache *c, const char *key)
+{
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    struct rare *r = e == NULL ? NULL : e->rare;
+    if (r != NULL && (r->foreign_uid != NULL || r->let_go_uid != NULL)) {
+        kube_held_unref(e->state);
+        kube_held_unref(e->accepted);
+        free(STEAL(r->marked_uid));
+        r->waits_ms = 0;
+        *e = (struct known){
+            .foreign = r->foreign_uid != NULL, .has_findings = e->has_findings, .rare = r};
+    } else {
+        (void)map_remove(c->entries, key); /* absent is fine */
+    }
+    mutex_unlock(&c->lock);
+}
+
+static bool count_synced(const char *key, void *value, void *arg)
+{
+    const struct known *e = value;
+    size_t *n = arg;
+
+    (void)key;
+    *n += !kube_held_is_none(e->state);
+    return true;
+}
+
+size_t service_cache_count(struct service_cache *c)
+{
+    size_t n = 0;
+
+    mutex_lock(&c->lock);
+    map_each(c->entries, count_synced, &n);
+    mutex_unlock(&c->lock);
+    return n;
+}
+
+size_t service_cache_size(struct service_cache *c)
+{
+    mutex_lock(&c->lock);
+    size_t n = map_size(c->entries);
+    mutex_unlock(&c->lock);
+    return n;
+}
+
+struct collect {
+    const struct node_digests *nodes;
+    char **keys;
+    size_t n;
+};
+
+static bool collect_other(const char *key, void *value, void *arg)
+{
+    const struct known *e = value;
+    struct collect *out = arg;
+
+    if (e->ours && !kube_held_is_none(e->state) && (!e->has_nodes || !has_nodes(e, out->nodes))) {
+        out->keys[out->n++] = xstrdup(key);
+    }
+    return true;
+}
+
+char **service_cache_with_other_nodes(struct service_cache *c, const struct node_digests *nodes,
+                                      size_t *ret_n)
+{
+    struct collect out = {.nodes = nodes};
+
+    mutex_lock(&c->lock);
+    c->has_passed = true;
+    c->passed = *nodes;
+    out.keys = xcalloc(map_size(c->entries) + 1, sizeof(*out.keys));
+    map_each(c->entries, collect_other, &out);
+    mutex_unlock(&c->lock);
+    *ret_n = out.n;
+    return out.keys;
+}

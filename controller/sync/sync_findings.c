@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sync_findings.c: what the plans of a sync said beside operations: wishes without effect, and that nobody is served.
+ *
+ * Both are told once for each state.  A finding is told when the Service is made or edited under our eyes (TT_REASON_SPEC) and it
+ * was not there before; after a start, plan, explain and the status page name it without an event.  That nobody is served is told when
+ * it becomes so; the condition says the same, and goes when somebody is served again.  Source: docs/operations.md. */
+#include <string.h>
+
+#include "common/base/hash.h"
+#include "common/base/str.h"
+#include "common/lb/mark_rules.h"
+#include "controller/sync/sync_internal.h"
+
+#define NOBODY "LoadBalancerServesNobody"
+
+static uint64_t digest(const char *text)
+{
+    return hash_bytes(1, text, strlen(text)) | 1;
+}
+
+static struct service_findings findings_of(const struct tt_result *r)
+{
+    struct service_findings now = {.known = true};
+
+    for (size_t i = 0; i < r->n_findings && now.n < SERVICE_FINDINGS_MAX; i++) {
+        now.items[now.n++] = digest(r->findings[i].message);
+    }
+    now.nobody = r->serves_nobody == NULL ? 0 : digest(r->serves_nobody);
+    return now;
+}
+
+static bool has(const struct service_findings *f, uint64_t one)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        if (f->items[i] == one) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const struct tt_condition *condition_now(const struct sync_item *item)
+{
+    for (uint32_t i = 0; i < item->svc->n_conditions; i++) {
+        if (str_eq(item->svc->conditions[i].type, NOBODY)) {
+            return &item->svc->conditions[i];
+        }
+    }
+    return NULL;
+}
+
+/* Something is written for the Service, or trimtab has made or edited its load balancer before: nothing is written to one that
+ * was only taken over.  A process that died behind its last write to the cloud has told nothing. */
+static bool is_ours(const struct sync_item *item)
+{
+    return item->result->planned > 0 || (item->reasons & TT_REASON_SPEC) != 0 ||
+           mark_of(item->a, item->svc) != MARK_NONE;
+}
+
+/* A process before this one may have told it: then the condition stands there. */
+static bool is_news(const struct sync_item *item, const struct service_findings *was,
+                    uint64_t nobody)
+{
+    const struct tt_condition *c = condition_now(item);
+
+    if (nobody == 0 || was->nobody == nobody || (!was->known && !is_ours(item))) {
+        return false;
+    }
+    return was->known || c == NULL || !str_eq(c->message, item->result->serves_nobody);
+}
+
+void sync_findings_tell(const struct sync_item *item)
+{
+    const struct tt_result *r = item->result;
+    struct service_findings was;
+    bool good = item->err.code == ERR_OK;
+    bool backends = item->todo == SYNC_ENSURE || item->todo == SYNC_UPDATE;
+
+    if (r == NULL || r->broken || !r->has_plan || !backends || item->svc == NULL) {
+        return;
+    }
+    struct service_findings now = findings_of(r);
+    now.nobody = good ? now.nobody : 0; /* what was carried out is not known */
+    bool part = item->todo == SYNC_UPDATE;
+    service_cache_set_findings(item->s->cache, item->key, &now, part, &was);
+    bool edited = !part && (item->reasons & TT_REASON_SPEC) != 0;
+    for (size_t i = 0; edited && i < now.n; i++) {
+        if (!has(&was, now.items[i])) {
+            sync_event_finding(item, r->findings[i].reason, r->findings[i].message);
+        }
+    }
+    if (good && !item->s->strict_events && is_news(item, &was, now.nobody)) {
+        sync_event_finding(item, NOBODY, r->serves_nobody);
+    }
+}
+
+const char *sync_nobody_body(const struct sync_item *item)
+{
+    const struct tt_result *r = item->result;
+
+    if (r == NULL || !r->has_plan || item->s->strict_events || item->err.code != ERR_OK) {
+        return NULL;
+    }
+    struct tt_condition c = {.type = NOBODY};
+    if (r->serves_nobody != NULL) {
+        c.status = "True";
+        c.reason = "ServesNobody";
+        c.message = report_cut(item->a, r->serves_nobody, REPORT_TEXT_MAX);
+    }
+    /* A condition that is not true any more goes from all. */
+    return c.status != NULL && !is_ours(item) ? NULL : sync_condition_body(item, &c);
+}
+
+const char *sync_nobody_gone_body(const struct sync_item *item)
+{
+    const struct tt_condition c = {.type = NOBODY};
+
+    return sync_condition_body(item, &c);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sync_former.c: leads a Service back to what it asked for last, when what worked was taken down and its replacement fails.
+ *
+ * The provider puts back what it took within its sync.  A process that dies in between, or a put-back that fails, leaves the
+ * rest to the next sync: so what the Service asked for when it was carried out last is kept on it (former_rules.h) from before
+ * the removal until an ensure ends well.  An ensure that fails while it is there is followed by one of the Service as it was,
+ * which makes what is missing and takes nothing down.  Queue and owner hear of the failure alone.  docs/adr/0030. */
+#include "common/base/log.h"
+#include "common/base/str.h"
+#include "common/lb/former_rules.h"
+#include "common/lb/status_rules.h"
+#include "controller/sync/sync_internal.h"
+
+/* Each further try takes down what works again, so it waits as long as for a Service that must be edited. */
+#define AGAIN_AFTER_MS 300000
+
+static const struct tt_condition *kept(const struct sync_item *item)
+{
+    for (uint32_t i = 0; i < item->svc->n_conditions; i++) {
+        if (str_eq(item->svc->conditions[i].type, LB_REPLACING_CONDITION)) {
+            return &item->svc->conditions[i];
+        }
+    }
+    return NULL;
+}
+
+static const struct tt_service *accepted(const struct sync_item *item)
+{
+    const struct kube_object *o = item->known.accepted;
+    bool same = o != NULL && str_eq(o->service->uid, item->svc->uid);
+
+    return same ? o->service : NULL;
+}
+
+const char *sync_former_body(const struct sync_item *item)
+{
+    const struct svc_scope wishes = scope_of_wishes(&item->s->scope);
+    const struct tt_service *was = accepted(item);
+    bool due = item->todo == SYNC_ENSURE && !item->leads_back && item->obj != NULL && was != NULL &&
+               !item->known.replacing;
+    const char *text = due ? former_text(item->a, &wishes, was) : NULL;
+    const struct tt_condition c = {
+        .type = LB_REPLACING_CONDITION,
+        .status = "True",
+        .reason = "Replacing",
+        .message = text,
+    };
+
+    return text == NULL ? NULL : sync_condition_body(item, &c);
+}
+
+const char *sync_former_gone_body(const struct sync_item *item)
+{
+    bool there = item->known.replacing || kept(item) != NULL ||
+                 (item->result != NULL && item->result->former_sent);
+
+    return there ? condition_patch_remove(item->a, LB_REPLACING_CONDITION) : NULL;
+}
+
+/* The Service as it was before something was taken down for it; NULL: nothing was, as far as the Service says. */
+static const struct tt_service *former_of(const struct sync_item *item)
+{
+    const struct svc_scope wishes = scope_of_wishes(&item->s->scope);
+    const struct tt_condition *c = kept(item);
+    const struct tt_service *was = accepted(item);
+
+    if (c == NULL && !item->known.replacing) {
+        return NULL;
+    }
+    if (was != NULL) {
+        return former_like(item->a, &wishes, item->svc, was);
+    }
+    return c != NULL ? former_read(item->a, &wishes, item->svc, c->message) : NULL;
+}
+
+/* The provider's answer does not say that it is not to be called. */
+static bool is_due(const struct sync_item *item)
+{
+    bool failed = item->err.code != ERR_OK && item->err.code != ERR_CANCELLED &&
+                  item->err.code != ERR_IN_PROGRESS &&
+                  item->err.code != ERR_IMPLEMENTED_ELSEWHERE && !item->quarantined;
+
+    return failed && item->todo == SYNC_ENSURE && item->obj != NULL && item->svc->deleted_us == 0;
+}
+
+/* The next try takes it down again. */
+static bool is_for_good(int code)
+{
+    return code != ERR_TRANSIENT && code != ERR_THROTTLED && code != ERR_AUTH && code != ERR_BUG;
+}
+
+/* A cloud may have no other way back than by another address; clients have to hear of that one. */
+static void publish(struct sync_item *item, const struct sync_item *back)
+{
+    const struct tt_result *r = back->result;
+    struct err err = ERR_INIT;
+
+    if (r != NULL && r->n_ingress > 0 &&
+        sync_write_moved(item, r->ingress, r->n_ingress, &err) != ERR_OK) {
+        log_warning("The address of what was put back was not written", LOG_S("service", item->key),
+                    LOG_S("err", err.message));
+    }
+}
+
+static void settle(struct sync_item *item, const struct sync_item *back)
+{
+    bool did = back->result != NULL && back->result->operations_done > 0;
+    struct err was = item->err;
+
+    item->requests += back->requests;
+    item->led_back = back->err.code == ERR_OK;
+    if (item->led_back) {
+        publish(item, back);
+    }
+    if (back->err.code != ERR_OK) {
+        log_info(1, "What the Service asked for before was not put back",
+                 LOG_S("service", item->key), LOG_S("code", err_code_name(back->err.code)),
+                 LOG_S("message", back->err.message));
+    } else if (did) {
+        (void)err_set(&item->err, was.code, "%s; what it asked for before was put back",
+                      was.message);
+        item->err.http_status = was.http_status;
+        item->err.retry_after_ms = was.retry_after_ms;
+        if (is_for_good(was.code) && was.retry_after_ms < AGAIN_AFTER_MS) {
+            item->err.retry_after_ms = AGAIN_AFTER_MS;
+        }
+    }
+}
+
+void sync_lead_back(struct sync_batch *b)
+{
+    struct sync_item *backs = ARENA_ARRAY(b->a, struct sync_item, b->n);
+    struct sync_item **of = ARENA_ARRAY(b->a, struct sync_item *, b->n);
+    struct sync_batch rest = *b;
+    size_t n = 0;
+
+    for (size_t i = 0; i < b->n; i++) {
+        const struct tt_service *former = is_due(&b->items[i]) ? former_of(&b->items[i]) : NULL;
+        if (former == NULL) {
+            continue;
+        }
+        of[n] = &b->items[i];
+        backs[n] = b->items[i];
+        backs[n].svc = former;
+        backs[n].leads_back = true;
+        backs[n].joins = true;
+        backs[n].began = true; /* its owner was told that something happens */
+        backs[n].err = ERR_INIT;
+        backs[n].result = NULL;
+        backs[n].requests = 0;
+        n++;
+    }
+    rest.items = backs;
+    rest.n = n;
+    if (n > 0) {
+        sync_call_joined(&rest);
+    }
+    for (size_t i = 0; i < n; i++) {
+        settle(of[i], &backs[i]);
+    }
+}

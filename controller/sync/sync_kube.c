@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sync_kube.c: what is written to a Service: finalizers, status, annotations, conditions.
+ *
+ * All of it goes to the status subresource, as upstream's does: RBAC needs no more.  Bodies come from
+ * common/lb/status_rules.h, service_patch.h sends them: a Service of the same name that came meanwhile is not written to.  A
+ * Service that is gone needs nothing written. */
+#include <string.h>
+
+#include "common/base/log.h"
+#include "common/base/str.h"
+#include "common/base/strset.h"
+#include "common/lb/service_rules.h"
+#include "common/lb/status_rules.h"
+#include "controller/sync/sync_internal.h"
+
+/* A failure to write is tried again with back-off, whatever the server said. */
+static int as_retryable(int rc, struct err *err)
+{
+    if (rc != ERR_OK && rc != ERR_CANCELLED) {
+        err->retry_after_ms = 0;
+        if (rc == ERR_INVALID || rc == ERR_IN_PROGRESS) {
+            err->code = ERR_TRANSIENT;
+        }
+    }
+    return rc == ERR_OK ? ERR_OK : err->code;
+}
+
+/* The code is the server's. */
+static int patch_once(struct sync_item *item, const char *body, struct err *err)
+{
+    const struct syncer *s = item->s;
+    const struct service_patch patch = {.client = s->client,
+                                        .services = s->services,
+                                        .cancel = s->cancel,
+                                        .metrics = s->metrics,
+                                        .svc = item->svc,
+                                        .version = item->version};
+    int rc = service_patch_send(&patch, body, err);
+
+    item->wrote = item->wrote || rc == ERR_OK;
+    return rc;
+}
+
+/* The same, where a Service that is gone is fine. */
+static int patch_if_there(struct sync_item *item, const char *body, struct err *err)
+{
+    int rc = patch_once(item, body, err);
+
+    if (rc == ERR_NOT_FOUND) {
+        err_clear(err);
+        return ERR_OK;
+    }
+    return rc;
+}
+
+int sync_add_finalizer(struct sync_item *item, struct err *err)
+{
+    static const char *const wanted[] = {LB_CLEANUP_FINALIZER};
+    size_t shown = item->view_lets_go ? 0 : item->svc->n_finalizers;
+    const char *body =
+        finalizer_patch_add(item->a, item->svc->finalizers, shown, wanted, ARRAY_LEN(wanted));
+
+    const char *bodies[2] = {body};
+    bool alone = false;
+    const char *mark = sync_mark_due(item, &alone);
+    size_t n = 1;
+    if (body ==
+        NULL) { /* whether an edit leads to work is not known yet, and a mark of one alone is a request */
+        return ERR_OK;
+    }
+    if (mark != NULL) {
+        bodies[n++] = mark;
+    }
+    log_info(2, "Adding finalizer", LOG_S("service", item->key));
+    int rc = as_retryable(patch_once(item, patches_join(item->a, bodies, n), err), err);
+    if (rc != ERR_OK) {
+        err_prefix(err, "failed to add load balancer cleanup finalizer");
+    } else if (mark != NULL) {
+        sync_mark_note(item);
+    }
+    item->held = item->held || rc == ERR_OK;
+    return rc;
+}
+
+/* The finalizers that a finished cleanup lets go of. */
+static size_t finalizers_to_drop(const struct sync_item *item, const char **ret)
+{
+    size_t n = 0;
+
+    if (!sync_owns(item, TT_OWN_FINALIZERS)) {
+        ret[n++] = LB_CLEANUP_FINALIZER;
+    }
+    for (uint32_t i = 0; item->result != NULL && i < item->result->n_drop_finalizers; i++) {
+        ret[n++] = item->result->drop_finalizers[i];
+    }
+    return n;
+}
+
+bool sync_object_is_gone(const struct sync_item *item)
+{
+    const char *drop[HOST_FINALIZERS_MAX + 1];
+    size_t n = finalizers_to_drop(item, drop);
+    struct str_set dropped = str_set_make(item->a, drop, n);
+
+    if (item->svc->deleted_us == 0) {
+        return false;
+    }
+    for (uint32_t i = 0; i < item->svc->n_finalizers; i++) {
+        if (!str_set_has(&dropped, item->svc->finalizers[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const char *status_body(const struct sync_item *item, const struct tt_ingress *ingress,
+                               size_t n)
+{
+    struct tt_ingress *wanted = status_normalise(item->a, ingress, n);
+
+    return status_patch(item->a, item->svc->ingress, item->svc->n_ingress, wanted, n);
+}
+
+int sync_write_status(struct sync_item *item, const struct tt_ingress *ingress, size_t n,
+                      struct err *err)
+{
+    const char *body = status_body(item, ingress, n);
+
+    if (body == NULL || sync_owns(item, TT_OWN_STATUS)) {
+        return ERR_OK;
+    }
+    log_info(2, "Patching status for service", LOG_S("service", item->key));
+    int rc = as_retryable(patch_if_there(item, body, err), err);
+    if (rc != ERR_OK) {
+        err_prefix(err, "failed to update load balancer status");
+    }
+    return rc;
+}
+
+/* ---- what only some providers set ---------------------------------------------------------------- */
+
+static const struct tt_condition *condition_now(const struct tt_service *svc, const char *type)
+{
+    for (uint32_t i = 0; i < svc->n_conditions; i++) {
+        if (str_eq(svc->conditions[i].type, type)) {
+            return &svc->conditions[i];
+        }
+    }
+    return NULL;
+}
+
+/* The patch that makes it so; NULL: it is so.  The moment of the last transition stays as long as the status does. */
+const char *sync_condition_body(const struct sync_item *item, const struct tt_condition *wanted)
+{
+    const struct tt_condition *now = condition_now(item->svc, wanted->type);
+
+    if (wanted->status == NULL) {
+        return now == NULL ? NULL : condition_patch_remove(item->a, wanted->type);
+    }
+    struct tt_condition c = *wanted;
+    bool same_status = now != NULL && str_eq(now->status, c.status);
+    if (same_status && str_eq(now->reason, c.reason) && str_eq(now->message, c.message) &&
+        now->observed_generation == c.observed_generation) {
+        return NULL;
+    }
+    c.last_transition_us = same_status ? now->last_transition_us : clock_wall_us(item->s->clock);
+    return condition_patch(item->a, &c);
+}
+
+/* Names only the provider's own keys: what somebody else wrote meanwhile stays.  What goes with a finalizer (`lets_go`) is
+ * named in any case: the last sync may have written it after this one's view of the Service, and nobody would take it back. */
+static const char *annotations_body(const struct sync_item *item, bool lets_go)
+{
+    const struct tt_result *r = item->result;
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+
+    str_append(&b, "{\"metadata\":{\"annotations\":{");
+    size_t before = b.len;
+    for (uint32_t i = 0; i < r->n_annotations; i++) {
+        const struct tt_kv *wanted = &r->annotations[i];
+        bool same = str_eq(wanted->value, svc_annotation(item->svc, wanted->key));
+        if (same && (wanted->value != NULL || !lets_go)) {
+            continue;
+        }
+        str_append(&b, b.len > before ? "," : "");
+        str_append_json_quoted(&b, wanted->key);
+        str_append(&b, ":");
+        if (wanted->value != NULL) {
+            str_append_json_quoted(&b, wanted->value);
+        } else {
+            str_append(&b, "null");
+        }
+    }
+    bool changes = b.len > before;
+    str_append(&b, "}}}");
+    return changes ? str_buf_to_arena(&b, item->a) : NULL;
+}
+
+/* ---- several writes as one ------------------------------------------------------------------------ */
+
+#define WRITES_MAX (HOST_CONDITIONS_MAX + 4 + SYNC_REPORTS_MAX)
+
+/* What is to be written to one Service, in order. */
+struct writes {
+    bool none; /* TT_OWN_STATUS: only finalizers are the controller's */
+    const char *bodies[WRITES_MAX];
+    const char *what[WRITES_MAX]; /* "failed to …"; NULL: nothing hangs on it */
+    size_t n;
+    bool stop; /* one that fails keeps the others from being tried */
+};
+
+static struct writes writes_of(const struct sync_item *item)
+{
+    return (struct writes){.none = sync_owns(item, TT_OWN_STATUS)};
+}
+
+static void add_any(struct writes *w, const char *body, const char *what)
+{
+    if (body != NULL) {
+        w->bodies[w->n] = body;
+        w->what[w->n++] = what;
+    }
+}
+
+static void add(struct writes *w, const char *body, const char *what)
+{
+    add_any(w, w->none ? NULL : body, what);
+}
+
+/* A mark that somebody does not allow keeps nothing else from being written. */
+static void add_mark(struct writes *w, const char *body)
+{
+    add(w, body, NULL);
+}
+
+/* Even when it fails it may have been done. */
+static void add_let_go(struct writes *w, struct sync_item *item, const char *body, const char *what)
+{
+    item->let_go = item->let_go || (body != NULL && !sync_object_is_gone(item));
+    add_any(w, body, what);
+}
+
+static void add_conditions(struct writes *w, const struct sync_item *item)
+{
+    const struct tt_result *r = item->result;
+
+    for (uint32_t i = 0; i < r->n_conditions; i++) {
+        add(w, sync_condition_body(item, &r->conditions[i]),
+            arena_printf(item->a, "failed to update condition %s", r->conditions[i].type));
+    }
+}
+
+/* What a Service that stays says of its load balancer.  It was found in the store, or there is nobody to tell. */
+static void add_report(struct writes *w, const struct sync_item *item, enum sync_report what,
+                       int64_t delay_ms)
+{
+    const char *bodies[SYNC_REPORTS_MAX];
+    size_t n = item->obj == NULL ? 0 : sync_report_bodies(item, what, delay_ms, bodies);
+
+    for (size_t i = 0; i < n; i++) {
+        add(w, bodies[i], "failed to report on the load balancer");
+    }
+    if (what == SYNC_REPORT_GONE && item->obj != NULL) {
+        add_mark(w, sync_mark_gone(item));
+    }
+}
+
+static void add_extras(struct writes *w, struct sync_item *item, bool failed)
+{
+    const struct tt_result *r = item->result;
+
+    if (r == NULL || r->broken) {
+        return;
+    }
+    const char *finalizers =
+        finalizer_patch_remove(item->a, item->svc->finalizers, item->svc->n_finalizers,
+                               r->drop_finalizers, r->n_drop_finalizers);
+    add_conditions(w, item);
+    add_let_go(w, item, finalizers, "failed to remove finalizers");
+    add(w, failed ? NULL : annotations_body(item, finalizers != NULL),
+        "failed to update annotations");
+    if (item->elsewhere &&
+        finalizers != NULL) { /* its load balancer went, and another program's is to come */
+        add_mark(w, sync_mark_gone(item));
+    }
+}
+
+static int write_each(struct sync_item *item, const struct writes *w, struct err *err)
+{
+    int first = ERR_OK;
+
+    for (size_t i = 0; i < w->n && (first == ERR_OK || !w->stop); i++) {
+        struct err one = ERR_INIT;
+        if (as_retryable(patch_if_there(item, w->bodies[i], &one), &one) == ERR_OK) {
+            continue;
+        }
+        if (w->what[i] == NULL) {
+            log_warning("The mark of what trimtab makes was not written",
+                        LOG_S("service", item->key), LOG_S("err", one.message));
+            continue;
+        }
+        err_prefix(&one, "%s", w->what[i]);
+        item->unwritten = true;
+        if (first == ERR_OK) {
+            first = err_copy(err, &one);
+        }
+    }
+    return first;
+}
+
+static const char *last_what(const struct writes *w)
+{
+    for (size_t i = w->n; i > 0; i--) {
+        if (w->what[i - 1] != NULL) {
+            return w->what[i - 1];
+        }
+    }
+    return "failed to update annotations";
+}
+
+/* One request as a rule.  When the server does not like the whole, a part of it may be fine. */
+static int write_all(struct sync_item *item, const struct writes *w, struct err *err)
+{
+    if (w->n < 2) {
+        return write_each(item, w, err);
+    }
+    int rc = patch_if_there(item, patches_join(item->a, w->bodies, w->n), err);
+    if (rc == ERR_INVALID || rc == ERR_FORBIDDEN) {
+        err_clear(err);
+        return write_each(item, w, err);
+    }
+    if (rc != ERR_OK) {
+        err_prefix(err, "%s", last_what(w));
+        item->unwritten = true;
+    }
+    return as_retryable(rc, err);
+}
+
+int sync_remove_finalizers(struct sync_item *item, struct err *err)
+{
+    const char *drop[HOST_FINALIZERS_MAX + 1];
+    size_t n = finalizers_to_drop(item, drop);
+    const char *body =
+        finalizer_patch_remove(item->a, item->svc->finalizers, item->svc->n_finalizers, drop, n);
+    struct writes w = writes_of(item);
+
+    w.stop = true;
+    /* What else the provider takes back: once the finalizers are gone nobody would. */
+    if (item->result != NULL && !item->result->broken && !sync_object_is_gone(item)) {
+        add_conditions(&w, item);
+        add(&w, annotations_body(item, body != NULL), "failed to update annotations");
+    }
+    if (!sync_object_is_gone(item)) {
+        add_report(&w, item, SYNC_REPORT_GONE, 0);
+    }
+    if (body != NULL) {
+        log_info(2, "Removing finalizer", LOG_S("service", item->key));
+    }
+    add_let_go(&w, item, body, "failed to remove load balancer cleanup finalizer");
+    return write_all(item, &w, err);
+}
+
+int sync_write_extras(struct sync_item *item, bool elsewhere, struct err *err)
+{
+    struct writes w = writes_of(item);
+
+    add_extras(&w, item, false);
+    if (!elsewhere) {
+        add_report(&w, item, SYNC_REPORT_DONE, 0);
+    }
+    return write_all(item, &w, err);
+}
+
+void sync_write_failed(struct sync_item *item, bool report, int64_t delay_ms)
+{
+    struct err extras = ERR_INIT;
+    struct writes w = writes_of(item);
+
+    if (item->extras_due) {
+        add_extras(&w, item, true);
+    }
+    if (report) {
+        add_report(&w, item, SYNC_REPORT_FAILED, delay_ms);
+    }
+    if (write_all(item, &w, &extras) != ERR_OK) { /* the other failure is what counts */
+        log_warning("What a failed Service should say was not written", LOG_S("service", item->key),
+                    LOG_S("err", extras.message));
+    }
+}
+
+int sync_write_no_report(struct sync_item *item, struct err *err)
+{
+    struct writes w = writes_of(item);
+
+    add_report(&w, item, SYNC_REPORT_GONE, 0);
+    return write_all(item, &w, err);
+}
+
+int sync_write_ensured(struct sync_item *item, struct err *err)
+{
+    const struct tt_result *r = item->result;
+    struct writes w = writes_of(item);
+
+    add_extras(&w, item, false);
+    add_report(&w, item, SYNC_REPORT_DONE, 0);
+    service_cache_set_addresses(item->s->cache, item->key,
+                                addresses_fingerprint(r->ingress, r->n_ingress));
+    const char *body = status_body(item, r->ingress, r->n_ingress);
+    if (body != NULL && !w.none) {
+        log_info(2, "Patching status for service", LOG_S("service", item->key));
+        add_mark(&w, sync_mark_follows(item, r->ingress, r->n_ingress));
+    }
+    add(&w, body, "failed to update load balancer status");
+    return write_all(item, &w, err);
+}
+
+int sync_write_moved(struct sync_item *item, const struct tt_ingress *ingress, size_t n,
+                     struct err *err)
+{
+    struct writes w = writes_of(item);
+    const char *body = status_body(item, ingress, n);
+
+    if (body != NULL && !w.none) {
+        log_info(2, "Patching status for service", LOG_S("service", item->key));
+        add_mark(&w, sync_mark_follows(item, ingress, n));
+    }
+    add(&w, body, "failed to update load balancer status");
+    return w.n > 0 ? write_all(item, &w, err) : ERR_OK;
+}
+
+int sync_write_deleted(struct sync_item *item, struct err *err)
+{
+    const char *drop[HOST_FINALIZERS_MAX + 1];
+    size_t n = finalizers_to_drop(item, drop);
+    const char *body =
+        finalizer_patch_remove(item->a, item->svc->finalizers, item->svc->n_finalizers, drop, n);
+    struct writes w = writes_of(item);
+
+    w.stop = true;
+    if (!sync_object_is_gone(item)) {
+        add(&w, status_body(item, NULL, 0), "failed to update load balancer status");
+        add_conditions(&w, item);
+        add(&w, annotations_body(item, body != NULL), "failed to update annotations");
+        add_report(&w, item, SYNC_REPORT_GONE, 0);
+    }
+    add_let_go(&w, item, body, "failed to remove finalizers");
+    return write_all(item, &w, err);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sync_mark.c: the mark on a Service whose load balancer trimtab has made or edited (common/lb/mark_rules.h).
+ *
+ * Decides whether an ensure makes or edits, and gives bodies of patches; sync_kube.c and the host's hold_finalizers() send
+ * them, joined with finalizers and status, so that the mark costs no request of its own: but for the first edit of
+ * a Service that was taken over with its finalizers on.  docs/adr/0029. */
+#include "common/base/str.h"
+#include "common/lb/mark_rules.h"
+#include "common/lb/service_rules.h"
+#include "controller/sync/sync_internal.h"
+
+/* The view of the Service may be older than the mark that this process wrote. */
+static enum mark mark_now(const struct sync_item *item)
+{
+    return item->marked != MARK_NONE ? item->marked : mark_of(item->a, item->svc);
+}
+
+/* An edit that this process saw, and that no ensure has carried out yet. */
+static bool is_edit(const struct sync_item *item, const struct tt_service *svc)
+{
+    const struct kube_object *was = item->known.accepted;
+
+    return was != NULL && str_eq(was->service->uid, svc->uid) &&
+           scope_is_edit(&item->s->scope, was->service, svc);
+}
+
+uint32_t sync_mark_flags(const struct sync_item *item, const struct tt_service *svc)
+{
+    enum mark mark = item->obj == NULL ? MARK_NONE : mark_now(item);
+
+    return (mark == MARK_MADE ? TT_ITEM_MADE : 0) |
+           (mark != MARK_NONE || is_edit(item, svc) ? TT_ITEM_PUT_RIGHT : 0);
+}
+
+/* The mark that this ensure gives to a Service without one. */
+static enum mark mark_due(const struct sync_item *item)
+{
+    bool knows = item->s->desc->abi_minor >= 6; /* an older provider makes no use of it */
+
+    if (!knows || item->todo != SYNC_ENSURE || item->obj == NULL || mark_now(item) != MARK_NONE) {
+        return MARK_NONE;
+    }
+    /* One that was taken away a moment ago, as the finalizers show, is being made again.  An address that another program took
+     * out of the status says nothing of the kind. */
+    bool stands = item->svc->n_ingress > 0 || item->known.addresses != 0;
+    if (!stands || item->view_lets_go) {
+        return MARK_MADE;
+    }
+    return is_edit(item, item->svc) ? MARK_EDITED : MARK_NONE;
+}
+
+const char *sync_mark_due(const struct sync_item *item, bool *ret_alone)
+{
+    const struct tt_service *svc = item->svc;
+    enum mark due = mark_due(item);
+    size_t n = due == MARK_MADE ? 0 : svc->n_ingress;
+
+    *ret_alone = due == MARK_EDITED;
+    return due == MARK_NONE
+               ? NULL
+               : sync_mark_body(item->a, mark_text(item->a, due, svc->uid, svc->ingress, n));
+}
+
+const char *sync_mark_body(struct arena *a, const char *text)
+{
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+
+    str_append(&b, "{\"metadata\":{\"annotations\":{\"" LB_MARK_ANNOTATION "\":");
+    if (text != NULL) {
+        str_append_json_quoted(&b, text);
+    } else {
+        str_append(&b, "null");
+    }
+    str_append(&b, "}}}");
+    return str_buf_to_arena(&b, a);
+}
+
+const char *sync_mark_follows(const struct sync_item *item, const struct tt_ingress *ingress,
+                              size_t n)
+{
+    enum mark now = mark_now(item);
+    enum mark mark = now != MARK_NONE ? now : mark_due(item);
+
+    return mark == MARK_NONE || n == 0
+               ? NULL
+               : sync_mark_body(item->a, mark_text(item->a, mark, item->svc->uid, ingress, n));
+}
+
+const char *sync_mark_gone(const struct sync_item *item)
+{
+    bool there = item->marked != MARK_NONE || svc_annotation(item->svc, LB_MARK_ANNOTATION) != NULL;
+
+    return there ? sync_mark_body(item->a, NULL) : NULL;
+}
+
+void sync_mark_load(struct sync_item *item)
+{
+    struct service_cache *cache = item->s->cache;
+
+    item->marked = service_cache_marked(cache, item->key, item->svc->uid);
+    if (item->marked != MARK_NONE && mark_of(item->a, item->svc) != MARK_NONE) {
+        service_cache_note_marked(cache, item->key, NULL, MARK_NONE); /* the Service says it now */
+        item->marked = MARK_NONE;
+    }
+}
+
+void sync_mark_note(struct sync_item *item)
+{
+    item->marked = mark_due(item);
+    service_cache_note_marked(item->s->cache, item->key, item->svc->uid, item->marked);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aws_name_rules.c: see aws_name_rules.h.  One row for each kind of name, one for each annotation. */
+#include "providers/aws/model/aws_name_rules.h"
+
+#include <string.h>
+
+#include "common/base/str.h"
+#include "providers/aws/model/aws_annotations.h"
+
+#define ALNUM     "a-zA-Z0-9"
+#define TAG_CHARS ALNUM " _.:/=+@-"
+
+static const struct name_rule rules[AWS_NAME_KINDS] = {
+    [AWS_NAME_GROUP] = {"the id of a security group", "sg-… of letters, digits and '-'", 4, 64, "s",
+                        "a-zA-Z0-9-", ALNUM, false},
+    [AWS_NAME_ALLOCATION] = {"the id of an allocation", "eipalloc-… of letters, digits and '-'", 10,
+                             64, "e", "a-zA-Z0-9-", ALNUM, false},
+    [AWS_NAME_SUBNET] = {"the id of a subnet, or its Name tag", "1 to 256 characters", 1, 256,
+                         " -~", " -~", " -~", true},
+    [AWS_NAME_CERTIFICATE] = {"the ARN of a certificate",
+                              "arn:… of letters, digits and ':/_+=,.@-', at most 2048", 5, 2048,
+                              "a", ALNUM ":/_+=,.@-", ALNUM "_+=,.@-", false},
+    [AWS_NAME_POLICY] = {"the name of a policy", "1 to 128 letters, digits, '_', '.' and '-'", 1,
+                         128, ALNUM, ALNUM "_.-", ALNUM, false},
+    [AWS_NAME_BUCKET] = {"the name of a bucket",
+                         "3 to 63 small letters, digits, '.' and '-'; of an old bucket up to 255, "
+                         "capitals and '_', too",
+                         3, 255, ALNUM, ALNUM "._-", ALNUM "_", false},
+    [AWS_NAME_BUCKET_PREFIX] = {"a prefix in a bucket",
+                                "1 to 255 characters, no '.' or '..' between slashes", 1, 255,
+                                " -~", " -~", " -~", true},
+    [AWS_NAME_LABEL] =
+        {"the key of a label",
+         "letters, digits, '-', '_' and '.', perhaps with a domain and '/' before it", 1, 317,
+         ALNUM, ALNUM "_./-", ALNUM, false},
+    [AWS_NAME_TAG] = {"the key of a tag", "1 to 128 letters, digits, blanks and '_.:/=+-@'", 1, 128,
+                      TAG_CHARS, TAG_CHARS, TAG_CHARS, true},
+};
+
+#define FIELD(name, kind_, separator)                                                              \
+    {                                                                                              \
+        AWS_ANNOTATION name, NULL, separator, NULL, AWS_NAME_##kind_                               \
+    }
+
+/* Names do not become paths here, so a standing one is never refused for its characters: also() judges. */
+static const struct name_field fields[] = {
+    FIELD("security-groups", GROUP, ','),
+    FIELD("extra-security-groups", GROUP, ','),
+    FIELD("eip-allocations", ALLOCATION, ','),
+    FIELD("subnets", SUBNET, ','),
+    FIELD("ssl-cert", CERTIFICATE, '\0'),
+    FIELD("ssl-negotiation-policy", POLICY, '\0'),
+    FIELD("access-log-s3-bucket-name", BUCKET, '\0'),
+    FIELD("access-log-s3-bucket-prefix", BUCKET_PREFIX, '\0'),
+    FIELD("target-node-labels", LABEL, '='),
+    FIELD("additional-resource-tags", TAG, '='),
+};
+
+const struct name_rule *aws_name_rule(enum aws_name_kind k)
+{
+    return &rules[k];
+}
+
+static bool has_dots(struct arena *a, const char *path)
+{
+    size_t n;
+    char **parts = str_split(a, path, '/', &n);
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(parts[i], ".") || str_eq(parts[i], "..")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool holds(struct arena *a, enum aws_name_kind kind, const char *name)
+{
+    static const char *const begins[AWS_NAME_KINDS] = {[AWS_NAME_GROUP] = "sg-",
+                                                       [AWS_NAME_ALLOCATION] = "eipalloc-",
+                                                       [AWS_NAME_CERTIFICATE] = "arn:"};
+    bool dots = kind == AWS_NAME_BUCKET_PREFIX && has_dots(a, name);
+    return !dots && name_rule_holds(&rules[kind], name) &&
+           (begins[kind] == NULL || str_has_prefix(name, begins[kind]));
+}
+
+static bool has_control(const char *text)
+{
+    for (const char *s = text; *s != '\0'; s++) {
+        if ((unsigned char)*s < ' ' || *s == 0x7f) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct check {
+    struct arena *a;
+    const struct aws_config *c;
+};
+
+static int check_allowed(const struct check *k, const struct name_seen *seen, struct err *err)
+{
+    const struct aws_options *o = &k->c->options;
+    const struct name_list groups = {o->allowed_groups.items, o->allowed_groups.n,
+                                     o->allowed_groups.n > 0};
+    const struct name_list buckets = {o->allowed_buckets.items, o->allowed_buckets.n,
+                                      o->allowed_buckets.n > 0};
+    bool own = str_eq(k->c->elb_security_group, seen->name);
+    if (seen->field->kind == AWS_NAME_GROUP && !own &&
+        !name_list_allows(&groups, seen->name, false)) {
+        return name_not_allowed(seen, seen->name, "security group", "AllowedSecurityGroups", err);
+    }
+    if (seen->field->kind == AWS_NAME_BUCKET && !name_list_allows(&buckets, seen->name, false)) {
+        return name_not_allowed(seen, seen->name, "bucket", "AllowedBuckets", err);
+    }
+    return ERR_OK;
+}
+
+static int also(void *arg, const struct name_seen *seen, struct err *err)
+{
+    const struct check *k = arg;
+    const struct name_rule *r = &rules[seen->field->kind];
+    bool control = has_control(seen->name);
+    if (!holds(k->a, (enum aws_name_kind)seen->field->kind, seen->name) &&
+        (seen->state == NAME_IS_NEW || control)) {
+        return err_set(err, ERR_INVALID, "%s: \"%.253s\": want %s (%s)%s", seen->where, seen->name,
+                       r->what, r->pattern, control ? "; it holds a control character" : "");
+    }
+    return check_allowed(k, seen, err);
+}
+
+static bool counts(void *arg, const struct name_field *field, const struct tt_service *s)
+{
+    bool logs = false;
+    (void)arg;
+    return (field->kind != AWS_NAME_BUCKET && field->kind != AWS_NAME_BUCKET_PREFIX) ||
+           aws_annotation_bool(s, "access-log-enabled", &logs, NULL) != ERR_OK || logs;
+}
+
+int aws_names_check(struct arena *a, const struct aws_config *c, const struct tt_service *s,
+                    const struct tt_service *previous, struct err *err)
+{
+    struct check k = {.a = a, .c = c};
+    const struct name_fields all = {
+        .fields = fields, .n = ARRAY_LEN(fields), .also = also, .counts = counts, .arg = &k};
+    return names_check(a, &all, s, previous, err);
+}

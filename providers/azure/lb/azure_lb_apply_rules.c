@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_lb_apply_rules.c: frontends and pools of one Service; rules and probes by azure_lb_merge_rules.c
+ * (azure_lb_apply_rules.h).
+ *
+ * First everything is decided, without touching the document; then it is edited, which cannot fail.  Pure. */
+#include "providers/azure/lb/azure_lb_apply_rules.h"
+#include "common/base/ip.h"
+#include "common/base/str.h"
+#include "providers/azure/lb/azure_lb_merge_rules.h"
+#include "providers/azure/lb/azure_local_rules.h"
+#include "providers/azure/model/azure_doc.h"
+
+#define FRONTENDS      "frontendIPConfigurations"
+#define RULES_STANDARD 1500
+#define RULES_BASIC    250
+#define FRONTENDS_MOST 600
+
+/* What has been decided. */
+struct decision {
+    const struct azure_lb_ask *ask;
+    struct json_object *lb;
+    struct azure_claim claim;
+    struct json_object **drop; /* frontends, in the order of the document */
+    size_t n_drop;
+    struct json_object *keep[AZURE_FAMILIES];
+    struct json_object *was[AZURE_FAMILIES]; /* what the new one of this family replaces */
+    struct json_object *make[AZURE_FAMILIES];
+    const char *frontend_id[AZURE_FAMILIES];
+    struct azure_fragment fragments[AZURE_FAMILIES];
+    size_t n_fragments;
+};
+
+struct json_object *azure_lb_new(struct arena *a, const struct azure_config *c, const char *name)
+{
+    struct json_object *lb = azure_own(a, json_object_new_object());
+    json_add_str(lb, "name", name);
+    json_add_str(lb, "location", c->location);
+    struct json_object *sku = json_object_new_object();
+    json_add_str(sku, "name", c->standard_sku ? "Standard" : "Basic");
+    json_add(lb, "sku", sku);
+    if (azure_config_is_edge(c)) {
+        struct json_object *edge = json_object_new_object();
+        json_add_str(edge, "name", c->extended_location_name);
+        json_add_str(edge, "type", "EdgeZone");
+        json_add(lb, "extendedLocation", edge);
+    }
+    json_add(lb, "properties", json_object_new_object());
+    return lb;
+}
+
+bool azure_lb_is_orphan(struct json_object *lb)
+{
+    return json_len(azure_array(lb, FRONTENDS)) == 0;
+}
+
+const char *azure_lb_pool(struct arena *a, const struct azure_naming *n,
+                          const struct azure_service *s, enum azure_family f)
+{
+    return azure_local_counts(n->config, s->in) ? azure_local_pool_name(a, s->in, f)
+                                                : azure_pool_name(a, n, f);
+}
+
+/* ---- frontends that are there ------------------------------------------------------------------------- */
+
+static bool has_other_subnet(const struct azure_lb_ask *ask, struct json_object *frontend)
+{
+    return ask->service->subnet != NULL &&
+           !azure_id_eq(azure_ref(frontend, "subnet"), azure_doc_id(ask->subnet));
+}
+
+/* Families may change places, and an internal frontend has its family for life. */
+static bool has_other_family(struct json_object *frontend, enum azure_family f)
+{
+    const char *version = azure_prop_str(frontend, "privateIPAddressVersion");
+    return version != NULL && azure_eq(version, "IPv6") != (f == AZURE_IPV6);
+}
+
+static bool is_changed(struct arena *a, const struct azure_lb_ask *ask,
+                       struct json_object *frontend, bool primary, enum azure_family f)
+{
+    const struct azure_service *s = ask->service;
+    if (!azure_eq(azure_doc_name(frontend), azure_frontend_name(a, s->in, f))) {
+        return primary; /* a shared one has the name of another Service */
+    }
+    if (s->internal) {
+        const char *ip = str_nonnull(azure_prop_str(frontend, "privateIPAddress"));
+        return has_other_subnet(ask, frontend) || has_other_family(frontend, f) ||
+               (s->lb_ip[f] != NULL && !azure_address_eq(ip, s->lb_ip[f]));
+    }
+    const char *pip = azure_ref(frontend, "publicIPAddress");
+    return ask->pip_id[f] != NULL && pip != NULL && !azure_id_eq(pip, ask->pip_id[f]);
+}
+
+static const char *id_of(struct arena *a, const struct azure_lb_ask *ask, struct json_object *lb,
+                         struct json_object *frontend)
+{
+    const char *id = azure_doc_id(frontend);
+    return id[0] != '\0'
+               ? id
+               : azure_frontend_id(a, ask->naming, azure_doc_name(lb), azure_doc_name(frontend));
+}
+
+/* Sorts owned frontends into those that stay and those that go. */
+static int look_at(struct arena *a, struct decision *d, struct json_object *frontend,
+                   struct err *err)
+{
+    const struct azure_lb_ask *ask = d->ask;
+    struct azure_ownership o = azure_frontend_owned_by(&d->claim, frontend);
+    if (!o.owns) {
+        return ERR_OK;
+    }
+    enum azure_family f = azure_frontend_family(ask->service, frontend, &o);
+    bool wanted = ask->want && ask->service->has_family[f];
+    if (ask->want && !wanted && !o.primary) {
+        return ERR_OK; /* it pins an address of a family that it lacks: another's frontend */
+    }
+    if (wanted && !is_changed(a, ask, frontend, o.primary, f)) {
+        d->keep[f] = frontend;
+        return ERR_OK;
+    }
+    d->drop[d->n_drop++] = frontend;
+    d->was[f] = frontend;
+    const char *id = id_of(a, ask, d->lb, frontend);
+    const char *user = wanted ? azure_frontend_in_use(a, ask->service, id, d->lb) : NULL;
+    if (user != NULL) {
+        return err_set(err, ERR_IN_USE,
+                       "frontend IP configuration %s would have to be made anew, but %s uses it",
+                       azure_doc_name(frontend), user);
+    }
+    return ERR_OK;
+}
+
+/* ---- new frontends ------------------------------------------------------------------------------------ */
+
+static bool is_in_subnet(struct json_object *subnet, const char *text)
+{
+    struct ip_addr ip;
+    struct ip_net net;
+    struct json_object *prefix;
+    if (text == NULL || !ip_parse(text, &ip)) {
+        return false;
+    }
+    const char *one = azure_prop_str(subnet, "addressPrefix");
+    if (one != NULL && ip_net_parse(one, &net) && ip_net_contains(&net, &ip)) {
+        return true;
+    }
+    AZURE_EACH (prefix, azure_array(subnet, "addressPrefixes")) {
+        if (ip_net_parse(json_object_get_string(prefix), &net) && ip_net_contains(&net, &ip)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_of_family(const char *text, enum azure_family f)
+{
+    struct ip_addr ip;
+    return text != NULL && ip_parse(text, &ip) && (ip.len == 16) == (f == AZURE_IPV6);
+}
+
+/* The address that an internal frontend asks for; NULL: any.  One that the Service had stays with it. */
+static const char *private_address(const struct decision *d, enum azure_family f)
+{
+    const struct azure_lb_ask *ask = d->ask;
+    const struct azure_service *s = ask->service;
+    if (s->lb_ip[f] != NULL) {
+        return s->lb_ip[f];
+    }
+    const char *had = azure_prop_str(d->was[f], "privateIPAddress");
+    if (is_of_family(had, f) && is_in_subnet(ask->subnet, had)) {
+        return had;
+    }
+    for (uint32_t i = 0; i < s->in->n_ingress; i++) {
+        const char *ip = s->in->ingress[i].ip;
+        if (is_of_family(ip, f) && is_in_subnet(ask->subnet, ip)) {
+            return ip;
+        }
+    }
+    return NULL;
+}
+
+static void add_zones(const struct decision *d, struct json_object *frontend, enum azure_family f)
+{
+    const struct azure_config *c = d->ask->naming->config;
+    if (d->was[f] != NULL) {
+        struct json_object *zones = json_member(d->was[f], "zones");
+        if (zones != NULL) {
+            json_add(frontend, "zones", json_copy(zones));
+        }
+    } else if (c->standard_sku && !azure_config_is_edge(c) && d->ask->n_zones > 0) {
+        json_add(frontend, "zones", json_strs(d->ask->zones, d->ask->n_zones));
+    }
+}
+
+static void fill_internal(const struct decision *d, struct json_object *frontend,
+                          enum azure_family f)
+{
+    struct json_object *p = azure_props_make(frontend);
+    struct json_object *subnet = azure_ref_new(azure_doc_id(d->ask->subnet));
+    json_add_str(subnet, "name", azure_doc_name(d->ask->subnet));
+    json_add(p, "subnet", subnet);
+    const char *ip = private_address(d, f);
+    json_add_str(p, "privateIPAllocationMethod", ip != NULL ? "Static" : "Dynamic");
+    json_add_str(p, "privateIPAddress", ip);
+    if (f == AZURE_IPV6) {
+        json_add_str(p, "privateIPAddressVersion", "IPv6");
+    }
+    add_zones(d, frontend, f);
+}
+
+static int subnet_is_missing(const struct azure_lb_ask *ask, struct err *err)
+{
+    const struct azure_config *c = ask->naming->config;
+    const char *own = ask->service->subnet;
+    return err_set(err, ERR_NOT_FOUND, "subnet %s/%s is not there (%s)", c->vnet_name,
+                   own != NULL ? own : c->subnet_name,
+                   own != NULL ? "annotation " AZURE_ANNOTATION_PREFIX
+                                 "azure-load-balancer-internal-subnet"
+                               : "subnetName of the cloud config");
+}
+
+static int frontend_make(struct arena *a, struct decision *d, enum azure_family f, struct err *err)
+{
+    const struct azure_lb_ask *ask = d->ask;
+    const char *name = azure_frontend_name(a, ask->service->in, f);
+    struct json_object *o = azure_own(a, json_object_new_object());
+    json_add_str(o, "name", name);
+    json_add_str(o, "id", azure_frontend_id(a, ask->naming, azure_doc_name(d->lb), name));
+    if (ask->service->internal) {
+        if (ask->subnet == NULL) {
+            return subnet_is_missing(ask, err);
+        }
+        fill_internal(d, o, f);
+    } else {
+        if (ask->pip_id[f] == NULL) {
+            return err_set(err, ERR_TRANSIENT, "the public IP of frontend %s is not known", name);
+        }
+        json_add(azure_props_make(o), "publicIPAddress", azure_ref_new(ask->pip_id[f]));
+    }
+    d->make[f] = o;
+    return ERR_OK;
+}
+
+/* ---- deciding ------------------------------------------------------------------------------------------ */
+
+static int decide_frontends(struct arena *a, struct decision *d, struct err *err)
+{
+    int rc = ERR_OK;
+    d->claim = azure_frontend_claim(a, d->ask->service, d->ask->pips);
+    struct azure_elements owned = azure_lb_claimed(a, d->ask->index, d->lb, &d->claim);
+    d->drop = ARENA_ARRAY(a, struct json_object *, owned.n + 1);
+    for (size_t i = 0; rc == ERR_OK && i < owned.n; i++) {
+        rc = look_at(a, d, owned.items[i], err);
+    }
+    for (int f = 0; rc == ERR_OK && d->ask->want && f < AZURE_FAMILIES; f++) {
+        if (!d->ask->service->has_family[f]) {
+            continue;
+        }
+        if (d->keep[f] == NULL) {
+            rc = frontend_make(a, d, (enum azure_family)f, err);
+        }
+        if (rc == ERR_OK) {
+            struct json_object *mine = d->keep[f] != NULL ? d->keep[f] : d->make[f];
+            d->frontend_id[f] = id_of(a, d->ask, d->lb, mine);
+        }
+    }
+    return rc;
+}
+
+static int decide_fragments(struct arena *a, struct decision *d, struct err *err)
+{
+    const struct azure_lb_ask *ask = d->ask;
+    const char *lb = azure_doc_name(d->lb);
+    int rc = ERR_OK;
+    for (int f = 0; rc == ERR_OK && f < AZURE_FAMILIES; f++) {
+        if (d->frontend_id[f] == NULL) {
+            continue;
+        }
+        const struct azure_fragment_ask fragment = {
+            .naming = ask->naming,
+            .service = ask->service,
+            .lb = lb,
+            .family = (enum azure_family)f,
+            .frontend_id = d->frontend_id[f],
+            .pool_id =
+                azure_pool_id(a, ask->naming, lb,
+                              azure_lb_pool(a, ask->naming, ask->service, (enum azure_family)f)),
+        };
+        struct azure_elements rules = azure_lb_rules_at(a, ask->index, d->lb, d->frontend_id[f]);
+        const struct azure_place at = {
+            .id = d->frontend_id[f],
+            .lb = d->lb,
+            .rules = rules.items,
+            .n_rules = rules.n,
+            .all_ports = azure_service_takes_all_ports(ask->naming, ask->service),
+        };
+        rc = azure_frontend_check_ports_at(ask->service, &at, err);
+        if (rc == ERR_OK) {
+            rc = azure_lb_desired(a, &fragment, &d->fragments[d->n_fragments++], err);
+        }
+    }
+    return rc;
+}
+
+static size_t count_owned(struct arena *a, const struct decision *d)
+{
+    struct azure_elements rules =
+        azure_lb_named(a, d->ask->index, d->lb, AZURE_LB_RULES, d->ask->service);
+    size_t n = 0;
+    for (size_t i = 0; i < rules.n; i++) {
+        n += azure_owns_rule(d->ask->service, azure_doc_name(rules.items[i]));
+    }
+    return n;
+}
+
+/* Azure's limits: one Service too many must fail by itself, not with the whole document. */
+static int check_limits(struct arena *a, const struct decision *d, struct err *err)
+{
+    const struct azure_config *c = d->ask->naming->config;
+    struct json_object *rules = azure_array(d->lb, "loadBalancingRules");
+    size_t most = c->standard_sku ? RULES_STANDARD : RULES_BASIC;
+    size_t others = json_len(rules) - count_owned(a, d);
+    size_t mine = 0;
+    for (size_t i = 0; i < d->n_fragments; i++) {
+        mine += d->fragments[i].n_rules;
+    }
+    if (mine > 0 && others + mine > most) {
+        return err_set(err, ERR_QUOTA,
+                       "load balancer %s would have %zu rules, but Azure allows %zu",
+                       azure_doc_name(d->lb), others + mine, most);
+    }
+    size_t frontends = json_len(azure_array(d->lb, FRONTENDS)) - d->n_drop + (d->make[0] != NULL) +
+                       (d->make[1] != NULL);
+    if ((d->make[0] != NULL || d->make[1] != NULL) && frontends > FRONTENDS_MOST) {
+        return err_set(err, ERR_QUOTA,
+                       "load balancer %s would have %zu frontends, but Azure allows %d",
+                       azure_doc_name(d->lb), frontends, FRONTENDS_MOST);
+    }
+    return ERR_OK;
+}
+
+/* ---- editing ------------------------------------------------------------------------------------------- */
+
+static void frontend_drop(struct json_object *lb, struct json_object *frontend)
+{
+    struct json_object *array = azure_array(lb, FRONTENDS);
+    for (size_t i = 0; i < json_len(array); i++) {
+        if (json_object_array_get_idx(array, i) == frontend) {
+            azure_array_drop(array, i);
+            return;
+        }
+    }
+}
+
+static void edit_frontends(struct arena *a, struct decision *d, struct azure_lb_result *ret)
+{
+    ret->removed = ARENA_ARRAY(a, struct azure_lb_frontend, d->n_drop + 1);
+    for (size_t i = d->n_drop; i > 0; i--) {
+        struct json_object *o = d->drop[i - 1];
+        const char *id = id_of(a, d->ask, d->lb, o);
+        const char *user =
+            d->ask->want ? NULL : azure_frontend_in_use(a, d->ask->service, id, d->lb);
+        ret->removed[ret->n_removed++] = (struct azure_lb_frontend){
+            .name = arena_strdup(a, azure_doc_name(o)),
+            .id = arena_strdup(a, id),
+            .kept_by = user,
+        };
+        if (user == NULL) {
+            azure_lb_index_drop(d->ask->index, AZURE_LB_FRONTENDS, o);
+            frontend_drop(d->lb, o);
+            ret->frontends_changed = true;
+        }
+    }
+    for (int f = 0; f < AZURE_FAMILIES; f++) {
+        if (d->make[f] != NULL) {
+            struct json_object *made = json_share(d->make[f]);
+            (void)json_object_array_add(azure_array_make(d->lb, FRONTENDS), made);
+            azure_lb_index_add(d->ask->index, AZURE_LB_FRONTENDS, made);
+            ret->frontends_changed = true;
+        }
+        ret->frontend_id[f] = d->frontend_id[f] != NULL ? arena_strdup(a, d->frontend_id[f]) : NULL;
+    }
+}
+
+static bool edit_pools(struct arena *a, const struct decision *d)
+{
+    bool changed = false;
+    for (int f = 0; f < AZURE_FAMILIES; f++) {
+        if (d->frontend_id[f] == NULL) {
+            continue;
+        }
+        const char *name = azure_lb_pool(a, d->ask->naming, d->ask->service, (enum azure_family)f);
+        if (azure_find(azure_array(d->lb, "backendAddressPools"), name) == NULL) {
+            struct json_object *pool = json_object_new_object();
+            json_add_str(pool, "name", name);
+            json_add(pool, "properties", json_object_new_object());
+            (void)json_object_array_add(azure_array_make(d->lb, "backendAddressPools"), pool);
+            changed = true;
+        }
+    }
+    return changed;
+}
+
+/* Pools of its own that the Service does not use, or no longer. */
+static bool drop_pools(const struct decision *d)
+{
+    const struct azure_naming *n = d->ask->naming;
+    const struct tt_service *s = d->ask->service->in;
+    bool local = azure_local_counts(n->config, s);
+    const bool keep[AZURE_FAMILIES] = {
+        local && d->frontend_id[AZURE_IPV4] != NULL,
+        local && d->frontend_id[AZURE_IPV6] != NULL,
+    };
+    return azure_local_drop_pools(n, s, keep, d->lb);
+}
+
+int azure_lb_apply(struct arena *a, const struct azure_lb_ask *ask, struct json_object *lb,
+                   struct azure_lb_result *ret, struct err *err)
+{
+    struct decision d = {.ask = ask, .lb = lb};
+    int rc = decide_frontends(a, &d, err);
+    if (rc == ERR_OK && ask->want) {
+        rc = decide_fragments(a, &d, err);
+    }
+    if (rc == ERR_OK) {
+        rc = check_limits(a, &d, err);
+    }
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    const struct azure_merge m = {
+        .naming = ask->naming,
+        .service = ask->service,
+        .want = ask->want,
+        .index = ask->index,
+        .fragments = d.fragments,
+        .n_fragments = d.n_fragments,
+        .batched = true,
+    };
+    *ret = (struct azure_lb_result){0};
+    bool pools = edit_pools(a, &d);
+    edit_frontends(a, &d, ret);
+    bool rules = azure_lb_merge(a, &m, lb);
+    bool dropped = drop_pools(&d);
+    ret->changed = pools || rules || dropped || ret->frontends_changed;
+    return ERR_OK;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_bs_delete_plan.c: takes away everything of a Service that carries its names (DELETE).
+ *
+ * Goes by names, in both naming schemes, not by the spec and not by memory: whatever kind the Service had, and wherever an
+ * interrupted run stopped, it is found.  Waves: rules ∥ traffic firewalls; deny firewalls ∥ backend service ∥ held addresses;
+ * health checks ∥ NEGs, right after the backend service; firewalls of the checks.
+ * What is not ours stays: a rule that leads to a target pool, and then the firewalls that the old internal kind shares with
+ * target pools; firewalls and NEGs on which another Service's description is; a shared check that others want.  When the
+ * Service only changes its kind (`only`), also what is of the kind that it gets: a view of the Service may be older than the
+ * new balancer, and still name the old kind.
+ * Source: gce-l4.md §6, A11, A18; gce-cloud-provider.md §5.11.  Pure. */
+#include "providers/gce/backend/gce_bs_ensure_plan.h"
+
+#include "common/base/str.h"
+#include "providers/gce/model/gce_links.h"
+#include "providers/gce/model/gce_shared_ip_rules.h"
+
+#define WHY        "the Service is going away"
+#define WHY_SHARED "no Service with policy Cluster is left"
+
+struct deleting {
+    struct bs_emit e;
+    const struct gce_rule *rule; /* one of those that go */
+    bool keeps_negs;             /* they are members of another kind's balancer by now */
+};
+
+#define BIT(kind) (1u << (unsigned)(kind))
+#define BIT_NETLB (BIT(GCE_KIND_NETLB_GROUPS) | BIT(GCE_KIND_NETLB_NEGS))
+
+/* Is what has this name and this scheme of a kind that goes?  The rule and the address a<uid> are internal with instance
+ * groups, external with ingress-gce's kinds. */
+static bool goes(const struct deleting *x, const struct gce_bs_names *n, const char *name,
+                 const char *scheme)
+{
+    unsigned only = x->e.in->only;
+    bool internal = str_eq(scheme, "INTERNAL");
+    if (only == 0) {
+        return true;
+    }
+    if (n->legacy) {
+        return internal;
+    }
+    return internal ? (only & BIT(GCE_KIND_ILB_NEGS)) != 0 && !str_eq(name, n->rules[0][0])
+                    : (only & BIT_NETLB) != 0;
+}
+
+/* A backend service of another kind has the scheme's names: what is shared between kinds is that one's by now. */
+static bool stands(const struct deleting *x, const struct gce_bs_names *n)
+{
+    const struct gce_bservice *b = gce_slots_bservice(x->e.seen, n->backends[0]);
+    return !n->legacy && b != NULL && !goes(x, n, b->name, b->scheme);
+}
+
+/* The two naming schemes have some names in common. */
+static int delete_once(struct deleting *x, enum bs_phase phase, enum gce_collection c,
+                       const char *name, const char *why)
+{
+    return bs_deletes(&x->e, c, name) ? -1 : bs_delete(&x->e, phase, c, name, why);
+}
+
+/* One that a rule of ours refers to goes, too, when nobody looked at it: Services may share it, and then "in use" is the
+ * answer (gce-cloud-provider.md §5.5). */
+static void delete_service(struct deleting *x, const char *name, bool referred)
+{
+    const struct gce_slot *slot = gce_slots_find(x->e.seen, GCE_BACKENDS, NULL, name);
+    bool looked = slot != NULL && slot->known != GCE_UNKNOWN;
+    if (looked ? slot->known == GCE_ABSENT : !referred) {
+        return;
+    }
+    int at = delete_once(x, BS_UNBACK, GCE_BACKENDS, name, WHY);
+    if (at >= 0) {
+        bs_op(&x->e, at)->tolerate |= LB_TOLERATE_IN_USE;
+    }
+}
+
+static void delete_firewall(struct deleting *x, enum bs_phase phase, const char *name)
+{
+    const struct gce_firewall *is = name == NULL ? NULL : gce_slots_firewall(x->e.seen, name);
+    if (is != NULL && bs_firewall_is_ours(x->e.a, x->e.in, is)) {
+        (void)delete_once(x, phase, GCE_FIREWALLS, name, WHY);
+    }
+}
+
+/* Whatever somebody may have pointed the rule to, only what has a name of ours goes. */
+static void delete_referred(struct deleting *x, const struct gce_bs_names *n, const char *name)
+{
+    if (gce_bs_names_backend(x->e.a, x->e.f, n, name)) {
+        delete_service(x, name, true);
+    }
+}
+
+/* An owner who reserved an address under the name that we would hold it by keeps it. */
+static bool is_users(const struct deleting *x, const char *name)
+{
+    struct gce_strs names = gce_l4_address_names(x->e.a, x->e.in->service);
+    for (size_t i = 0; i < names.n; i++) {
+        if (str_eq(names.items[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void delete_rules(struct deleting *x, const struct gce_bs_names *n, int family)
+{
+    for (size_t i = 0; n->rules[family][i] != NULL; i++) {
+        const char *name = n->rules[family][i];
+        const struct gce_rule *r = gce_slots_rule(x->e.seen, name);
+        if (r != NULL && !str_is_empty(r->backend_service) && goes(x, n, name, r->scheme)) {
+            (void)delete_once(x, BS_UNRULE, GCE_RULES, name, WHY);
+            delete_referred(x, n, gce_link_last(r->backend_service));
+            x->rule = x->rule == NULL ? r : x->rule;
+        }
+        const struct gce_address *d = gce_slots_address(x->e.seen, name);
+        if (d != NULL && goes(x, n, name, d->type) && !is_users(x, name)) {
+            (void)delete_once(x, BS_UNBACK, GCE_ADDRESSES, name,
+                              "an interrupted run left it, and the Service is going away");
+        }
+    }
+}
+
+/* The old internal kind and target pools call their firewalls alike. */
+static bool names_are_a_pools(const struct deleting *x, const struct gce_bs_names *n)
+{
+    const struct gce_rule *r = n->legacy ? gce_slots_rule(x->e.seen, n->rules[0][0]) : NULL;
+    return r != NULL && str_is_empty(r->backend_service);
+}
+
+static void delete_own_checks(struct deleting *x, const struct gce_bs_names *n)
+{
+    static const enum gce_collection both[] = {GCE_HCS, GCE_REGION_HCS};
+    for (size_t i = 0; i < ARRAY_LEN(both); i++) {
+        if (gce_slots_hc(x->e.seen, both[i] == GCE_REGION_HCS, n->local_check) != NULL) {
+            (void)delete_once(x, BS_DROP, both[i], n->local_check, WHY);
+        }
+    }
+    delete_firewall(x, BS_AFTER, n->local_check_firewall[0]);
+    delete_firewall(x, BS_AFTER, n->local_check_firewall[1]);
+}
+
+/* Its firewall serves both schemes' checks; it goes when this one goes and the other is not there. */
+static void delete_shared_firewalls(struct deleting *x, const struct gce_bs_names *n, int check)
+{
+    for (int i = 0; i < 2; i++) {
+        const char *name = n->shared_check_firewall[i];
+        if (name == NULL || gce_slots_firewall(x->e.seen, name) == NULL) {
+            continue;
+        }
+        int at = bs_delete(&x->e, BS_AFTER, GCE_FIREWALLS, name, WHY_SHARED);
+        bs_op(&x->e, at)->shared = true;
+        if (check >= 0) { /* "in use" means that others need the firewall, too */
+            bs_op(&x->e, at)->only_if_op = check;
+            bs_op(&x->e, at)->only_if = LB_DONE;
+        }
+    }
+}
+
+static void delete_shared_check(struct deleting *x, const struct gce_bs_names *n)
+{
+    const struct gce_bs_input *in = x->e.in;
+    bool regional = !gce_kind_is_internal(in->kind);
+    enum gce_collection c = regional ? GCE_REGION_HCS : GCE_HCS;
+    const struct gce_slot *slot = gce_slots_find(x->e.seen, c, NULL, n->shared_check);
+    int check = -1;
+    if (in->others_want_shared_check || n->legacy != (in->kind == GCE_KIND_ILB_GROUPS) ||
+        slot == NULL || slot->known == GCE_UNKNOWN) {
+        return;
+    }
+    if (slot->known == GCE_PRESENT) {
+        check = bs_delete(&x->e, BS_DROP, c, n->shared_check, WHY_SHARED);
+        bs_op(&x->e, check)->tolerate |= LB_TOLERATE_IN_USE;
+        bs_op(&x->e, check)->shared = true;
+    }
+    if (!in->other_scheme_has_check) {
+        delete_shared_firewalls(x, n, check);
+    }
+}
+
+static void delete_all(struct deleting *x, const struct gce_bs_names *n)
+{
+    unsigned only = x->e.in->only;
+    bool shares = names_are_a_pools(x, n) || stands(x, n);
+    bool has_deny = only == 0 || (only & BIT_NETLB) != 0;
+    for (int family = 0; family < 2; family++) {
+        delete_rules(x, n, family);
+        for (size_t i = 0; !shares && n->firewalls[family][i] != NULL; i++) {
+            delete_firewall(x, BS_UNRULE, n->firewalls[family][i]);
+        }
+        if (has_deny) {
+            delete_firewall(x, BS_UNBACK, n->deny[family]);
+        }
+    }
+    for (size_t i = 0; !stands(x, n) && n->backends[i] != NULL; i++) {
+        delete_service(x, n->backends[i], false);
+    }
+    if (!shares) {
+        delete_own_checks(x, n);
+    }
+    x->keeps_negs = x->keeps_negs || stands(x, n);
+    delete_shared_check(x, n);
+}
+
+/* Of this naming scheme nothing goes; where there were NEGs alone, all else is somebody else's. */
+static bool is_spared(const struct gce_bs_input *in, enum gce_kind scheme)
+{
+    unsigned of_scheme = scheme == GCE_KIND_ILB_GROUPS ? BIT(GCE_KIND_ILB_GROUPS)
+                                                       : BIT(GCE_KIND_ILB_NEGS) | BIT_NETLB;
+    return !gce_kind_has_service(in->kind) || (in->only != 0 && (in->only & of_scheme) == 0);
+}
+
+static void delete_negs(struct bs_emit *e, const struct gce_neg_plan *negs)
+{
+    struct lb_plan own;
+    if (negs == NULL || negs->n == 0) {
+        return;
+    }
+    struct gce_neg_plan copy = *negs;
+    lb_plan_init(&own, e->a);
+    gce_neg_plan_delete(&own, e->in->key, &copy, e->in->call);
+    bs_adopt(e, &own,
+             (struct bs_adoption){.deletes = BS_DROP, .creates = BS_DROP, .changes = BS_DROP});
+}
+
+/* Names of backend services do not hold the uid: a rule that an older Service of the name left has this one's, which
+ * could never go. */
+static void delete_older(struct deleting *x, const struct gce_bs_names *n)
+{
+    const struct gce_bs_input *in = x->e.in;
+    const struct gce_rule *r =
+        str_is_empty(in->older_rule) ? NULL : gce_slots_rule(x->e.seen, in->older_rule);
+    if (!n->legacy && in->only == 0 && r != NULL &&
+        str_eq(gce_link_last(r->backend_service), n->backends[0]) &&
+        gce_rule_is_an_older_ones(x->e.a, r, in->service)) {
+        (void)delete_once(x, BS_UNRULE, GCE_RULES, r->name,
+                          "an older Service of this name left it, and it has the backend service");
+    }
+}
+
+int gce_bs_plan_delete(struct lb_plan *p, const struct gce_bs_facts *f,
+                       const struct gce_bs_input *in, const struct gce_slots *seen,
+                       const struct gce_neg_plan *negs, struct err *err)
+{
+    static const enum gce_kind schemes[] = {GCE_KIND_ILB_NEGS, GCE_KIND_ILB_GROUPS};
+    struct deleting x = {0};
+    (void)err;
+    bs_emit_init(&x.e, p, f, in, seen);
+    for (size_t i = 0; i < ARRAY_LEN(schemes); i++) {
+        struct gce_bs_names names;
+        if (!is_spared(in, schemes[i]) && gce_bs_names_make(p->a, f, in, schemes[i], &names)) {
+            delete_older(&x, &names);
+            delete_all(&x, &names);
+        }
+    }
+    if (!x.keeps_negs) {
+        delete_negs(&x.e, negs);
+    }
+    struct lb_plan_service *s = lb_plan_service(p, in->key);
+    s->kind = arena_printf(p->a, "%s, %s", gce_kind_text(in->kind), f->region);
+    s->address = x.rule == NULL ? NULL : gce_l4_ip_without_prefix(p->a, x.rule->ip);
+    bs_flush(&x.e);
+    if (x.rule != NULL) {
+        lb_plan_effect(p, in->key, "The address is given up.");
+    }
+    return ERR_OK;
+}

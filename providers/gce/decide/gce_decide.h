@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_decide.h: which load balancer a Service gets, whose it is, and by which rule.
+ *
+ * Google has five ways to serve a Service; upstream spreads the choice over two programs and a
+ * dozen ifs.  Here it is one pure function over everything that may count: the Service's class,
+ * annotations and finalizers, the forwarding rule of its legacy name, the backend service that it
+ * had, and the flags.  Kinds stick: what was built stays what it is until the Service is deleted,
+ * whatever annotations or flags say later.  Each answer names the rule that gave it; the rules are
+ * a table, from which `trimtab explain` and docs/providers/gce.md are printed.
+ * Source: gce-l4.md §1, §11.1–11.5; gce-cloud-provider.md §5.2, §8.  Pure. */
+#ifndef TRIMTAB_GCE_DECIDE_H
+#define TRIMTAB_GCE_DECIDE_H
+
+#include "common/base/arena.h"
+#include "common/base/str.h"
+#include "common/lb/explain.h"
+#include "providers/gce/model/gce_resources.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <trimtab/types.h>
+
+/* What is built. */
+enum gce_kind {
+    GCE_KIND_NONE = 0,     /* nothing of ours */
+    GCE_KIND_TARGET_POOL,  /* external, target pool (cloud-provider-gcp) */
+    GCE_KIND_ILB_GROUPS,   /* internal, instance groups (cloud-provider-gcp) */
+    GCE_KIND_ILB_NEGS,     /* internal, GCE_VM_IP NEGs: subsetting (ingress-gce) */
+    GCE_KIND_NETLB_GROUPS, /* external, backend service with instance groups (ingress-gce) */
+    GCE_KIND_NETLB_NEGS,   /* external, backend service with GCE_VM_IP NEGs (ingress-gce) */
+    GCE_KIND_NEGS_ONLY,    /* standalone: NEGs, and a status from forwarding rules of the user's */
+    GCE_KIND_MAX,
+};
+/* Which part of upstream it belongs to; trimtab plays both, or either (§7.5). */
+enum gce_part {
+    GCE_PART_NOBODY = 0, /* another controller's, unknown to us */
+    GCE_PART_LEGACY, /* cloud-provider-gcp: the generic service controller's events and finalizers */
+    GCE_PART_L4,     /* ingress-gce's L4 controllers: theirs */
+};
+/* "internal, GCE_VM_IP NEGs": for plans and explain. */
+const char *gce_kind_text(enum gce_kind kind);
+enum gce_part gce_kind_part(enum gce_kind kind);
+bool gce_kind_is_internal(enum gce_kind kind);
+bool gce_kind_has_negs(enum gce_kind kind);
+/* A backend service of ours, with health check and rules: all kinds but target pools and NEGs alone. */
+bool gce_kind_has_service(enum gce_kind kind);
+/* The finalizer by which the kind is told ("gke.networking.io/l4-ilb-v2"); NULL: none. */
+const char *gce_kind_finalizer(enum gce_kind kind);
+
+/* The flags that count (gce_options.h). */
+struct gce_switches {
+    bool
+        legacy_off; /* --controllers=-service-lb-controller: no target pools, no groups of the legacy kind */
+    bool
+        gke_classes; /* --controllers=…,gke-service-lb-controller: Services of the two legacy classes are served */
+    bool run_ilb;           /* --run-l4-controller */
+    bool run_netlb;         /* --run-l4-netlb-controller */
+    bool ilb_subsets;       /* alpha feature ILBSubsets, or run_ilb together with the legacy part */
+    bool rbs_default;       /* --enable-rbs-default-l4-netlb, --enable-l4-netlb-rbs-by-default */
+    bool neg_ilb;           /* --enable-l4-neg */
+    bool neg_netlb;         /* --enable-l4-netlb-neg */
+    bool neg_default;       /* --enable-l4-netlb-neg-default */
+    bool standalone_negs;   /* --enable-l4-standalone-negs: NEGs alone are made */
+    bool standalone_status; /* --run-l4-standalone-neg-controller: their status is published */
+    bool multi_network;     /* --enable-multi-networking */
+};
+/* What was found under a name. */
+enum gce_found {
+    GCE_FOUND_UNKNOWN = 0, /* not looked for */
+    GCE_FOUND_ABSENT,
+    GCE_FOUND_PRESENT,
+    GCE_FOUND_FAILED, /* the look-up failed with something else than 404 */
+};
+/* One case. */
+struct gce_case {
+    const struct tt_service *service; /* NULL: the answer is GCE_KIND_NONE */
+    const struct gce_switches *flags;
+    bool gone;                    /* to be deleted, whatever the object says: it has vanished */
+    enum gce_found rule_found;    /* forwarding rule of the legacy name, "a<uid>" */
+    struct gce_rule rule;         /* PRESENT */
+    enum gce_found backend_found; /* backend service of the L4 name */
+    const char *backend_scheme;   /* PRESENT: loadBalancingScheme */
+    const char *backend_group;    /* PRESENT: link of its first backend, "" without any */
+};
+/* What must be looked at before the case can be decided; ask again with it. */
+#define GCE_NEEDS_RULE    0x1u
+#define GCE_NEEDS_BACKEND 0x2u
+
+struct gce_decision {
+    /* The kind to build; with `teardown` the one to take away.  NONE: nothing is to be done here. */
+    enum gce_kind kind;
+    enum gce_kind is;    /* the kind that it is or will be, also where another program serves it */
+    enum gce_part part;  /* whose `is` is */
+    const char *rule;    /* id of the row, "netlb-v2"; in the table of gce_decide_rows() */
+    const char *says;    /* the row in words, ends a sentence "because …" */
+    const char *members; /* NETLB kinds: id of the row that says groups or NEGs; else NULL */
+    const char *members_say;
+    enum gce_kind
+        mark; /* the kind whose finalizer it carries: `kind`, or GCE_KIND_NETLB_GROUPS for NEGs of another network */
+    unsigned
+        needs; /* GCE_NEEDS_…: until these are known, kind is what it were if they were absent */
+    bool teardown;   /* it wants nothing that is built here: what it has goes */
+    unsigned former; /* bits 1u << enum gce_kind: what of ours it has beside `kind`; goes first */
+    /* A target-pool Service that asks for a backend service, or has both marks (§1.6.2); only where
+     * the external L4 part is run here. */
+    bool
+        guard_migration; /* event CanNotMigrateTargetPoolToRBS, and the l4-rbs annotation is taken away */
+    bool guard_race; /* event TargetPoolRaceWithRBS, and what RBS made is collected first */
+    bool conflict;   /* class and type annotation disagree: Warning ConflictingConfiguration */
+};
+/* --prevent-legacy-race-l4-ilb (§1.5 step 2): for how long, in ms, a new internal Service without a class waits for a
+ * sign that the other program, which has the legacy part, takes it; counted from its creation.  0: it need not. */
+int64_t gce_decide_wait_ms(const struct gce_decision *d, const struct gce_case *c,
+                           int64_t period_ms, int64_t wall_us);
+/* Is the kind's part run by this process? */
+/* Does the part that makes target pools and the legacy kind of groups run for the Service?  NULL: for any. */
+bool gce_legacy_is_on(const struct gce_switches *f, const struct tt_service *s);
+bool gce_kind_is_run(const struct gce_switches *f, enum gce_kind kind);
+/* Whole decision: what the Service is, and what is to be built. */
+void gce_decide(const struct gce_case *c, struct gce_decision *ret);
+/* The path through the tree, one row per question asked: "finalizer l4-netlb-v2", "absent", "→ …".
+ * Written while the decision is made: it cannot tell another path than the one that was gone. */
+void gce_decide_explain(struct lb_explain *x, const struct gce_case *c, struct gce_decision *ret);
+/* "is served by an internal load balancer with GCE_VM_IP NEGs.": the answer, for people. */
+const char *gce_decide_answer(struct arena *a, const struct gce_case *c,
+                              const struct gce_decision *d);
+/* The same for programs: the verdict of TT_EXPLAIN_ANSWER. */
+const char *gce_decide_verdict(const struct gce_case *c, const struct gce_decision *d);
+/* "internal load balancer with GCE_VM_IP NEGs"; NULL for GCE_KIND_NONE. */
+const char *gce_decide_kind(enum gce_kind kind);
+
+/* The rows, in the order in which they are asked. */
+struct gce_decide_row {
+    const char *id;
+    const char *when; /* "class networking.gke.io/l4-regional-internal" */
+    enum gce_kind kind;
+    const char *section; /* "gce-l4.md §1.4" */
+};
+const struct gce_decide_row *gce_decide_rows(size_t *ret_n);
+
+/* ---- upstream's own questions, one by one (vectors §11.1–11.5; asked by trimtab-eval) -------------- */
+bool gce_l4_wants_ilb(const struct tt_service *s);
+bool gce_l4_wants_netlb(const struct tt_service *s);
+bool gce_l4_has_rbs_annotation(const struct tt_service *s);
+/* §1.5: the L4 controller processes it. */
+bool gce_l4_ilb_is_ours(const struct tt_service *s, enum gce_found found,
+                        const struct gce_rule *rule);
+/* §1.7 */
+bool gce_l4_ilb_needs_deletion(const struct tt_service *s);
+bool gce_l4_netlb_is_rbs(const struct tt_service *s, enum gce_found found,
+                         const struct gce_rule *rule, bool rbs_default);
+bool gce_l4_netlb_needs_deletion(const struct tt_service *s, enum gce_found found,
+                                 const struct gce_rule *rule);
+enum gce_guard {
+    GCE_GUARD_CONTINUE = 0,
+    GCE_GUARD_RACE,
+    GCE_GUARD_MIGRATION,
+    GCE_GUARD_STOP,
+};
+enum gce_guard gce_l4_netlb_guard(const struct tt_service *s, enum gce_found found,
+                                  const struct gce_rule *rule);
+/* "Has an RBS rule": the legacy name is in a status annotation, or the rule of that name is external with
+ * a backend service. */
+bool gce_l4_netlb_has_rule(const struct tt_service *s, enum gce_found found,
+                           const struct gce_rule *rule);
+/* §1.6.2, the event handler's filter; `old_svc` NULL: an add event. */
+struct gce_process_flags {
+    bool rbs_default;
+    bool dual_stack;
+    bool unchanged; /* old and new are deeply equal */
+};
+bool gce_l4_netlb_should_process(const struct tt_service *s, const struct tt_service *old_svc,
+                                 enum gce_found found, const struct gce_rule *rule,
+                                 const struct gce_process_flags *f, bool *ret_resync);
+/* §1.6.3: NEGs, else instance groups. */
+bool gce_l4_netlb_uses_negs(const struct gce_case *c);
+/* gce-cloud-provider.md §5.2; op ENSURE or not. */
+bool gce_ilb_legacy_is_ours(const struct tt_service *s, bool ensure, bool has_rule,
+                            bool ilb_subsets);
+
+#endif

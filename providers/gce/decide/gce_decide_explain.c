@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_decide_explain.c: a decision in words: the answer.
+ *
+ * gce_decide.c says what was asked and found; this file says how that looks (ux.md).  Pure. */
+#include "providers/gce/decide/gce_decide.h"
+
+#include <string.h>
+
+static const char *noun(enum gce_kind kind)
+{
+    static const char *const nouns[GCE_KIND_MAX] = {
+        [GCE_KIND_NONE] = "nothing",
+        [GCE_KIND_TARGET_POOL] = "an external load balancer with a target pool",
+        [GCE_KIND_ILB_GROUPS] = "an internal load balancer with instance groups",
+        [GCE_KIND_ILB_NEGS] = "an internal load balancer with GCE_VM_IP NEGs",
+        [GCE_KIND_NETLB_GROUPS] = "an external load balancer with a backend service and instance "
+                                  "groups",
+        [GCE_KIND_NETLB_NEGS] = "an external load balancer with a backend service and GCE_VM_IP "
+                                "NEGs",
+        [GCE_KIND_NEGS_ONLY] = "GCE_VM_IP NEGs, which wait for a load balancer of your own",
+    };
+    return nouns[kind];
+}
+
+/* What goes first, or instead: " first …", with every kind named. */
+static void append_former(struct str_buf *b, unsigned former)
+{
+    const char *between = "";
+    for (int k = 0; k < GCE_KIND_MAX; k++) {
+        if ((former & (1u << (unsigned)k)) != 0) {
+            str_appendf(b, "%s%s", between, noun((enum gce_kind)k));
+            between = ", and ";
+        }
+    }
+}
+
+static const char *who(enum gce_part part)
+{
+    return part == GCE_PART_L4 ? "ingress-gce" : "cloud-provider-gcp";
+}
+
+const char *gce_decide_answer(struct arena *a, const struct gce_case *c,
+                              const struct gce_decision *d)
+{
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    bool wants = c->service != NULL && str_eq(c->service->type, "LoadBalancer") &&
+                 c->service->deleted_us == 0 && !c->gone;
+    if (d->teardown) {
+        str_appendf(&b, "loses ");
+        append_former(&b, d->former | 1u << (unsigned)d->kind);
+        str_appendf(&b, wants ? ", because it asks for another one." : ".");
+    } else if (d->kind != GCE_KIND_NONE) {
+        str_appendf(&b, d->kind == GCE_KIND_NEGS_ONLY ? "gets %s" : "is served by %s",
+                    noun(d->kind));
+        str_appendf(&b, d->former != 0 ? "; first it loses " : ".");
+        append_former(&b, d->former);
+        str_appendf(&b, d->former != 0 ? "." : "");
+    } else if (d->is != GCE_KIND_NONE) {
+        str_appendf(&b, "is served by %s: %s.", who(d->part), noun(d->is));
+    } else if (c->service != NULL && c->service->lb_class != NULL) {
+        str_appendf(&b, "is served by another controller (loadBalancerClass).");
+    } else if (d->needs != 0) {
+        str_appendf(&b, "is left alone: %s.", d->says);
+    } else {
+        str_appendf(&b, "gets no load balancer: %s.", d->says);
+    }
+    return str_buf_to_arena(&b, a);
+}
+
+const char *gce_decide_verdict(const struct gce_case *c, const struct gce_decision *d)
+{
+    bool has_class = c->service != NULL && c->service->lb_class != NULL;
+    if (d->teardown) {
+        return "loses";
+    }
+    if (d->kind != GCE_KIND_NONE) {
+        return "served";
+    }
+    return d->is != GCE_KIND_NONE || has_class || d->needs != 0 ? "elsewhere" : "none";
+}
+
+const char *gce_decide_kind(enum gce_kind kind)
+{
+    static const char article[] = "an ";
+    const char *text = noun(kind);
+    if (kind == GCE_KIND_NONE) {
+        return NULL;
+    }
+    return str_has_prefix(text, article) ? text + strlen(article) : text;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_target_pool.h: an external load balancer with a target pool: what it should be, what it
+ * is, what to do.
+ *
+ *     client → forwarding rule (address, protocol, port range) → target pool → any instance of it
+ *     traffic firewall: lets clients in
+ *     health check and its firewall: say which instances answer
+ *     held address: keeps the address in hand while there is no rule that has it
+ *
+ * "The forwarding rule exists" means "everything below it was made": the rule is created last
+ * and deleted first, and the address is held before the rule is taken away.  From that moment to
+ * the new rule a stop must not lose it: that is the plan's critical operation.  Source:
+ * gce-cloud-provider.md §4; upstream gce_loadbalancer_external.go.
+ *
+ * Desired (gce_target_pool_desired.c) and plan (gce_target_pool_plan.c) are pure; observing is
+ * in gce_target_pool_observe.c, carrying out in gce_target_pool_apply.c, the flow in
+ * gce_target_pool_flow.c. */
+#ifndef TRIMTAB_GCE_TARGET_POOL_H
+#define TRIMTAB_GCE_TARGET_POOL_H
+
+#include "common/base/arena.h"
+#include "common/base/err.h"
+#include "common/base/strset.h"
+#include "common/lb/plan.h"
+#include "providers/gce/model/gce_names.h"
+#include "providers/gce/model/gce_node_rules.h"
+#include "providers/gce/model/gce_resources.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <trimtab/provider.h>
+
+#define GCE_POOL_CREATE_MAX 200  /* instances in the body of an insert */
+#define GCE_POOL_CHANGE_MAX 1000 /* instances in one addInstance or removeInstance */
+
+/* ---- facts ----------------------------------------------------------------------------------------- */
+/* What is the same for all Services; from configuration and metadata. */
+struct gce_tp_facts {
+    const char *project;
+    const char *network_project;
+    const char *region;
+    const char *projects_base;        /* "https://…/compute/v1/projects/" */
+    const char *network;              /* URL */
+    const char *const *check_sources; /* from where health checks come */
+    size_t n_check_sources;
+    struct str_set node_tags; /* configured ones; empty: computed */
+    bool on_xpn;              /* Shared VPC: firewalls may be somebody else's to change */
+    bool rbs_default;
+    bool deny_firewall;
+    bool deny_cleanup;
+    bool repair_adopted;
+    bool upstream; /* trimtab-eval only: ranges that only we refuse are answered as upstream does */
+};
+/* What is known of one Service besides its object. */
+struct gce_tp_input {
+    const struct tt_service *service;
+    const char *key;        /* "namespace/name" */
+    uint32_t verb;          /* TT_VERB_… */
+    const char *cluster_id; /* unknown in an UPDATE: NULL */
+    struct gce_members members;
+    struct str_set tags; /* of the firewalls; empty: tags_err says why */
+    bool tags_known;     /* they were looked for; a plan without them is not carried out */
+    struct err tags_err;
+    bool others_want_node_check; /* another Service has policy Cluster: the shared check stays */
+    bool node_check_is_orphan;   /* nobody wants it and no other pool refers to it */
+    bool others_have_deny;       /* a deny firewall of another Service still stands */
+    bool
+        changes_kind; /* DELETE: the Service gets another kind; what is of that one already stays */
+    bool puts_right;  /* lb_puts_right() */
+    bool leads_back;  /* lb_leads_back() */
+    struct gce_tp_outcome *outcome; /* filled while the plan is made and carried out */
+};
+/* What steps and status need. */
+struct gce_tp_outcome {
+    const struct tt_call *call; /* for reports; set before the plan is made */
+    const char *ip;             /* of the load balancer, once it is known */
+};
+
+/* ---- desired --------------------------------------------------------------------------------------- */
+/* The address is not known before it is reserved: firewalls that name it are completed by
+ * gce_tp_firewall_for(). */
+struct gce_tp_desired {
+    struct gce_names names;
+    const char *ns; /* of the Service */
+    const char *service;
+    const char *tier;     /* "Premium", "Standard" */
+    bool tier_is_set;     /* by annotation: a rule of another tier is replaced */
+    const char *user_ip;  /* spec.loadBalancerIP, or "" */
+    bool local;           /* policy Local with a node port: a check of its own */
+    struct gce_rule rule; /* without its address */
+    struct gce_pool pool;
+    struct gce_firewall traffic;
+    size_t ranges_dropped;       /* source ranges of IPv6, which have no effect here */
+    struct gce_strs plain_ports; /* the traffic firewall's ports one by one: counts as equal */
+    struct gce_check check;
+    struct gce_firewall check_firewall;
+    bool want_deny;
+    struct gce_firewall deny;
+};
+/* ERR_INVALID: tier, protocol, ports, source ranges.  Nothing has been written then (§17.1, ours). */
+int gce_tp_desired_make(struct arena *a, const struct gce_tp_facts *facts,
+                        const struct gce_tp_input *in, struct gce_tp_desired *ret,
+                        struct err *err) _warn_unused_;
+/* Puts the nodes' tags into all firewalls, once they are known. */
+void gce_tp_desired_tag(struct arena *a, struct gce_tp_desired *d, const struct str_set *tags);
+/* The firewall with the members that hold the address.  `f` is one of d's; a shared one comes
+ * back as it is. */
+struct gce_firewall gce_tp_firewall_for(struct arena *a, const struct gce_tp_desired *d,
+                                        const struct gce_firewall *f, const char *ip);
+/* Does that firewall's body hold the load balancer's address? */
+bool gce_tp_firewall_has_ip(const struct gce_tp_desired *d, const struct gce_firewall *f);
+/* The members to put into the body of an insert. */
+struct gce_pool gce_tp_pool_insert(const struct gce_tp_desired *d);
+
+/* ---- observed -------------------------------------------------------------------------------------- */
+enum gce_known {
+    GCE_UNKNOWN = 0,
+    GCE_ABSENT,
+    GCE_PRESENT,
+};
+/* Each resource: unknown (not read, because it cannot matter), absent, or as it is. */
+struct gce_tp_observed {
+    enum gce_known has_rule;
+    enum gce_known has_pool;
+    enum gce_known has_traffic;
+    enum gce_known has_local_check;
+    enum gce_known has_local_firewall;
+    enum gce_known has_node_check;
+    enum gce_known has_node_firewall;
+    enum gce_known has_address; /* of our name: left by an interrupted run */
+    enum gce_known has_deny;
+    enum gce_known
+        has_user_address; /* the one reserved for spec.loadBalancerIP, whatever its name */
+    struct gce_rule rule;
+    struct gce_pool pool;
+    struct gce_firewall traffic;
+    struct gce_check local_check;
+    struct gce_firewall local_firewall;
+    struct gce_check node_check;
+    struct gce_firewall node_firewall;
+    struct gce_address address;
+    struct gce_firewall deny;
+    struct gce_address user_address;
+};
+/* The user's address must be looked up: the rule does not have it yet, or must be made again, or
+ * has another tier (§4.4, §4.5). */
+bool gce_tp_needs_user_address(struct arena *a, const struct gce_tp_input *in,
+                               const struct gce_tp_desired *d, const struct gce_tp_observed *o);
+
+/* ---- plan ------------------------------------------------------------------------------------------ */
+/* Appends what makes `o` into `d` (ENSURE).  `d` and `o` must outlive the plan. */
+int gce_tp_plan_ensure(struct lb_plan *p, const struct gce_tp_facts *facts,
+                       const struct gce_tp_input *in, const struct gce_tp_desired *d,
+                       const struct gce_tp_observed *o, struct err *err) _warn_unused_;
+/* Members only (UPDATE).  ERR_NOT_FOUND when there is no pool. */
+int gce_tp_plan_update(struct lb_plan *p, const struct gce_tp_facts *facts,
+                       const struct gce_tp_input *in, const struct gce_tp_observed *o,
+                       struct err *err) _warn_unused_;
+/* Everything of ours that is there (DELETE).  `names` instead of a desired state: the spec may
+ * be anything. */
+int gce_tp_plan_delete(struct lb_plan *p, const struct gce_tp_facts *facts,
+                       const struct gce_tp_input *in, const struct gce_names *names,
+                       const struct gce_tp_observed *o, struct err *err) _warn_unused_;
+
+/* How operations are carried out; all share one step (gce_target_pool_apply.c), the names are
+ * for logs. */
+extern const struct lb_op_type gce_tp_type_insert;
+extern const struct lb_op_type gce_tp_type_patch;
+extern const struct lb_op_type gce_tp_type_update;
+extern const struct lb_op_type gce_tp_type_delete;
+extern const struct lb_op_type gce_tp_type_members;
+extern const struct lb_op_type gce_tp_type_swap;
+
+/* What an operation does: lb_op.arg. */
+enum gce_tp_action {
+    GCE_TP_HOLD_ADDRESS = 1, /* insert, and read what was given */
+    GCE_TP_INSERT_RULE,
+    GCE_TP_INSERT_POOL,
+    GCE_TP_INSERT_FIREWALL,
+    GCE_TP_PATCH_FIREWALL,
+    GCE_TP_INSERT_CHECK,
+    GCE_TP_UPDATE_CHECK,
+    GCE_TP_ADD_MEMBERS,
+    GCE_TP_REMOVE_MEMBERS,
+    GCE_TP_SWAP_CHECK, /* removeHealthCheck of what is there, addHealthCheck of what should be */
+    GCE_TP_DELETE_RULE,
+    GCE_TP_DELETE_POOL,
+    GCE_TP_DELETE_FIREWALL,
+    GCE_TP_DELETE_CHECK,
+    GCE_TP_DELETE_ADDRESS,
+    /* what an operation took away, as it was (lb_undo) */
+    GCE_TP_RESTORE_RULE,
+    GCE_TP_RESTORE_POOL,
+    GCE_TP_RESTORE_FIREWALL,
+};
+struct gce_tp_op {
+    enum gce_tp_action action;
+    const char *name;
+    const struct gce_tp_desired *d;      /* NULL for deletions and UPDATE */
+    const struct gce_firewall *firewall; /* one of d's */
+    bool clear_destinations;
+    struct gce_check check;
+    const char *tier;   /* "Premium": of address and rule */
+    struct lb_value ip; /* of the load balancer; absent: any */
+    struct gce_strs members;
+    const char *pool;           /* ADD_MEMBERS, REMOVE_MEMBERS, SWAP_CHECK */
+    struct gce_strs old_checks; /* SWAP_CHECK: links */
+    const char *new_check;
+    const struct gce_rule *former_rule; /* RESTORE_…: what is put back */
+    const struct gce_pool *former_pool;
+    const struct gce_firewall *former_firewall;
+    /* Where the step puts what is known only then: the command that does a firewall change by
+     * hand (NULL: nobody is told), and the load balancer's address. */
+    const char **ret_command;
+    struct gce_tp_outcome *outcome;
+};
+
+#endif

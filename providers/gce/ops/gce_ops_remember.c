@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_ops_remember.c: what the snapshot is told of a write (gce_ops.h).
+ *
+ * Only what is certain is kept: that something is gone, and bodies to which the cloud adds nothing that anybody compares
+ * (health checks, backend services).  Everything else that was touched is forgotten, so that the next sync reads it. */
+#include "providers/gce/gce_provider.h"
+#include "providers/gce/ops/gce_ops.h"
+
+static bool is_gone(const struct gce_op *op, unsigned outcome, const struct err *err)
+{
+    return op->verb == GCE_DELETE &&
+           (outcome == LB_DONE || (outcome == LB_TOLERATED && err->code == ERR_NOT_FOUND));
+}
+
+static bool is_known_by_its_body(const struct gce_op *op)
+{
+    bool check = op->c == GCE_HCS || op->c == GCE_REGION_HCS || op->c == GCE_CHECKS;
+    /* Whoever changes one reads it before, so it needs no fingerprint here; a change of nodes only asks for its backends. */
+    bool backends = op->c == GCE_BACKENDS;
+    return (check || backends) && op->n_late == 0 &&
+           (op->verb == GCE_INSERT || op->verb == GCE_UPDATE);
+}
+
+/* Who is in a NEG or group the mirror knows (gce_neg_mirror.h); the resource itself stays what it was, but for its size,
+ * from which nobody may conclude anything now. */
+static void forget_size(struct gce_provider *p, const struct gce_key *key)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct json_object *o;
+    if (gce_snapshot_get(p->snapshot, key, GCE_SNAPSHOT_ANY, a, &o) == GCE_PRESENT) {
+        json_add_int(o, "size", -1);
+        gce_snapshot_put(p->snapshot, key, o);
+    }
+}
+
+void gce_op_wrote(struct gce_provider *p, const struct lb_op *op, unsigned outcome,
+                  const struct err *err)
+{
+    const struct gce_op *arg = op->arg;
+    const struct gce_key key = {.c = arg->c, .zone = arg->zone, .name = arg->name};
+    if (outcome == LB_SKIPPED || outcome == LB_NOT_RUN) {
+        return;
+    }
+    if (is_gone(arg, outcome, err)) {
+        gce_snapshot_put(p->snapshot, &key, NULL);
+    } else if (outcome == LB_DONE && arg->members) {
+        forget_size(p, &key);
+    } else if (outcome == LB_DONE && is_known_by_its_body(arg)) {
+        gce_snapshot_put(p->snapshot, &key, arg->body);
+    } else {
+        gce_snapshot_forget(p->snapshot, &key);
+    }
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_slots_look.c: fills slots: from the snapshot, by lists into it, or by one wave of reads (gce_slots.h,
+ * docs/adr/0005).
+ *
+ *     offline ─────────────────────────────▶ the snapshot is the cloud
+ *     not fresh ──▶ snapshot answers? ──yes─▶ done
+ *                        │no
+ *                        ├─▶ never listed, or many wait: list ──▶ answers? ──yes─▶ done
+ *     fresh ─────────────┴─▶ one wave: main slots, and extra ones that are not known to be absent
+ */
+#include "common/base/str.h"
+#include "providers/gce/cache/gce_slots.h"
+#include "providers/gce/gce_provider.h"
+#include "providers/gce/ops/gce_ops.h"
+#include "providers/gce/ops/gce_snapshot_list.h"
+
+#include <string.h>
+
+#define BULK_WAITING 8 /* so many waiting keys make listing cheaper than reading */
+#define CLAIMS_MAX   3 /* others may list other kinds first */
+
+struct look {
+    struct gce_slots *slots;
+    struct lb_sync *s;
+    struct gce_provider *p;
+    struct gce_read *gets; /* one per slot */
+    bool *reads;           /* which of them take part in the wave */
+    unsigned listed_now;   /* kinds (GCE_KIND) that this very observation has listed */
+};
+
+static const struct gce_key *key_of(struct arena *a, const struct gce_slot *slot)
+{
+    struct gce_key *key = ARENA_NEW(a, struct gce_key);
+    *key = (struct gce_key){.c = slot->c, .zone = slot->zone, .name = slot->name};
+    return key;
+}
+
+static bool is_update(const struct gce_slots *slots)
+{
+    return slots->verb == TT_VERB_UPDATE;
+}
+
+static bool is_ensure(const struct gce_slots *slots)
+{
+    return slots->verb != TT_VERB_UPDATE && slots->verb != TT_VERB_DELETE;
+}
+
+/* What is just being made may be shown without its IP.  Who goes on from there would point firewalls at nothing, or give
+ * up a held address as useless.  Deleting does not mind. */
+static int want_ip(const struct gce_slots *slots, const struct gce_slot *slot, struct err *err)
+{
+    const char *ip = "-";
+    if (slot->c == GCE_RULES) {
+        ip = ((const struct gce_rule *)slot->as)->ip;
+    } else if (slot->c == GCE_ADDRESSES) {
+        ip = ((const struct gce_address *)slot->as)->ip;
+    }
+    if (!str_is_empty(ip) || !is_ensure(slots)) {
+        return ERR_OK;
+    }
+    return err_set(err, ERR_TRANSIENT, "%s has no IP yet", slot->name);
+}
+
+static int set_present(struct gce_slots *slots, struct gce_slot *slot, struct json_object *o,
+                       struct err *err)
+{
+    int rc = gce_slot_decode(slots->a, slot->c, o, &slot->as, err);
+    if (rc == ERR_OK) {
+        rc = want_ip(slots, slot, err);
+    }
+    slot->json = rc == ERR_OK ? o : NULL;
+    slot->known = rc == ERR_OK ? GCE_PRESENT : GCE_UNKNOWN;
+    return rc;
+}
+
+/* ---- the snapshot -------------------------------------------------------------------------------- */
+
+static enum gce_known from_snapshot(struct look *l, struct gce_slot *slot, int64_t max_age_ms)
+{
+    struct json_object *o = NULL;
+    struct arena *a = l->slots->a;
+    slot->known = gce_snapshot_get(l->p->snapshot, key_of(a, slot), max_age_ms, a, &o);
+    if (slot->known == GCE_PRESENT) {
+        (void)set_present(l->slots, slot, o, NULL);
+    }
+    return slot->known;
+}
+
+/* What of it may have changed matters to nobody here, or would be noticed: who comes and goes in NEGs and groups is
+ * followed by their mirrors, and a backend service is not written over before it was read (gce_ops.c). */
+static bool is_lasting(const struct look *l, const struct gce_slot *slot)
+{
+    return slot->c == GCE_NEGS || slot->c == GCE_GROUPS || (is_update(l->slots) && slot->main);
+}
+
+static int64_t age_of(const struct look *l, const struct gce_slot *slot)
+{
+    bool bounded = slot->main && !is_lasting(l, slot) && !l->p->offline;
+    return bounded ? GCE_SNAPSHOT_AGE_MS : GCE_SNAPSHOT_ANY;
+}
+
+/* True when everything is known. */
+static bool answered_by_snapshot(struct look *l)
+{
+    bool all = true;
+    for (size_t i = 0; i < l->slots->n; i++) {
+        struct gce_slot *slot = &l->slots->items[i];
+        if (!slot->looked) {
+            all = from_snapshot(l, slot, age_of(l, slot)) != GCE_UNKNOWN && all;
+        }
+    }
+    return all;
+}
+
+static bool is_balancer(enum gce_collection c)
+{
+    return c == GCE_RULES || c == GCE_BACKENDS || c == GCE_POOLS;
+}
+
+/* A list may lag behind, or be wrong.  So what it lacks counts only for who asks for a Service's first load balancer: one
+ * with no address yet, of which no list knows anything. */
+static bool is_new(const struct look *l)
+{
+    bool none = is_ensure(l->slots) && !l->slots->has_address;
+    for (size_t i = 0; none && i < l->slots->n; i++) {
+        const struct gce_slot *slot = &l->slots->items[i];
+        bool own = is_balancer(slot->c) || slot->c == GCE_ADDRESSES || slot->c == GCE_NEGS;
+        none = !own || slot->known == GCE_ABSENT;
+    }
+    return none;
+}
+
+/* Whether what the snapshot knows may stand for the cloud: what the verb is about is there, or nothing will be made at
+ * all, because this only plans.  What a plan then changes is read from the cloud first (driver_stage.c). */
+static bool is_enough(const struct look *l)
+{
+    bool seen = false;
+    bool all = true;
+    for (size_t i = 0; i < l->slots->n; i++) {
+        const struct gce_slot *slot = &l->slots->items[i];
+        if (is_balancer(slot->c) && !slot->looked && (slot->main || !is_ensure(l->slots))) {
+            seen = seen || slot->known == GCE_PRESENT;
+            all = all && slot->known == GCE_PRESENT;
+        }
+    }
+    bool there = is_ensure(l->slots) ? all : seen || all;
+    return there || (l->s->planning && is_new(l));
+}
+
+/* ---- lists --------------------------------------------------------------------------------------- */
+
+static unsigned kinds_of(const struct look *l)
+{
+    unsigned kinds = 0;
+    for (size_t i = 0; i < l->slots->n; i++) {
+        if (!l->slots->items[i].looked) {
+            kinds |= GCE_KIND(l->slots->items[i].c);
+        }
+    }
+    return kinds;
+}
+
+/* Those of the kinds that were not listed within this time. */
+static unsigned unlisted(const struct look *l, unsigned kinds, int64_t max_age_ms)
+{
+    unsigned left = 0;
+    for (int c = 0; c < GCE_COLLECTION_MAX; c++) {
+        bool asked = (kinds & GCE_KIND(c)) != 0;
+        if (asked && !gce_snapshot_was_listed(l->p->snapshot, GCE_KIND(c), max_age_ms)) {
+            left |= GCE_KIND(c);
+        }
+    }
+    return left;
+}
+
+/* Lists what was never listed, or all when so many wait that it is cheaper; not again within a minute: what is new since
+ * is read one by one, or a thousand new Services would list a thousand times. */
+static int list_if_worth(struct look *l, bool answered, struct err *err)
+{
+    struct lb_sync *s = l->s;
+    unsigned kinds = kinds_of(l);
+    bool many = !answered && s->call->waiting >= BULK_WAITING && !is_update(l->slots);
+    int64_t age = many ? GCE_SNAPSHOT_AGE_MS : GCE_SNAPSHOT_ANY;
+    for (int i = 0; i < CLAIMS_MAX && unlisted(l, kinds, age) != 0; i++) {
+        if (!gce_snapshot_claim(l->p->snapshot, s->cancel)) {
+            continue; /* somebody else has listed, perhaps other kinds */
+        }
+        unsigned asked = unlisted(l, kinds, age);
+        int rc = gce_snapshot_list(l->p, asked, s->http, s->call, &s->reads, err);
+        gce_snapshot_filled(l->p->snapshot);
+        l->listed_now = asked;
+        return rc;
+    }
+    return ERR_OK;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------- */
+
+static int take(struct look *l, size_t i, struct err *err)
+{
+    struct gce_slot *slot = &l->slots->items[i];
+    const struct gce_key *key = key_of(l->slots->a, slot);
+    struct json_object *o;
+    int rc = gce_read_json(&l->gets[i], l->slots->a, &o, err);
+    if (rc == ERR_NOT_FOUND) {
+        err_clear(err);
+        slot->known = GCE_ABSENT;
+        gce_snapshot_put(l->p->snapshot, key, NULL);
+        return ERR_OK;
+    }
+    if (rc == ERR_OK) {
+        rc = set_present(l->slots, slot, o, err);
+    }
+    if (rc != ERR_OK) {
+        slot->known = GCE_UNKNOWN;
+        gce_snapshot_forget(l->p->snapshot, key);
+        return rc;
+    }
+    gce_snapshot_put(l->p->snapshot, key, o);
+    return ERR_OK;
+}
+
+static void begin_reads(struct look *l)
+{
+    struct gce_slots *slots = l->slots;
+    struct http_job **jobs = ARENA_ARRAY(l->s->a, struct http_job *, slots->n + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < slots->n; i++) {
+        const struct gce_slot *slot = &slots->items[i];
+        if (!l->reads[i]) {
+            continue;
+        }
+        const struct gce_call_spec spec = {
+            .collection = slot->c, .verb = GCE_GET, .zone = slot->zone, .name = slot->name};
+        gce_read_init(&l->gets[i], &l->p->api, l->s->call, l->s->a, &spec);
+        l->gets[i].job.cancel = l->s->cancel;
+        jobs[n++] = &l->gets[i].job;
+    }
+    if (n > 0) {
+        http_run(l->s->http, jobs, n);
+    }
+}
+
+static int read_wave(struct look *l, struct err *err)
+{
+    int rc = ERR_OK;
+    begin_reads(l);
+    for (size_t i = 0; i < l->slots->n; i++) {
+        struct err one = ERR_INIT;
+        if (!l->reads[i]) {
+            continue;
+        }
+        l->s->reads += l->gets[i].call.requests;
+        if (take(l, i, &one) != ERR_OK && rc == ERR_OK) {
+            (void)err_prefix(&one, "error getting %s %s", gce_collection_word(l->slots->items[i].c),
+                             l->slots->items[i].name);
+            rc = err_copy(err, &one);
+        }
+    }
+    return rc;
+}
+
+/* Before anyone has chosen the cluster's id (only a plan comes that far) what is shared has no name to ask for. */
+static bool may_exist(const struct gce_slot *slot)
+{
+    return strstr(slot->name, GCE_CLUSTER_ID_UNKNOWN) == NULL;
+}
+
+/* Without a request, in the wave that looks at the cloud. */
+static bool is_known_for_sure(struct look *l, struct gce_slot *slot, bool by_name)
+{
+    if (!may_exist(slot)) {
+        slot->known = GCE_ABSENT;
+        return true;
+    }
+    if (is_lasting(l, slot) && l->s->attempt == 0 &&
+        from_snapshot(l, slot, GCE_SNAPSHOT_ANY) == GCE_PRESENT) {
+        return true;
+    }
+    return !slot->main && !by_name && from_snapshot(l, slot, GCE_SNAPSHOT_ANY) == GCE_ABSENT;
+}
+
+/* From the cloud; for who is new, what was listed a moment ago is as good. */
+static int look_at_cloud(struct look *l, struct err *err)
+{
+    if (l->listed_now != 0 && answered_by_snapshot(l) && is_new(l)) {
+        return ERR_OK;
+    }
+    for (size_t i = 0; i < l->slots->n; i++) {
+        struct gce_slot *slot = &l->slots->items[i];
+        /* A list may lack what is there: of a kind that was listed only now, each name is asked for. */
+        bool by_name = (l->listed_now & GCE_KIND(slot->c)) != 0 && !l->s->planning;
+        l->reads[i] = !slot->looked && !is_known_for_sure(l, slot, by_name);
+    }
+    return read_wave(l, err);
+}
+
+/* What the verb is about is as it was; only what else there may be is not known. */
+static bool lacks_only_extras(const struct look *l)
+{
+    for (size_t i = 0; i < l->slots->n; i++) {
+        const struct gce_slot *slot = &l->slots->items[i];
+        if (!slot->looked && slot->main && slot->known == GCE_UNKNOWN) {
+            return false;
+        }
+    }
+    return is_enough(l);
+}
+
+static int look_at_extras(struct look *l, struct err *err)
+{
+    for (size_t i = 0; i < l->slots->n; i++) {
+        const struct gce_slot *slot = &l->slots->items[i];
+        l->reads[i] = !slot->looked && slot->known == GCE_UNKNOWN && may_exist(slot);
+    }
+    return read_wave(l, err);
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------- */
+
+static void settle(struct look *l, bool from_snapshot)
+{
+    for (size_t i = 0; i < l->slots->n; i++) {
+        l->slots->items[i].looked = true;
+    }
+    l->slots->from_snapshot = l->slots->from_snapshot || from_snapshot;
+    l->s->observed_fresh = !l->slots->from_snapshot;
+}
+
+/* True when the snapshot, with what was listed or read for it, is enough. */
+static bool look_into_snapshot(struct look *l, struct err *err)
+{
+    bool answered = answered_by_snapshot(l);
+    if (!answered || !is_enough(l)) {
+        if (list_if_worth(l, answered, err) != ERR_OK) {
+            return false;
+        }
+        answered = answered_by_snapshot(l); /* this one or somebody else may just have listed */
+    }
+    if (!answered && lacks_only_extras(l)) {
+        return look_at_extras(l, err) == ERR_OK;
+    }
+    return answered && is_enough(l);
+}
+
+static int look(struct look *l, struct err *err)
+{
+    bool from_snapshot = false;
+    int rc = ERR_OK;
+    if (kinds_of(l) == 0) {
+        settle(l, false);
+        return ERR_OK;
+    }
+    if (l->p->offline) {
+        (void)answered_by_snapshot(l);
+    } else {
+        from_snapshot = !l->s->fresh && look_into_snapshot(l, err);
+        rc = from_snapshot || err->code != ERR_OK ? err->code : look_at_cloud(l, err);
+    }
+    if (rc == ERR_OK) {
+        settle(l, from_snapshot);
+    }
+    return rc;
+}
+
+int gce_slots_look(struct gce_slots *slots, struct lb_sync *sync, struct err *err)
+{
+    struct look l = {.slots = slots,
+                     .s = sync,
+                     .p = sync->provider,
+                     .gets = ARENA_ARRAY(sync->a, struct gce_read, slots->n + 1),
+                     .reads = ARENA_ARRAY(sync->a, bool, slots->n + 1)};
+    struct err why = ERR_INIT;
+    int rc = look(&l, &why);
+    return rc == ERR_OK ? rc : err_copy(err, &why);
+}

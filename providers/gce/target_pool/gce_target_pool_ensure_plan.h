@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_target_pool_ensure_plan.h: what the two halves of the ENSURE planner share:
+ * gce_target_pool_plan.c (decisions, address, pool, rule) and gce_target_pool_firewall_plan.c
+ * (health checks, firewalls).  Private to these two.  Pure. */
+#ifndef TRIMTAB_GCE_TARGET_POOL_ENSURE_PLAN_H
+#define TRIMTAB_GCE_TARGET_POOL_ENSURE_PLAN_H
+
+#include "providers/gce/model/gce_service_rules.h"
+#include "providers/gce/target_pool/gce_target_pool_emit_plan.h"
+
+/* The planner of one ENSURE: what was found, and what was decided from it. */
+struct tp_ensure {
+    struct tp_emit e;
+    const struct gce_tp_desired *d;
+    const struct gce_tp_observed *o;
+    /* decisions */
+    struct gce_rule_need need;
+    bool wrong_tier; /* the rule is of another tier than the annotation asks for */
+    bool new_pool;
+    bool new_rule;
+    bool user_owned; /* the address is a static one of the user's: never held, never given back */
+    const char *new_rule_because;
+    const char *tier; /* of address and rule */
+    struct lb_value ip;
+    bool leftover_usable; /* an address that an interrupted run held */
+    int hold;             /* index of the operation that holds the address; -1: none */
+    int traffic;          /* index of the operation on the traffic firewall; -1: none */
+    bool ranges_changed;
+    bool swapped; /* the pool's check was exchanged */
+};
+
+/* The health check, shared or the Service's own (§4.7). */
+void tp_plan_check(struct tp_ensure *n);
+/* Its firewall, the traffic firewall (§4.6), the deny firewall (§4.13).  ERR_INVALID when the
+ * nodes have no tags. */
+int tp_plan_check_firewall(struct tp_ensure *n, struct err *err) _warn_unused_;
+int tp_plan_traffic(struct tp_ensure *n, struct err *err) _warn_unused_;
+int tp_plan_deny(struct tp_ensure *n, struct err *err) _warn_unused_;
+
+#endif

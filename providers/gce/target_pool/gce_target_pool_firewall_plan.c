@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_target_pool_firewall_plan.c: health checks and firewalls of the ENSURE planner.
+ *
+ * A firewall whose body holds an address that is not known yet is planned after the operation
+ * that yields it.  What upstream does not compare (protocol, tags, the pin of the shared rule)
+ * is mended while the rule is changed anyway; the protocol, which the Service names, also on what
+ * trimtab has made or edited; on what else stands still it waits for --repair-adopted.
+ * Source: gce-cloud-provider.md §4.6, §4.7, §4.13, §15 rows 6–9.  Pure. */
+#include "common/base/str.h"
+#include "common/lb/service_rules.h"
+#include "providers/gce/model/gce_firewall_diff.h"
+#include "providers/gce/target_pool/gce_target_pool_ensure_plan.h"
+
+/* ---- health check -------------------------------------------------------------------------------- */
+
+static const char *check_summary(const struct tp_ensure *n)
+{
+    const struct gce_check *c = &n->d->check;
+    return arena_printf(n->e.a, "GET :%d%s, %d s", c->port, c->path, c->interval_s);
+}
+
+void tp_plan_check(struct tp_ensure *n)
+{
+    struct tp_emit *e = &n->e;
+    const struct gce_tp_desired *d = n->d;
+    bool present = (d->local ? n->o->has_local_check : n->o->has_node_check) == GCE_PRESENT;
+    const struct gce_check *found = d->local ? &n->o->local_check : &n->o->node_check;
+    const char *note = d->local ? "asks the node port of this Service"
+                                : "one for all services with policy Cluster";
+    if (!present) {
+        struct lb_op op =
+            LB_OP(.verb = LB_CREATE, .kind = TP_KIND_CHECK, .name = d->check.name,
+                  .why = "the target pool needs it", .summary = check_summary(n), .note = note,
+                  .shared = !d->local, .type = &gce_tp_type_insert, .calls = 2);
+        (void)tp_emit(e, op, (struct gce_tp_op){.action = GCE_TP_INSERT_CHECK, .check = d->check});
+        return;
+    }
+    if (!gce_check_differs(found, &d->check)) {
+        tp_keep(e, TP_KIND_CHECK, d->check.name);
+        return;
+    }
+    struct lb_diff diff;
+    struct gce_check merged = gce_check_merge(found, &d->check);
+    lb_diff_init(&diff, e->a);
+    gce_check_fields(&diff, found, &merged);
+    struct lb_op op =
+        LB_OP(.verb = LB_CHANGE, .kind = TP_KIND_CHECK, .name = d->check.name,
+              .why = d->local && found->port != d->check.port ? "spec.healthCheckNodePort changed"
+                                                              : "it is weaker than it should be",
+              .note = note, .shared = !d->local, .fields = diff.fields, .n_fields = diff.n,
+              .type = &gce_tp_type_update, .calls = 2);
+    (void)tp_emit(e, op, (struct gce_tp_op){.action = GCE_TP_UPDATE_CHECK, .check = merged});
+}
+
+/* ---- firewalls ----------------------------------------------------------------------------------- */
+
+/* The firewall as it should be, for comparing; with an address that is not known yet it differs
+ * anyway. */
+static struct gce_firewall wanted(const struct tp_ensure *n, const struct gce_firewall *f)
+{
+    return gce_tp_firewall_for(n->e.a, n->d, f, n->ip.text == NULL ? "" : n->ip.text);
+}
+
+static int check_tags(const struct tp_ensure *n, struct err *err)
+{
+    if (n->e.in->tags.n > 0 || !n->e.in->tags_known) {
+        return ERR_OK;
+    }
+    if (err_is_retryable(n->e.in->tags_err.code)) {
+        return err_copy(err, &n->e.in->tags_err);
+    }
+    /* Without tags the firewall would open every machine of the network (§7.5, row 9). */
+    return err_set(err, ERR_INVALID,
+                   "no node tags supplied and also failed to parse the given lists of hosts for "
+                   "tags. Abort creating firewall rule");
+}
+
+static const char *firewall_why(const struct tp_ensure *n, const struct gce_firewall *found,
+                                const struct gce_firewall *want)
+{
+    struct str_set now = gce_strs_set(n->e.a, &found->sources);
+    struct str_set then = gce_strs_set(n->e.a, &want->sources);
+    if (n->ip.text == NULL || !gce_strs_same(n->e.a, &found->destinations, &want->destinations)) {
+        return gce_tp_firewall_has_ip(n->d, want) && want->destinations.n > 0
+                   ? "the address of the load balancer changes"
+                   : "it serves one load balancer only, but all use it";
+    }
+    const char *priority = gce_firewall_priority_why(found->priority, want->priority);
+    if (priority != NULL) {
+        return priority;
+    }
+    if (!str_set_eq(&now, &then)) {
+        return "spec.loadBalancerSourceRanges changed";
+    }
+    if (gce_firewall_tags_differ(n->e.a, found, want)) {
+        return "node-tags changed";
+    }
+    return "spec.ports changed";
+}
+
+struct firewall_plan {
+    const struct gce_firewall *f; /* one of desired's */
+    enum gce_known has;
+    const struct gce_firewall *found;
+    bool differs;
+    bool clear_destinations;
+    bool told; /* the owner hears of a missing permission */
+    const char *create_why;
+    const char *note;
+    int only_after; /* index of an operation that must have been done; -1: none */
+};
+
+static const char *firewall_summary(const struct tp_ensure *n, const struct gce_firewall *f)
+{
+    const struct gce_allows *w = f->allowed.n > 0 ? &f->allowed : &f->denied;
+    const char *from =
+        f->sources.n == 1 ? f->sources.items[0] : arena_printf(n->e.a, "%zu ranges", f->sources.n);
+    const char *ports = str_join(n->e.a, w->items[0].ports.items, w->items[0].ports.n, ",");
+    return arena_printf(n->e.a, "%s → %s%s%s", from, w->items[0].protocol,
+                        *ports == '\0' ? "" : ":", ports);
+}
+
+/* What differs.  An address that is not known yet is named by the operation that yields it; the
+ * description, which only repeats it, is left out then. */
+static struct lb_diff changed_fields(const struct tp_ensure *n, const struct firewall_plan *fp,
+                                     struct gce_firewall want)
+{
+    struct lb_diff diff;
+    bool late = n->ip.text == NULL && gce_tp_firewall_has_ip(n->d, fp->f);
+    lb_diff_init(&diff, n->e.a);
+    if (late) {
+        const struct gce_strs *old = &fp->found->destinations;
+        want.description = fp->found->description;
+        want.destinations = *old;
+        (void)lb_diff_value(&diff, "destinationRanges", old->n > 0 ? old->items[0] : NULL, n->ip);
+    }
+    gce_firewall_fields(&diff, fp->found, &want);
+    return diff;
+}
+
+/* The former rule serves nobody whom the nodes do not let in: with it its ports come back.  Not its ranges, because an edit
+ * that is refused must not let more clients in than it asks for. */
+static const struct lb_undo *traffic_undo(struct tp_ensure *n, const struct firewall_plan *fp,
+                                          const struct gce_firewall *want)
+{
+    bool same = false;
+    bool replaces = fp->f == &n->d->traffic && n->new_rule && n->need.exists;
+    if (!replaces ||
+        (gce_firewall_traffic_equal(n->e.a, fp->found, want, &same, NULL) == ERR_OK && same)) {
+        return NULL;
+    }
+    struct gce_firewall *former = ARENA_NEW(n->e.a, struct gce_firewall);
+    *former = *want;
+    former->allowed = fp->found->allowed;
+    const struct gce_tp_op back = {.action = GCE_TP_RESTORE_FIREWALL, .former_firewall = former};
+    return tp_undo(&n->e, TP_KIND_FIREWALL, fp->f->name, back, false);
+}
+
+static int plan_firewall(struct tp_ensure *n, const struct firewall_plan *fp, struct err *err)
+{
+    struct tp_emit *e = &n->e;
+    bool create = fp->has != GCE_PRESENT;
+    if (!create && !fp->differs) {
+        tp_keep(e, TP_KIND_FIREWALL, fp->f->name);
+        return ERR_OK;
+    }
+    int rc = check_tags(n, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    struct gce_firewall want = wanted(n, fp->f);
+    struct lb_op op =
+        LB_OP(.verb = create ? LB_CREATE : LB_CHANGE, .kind = TP_KIND_FIREWALL, .name = fp->f->name,
+              .why = create ? fp->create_why : firewall_why(n, fp->found, &want),
+              .summary = firewall_summary(n, fp->f), .note = fp->note,
+              .shared = !gce_tp_firewall_has_ip(n->d, fp->f), .tolerate = tp_forbidden_is_fine(e),
+              .type = create ? &gce_tp_type_insert : &gce_tp_type_patch, .calls = 2);
+    if (!create) {
+        struct lb_diff diff = changed_fields(n, fp, want);
+        op.fields = diff.fields;
+        op.n_fields = diff.n;
+        op.undo = traffic_undo(n, fp, &want);
+    }
+    if (fp->only_after >= 0) {
+        op.only_if_op = fp->only_after;
+        op.only_if = LB_DONE;
+    }
+    int at = tp_emit(e, op,
+                     (struct gce_tp_op){
+                         .action = create ? GCE_TP_INSERT_FIREWALL : GCE_TP_PATCH_FIREWALL,
+                         .firewall = fp->f,
+                         .clear_destinations = fp->clear_destinations,
+                         .ip = gce_tp_firewall_has_ip(n->d, fp->f) ? n->ip : LB_VALUE(NULL),
+                         .ret_command = fp->told ? ARENA_NEW(e->a, const char *) : NULL,
+                     });
+    if (fp->f == &n->d->traffic) {
+        n->traffic = at;
+    }
+    return ERR_OK;
+}
+
+/* §4.6.  Upstream compares neither protocol nor tags: see above. */
+int tp_plan_traffic(struct tp_ensure *n, struct err *err)
+{
+    struct arena *a = n->e.a;
+    const struct gce_tp_desired *d = n->d;
+    struct gce_firewall want = wanted(n, &d->traffic);
+    const struct gce_firewall *found = &n->o->traffic;
+    bool mend = n->new_rule || n->e.facts->repair_adopted || n->e.in->puts_right;
+    struct firewall_plan fp = {
+        .f = &d->traffic,
+        .has = n->o->has_traffic,
+        .found = found,
+        .told = true,
+        .only_after = -1,
+        .create_why = "clients must reach the nodes",
+        .note = arena_printf(a, "tags: %s", str_set_text(a, &n->e.in->tags, ", ")),
+    };
+    if (fp.has == GCE_PRESENT) {
+        struct str_set now = gce_strs_set(a, &found->sources);
+        struct str_set then = gce_strs_set(a, &want.sources);
+        n->ranges_changed = !str_set_eq(&now, &then) && !svc_ranges_allow_all(&then);
+        fp.differs = gce_firewall_traffic_differs(a, found, &want, &d->plain_ports) ||
+                     (mend && gce_firewall_protocol_differs(found, &want)) ||
+                     (n->e.facts->repair_adopted && n->e.facts->node_tags.n > 0 &&
+                      gce_firewall_tags_differ(a, found, &want));
+        if (!mend && gce_firewall_protocol_differs(found, &want)) {
+            lb_plan_left(n->e.p, n->e.in->key, "Firewall %s lets %s in, and %s is asked for",
+                         want.name, found->allowed.items[0].protocol,
+                         want.allowed.items[0].protocol);
+        }
+    }
+    return plan_firewall(n, &fp, err);
+}
+
+/* §4.7 */
+int tp_plan_check_firewall(struct tp_ensure *n, struct err *err)
+{
+    struct arena *a = n->e.a;
+    const struct gce_tp_desired *d = n->d;
+    const struct gce_tp_observed *o = n->o;
+    struct gce_firewall want = wanted(n, &d->check_firewall);
+    struct firewall_plan fp = {
+        .f = &d->check_firewall,
+        .has = d->local ? o->has_local_firewall : o->has_node_firewall,
+        .found = d->local ? &o->local_firewall : &o->node_firewall,
+        .told = true,
+        .only_after = -1,
+        .create_why = "health checks must reach the nodes",
+        .note = "lets the checks in",
+    };
+    if (fp.has == GCE_PRESENT) {
+        /* The shared one rises when the last deny rule has gone: never may deny win over allow
+         * (§4.13). */
+        if (!d->local && !d->want_deny && n->e.in->others_have_deny) {
+            want.priority = fp.found->priority;
+        }
+        bool repair = n->e.facts->repair_adopted;
+        /* §15 row 8: a shared rule that upstream pinned to one address lets no other check in. */
+        fp.clear_destinations = repair && !d->local && fp.found->destinations.n > 0;
+        fp.differs =
+            gce_firewall_check_differs(a, fp.found, &want) || fp.clear_destinations ||
+            (d->local && n->ip.text == NULL) ||
+            (repair && n->e.facts->node_tags.n > 0 && gce_firewall_tags_differ(a, fp.found, &want));
+    }
+    return plan_firewall(n, &fp, err);
+}
+
+int tp_plan_deny(struct tp_ensure *n, struct err *err)
+{
+    const struct gce_tp_desired *d = n->d;
+    if (!d->want_deny) {
+        return ERR_OK;
+    }
+    struct gce_firewall want = wanted(n, &d->deny);
+    bool same = false;
+    if (n->o->has_deny == GCE_PRESENT &&
+        gce_firewall_equal(n->e.a, &n->o->deny, &want, &same, NULL) != ERR_OK) {
+        same = false;
+    }
+    struct firewall_plan fp = {
+        .f = &d->deny,
+        .has = n->o->has_deny,
+        .found = &n->o->deny,
+        .differs = !same,
+        /* On a Shared VPC the allow rule may have stayed as it was: then deny would win over it. */
+        .only_after = n->traffic,
+        .create_why = "everything that no firewall allows is to be denied",
+        .note = "below the allow rules",
+    };
+    tp_next_wave(&n->e);
+    return plan_firewall(n, &fp, err);
+}

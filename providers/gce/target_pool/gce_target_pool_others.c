@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_target_pool_others.c: what of other Services' load balancers matters to this one (gce_target_pool_others.h).
+ *
+ * The health check of policy Cluster and the firewall that lets it in are shared.  Who takes them away, or raises the
+ * firewall's priority, must know that nobody else is hurt: from the Services themselves, and from the cloud by name,
+ * because a list may be incomplete.  Decides nothing: the plan does.  Runs in the thread of the sync. */
+#include "providers/gce/target_pool/gce_target_pool_others.h"
+
+#include "common/base/str.h"
+#include "common/lb/service_rules.h"
+#include "providers/gce/model/gce_service_rules.h"
+
+#define WAVE_MAX 32 /* reads at a time */
+
+/* One of the Services whose target pool we keep. */
+static bool is_ours(const struct gce_provider *p, const struct tt_service *s)
+{
+    static const char *const classes[] = {GCE_CLASS_EXTERNAL_LEGACY, GCE_CLASS_INTERNAL_LEGACY};
+    return svc_wants_lb_of(s, classes, ARRAY_LEN(classes)) && gce_svc_scheme(s) == GCE_EXTERNAL &&
+           gce_svc_target_pool_is_ours(s, NULL, p->options.rbs_default);
+}
+
+/* ---- the shared health check --------------------------------------------------------------------- */
+
+bool gce_tp_others_want_node_check(const struct gce_provider *p, const struct tt_call *call,
+                                   const struct tt_service *self)
+{
+    const struct tt_service *const *all = NULL;
+    uint32_t n = 0;
+    p->host->services(p->host->ctx, call, &all, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct tt_service *s = all[i];
+        int32_t port;
+        if (!str_eq(s->uid, self->uid) && s->deleted_us == 0 &&
+            (svc_is_unreadable(s) || (svc_health_check(s, &port) == NULL && is_ours(p, s)))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- deny firewalls ------------------------------------------------------------------------------ */
+
+/* The shared firewall stands above deny rules and would come down among them. */
+static bool would_leave_deny(const struct gce_tp_item *t)
+{
+    return !t->desired.local && !t->desired.want_deny && t->o.has_node_firewall == GCE_PRESENT &&
+           t->o.node_firewall.priority < t->desired.check_firewall.priority;
+}
+
+struct wave {
+    struct gce_read reads[WAVE_MAX];
+    const char *names[WAVE_MAX];
+    size_t n;
+};
+
+static void wave_add(struct wave *w, struct lb_sync *s, const char *name)
+{
+    const struct gce_provider *p = s->provider;
+    struct gce_call_spec spec = {.collection = GCE_FIREWALLS, .verb = GCE_GET, .name = name};
+    gce_read_init(&w->reads[w->n], &p->api, s->call, s->a, &spec);
+    w->reads[w->n].job.cancel = s->cancel;
+    w->names[w->n++] = name;
+}
+
+/* Reads them; *ret becomes true when one of them stands. */
+static int wave_read(struct wave *w, struct lb_sync *s, bool *ret, struct err *err)
+{
+    const struct gce_provider *p = s->provider;
+    struct http_job *jobs[WAVE_MAX];
+    int rc = ERR_OK;
+    for (size_t i = 0; i < w->n; i++) {
+        jobs[i] = &w->reads[i].job;
+    }
+    if (w->n > 0) {
+        http_run(s->http, jobs, w->n);
+    }
+    for (size_t i = 0; i < w->n; i++) {
+        struct json_object *o = NULL;
+        struct err one = ERR_INIT;
+        int code = gce_read_json(&w->reads[i], s->a, &o, &one);
+        s->reads += w->reads[i].call.requests;
+        if (code == ERR_OK || code == ERR_NOT_FOUND) {
+            gce_snapshot_put(p->snapshot, GCE_KEY(GCE_FIREWALLS, w->names[i]), o);
+        } else if (rc == ERR_OK) {
+            (void)err_prefix(&one, "error getting firewall %s", w->names[i]);
+            rc = err_copy(err, &one);
+        }
+        *ret = *ret || code == ERR_OK;
+    }
+    w->n = 0;
+    return rc;
+}
+
+static int read_all(struct lb_sync *s, const struct gce_tp_item *t, bool *ret, struct err *err)
+{
+    const struct gce_provider *p = s->provider;
+    const struct tt_service *const *all = NULL;
+    struct wave *w = ARENA_NEW(s->a, struct wave);
+    uint32_t n = 0;
+    int rc = ERR_OK;
+    p->host->services(p->host->ctx, s->call, &all, &n);
+    for (uint32_t i = 0; i < n && !*ret && rc == ERR_OK; i++) {
+        struct gce_names names;
+        bool may = svc_is_unreadable(all[i]) || is_ours(p, all[i]);
+        if (str_eq(all[i]->uid, t->in.service->uid) || !may) {
+            continue;
+        }
+        gce_names_make(s->a, all[i], t->in.cluster_id, &names);
+        wave_add(w, s, names.deny_firewall);
+        rc = w->n == WAVE_MAX ? wave_read(w, s, ret, err) : ERR_OK;
+    }
+    return *ret || rc != ERR_OK ? rc : wave_read(w, s, ret, err);
+}
+
+int gce_tp_others_have_deny(struct lb_sync *s, const struct gce_tp_item *t, bool *ret,
+                            struct err *err)
+{
+    const struct gce_provider *p = s->provider;
+    *ret = gce_snapshot_has_deny(p->snapshot, t->names.deny_firewall);
+    if (*ret || p->offline || !s->observed_fresh || !would_leave_deny(t)) {
+        return ERR_OK;
+    }
+    int rc = read_all(s, t, ret, err);
+    if (*ret) {
+        err_clear(err); /* one that stands is enough to know */
+    }
+    return *ret ? ERR_OK : rc;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_target_pool_remember.c: what the snapshot is told of target pools: lists, and what was written.
+ *
+ * gce_target_pool_observe.c decides when listing is worth it (gce_snapshot_list.c lists).  After a
+ * write only what is certain is kept: an answer that is not known word by word makes the resource
+ * unknown, so that the next sync reads it. */
+#include "common/base/str.h"
+#include "providers/gce/ops/gce_snapshot_list.h"
+#include "providers/gce/target_pool/gce_target_pool_observe.h"
+
+int gce_tp_fill(struct gce_provider *p, struct http *http, const struct tt_call *call,
+                unsigned *ret_reads, struct err *err)
+{
+    int rc = gce_snapshot_list(p, GCE_KINDS_TARGET_POOL, http, call, ret_reads, err);
+    gce_snapshot_filled(p->snapshot);
+    return rc;
+}
+
+/* ---- writes -------------------------------------------------------------------------------------- */
+
+static enum gce_collection collection_of(enum gce_tp_action action)
+{
+    switch (action) {
+    case GCE_TP_HOLD_ADDRESS:
+    case GCE_TP_DELETE_ADDRESS:
+        return GCE_ADDRESSES;
+    case GCE_TP_INSERT_RULE:
+    case GCE_TP_DELETE_RULE:
+    case GCE_TP_RESTORE_RULE:
+        return GCE_RULES;
+    case GCE_TP_INSERT_FIREWALL:
+    case GCE_TP_PATCH_FIREWALL:
+    case GCE_TP_DELETE_FIREWALL:
+    case GCE_TP_RESTORE_FIREWALL:
+        return GCE_FIREWALLS;
+    case GCE_TP_INSERT_CHECK:
+    case GCE_TP_UPDATE_CHECK:
+    case GCE_TP_DELETE_CHECK:
+        return GCE_CHECKS;
+    default:
+        return GCE_POOLS;
+    }
+}
+
+void gce_tp_wrote(struct gce_provider *p, const struct lb_op *op, unsigned outcome,
+                  const struct err *err)
+{
+    const struct gce_tp_op *arg = op->arg;
+    enum gce_collection c = collection_of(arg->action);
+    bool gone = op->verb == LB_DELETE &&
+                (outcome == LB_DONE || (outcome == LB_TOLERATED && err->code == ERR_NOT_FOUND));
+    _cleanup_(json_putp) struct json_object *body = NULL;
+    if (outcome == LB_DONE && arg->action == GCE_TP_INSERT_CHECK) {
+        body = gce_check_body(&arg->check);
+    }
+    if (gone || body != NULL) {
+        gce_snapshot_put(p->snapshot, GCE_KEY(c, op->name), body);
+    } else {
+        gce_snapshot_forget(p->snapshot, GCE_KEY(c, op->name));
+    }
+}

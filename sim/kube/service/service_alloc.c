@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* service_alloc.c: gives a Service its cluster addresses and node ports.
+ *
+ * Runs before validation, as in the API server, so that a bad port is told by the allocator (recorded 035) and
+ * equal ports of one Service share a node port (021, 033).  A dry run gets what no real Service has (025). */
+#include "sim/kube/service/service.h"
+
+#include "common/base/ip.h"
+#include "sim/kube/service/alloc.h"
+
+/* Ports that this write has chosen already. */
+struct chosen {
+    int ports[256];
+    int64_t numbers[256]; /* the Service port that each is for; 0: the health check */
+    size_t n;
+};
+
+static bool was_chosen(const struct chosen *ch, int port)
+{
+    for (size_t i = 0; i < ch->n; i++) {
+        if (ch->ports[i] == port) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void note_chosen(struct chosen *ch, int port, int64_t number)
+{
+    if (ch->n < ARRAY_LEN(ch->ports)) {
+        ch->numbers[ch->n] = number;
+        ch->ports[ch->n++] = port;
+    }
+}
+
+/* TCP and UDP of one port number share a node port; nothing else does. */
+static bool may_share(const struct chosen *ch, int port, int64_t number)
+{
+    for (size_t i = 0; i < ch->n; i++) {
+        if (ch->ports[i] == port && ch->numbers[i] != number) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Does the stored version of this Service use the port? */
+static bool is_own_port(struct kube_change *c, int64_t port)
+{
+    struct json_object *spec = json_member(c->was, "spec");
+    struct json_object *ports = json_member(spec, "ports");
+    for (size_t i = 0; i < json_len(ports); i++) {
+        if (json_int(json_object_array_get_idx(ports, i), "nodePort", 0) == port) {
+            return true;
+        }
+    }
+    return json_int(spec, "healthCheckNodePort", 0) == port;
+}
+
+/* A port that the client asks for: what is wrong with it, or NULL. */
+static const char *request_port(struct kube_change *c, struct chosen *ch, int64_t port,
+                                int64_t number)
+{
+    bool shared = was_chosen(ch, (int)port);
+    if (shared && !may_share(ch, (int)port, number)) {
+        return "provided port is already allocated";
+    }
+    if (is_own_port(c, port) || shared) {
+        note_chosen(ch, (int)port, number);
+        return NULL;
+    }
+    if (port < KUBE_NODE_PORT_MIN || port > KUBE_NODE_PORT_MAX) {
+        return "provided port is not in the valid range. The range of valid ports is 30000-32767";
+    }
+    if (!kube_alloc_port_is_free(c->st->alloc, (int)port)) {
+        return "provided port is already allocated";
+    }
+    note_chosen(ch, (int)port, number);
+    return NULL;
+}
+
+static int choose_port(struct kube_change *c, struct chosen *ch, int64_t number)
+{
+    if (c->dry_run) {
+        int port = KUBE_NODE_PORT_MAX + 2 + (int)ch->n;
+        note_chosen(ch, port, number);
+        return port;
+    }
+    int port = 0;
+    for (int tries = 0; tries < 1000 && (port == 0 || was_chosen(ch, port)); tries++) {
+        port = kube_alloc_choose_port(c->st->alloc);
+    }
+    note_chosen(ch, port, number);
+    return port;
+}
+
+/* Does it get node ports that nobody asked for? */
+static bool wants_node_ports(struct json_object *service)
+{
+    return service_is_type(service, "NodePort") ||
+           (service_is_type(service, "LoadBalancer") &&
+            json_bool(service_spec(service), "allocateLoadBalancerNodePorts", true));
+}
+
+/* The node port that another entry of the same port number has or asks for. */
+static int64_t port_of_sibling(struct json_object *ports, int64_t number)
+{
+    for (size_t i = 0; i < json_len(ports); i++) {
+        struct json_object *p = json_object_array_get_idx(ports, i);
+        if (json_int(p, "port", 0) == number && json_int(p, "nodePort", 0) != 0) {
+            return json_int(p, "nodePort", 0);
+        }
+    }
+    return 0;
+}
+
+static struct json_object *give_node_ports(struct kube_change *c, struct chosen *ch)
+{
+    struct json_object *spec = service_spec(c->now);
+    struct json_object *ports = json_member(spec, "ports");
+    bool automatic = wants_node_ports(c->now);
+    if (!service_needs_node_port(c->now)) {
+        return NULL;
+    }
+    for (size_t i = 0; i < json_len(ports); i++) {
+        struct json_object *p = json_object_array_get_idx(ports, i);
+        int64_t port = json_int(p, "nodePort", 0);
+        const char *field = arena_printf(c->arena, "spec.ports[%zu].nodePort", i);
+        if (port == 0 && automatic) {
+            port = port_of_sibling(ports, json_int(p, "port", 0));
+            if (port == 0) {
+                port = choose_port(c, ch, json_int(p, "port", 0));
+            }
+            kube_set(p, "nodePort", json_object_new_int64(port));
+        }
+        const char *wrong = port ? request_port(c, ch, port, json_int(p, "port", 0)) : NULL;
+        if (wrong) {
+            struct kube_causes causes = {.arena = c->arena};
+            kube_invalid_int(&causes, field, port, wrong);
+            return kube_status_invalid(c->kind, c->name, &causes, false);
+        }
+    }
+    return NULL;
+}
+
+static struct json_object *give_health_check_port(struct kube_change *c, struct chosen *ch)
+{
+    struct json_object *spec = service_spec(c->now);
+    int64_t port = json_int(spec, "healthCheckNodePort", 0);
+    if (!service_needs_health_check_port(c->now)) {
+        return NULL;
+    }
+    if (!port) {
+        kube_set(spec, "healthCheckNodePort", json_object_new_int(choose_port(c, ch, 0)));
+        return NULL;
+    }
+    if (c->was && service_needs_health_check_port(c->was)) {
+        return NULL; /* it has one; validation tells if it was changed */
+    }
+    const char *wrong = request_port(c, ch, port, 0);
+    return wrong ? kube_status_internal(c->arena,
+                                        arena_printf(c->arena,
+                                                     "failed to allocate requested HealthCheck "
+                                                     "NodePort %lld: %s",
+                                                     (long long)port, wrong))
+                 : NULL;
+}
+
+static bool list_has(struct json_object *list, const char *s)
+{
+    for (size_t i = 0; i < json_len(list); i++) {
+        if (str_eq(kube_item(list, i), s)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An address that the client asks for. */
+static struct json_object *request_ip(struct kube_change *c, const char *ip)
+{
+    struct kube_causes causes = {.arena = c->arena};
+    struct json_object *own = json_path(c->was, "spec.clusterIPs");
+    struct ip_addr addr;
+    if (list_has(own, ip) || !ip_parse(ip, &addr)) {
+        return NULL; /* its own, or validation will tell */
+    }
+    struct json_object *shown = json_member(service_spec(c->now), "clusterIPs");
+    bool v6 = addr.len == 16;
+    if (!kube_alloc_ip_in_range(ip, v6)) {
+        kube_invalid_json(
+            &causes, "spec.clusterIPs", shown,
+            arena_printf(c->arena,
+                         "failed to allocate IP %s: the provided network does not match the "
+                         "current range",
+                         ip));
+    } else if (!kube_alloc_ip_is_free(c->st->alloc, ip)) {
+        kube_invalid_json(&causes, "spec.clusterIPs", shown,
+                          arena_printf(c->arena,
+                                       "failed to allocate IP %s: provided IP is already allocated",
+                                       ip));
+    }
+    return kube_status_invalid(c->kind, c->name, &causes, false);
+}
+
+static struct json_object *give_addresses(struct kube_change *c)
+{
+    struct json_object *spec = service_spec(c->now);
+    if (!service_needs_cluster_ip(c->now) || service_is_headless(c->now)) {
+        return NULL;
+    }
+    struct json_object *families = json_member(spec, "ipFamilies");
+    struct json_object *given = json_member(spec, "clusterIPs");
+    struct json_object *ips = json_object_new_array();
+    struct json_object *refusal = NULL;
+    for (size_t i = 0; i < json_len(families) && !refusal; i++) {
+        const char *family = kube_item(families, i);
+        bool v6 = str_eq(family, "IPv6");
+        const char *ip = i < json_len(given) ? kube_item(given, i) : "";
+        if (!*ip) {
+            ip = c->dry_run ? (v6 ? "fd00:1::" : "10.0.0.0")
+                            : kube_alloc_choose_ip(c->st->alloc, c->arena, v6);
+        } else {
+            refusal = request_ip(c, ip);
+        }
+        json_push_str(ips, str_nonnull(ip));
+    }
+    if (!refusal && json_len(ips) > 0) {
+        kube_set(spec, "clusterIP", json_object_get(json_object_array_get_idx(ips, 0)));
+        kube_set(spec, "clusterIPs", json_object_get(ips));
+    }
+    json_object_put(ips);
+    return refusal;
+}
+
+/* --- what was there comes back -------------------------------------------------------------------- */
+static bool port_used(struct json_object *ports, int64_t port)
+{
+    for (size_t i = 0; i < json_len(ports); i++) {
+        if (json_int(json_object_array_get_idx(ports, i), "nodePort", 0) == port) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int64_t port_by_name(struct json_object *ports, const char *name)
+{
+    int64_t port = 0;
+    for (size_t i = 0; i < json_len(ports); i++) {
+        struct json_object *p = json_object_array_get_idx(ports, i);
+        if (str_eq(str_nonnull(json_str(p, "name")), name)) {
+            port = json_int(p, "nodePort", 0);
+        }
+    }
+    return port;
+}
+
+void service_keep_allocated(struct kube_change *c)
+{
+    struct json_object *now = service_spec(c->now);
+    struct json_object *was = service_spec(c->was);
+    if (service_needs_cluster_ip(c->was) && service_needs_cluster_ip(c->now)) {
+        if (str_is_empty(json_str(now, "clusterIP"))) {
+            kube_set(now, "clusterIP", json_object_get(json_member(was, "clusterIP")));
+        }
+        if (json_len(json_member(now, "clusterIPs")) == 0 &&
+            str_eq(json_str(now, "clusterIP"), json_str(was, "clusterIP"))) {
+            kube_set(now, "clusterIPs", json_object_get(json_member(was, "clusterIPs")));
+        }
+    }
+    if (service_needs_node_port(c->was) && wants_node_ports(c->now)) {
+        struct json_object *ports = json_member(now, "ports");
+        for (size_t i = 0; i < json_len(ports); i++) {
+            struct json_object *p = json_object_array_get_idx(ports, i);
+            int64_t old = port_by_name(json_member(was, "ports"), str_nonnull(json_str(p, "name")));
+            if (json_int(p, "nodePort", 0) == 0 && old && !port_used(ports, old)) {
+                kube_set(p, "nodePort", json_object_new_int64(old));
+            }
+        }
+    }
+    if (service_needs_health_check_port(c->was) && service_needs_health_check_port(c->now) &&
+        json_int(now, "healthCheckNodePort", 0) == 0) {
+        kube_set(now, "healthCheckNodePort",
+                 json_object_get(json_member(was, "healthCheckNodePort")));
+    }
+}
+
+struct json_object *service_begin(struct kube_change *c)
+{
+    struct chosen ch = {0};
+    if (c->was) {
+        service_keep_allocated(c);
+    }
+    service_sync_cluster_ips(c);
+    struct json_object *refusal = service_settle_families(c);
+    if (!refusal) {
+        refusal = give_addresses(c);
+    }
+    if (!refusal) {
+        refusal = give_node_ports(c, &ch);
+    }
+    return refusal ? refusal : give_health_check_port(c, &ch);
+}

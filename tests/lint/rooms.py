@@ -1,0 +1,88 @@
+"""Rooms: the folders inside a folder, in the order in which they may use each other.
+
+A file may include its own room and the rooms that stand before it; files that lie in the folder itself may include all of
+its rooms.  UPWARD names the includes that do not keep to that yet: the list may only shrink, and an entry that is no
+longer needed is an offence, too.  tests/lint/lint.py has the arrows between folders.
+"""
+import re
+
+ROOMS = {
+    "controller": ["kube", "base", "rules", "options", "metrics", "queue", "rbac", "host", "sync", "status", "serve", "process", "cmd"],
+    "controller/kube": ["model", "client", "store", "watch", "lease", "events"],
+    "providers/aws": ["model", "auth", "api", "rules", "cloud", "plan"],
+    "providers/azure": ["model", "config", "arm", "snapshot", "pip", "nsg", "pls", "lb", "members"],
+    "providers/gce": ["model", "api", "decide", "config", "cache", "ops", "target_pool", "negs", "groups", "backend"],
+}
+MOST_FILES = 40  # .c files of a folder outside tests/
+UPWARD = {
+    "controller/process/controller_main.c": ["controller/cmd/cmd.h"],
+    "providers/azure/arm/azure_metrics.h": ["providers/azure/azure_provider.h"],
+    "providers/azure/config/azure_config_check.c": ["providers/azure/azure_provider.h"],
+    "providers/azure/members/azure_members.h": ["providers/azure/azure_sync.h"],
+    "providers/azure/members/azure_members_gather.c": ["providers/azure/azure_observe.h"],
+    "providers/azure/members/azure_members_gather.h": ["providers/azure/azure_sync.h"],
+    "providers/azure/members/azure_members_leave.c": ["providers/azure/azure_observe.h", "providers/azure/azure_predict.h"],
+    "providers/azure/members/azure_members_plan.h": ["providers/azure/azure_members_emit.h"],
+    "providers/azure/members/azure_members_rules.h": ["providers/azure/azure_emit.h"],
+    "providers/gce/backend/gce_bs_named.c": ["providers/gce/gce_flow.h"],
+    "providers/gce/cache/gce_shared_ip.c": ["providers/gce/gce_provider.h"],
+    "providers/gce/cache/gce_subnetwork.c": ["providers/gce/gce_provider.h"],
+    "providers/gce/config/gce_config_check.c": ["providers/gce/gce_provider.h"],
+    "providers/gce/groups/gce_groups.c": ["providers/gce/gce_provider.h"],
+    "providers/gce/negs/gce_neg_observe.c": ["providers/gce/gce_provider.h"],
+    "providers/gce/ops/gce_members_read.c": ["providers/gce/gce_provider.h"],
+    "providers/gce/ops/gce_ops.c": ["providers/gce/gce_provider.h"],
+    "providers/gce/ops/gce_ops_remember.c": ["providers/gce/gce_provider.h"],
+    "providers/gce/ops/gce_slots_look.c": ["providers/gce/gce_provider.h"],
+    "providers/gce/ops/gce_snapshot_list.c": ["providers/gce/gce_provider.h"],
+    "providers/gce/target_pool/gce_target_pool_apply.c": ["providers/gce/gce_provider.h"],
+    "providers/gce/target_pool/gce_target_pool_observe.c": ["providers/gce/gce_flow.h"],
+    "providers/gce/target_pool/gce_target_pool_observe.h": ["providers/gce/gce_provider.h"],
+}
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.M)
+
+
+def place(path):
+    """(folder, index of its room; the number of rooms for a file of the folder itself) for every folder around a path."""
+    places = {}
+    parts = path.split("/")
+    for i in range(len(parts) - 1, 0, -1):
+        folder = "/".join(parts[:i])
+        if folder in ROOMS:
+            room = parts[i] if i < len(parts) - 1 else None
+            rooms = ROOMS[folder]
+            places[folder] = rooms.index(room) if room in rooms else len(rooms) if room is None else -1
+    return places
+
+
+def rule_rooms(tree):
+    """A room includes the rooms before it only; known includes upward may only become fewer."""
+    bad = []
+    met = set()
+    for f in tree.code(*[folder + "/" for folder in ROOMS]):
+        mine = place(f)
+        for folder, room in mine.items():
+            if room < 0:
+                bad.append("%s: a room that %s does not have" % (f, folder))
+        for m in INCLUDE.finditer(tree.text(f)):
+            theirs = place(m.group(1))
+            if m.group(1) == "controller/install_paths.h" or not any(folder in mine and room > mine[folder] for folder, room in theirs.items()):
+                continue
+            if m.group(1) in UPWARD.get(f, ()):
+                met.add((f, m.group(1)))
+                continue
+            bad.append("%s: includes upward: %s" % (f, m.group(1)))
+    if "providers/builtin.h" in tree.files:
+        for f, targets in sorted(UPWARD.items()):
+            bad += ["%s: does not include %s any more: take it out of UPWARD" % (f, t) for t in targets if (f, t) not in met]
+    return bad
+
+
+def rule_crowds(tree):
+    """No folder outside tests/ holds more than 40 .c files."""
+    count = {}
+    for f in tree.code():
+        if f.endswith(".c") and not f.startswith("tests/"):
+            folder = f.rsplit("/", 1)[0] if "/" in f else "."
+            count[folder] = count.get(folder, 0) + 1
+    return ["%s: %d .c files; %d is the most" % (d, n, MOST_FILES) for d, n in sorted(count.items()) if n > MOST_FILES]
