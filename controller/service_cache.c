@@ -31,7 +31,7 @@ struct known {
     uint64_t endpoints;
     uint64_t drift;
     uint64_t addresses; /* as published last; 0: not known */
-    struct rare *rare; /* NULL: all of it is zero */
+    struct rare *rare;  /* NULL: all of it is zero */
     bool ours : 1;
     bool foreign : 1;
     bool stuck : 1;
