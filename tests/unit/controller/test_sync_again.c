@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sync_again.c: Services that are looked at again without a cause: after the re-sync period, or when the provider asks. */
+/* test_sync_again.c: Services that are looked at again without a cause: after the re-sync period, when the provider asks,
+ * or by another process. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -103,6 +104,18 @@ static void again__result_of_an_update__ensured_then(void **state)
                         stand_story(r));
 }
 
+/* After each restart addresses are announced again: thousands of Services had two events each. */
+static void again__operations_of_each_process__no_event(void **state)
+{
+    struct stand *r = *state;
+
+    r->provider->operation_flags = TT_OP_AGAIN;
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STAND_STATUS("203.0.113.10"));
+    stand_run(r);
+    assert_string_equal("ensure demo/web", stand_story(r));
+    assert_string_equal("", stand_events(r));
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 UNIT_MAIN(sync_again)
@@ -111,6 +124,7 @@ UNIT_MAIN(sync_again)
         T(again__resync_period__ensured_again_later),
         T(again__result__ensured_again_then),
         T(again__result_of_an_update__ensured_then),
+        T(again__operations_of_each_process__no_event),
     };
     return cmocka_run_group_tests_name("controller-sync-again", tests, NULL, NULL);
 }

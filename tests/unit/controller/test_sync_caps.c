@@ -43,18 +43,6 @@ static void caps__empty_plan__no_write_no_event(void **state)
     assert_string_equal("", stand_events(r));
 }
 
-/* After each restart addresses are announced again: thousands of Services had two events each. */
-static void caps__what_each_process_does_again__no_event(void **state)
-{
-    struct stand *r = *state;
-
-    r->provider->operation_flags = TT_OP_AGAIN;
-    stand_service(r, "web", STAND_LB, STAND_WITH_F, STAND_STATUS("203.0.113.10"));
-    stand_run(r);
-    assert_string_equal("ensure demo/web", stand_story(r));
-    assert_string_equal("", stand_events(r));
-}
-
 static void caps__empty_plan__strict_events_are_upstreams(void **state)
 {
     struct stand *r = *state;
@@ -667,7 +655,6 @@ UNIT_MAIN(sync_caps)
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         T(caps__empty_plan__no_write_no_event),
-        T(caps__what_each_process_does_again__no_event),
         T(caps__empty_plan__strict_events_are_upstreams),
         T(caps__plan_with_work__finalizer_once_and_events),
         T(caps__own_finalizer__held_and_let_go_with_the_controllers),
