@@ -1,0 +1,51 @@
+"""External functions of the product that the product does not call.
+
+A function that a header declares must be named somewhere in common/, controller/, providers/ or sim/ beside its
+declaration and its definition; tests count for nothing.  UNCALLED names those that are left: some are questions that
+trimtab-eval or a page of the documentation asks, the others go.  The list may only shrink.
+"""
+import collections
+import re
+
+UNCALLED = set("""
+access_cache_size amz_ec2_add_gateway annotations_patch app_metrics app_next_due_ms app_nodes app_queue_counts
+app_services app_slices app_wait_idle ask_pool_threads aws_auth_get aws_auth_origin aws_client_now_s aws_memory_size
+aws_partition_name aws_partition_suffix aws_provider_of aws_rule_same aws_tags_cluster_id azure_config_decode
+azure_config_parse azure_frontend_check_ports azure_frontend_owner azure_lb_expected azure_pip_dns_label
+certs_is_slow clock_fake_advance clock_fake_free clock_fake_new clock_fake_next_ms clock_fake_set_wall_us
+clock_fake_waiting gce_api_link gce_decide_rows gce_gauges_bytes gce_groups_links gce_ilb_bservice_equal
+gce_ilb_legacy_is_ours gce_l4_ilb_is_ours gce_l4_ilb_needs_deletion gce_l4_ilb_needs_update gce_l4_is_resync
+gce_l4_netlb_guard gce_l4_netlb_should_process gce_l4_netlb_uses_negs gce_l4_rule_name gce_l4_subnet_neg_name
+gce_l4_version_for_update gce_l4_version_of gce_merge_annotations gce_neg_hash gce_scheme_name gce_slots_group
+gce_svc_class_is_foreign host_call_cancel http_ignore_sent http_req_path http_req_query intern_count
+ks_endpoints_decode ks_legacy_endpoints ks_node_port_health ks_overloaded ks_pod_change_services ks_pod_changed
+ks_pod_role_word ks_progress_queued ks_progress_updated ks_proxy_answer_body ks_proxy_health ks_shares_changed
+ks_slice_is_of kube_ignore_sent kube_small_bytes kube_store_is_staged lease_keeper_until_ms local_bucket_owner
+local_director_is_asking local_holder_must_list local_holder_of local_ipam_waiting local_mirror_count
+nodes_sufficiently_equal option_origin queue_core_fail service_cache_count sigv4_append_escaped sim_calls_total
+sim_set_hook svc_needs_update tt_provider_gce_descriptor user_agent_command user_agent_commit user_agent_version
+""".split())
+PRODUCT = ("common/", "controller/", "providers/", "sim/")
+WORD = re.compile(r"\b[a-z_]\w*\b")
+# A declaration or a definition begins in the first column; a name in capitals may follow it (attributes).
+OUTER = re.compile(r"^(?!static|typedef|return|else)[A-Za-z_][\w \t*]*?[ \t*]([a-z_]\w*)\(", re.M)
+
+
+def rule_uncalled(tree):
+    """A function of a header has a caller in the product; known ones without may only become fewer."""
+    named, outer, declared = collections.Counter(), collections.Counter(), {}
+    for f in tree.code(*PRODUCT):
+        if f.startswith("common/include/"):
+            continue
+        text = tree.bare(f)
+        named.update(WORD.findall(text))
+        names = OUTER.findall(text)
+        outer.update(names)
+        if f.endswith(".h"):
+            for name in names:
+                declared.setdefault(name, f)
+    idle = {name for name in declared if named[name] <= outer[name]}
+    bad = ["%s: nothing in the product calls %s()" % (declared[n], n) for n in sorted(idle - UNCALLED)]
+    if "providers/builtin.h" in tree.files:
+        bad += ["tests/lint/uncalled.py: %s is called or gone: take it out of UNCALLED" % n for n in sorted(UNCALLED - idle)]
+    return bad
