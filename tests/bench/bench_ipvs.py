@@ -55,8 +55,12 @@ def ipvsadm_lines(n):
 
 SCRIPT = """#!/bin/sh
 export PATH=$PATH:/usr/bin
-ip netns add k && ip -n k link set lo up || exit 1
 in="ip netns exec k"
+# A namespace of its own for each writer: the kernel looks for each new destination among those that were deleted, one by one.
+fresh() {
+    ip netns del k 2>/dev/null
+    ip netns add k && ip -n k link set lo up || exit 1
+}
 timed() {
     name=$1; shift
     read before rest </proc/uptime
@@ -65,12 +69,13 @@ timed() {
     echo "$name $before $after $($in ipvsadm -Sn | wc -l) $(head -n 1 /tmp/said)"
 }
 for n in SIZES; do
+    fresh
     timed client-$n ipvs-client $n TARGETS IN_FLIGHT
-    $in ipvsadm -C
-    [ ! -e /t/input-ipvsadm-$n ] || { timed ipvsadm-$n ipvsadm -R; $in ipvsadm -C; }
+    fresh
+    [ ! -e /t/input-ipvsadm-$n ] || { timed ipvsadm-$n ipvsadm -R; fresh; }
     timed tool-$n kernel-tool real
     timed change-$n kernel-tool real
-    $in ipvsadm -C
+    fresh
     timed ipset-$n ipset restore
     timed ipsetchange-$n ipset restore
     $in ipset destroy
