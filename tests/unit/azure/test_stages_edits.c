@@ -163,6 +163,52 @@ static void addresses__exchanged_in_one_batch__a_refused_one_opens_nothing(void 
     stage_rig_settled(r);
 }
 
+/* A public address that a Service keeps asking for when it is made internal, or any other one outside the subnet, is refused before
+ * the first write, and what stands stays. */
+static void internal__address_outside_the_subnet__refused_before_the_first_write(void **state)
+{
+    static const struct {
+        const char *internal, *message;
+    } rows[] = {
+        {"\"azure-load-balancer-ipv4\":\"20.0.0.1\"", "20.0.0.1"},
+        {"\"azure-load-balancer-ipv4\":\"20.0.0.1\",\"azure-pls-create\":\"true\"", "20.0.0.1"},
+        {"\"azure-load-balancer-ipv4\":\"10.9.9.9\"", "10.9.9.9"},
+        {"\"azure-load-balancer-ipv4\":\"10.9.9.9\","
+         "\"azure-disable-load-balancer-floating-ip\":\"true\"",
+         "10.9.9.9"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct stage_rig *r = i == 0 ? *state : stage_rig_new();
+        struct rig_service *web = ADD(r, "web");
+        stage_rig_run(r);
+        same_text("rules", stage_rig_rules(r), "80>20.0.0.1");
+        edit(
+            r, web,
+            arena_printf(r->a, "{\"azure-load-balancer-internal\":\"true\",%s}", rows[i].internal));
+        assert_int_equal(web->code, TT_INVALID);
+        same_text("message", web->message,
+                  arena_printf(r->a,
+                               "load balancer kubernetes-internal: the internal load balancer "
+                               "cannot have the address %s that the Service asks for: it is not "
+                               "in subnet subnet (10.0.0.0/16)",
+                               rows[i].message));
+        written(r, "");
+        web->verb = TT_VERB_ENSURE;
+        stage_rig_plan(r);
+        written(r, "");
+        edit(r, web, INTERNAL("true"));
+        succeeded(web);
+        edit(
+            r, web,
+            arena_printf(r->a, "{\"azure-load-balancer-internal\":\"true\",%s}", rows[i].internal));
+        assert_int_equal(web->code, TT_INVALID);
+        written(r, "");
+        if (i > 0) {
+            stage_rig_free(r);
+        }
+    }
+}
+
 /* One write gives the port to the new Service that the old one still has: refused, it is taken apart. */
 static void merged_write__refused__what_goes_is_written_first(void **state)
 {
@@ -312,6 +358,7 @@ UNIT_MAIN(stages_edits)
         RIG_TEST(floating_ip__balancer_refused_once__is_served_as_before),
         RIG_TEST(shared_address__left_by_an_edit__has_the_port_closed_at_once),
         RIG_TEST(addresses__exchanged_in_one_batch__a_refused_one_opens_nothing),
+        RIG_TEST(internal__address_outside_the_subnet__refused_before_the_first_write),
         RIG_TEST(merged_write__refused__what_goes_is_written_first),
         cmocka_unit_test(internal__of_another_case__does_not_move_what_stands),
     };
