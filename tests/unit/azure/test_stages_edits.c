@@ -3,6 +3,7 @@
  * wish that upstream reads otherwise waits for what stands; under the real driver, with a cloud in memory (stage_rig.h). */
 #include "tests/unit/azure/stage_rig.h"
 
+#include "common/lb/service_rules.h"
 #include "tests/support/unit.h"
 
 #define ON_NODES    "{\"azure-disable-load-balancer-floating-ip\":\"true\"}"
@@ -89,6 +90,25 @@ static void unreadable_address__of_what_was_made_here__refused(void **state)
     stage_rig_run(r);
     assert_int_equal(web->code, TT_INVALID);
     written(r, "");
+}
+
+/* Upstream's leniency for what was taken over goes by the finalizer, too: another program may have wiped the status. */
+static void unreadable_address__of_what_stands_with_a_wiped_status__is_passed_over(void **state)
+{
+    struct stage_rig *r = *state;
+    static const char *const finalizers[] = {LB_CLEANUP_FINALIZER};
+    struct azure_naming naming = {.config = &r->p.config};
+    for (uint32_t stands = 0; stands < 2; stands++) {
+        struct tt_service in =
+            *azure_test_service(r->a, "web", NULL, "\"loadBalancerIP\":\"none\"");
+        struct err err = ERR_INIT;
+        in.finalizers = finalizers;
+        in.n_finalizers = stands;
+        assert_int_equal(in.n_ingress, 0);
+        const struct azure_service *s = azure_service_read(r->a, &naming, &in);
+        assert_int_equal(azure_service_check_edit(s, NULL, false, &err),
+                         stands == 1 ? ERR_OK : ERR_INVALID);
+    }
 }
 
 /* Both are open as long as the balancer is not written. */
@@ -359,6 +379,7 @@ UNIT_MAIN(stages_edits)
         RIG_TEST(shared_address__left_by_an_edit__has_the_port_closed_at_once),
         RIG_TEST(addresses__exchanged_in_one_batch__a_refused_one_opens_nothing),
         RIG_TEST(internal__address_outside_the_subnet__refused_before_the_first_write),
+        RIG_TEST(unreadable_address__of_what_stands_with_a_wiped_status__is_passed_over),
         RIG_TEST(merged_write__refused__what_goes_is_written_first),
         cmocka_unit_test(internal__of_another_case__does_not_move_what_stands),
     };
