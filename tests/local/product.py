@@ -30,7 +30,6 @@ ROLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "deploy",
 NFNL_GETGEN, NFNL_GEN_ID = 10 << 8 | 16, 1
 RTM_NEWROUTE, RTM_DELROUTE, RT_SCOPE_LINK = 24, 25, 253
 RTMGRP = 0x40 | 0x400 | 0x10 | 0x100  # routes and addresses, of both families
-SO_RCVBUFFORCE = 33  # not in Python before 3.13
 
 
 def node(name):
@@ -171,7 +170,7 @@ class RouteWrites:
 
     def __init__(self):
         self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
-        self.socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 24)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 24)
         self.socket.bind((0, RTMGRP))
         self.socket.setblocking(False)
 
