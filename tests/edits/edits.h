@@ -42,6 +42,7 @@ enum edit_effect {
     EDIT_LEAVES = 1 << 4,  /* the Service is not one of ours any more */
     EDIT_BARE =
         1 << 5, /* ports that are written anew get no node port, so that a cloud may refuse them */
+    EDIT_UNSENT = 1 << 6, /* alone it is refused before the first write to the cloud */
 };
 
 struct edit_value {

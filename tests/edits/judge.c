@@ -248,6 +248,16 @@ void judge_nobody(const struct judge *j, struct json_object *after, struct json_
                                    some ? "LoadBalancerServesNobody" : "nothing of it"));
 }
 
+void judge_unsent(const struct judge *j, const struct edit *e, int64_t writes)
+{
+    if (e->field2 == NULL && has(j, EDIT_UNSENT) && writes > 0) {
+        j->report(j->arg, arena_printf(j->a,
+                                       "E8: the cloud cannot take the value, and %lld writes "
+                                       "were sent",
+                                       (long long)writes));
+    }
+}
+
 /* The nodes behind the first port that has any; a refused edit leaves the ports that were. */
 const char *judge_nodes(const struct judge *j, struct json_object *service,
                         struct json_object *reach)

@@ -5,6 +5,7 @@
 
 #include "common/base/arena.h"
 #include "common/data/json.h"
+#include "tests/edits/edits.h"
 #include "tests/edits/history.h"
 
 #include <stdbool.h>
@@ -36,6 +37,8 @@ void judge_end(const struct judge *j, struct json_object *after, struct json_obj
  * Azure that names service tags, or whose owner writes the security rules, is not asked. */
 void judge_nobody(const struct judge *j, struct json_object *after,
                   struct json_object *reach_after);
+/* E8: an edit that is EDIT_UNSENT has made no write to the cloud, nor has a further try of it. */
+void judge_unsent(const struct judge *j, const struct edit *e, int64_t writes);
 /* E3: web has the nodes that near has, and these are others than `before`, which were near's.  Returns near's. */
 const char *judge_members(const struct judge *j, struct json_object *web, struct json_object *near,
                           struct json_object *reach, const char *when, const char *before);

@@ -399,6 +399,7 @@ enum trial_code trial_edit(const struct trial_args *args)
     judge_course(&j, service_now(&t, "web"), reach, atomic_load(&t.announced));
     judge_end(&j, service_now(&t, "web"), reach, edit_is_good(&args->edit));
     judge_nobody(&j, service_now(&t, "web"), reach);
+    judge_unsent(&j, &args->edit, rig_mutations(t.s.rig));
     if (t.unfit != NULL || deed_document(t.d) != NULL) {
         judge_plan(&t);
     }
