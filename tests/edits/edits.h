@@ -22,6 +22,8 @@ struct edit_kind {
     const char *config;       /* members of azure.json, lines of [Global] for AWS; NULL: none */
     const char *web; /* JSON of the spec; its member `notes` are the annotations (flows.h) */
     const char *near;
+    /* Its cluster has the Service "rbs", which another program serves: the cluster's instance groups stay with it. */
+    bool groups_stay;
 };
 
 /* The nature of a value; its name is printed. */

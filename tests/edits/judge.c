@@ -205,6 +205,23 @@ const char *judge_without_memory(struct arena *a, const char *text)
     return str_replace(a, rest, "\"conditions\":[],", "");
 }
 
+char *judge_without_groups(struct arena *a, const char *text)
+{
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+
+    for (const char *end; *text != '\0'; text = end) {
+        end = text + strcspn(text, "\n");
+        end += *end == '\n';
+        const char *path = memmem(text, (size_t)(end - text), "/instanceGroups/k8s-ig--",
+                                  strlen("/instanceGroups/k8s-ig--"));
+        const char *document = memchr(text, '{', (size_t)(end - text));
+        if (path == NULL || (document != NULL && document < path)) {
+            str_append_n(&b, text, (size_t)(end - text));
+        }
+    }
+    return str_buf_to_arena(&b, a);
+}
+
 static bool says_nobody(struct json_object *service)
 {
     struct json_object *list = json_path(service, "status.conditions");

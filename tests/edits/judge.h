@@ -51,5 +51,7 @@ void judge_back(const struct judge *j, struct json_object *after, struct json_ob
 /* The text of a world without the condition that keeps what a Service asked for before (docs/adr/0030): a process that never saw
  * it carried out cannot keep it. */
 const char *judge_without_memory(struct arena *a, const char *text);
+/* The same without the cluster's instance groups on Google, of a kind with groups_stay (edits.h). */
+char *judge_without_groups(struct arena *a, const char *text);
 
 #endif

@@ -490,6 +490,8 @@ static int without_web(struct trial *t, char **ret)
     int rc = stage_step(&t->s, &gone);
     rc = rc == ERR_OK ? stage_settle(&t->s, RIG_LATER) : rc;
     *ret = rc == ERR_OK ? world_text(t->s.a, rig_world(t->s.rig), t->s.names) : NULL;
+    *ret =
+        *ret != NULL && t->args->edit.kind->groups_stay ? judge_without_groups(t->s.a, *ret) : *ret;
     return rc;
 }
 
