@@ -15,7 +15,7 @@
 
 #define WINDOW ((size_t)8 << 10) /* bytes per call: so much room is made */
 
-/* What the machine keeps in struct json_splitter, in registers. */
+/* The members of struct json_splitter that the machine uses, in registers. */
 struct run {
     struct json_splitter *c;
     const char *p; /* the bytes */

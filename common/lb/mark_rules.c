@@ -43,6 +43,16 @@ enum mark mark_of(struct arena *a, const struct tt_service *s)
     return s->n_ingress == 0 || same ? mark : MARK_NONE;
 }
 
+bool mark_has_addresses(struct arena *a, const struct tt_service *s)
+{
+    const char *text = svc_annotation(s, LB_MARK_ANNOTATION);
+    if (text == NULL || str_is_empty(s->uid) ||
+        !str_has_prefix(text, arena_printf(a, "%s ", s->uid))) {
+        return false;
+    }
+    return !str_eq(text + strlen(s->uid), EDITED);
+}
+
 static bool has_flag(const struct tt_item *item, uint32_t flag)
 {
     return TT_HAS(item, flags) && (item->flags & flag) != 0;

@@ -27,6 +27,8 @@ char *mark_text(struct arena *a, enum mark mark, const char *uid, const struct t
                 size_t n);
 /* Returns the Service's mark, if it is its own and speaks of the load balancer that its status names. */
 enum mark mark_of(struct arena *a, const struct tt_service *s);
+/* Does the Service's own mark name addresses?  Then it has had a load balancer, although its status may be empty by now. */
+bool mark_has_addresses(struct arena *a, const struct tt_service *s);
 
 /* Asked by providers: is what the Service names put right wherever it differs?  (TT_ITEM_PUT_RIGHT) */
 bool lb_puts_right(const struct tt_item *item);

@@ -8,6 +8,7 @@
 
 #include "common/base/str.h"
 #include "common/base/utf8.h"
+#include "common/lb/findings.h"
 #include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
 #include "common/net/url_build.h"
@@ -54,7 +55,7 @@ enum name_state svc_annotation_state(const struct tt_service *s, const struct tt
 {
     bool edited =
         previous != NULL && !str_eq(svc_annotation(previous, key), svc_annotation(s, key));
-    return s->n_ingress > 0 && !edited ? NAME_STANDS : NAME_IS_NEW;
+    return lb_service_stands(s) && !edited ? NAME_STANDS : NAME_IS_NEW;
 }
 
 int name_check(const struct name_rule *r, const char *field, const char *text,

@@ -41,7 +41,8 @@ enum name_state {
     NAME_IS_NEW = 0, /* the Service is new, or the field was edited: by the pattern */
     NAME_STANDS = 1, /* only by what could lead elsewhere (url_segment_fault()) */
 };
-/* By the annotation `key`; `previous` is the Service as it was synced before, or NULL. */
+/* By the annotation `key`; `previous` is the Service as it was synced before, or NULL.  It stands as lb_service_stands() says:
+ * another program may have wiped the status. */
 enum name_state svc_annotation_state(const struct tt_service *s, const struct tt_service *previous,
                                      const char *key);
 

@@ -18,7 +18,7 @@
 
 #define LB_CLEANUP_FINALIZER        "service.kubernetes.io/load-balancer-cleanup"
 #define LB_SOURCE_RANGES_ANNOTATION "service.beta.kubernetes.io/load-balancer-source-ranges"
-/* What a controller of ours says of a Service on itself (controller/rules/report_rules.h). */
+/* Annotations and conditions that trimtab writes to a Service (controller/rules/report_rules.h). */
 #define LB_LAST_PLAN_ANNOTATION  "trimtab.io/last-plan"
 #define LB_LAST_ERROR_ANNOTATION "trimtab.io/last-error"
 /* That a controller of ours has made its load balancer or carried out an edit of it (mark_rules.h). */

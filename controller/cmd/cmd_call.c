@@ -2,6 +2,7 @@
 /* cmd_call.c: calls into the provider; see the header. */
 #include "controller/cmd/cmd_call.h"
 
+#include "common/lb/findings.h"
 #include "common/lb/mark_rules.h"
 #include "controller/sync/sync_internal.h"
 
@@ -26,7 +27,7 @@ static uint32_t flags_of(const struct cmd_session *s, const char *key)
 bool cmd_is_taken_over(const struct cmd_session *s, const char *key)
 {
     const struct tt_service *svc = cmd_session_service(s, key);
-    return cmd_verb(s, svc) == TT_VERB_ENSURE && svc->n_ingress > 0 && flags_of(s, key) == 0;
+    return cmd_verb(s, svc) == TT_VERB_ENSURE && lb_service_stands(svc) && flags_of(s, key) == 0;
 }
 
 /* The item as a sync would hand it over: an edit of a Service that the controller serves is one here, too. */

@@ -10,6 +10,7 @@
 #include "common/base/clock.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
+#include "common/lb/findings.h"
 #include "common/lb/service_rules.h"
 #include "controller/base/guard.h"
 #include "controller/host/fence.h"
@@ -344,7 +345,7 @@ const struct tt_service *cmd_session_previous(const struct cmd_session *s, const
     const struct sync_scope scope = cmd_session_scope(s);
     const struct tt_service *now = cmd_session_service(s, key);
     const struct tt_service *was = find(s->replaced, s->n_replaced, key);
-    bool synced = was != NULL && now != NULL && str_eq(was->uid, now->uid) && was->n_ingress > 0 &&
-                  !svc_is_unreadable(was) && scope_wants(&scope, was);
+    bool synced = was != NULL && now != NULL && str_eq(was->uid, now->uid) &&
+                  lb_service_stands(was) && !svc_is_unreadable(was) && scope_wants(&scope, was);
     return synced ? was : NULL;
 }

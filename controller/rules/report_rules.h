@@ -25,7 +25,7 @@
 struct report_outcome {
     int32_t code;        /* TT_OK, TT_… */
     const char *message; /* what the Warning event says; "" with TT_OK */
-    bool has_address;    /* the Service's status names one */
+    bool has_address;    /* its load balancer stands, whatever its status says */
     int64_t generation;  /* of the Service that was synced; 0: unknown */
 };
 

@@ -488,7 +488,7 @@ void sync_settle(struct sync_batch *b, struct sync_item *item)
         /* A load balancer that stands gets other nodes, whatever is wrong with the Service; where nothing stands, they may be what it
          * waits for.  One that validate() refused does not wait for them. */
         bool refused = o.retry == RETRY_SLOW;
-        bool stuck = refused && item->svc->n_ingress == 0 && !item->refused && !item->quarantined;
+        bool stuck = refused && !sync_stands(item) && !item->refused && !item->quarantined;
         const struct ensure_end end = {.good = item->err.code == ERR_OK,
                                        .refused = refused,
                                        .stuck = stuck,

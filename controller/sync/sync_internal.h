@@ -132,9 +132,12 @@ void sync_drift_schedule(const struct sync_item *item, bool soon);
 bool sync_left(const struct syncer *s, const struct queue_batch *batch);
 
 /* --- sync_upkeep.c ---------------------------------------------------------------------------------- */
-/* By which Service its backends are updated: as it was accepted last if its last ensure was refused, else as it is. */
+/* Does its load balancer stand, as far as the controller knows?  An empty status alone does not say no: another program may have
+ * written it.  What this process has carried out counts, and the addresses in the mark on the Service. */
+bool sync_stands(const struct sync_item *item);
 /* May its ensure have carried out something, or is it not known?  False: what stood before stands. */
 bool sync_has_touched(const struct sync_batch *b, const struct sync_item *item);
+/* By which Service its backends are updated: as it was accepted last if its last ensure was refused, else as it is. */
 const struct tt_service *sync_backends_service(const struct sync_item *item);
 /* Returns whether the last ensure of `svc`, by which backends are to be updated, failed. */
 bool sync_is_unproven(const struct sync_item *item, const struct tt_service *svc);

@@ -58,7 +58,7 @@ static struct report_outcome outcome_of(const struct sync_item *item)
                        ? item->err.message
                        : arena_printf(item->a, "Error syncing load balancer: %s",
                                       report_stable(item->a, item->err.message)),
-        .has_address = item->svc->n_ingress > 0,
+        .has_address = sync_stands(item),
         .generation = item->svc->generation,
     };
 }

@@ -7,6 +7,7 @@
  * the provider gets the Service with the mark "unproven".  The queue and the owner hear of the ensure's failure alone. */
 #include "common/base/log.h"
 #include "common/base/str.h"
+#include "common/lb/mark_rules.h"
 #include "controller/sync/sync_internal.h"
 
 /* The provider's answer to the ensure says that it is not to be called for it. */
@@ -21,6 +22,12 @@ static bool has_accepted(const struct sync_item *item)
 {
     const struct kube_object *o = item->known.accepted;
     return o != NULL && str_eq(o->service->uid, item->svc->uid);
+}
+
+bool sync_stands(const struct sync_item *item)
+{
+    return item->svc->n_ingress > 0 || item->known.addresses != 0 || has_accepted(item) ||
+           mark_has_addresses(item->a, item->svc);
 }
 
 bool sync_has_touched(const struct sync_batch *b, const struct sync_item *item)
@@ -55,11 +62,10 @@ static bool is_due(const struct sync_batch *b, const struct sync_item *item)
     if (item->obj == NULL || item->svc->deleted_us != 0 || hands_off(item)) {
         return false;
     }
-    bool stands = item->svc->n_ingress > 0;
     bool of_kind =
         item->todo == SYNC_ENSURE || (item->todo == SYNC_UNREADABLE && has_accepted(item));
     bool followed = sync_backends_are_known(b, item) && !item->known.behind;
-    return stands && of_kind && !followed && !item->led_back;
+    return sync_stands(item) && of_kind && !followed && !item->led_back;
 }
 
 static void settle(struct sync_batch *b, struct sync_item *item, struct sync_item *up)

@@ -30,20 +30,26 @@ static void say_why(struct lb_plan *plan, const struct azure_item *it, const str
     }
 }
 
-void azure_describe(struct azure_sync *y, struct lb_plan *plan)
+void azure_describe_one(struct azure_sync *y, struct lb_plan *plan, const struct azure_item *it)
 {
     const struct azure_config *c = &y->p->config;
+    if (it->target == NULL) {
+        return;
+    }
+    struct lb_plan_service *s = lb_plan_service(plan, it->item->key);
+    struct azure_texts ips = azure_addresses_of(y, it->service);
+    s->kind =
+        arena_printf(y->s->a, "%s, load balancer %s, %s",
+                     it->service->internal ? "internal" : "external", it->target, c->location);
+    s->address = ips.n > 0 ? ips.items[0] : NULL;
+    say_why(plan, it, c);
+}
+
+void azure_describe(struct azure_sync *y, struct lb_plan *plan)
+{
     for (size_t i = 0; i < y->s->n_items; i++) {
-        const struct azure_item *it = &y->items[i];
-        if (!azure_item_takes_part(it) || it->target == NULL) {
-            continue;
+        if (azure_item_takes_part(&y->items[i])) {
+            azure_describe_one(y, plan, &y->items[i]);
         }
-        struct lb_plan_service *s = lb_plan_service(plan, it->item->key);
-        struct azure_texts ips = azure_addresses_of(y, it->service);
-        s->kind =
-            arena_printf(y->s->a, "%s, load balancer %s, %s",
-                         it->service->internal ? "internal" : "external", it->target, c->location);
-        s->address = ips.n > 0 ? ips.items[0] : NULL;
-        say_why(plan, it, c);
     }
 }

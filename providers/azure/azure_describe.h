@@ -9,5 +9,7 @@
 
 /* For every Service that is to be planned now; its balancer is selected. */
 void azure_describe(struct azure_sync *y, struct lb_plan *plan);
+/* For one of them, which may have been refused since; without a balancer nothing is said. */
+void azure_describe_one(struct azure_sync *y, struct lb_plan *plan, const struct azure_item *it);
 
 #endif

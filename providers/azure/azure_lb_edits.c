@@ -48,7 +48,7 @@ static void tell_kept(struct azure_lb_edits *b, const struct azure_item *it,
                       const struct azure_lb_result *r)
 {
     const struct tt_host *host = b->y->p->host;
-    for (size_t i = 0; !b->y->s->planning && i < r->n_removed; i++) {
+    for (size_t i = 0; !b->y->s->planning && !b->tries && i < r->n_removed; i++) {
         if (r->removed[i].kept_by != NULL) {
             host->event(host->ctx, it->service->in, TT_EVENT_WARNING,
                         "DeletingFrontendIPConfiguration",

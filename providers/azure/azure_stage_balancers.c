@@ -68,8 +68,18 @@ static void join_all(struct azure_lb_edits *b)
 void azure_lb_edits_try(struct azure_sync *y, struct lb_plan *plan)
 {
     struct azure_lb_edits b;
+    bool *took_part = ARENA_ARRAY(y->s->a, bool, y->s->n_items + 1);
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        took_part[i] = azure_item_takes_part(&y->items[i]);
+    }
     azure_lb_edits_begin(&b, y, plan);
+    b.tries = true;
     join_all(&b);
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        if (took_part[i] && !azure_item_takes_part(&y->items[i])) {
+            azure_describe_one(y, plan, &y->items[i]); /* the stage that describes comes later */
+        }
+    }
 }
 
 /* Those who use a balancer as it is: it is kept for them, or written for its own sake. */

@@ -650,8 +650,14 @@ int azure_plan_withdraw(struct lb_sync *s, struct lb_plan *plan, struct err *err
     return plan_group(s, plan, WITHDRAW, err);
 }
 
+/* A Service that cannot be put onto its balancer lets nothing in: it leaves the batch here, for the reason for which it would
+ * leave it later.  Otherwise each of its tries would open what the next sync of another Service closes as stale. */
 int azure_plan_admit(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
+    struct azure_sync *y = azure_sync_of(s);
+    if (azure_admit_any(y)) {
+        azure_lb_edits_try(y, plan);
+    }
     return plan_group(s, plan, ADMIT, err);
 }
 

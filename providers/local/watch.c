@@ -444,7 +444,7 @@ static void look_for_lost(struct losing *x)
         p->host->metric_add(p->host->ctx, "local_drift_total", &kind, 1, 1);
         ip_format(addr, text);
         if (local_ipam_sharers(p->ipam, x->a, addr, &keys) > 0 && x->l->n_told++ < TOLD_MAX) {
-            x->l->a = x->a;
+            (void)arena_of_part(x->l);
             tell_owner(x->l, keys[0], arena_printf(x->a, "hold %s is missing", text), true);
         }
     }

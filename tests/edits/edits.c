@@ -25,7 +25,7 @@ static const char *const external_negs[] = {"--run-l4-netlb-controller", "--enab
                                             "--enable-l4-netlb-neg-default", NULL};
 
 const struct edit_kind edit_kinds[] = {
-    {"gce-target-pool", "gce", .web = "{" PORTS "}", .near = "{" NEAR "}"},
+    {"gce-target-pool", "gce", .web = "{" PORTS "}", .near = "{" NEAR "}", .groups_stay = true},
     {"gce-internal-group", "gce", BOTH(GCE_INTERNAL)},
     {"gce-internal-neg", "gce", .flags = subsetting, BOTH(GCE_INTERNAL)},
     {"gce-external-group", "gce", .flags = external_groups, BOTH(GCE_RBS)},

@@ -22,6 +22,8 @@ struct edit_kind {
     const char *config;       /* members of azure.json, lines of [Global] for AWS; NULL: none */
     const char *web; /* JSON of the spec; its member `notes` are the annotations (flows.h) */
     const char *near;
+    /* Its cluster has the Service "rbs", which another program serves: the cluster's instance groups stay with it. */
+    bool groups_stay;
 };
 
 /* The nature of a value; its name is printed. */
@@ -42,6 +44,7 @@ enum edit_effect {
     EDIT_LEAVES = 1 << 4,  /* the Service is not one of ours any more */
     EDIT_BARE =
         1 << 5, /* ports that are written anew get no node port, so that a cloud may refuse them */
+    EDIT_UNSENT = 1 << 6, /* alone it is refused before the first write to the cloud */
 };
 
 struct edit_value {

@@ -205,6 +205,23 @@ const char *judge_without_memory(struct arena *a, const char *text)
     return str_replace(a, rest, "\"conditions\":[],", "");
 }
 
+char *judge_without_groups(struct arena *a, const char *text)
+{
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+
+    for (const char *end; *text != '\0'; text = end) {
+        end = text + strcspn(text, "\n");
+        end += *end == '\n';
+        const char *path = memmem(text, (size_t)(end - text), "/instanceGroups/k8s-ig--",
+                                  strlen("/instanceGroups/k8s-ig--"));
+        const char *document = memchr(text, '{', (size_t)(end - text));
+        if (path == NULL || (document != NULL && document < path)) {
+            str_append_n(&b, text, (size_t)(end - text));
+        }
+    }
+    return str_buf_to_arena(&b, a);
+}
+
 static bool says_nobody(struct json_object *service)
 {
     struct json_object *list = json_path(service, "status.conditions");
@@ -246,6 +263,16 @@ void judge_nobody(const struct judge *j, struct json_object *after, struct json_
     j->report(j->arg, arena_printf(j->a, "E6: %s is served to %s, and the Service says %s", host,
                                    some ? "somebody" : "nobody",
                                    some ? "LoadBalancerServesNobody" : "nothing of it"));
+}
+
+void judge_unsent(const struct judge *j, const struct edit *e, int64_t writes)
+{
+    if (e->field2 == NULL && has(j, EDIT_UNSENT) && writes > 0) {
+        j->report(j->arg, arena_printf(j->a,
+                                       "E8: the cloud cannot take the value, and %lld writes "
+                                       "were sent",
+                                       (long long)writes));
+    }
 }
 
 /* The nodes behind the first port that has any; a refused edit leaves the ports that were. */

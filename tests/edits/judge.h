@@ -5,6 +5,7 @@
 
 #include "common/base/arena.h"
 #include "common/data/json.h"
+#include "tests/edits/edits.h"
 #include "tests/edits/history.h"
 
 #include <stdbool.h>
@@ -36,6 +37,8 @@ void judge_end(const struct judge *j, struct json_object *after, struct json_obj
  * Azure that names service tags, or whose owner writes the security rules, is not asked. */
 void judge_nobody(const struct judge *j, struct json_object *after,
                   struct json_object *reach_after);
+/* E8: an edit that is EDIT_UNSENT has made no write to the cloud, nor has a further try of it. */
+void judge_unsent(const struct judge *j, const struct edit *e, int64_t writes);
 /* E3: web has the nodes that near has, and these are others than `before`, which were near's.  Returns near's. */
 const char *judge_members(const struct judge *j, struct json_object *web, struct json_object *near,
                           struct json_object *reach, const char *when, const char *before);
@@ -48,5 +51,7 @@ void judge_back(const struct judge *j, struct json_object *after, struct json_ob
 /* The text of a world without the condition that keeps what a Service asked for before (docs/adr/0030): a process that never saw
  * it carried out cannot keep it. */
 const char *judge_without_memory(struct arena *a, const char *text);
+/* The same without the cluster's instance groups on Google, of a kind with groups_stay (edits.h). */
+char *judge_without_groups(struct arena *a, const char *text);
 
 #endif

@@ -399,6 +399,7 @@ enum trial_code trial_edit(const struct trial_args *args)
     judge_course(&j, service_now(&t, "web"), reach, atomic_load(&t.announced));
     judge_end(&j, service_now(&t, "web"), reach, edit_is_good(&args->edit));
     judge_nobody(&j, service_now(&t, "web"), reach);
+    judge_unsent(&j, &args->edit, rig_mutations(t.s.rig));
     if (t.unfit != NULL || deed_document(t.d) != NULL) {
         judge_plan(&t);
     }
@@ -489,6 +490,8 @@ static int without_web(struct trial *t, char **ret)
     int rc = stage_step(&t->s, &gone);
     rc = rc == ERR_OK ? stage_settle(&t->s, RIG_LATER) : rc;
     *ret = rc == ERR_OK ? world_text(t->s.a, rig_world(t->s.rig), t->s.names) : NULL;
+    *ret =
+        *ret != NULL && t->args->edit.kind->groups_stay ? judge_without_groups(t->s.a, *ret) : *ret;
     return rc;
 }
 

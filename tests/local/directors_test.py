@@ -160,7 +160,8 @@ def test_api__away_for_all__nobody_moves():
             c.until("lifetimes were renewed beyond two leases", lambda: all(
                 renewals[d].count(v) >= 4 * directors.LEASE_S for v, [d] in before.items()))
             assert {v: c.holders(v) for v in vips} == before
-            assert all("this director keeps what it holds" in c.director_log(d) for d in ("d1", "d2"))
+            c.until("both say that they keep what they hold", lambda: all(
+                "this director keeps what it holds" in c.director_log(d) for d in ("d1", "d2")))
             assert all(world.tcp(v, 80)[0] in world.NODES for v in vips)
         finally:
             c.sim.process.send_signal(signal.SIGCONT)

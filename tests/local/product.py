@@ -170,6 +170,7 @@ class RouteWrites:
 
     def __init__(self):
         self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 24)
         self.socket.bind((0, RTMGRP))
         self.socket.setblocking(False)
 

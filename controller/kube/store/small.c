@@ -17,7 +17,7 @@
 #include "controller/kube/model/words.h"
 #include "controller/kube/store/small_members.h"
 
-/* Equal texts are looked for in so many of the first bytes: enough for one object's names, and bounded. */
+/* Only the first bytes are searched for an equal text: enough for one object's names, and bounded. */
 #define LOOK_BACK ((size_t)4096)
 /* Of bytes of one object, so that places fit in what names them. */
 #define BYTES_MAX ((size_t)UINT32_MAX / 4)

@@ -28,7 +28,7 @@ const char *kube_small_key(const struct kube_small *s);
 const char *kube_small_uid(const struct kube_small *s);
 const char *kube_small_version(const struct kube_small *s);
 const char *kube_small_service(const struct kube_small *s); /* of a slice; "" of others */
-/* What it takes of the heap, but for malloc's own bytes. */
+/* Its bytes on the heap, without malloc's own. */
 size_t kube_small_bytes(const struct kube_small *s);
 
 #endif

@@ -263,7 +263,7 @@ void kube_store_each(struct kube_store *s, void (*fn)(void *arg, const struct ku
     }
 }
 
-/* What kube_store_each() is to call. */
+/* The function that kube_store_each() calls. */
 struct since {
     void (*fn)(void *arg, const char *key, const struct kube_object *cur);
     void *arg;
@@ -392,7 +392,7 @@ bool kube_store_is_quiet(const struct kube_store *s)
     return atomic_load(&s->untold) == 0;
 }
 
-/* Same object, same version: nobody is told, and the old block stays (§4.8: only a resync would be told). */
+/* Same object, same version: no handler is called, and the old block stays (§4.8: only a resync calls them). */
 static bool is_same(struct kube_held a, struct kube_held b)
 {
     const char *version = kube_held_version(a);

@@ -20,8 +20,9 @@ static const struct name_rule rules[AWS_NAME_KINDS] = {
     [AWS_NAME_CERTIFICATE] = {"the ARN of a certificate",
                               "arn:… of letters, digits and ':/_+=,.@-', at most 2048", 5, 2048,
                               "a", ALNUM ":/_+=,.@-", ALNUM "_+=,.@-", false},
-    [AWS_NAME_POLICY] = {"the name of a policy", "1 to 128 letters, digits, '_', '.' and '-'", 1,
-                         128, ALNUM, ALNUM "_.-", ALNUM, false},
+    [AWS_NAME_POLICY] = {"the name of a policy of AWS",
+                         "ELBSecurityPolicy-… of letters, digits and '-', at most 128", 11, 128,
+                         "E", ALNUM "-", ALNUM, false},
     [AWS_NAME_BUCKET] = {"the name of a bucket",
                          "3 to 63 small letters, digits, '.' and '-'; of an old bucket up to 255, "
                          "capitals and '_', too",
@@ -33,8 +34,9 @@ static const struct name_rule rules[AWS_NAME_KINDS] = {
         {"the key of a label",
          "letters, digits, '-', '_' and '.', perhaps with a domain and '/' before it", 1, 317,
          ALNUM, ALNUM "_./-", ALNUM, false},
-    [AWS_NAME_TAG] = {"the key of a tag", "1 to 128 letters, digits, blanks and '_.:/=+-@'", 1, 128,
-                      TAG_CHARS, TAG_CHARS, TAG_CHARS, true},
+    [AWS_NAME_TAG] = {"the key of a tag",
+                      "1 to 128 letters, digits, blanks and '_.:/=+-@' that do not begin with aws:",
+                      1, 128, TAG_CHARS, TAG_CHARS, TAG_CHARS, true},
 };
 
 #define FIELD(name, kind_, separator)                                                              \
@@ -77,10 +79,14 @@ static bool holds(struct arena *a, enum aws_name_kind kind, const char *name)
 {
     static const char *const begins[AWS_NAME_KINDS] = {[AWS_NAME_GROUP] = "sg-",
                                                        [AWS_NAME_ALLOCATION] = "eipalloc-",
-                                                       [AWS_NAME_CERTIFICATE] = "arn:"};
+                                                       [AWS_NAME_CERTIFICATE] = "arn:",
+                                                       [AWS_NAME_POLICY] = "ELBSecurityPolicy-"};
+    /* AWS lists samples of classic load balancers beside its policies. */
+    bool sample = kind == AWS_NAME_POLICY && str_has_prefix(name, "ELBSample-");
     bool dots = kind == AWS_NAME_BUCKET_PREFIX && has_dots(a, name);
-    return !dots && name_rule_holds(&rules[kind], name) &&
-           (begins[kind] == NULL || str_has_prefix(name, begins[kind]));
+    bool reserved = kind == AWS_NAME_TAG && str_has_prefix(str_lower(a, name), "aws:");
+    return !dots && !reserved && name_rule_holds(&rules[kind], name) &&
+           (begins[kind] == NULL || sample || str_has_prefix(name, begins[kind]));
 }
 
 static bool has_control(const char *text)

@@ -192,7 +192,8 @@ static void plan_tags(struct aws_classic_run *r)
     if (r->seen == NULL || missing.n == 0) {
         return;
     }
-    int d = aws_draft(p, r->fill, LB_CHANGE, "classic load balancer", r->want->name,
+    /* Last: an edit whose listeners are refused changes no tags either. */
+    int d = aws_draft(p, AWS_PHASE_DROP, LB_CHANGE, "classic load balancer", r->want->name,
                       "the annotation aws-load-balancer-additional-resource-tags names them");
     aws_draft_action(p, d, AWS_ELB, "AddTags");
     aws_draft_text(p, d, "LoadBalancerNames.member.1", r->want->name);

@@ -182,6 +182,20 @@ void aws_draft_isolate(struct aws_planning *p, int draft, enum aws_isolate isola
     draft_of(p, draft)->isolate = isolate;
 }
 
+bool aws_draft_write(const struct aws_planning *p, size_t i, struct aws_write *ret)
+{
+    if (i >= p->drafts->n) {
+        return false;
+    }
+    const struct aws_draft *d = &p->drafts->items[i];
+    bool is_sent = d->undoes < 0 && d->op.verb != LB_KEEP;
+    *ret = (struct aws_write){.api = d->api,
+                              .action = is_sent ? d->action : NULL,
+                              .params = d->params,
+                              .n_params = d->n_params};
+    return true;
+}
+
 /* ---- permissions of EC2 -------------------------------------------------------------------------------- */
 
 /* How a kind of source is spelled inside of "IpPermissions.N.", and how its text is called. */

@@ -181,6 +181,8 @@ void aws_draft_isolate(struct aws_planning *p, int draft, enum aws_isolate isola
 /* The draft is no operation of the plan: it puts back what draft `of` takes away, unless the operation of draft `until` is done
  * (plan.h, lb_undo).  A second one of the same `of` follows the first. */
 void aws_draft_undoes(struct aws_planning *p, int draft, int of, int until);
+/* The i-th draft as it would be sent now; action NULL: it is kept, or puts back what stood.  False: there is none. */
+bool aws_draft_write(const struct aws_planning *p, size_t i, struct aws_write *ret);
 /* Adds all drafts to the plan. */
 void aws_draft_finish(struct aws_planning *p);
 

@@ -7,6 +7,7 @@
  * Service goes.  Neither does its scheme change, but with ReplaceOnSchemeChange of [Trimtab] another balancer is made. */
 #include "providers/aws/model/aws_annotations.h"
 #include "providers/aws/plan/aws_groups_plan.h"
+#include "providers/aws/plan/aws_refused_rules.h"
 
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
@@ -496,7 +497,8 @@ static int plan_wanted(struct aws_planning *p, struct err *err)
     }
     describe(p);
     describe_targets(p);
-    return is_replaced(p) ? plan_anew(p, err) : plan_kind(p, err);
+    rc = is_replaced(p) ? plan_anew(p, err) : plan_kind(p, err);
+    return rc == ERR_OK ? aws_refused_check(p, err) : rc;
 }
 
 int aws_plan_service(struct aws_planning *p, bool want, struct err *err)

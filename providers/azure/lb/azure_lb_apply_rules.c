@@ -8,6 +8,7 @@
 #include "common/base/str.h"
 #include "providers/azure/lb/azure_lb_merge_rules.h"
 #include "providers/azure/lb/azure_local_rules.h"
+#include "providers/azure/model/azure_access_rules.h"
 #include "providers/azure/model/azure_doc.h"
 
 #define FRONTENDS      "frontendIPConfigurations"
@@ -132,24 +133,36 @@ static int look_at(struct arena *a, struct decision *d, struct json_object *fron
 
 /* ---- new frontends ------------------------------------------------------------------------------------ */
 
-static bool is_in_subnet(struct json_object *subnet, const char *text)
+/* The prefixes of the subnet, as it writes them. */
+static struct azure_texts prefixes_of(struct arena *a, struct json_object *subnet)
+{
+    const char *one = azure_prop_str(subnet, "addressPrefix");
+    struct json_object *many = azure_array(subnet, "addressPrefixes");
+    const char **items = ARENA_ARRAY(a, const char *, json_len(many) + 1);
+    struct azure_texts all = {.items = items};
+    struct json_object *prefix;
+    if (one != NULL) {
+        items[all.n++] = one;
+    }
+    AZURE_EACH (prefix, many) {
+        const char *text = json_object_get_string(prefix);
+        if (text != NULL) {
+            items[all.n++] = text;
+        }
+    }
+    return all;
+}
+
+static bool is_in_subnet(struct arena *a, struct json_object *subnet, const char *text)
 {
     struct ip_addr ip;
     struct ip_net net;
-    struct json_object *prefix;
-    if (text == NULL || !ip_parse(text, &ip)) {
-        return false;
+    struct azure_texts all = prefixes_of(a, subnet);
+    bool in = false;
+    for (size_t i = 0; i < all.n && text != NULL && ip_parse(text, &ip); i++) {
+        in = in || (ip_net_parse(all.items[i], &net) && ip_net_contains(&net, &ip));
     }
-    const char *one = azure_prop_str(subnet, "addressPrefix");
-    if (one != NULL && ip_net_parse(one, &net) && ip_net_contains(&net, &ip)) {
-        return true;
-    }
-    AZURE_EACH (prefix, azure_array(subnet, "addressPrefixes")) {
-        if (ip_net_parse(json_object_get_string(prefix), &net) && ip_net_contains(&net, &ip)) {
-            return true;
-        }
-    }
-    return false;
+    return in;
 }
 
 static bool is_of_family(const char *text, enum azure_family f)
@@ -159,7 +172,7 @@ static bool is_of_family(const char *text, enum azure_family f)
 }
 
 /* The address that an internal frontend asks for; NULL: any.  One that the Service had stays with it. */
-static const char *private_address(const struct decision *d, enum azure_family f)
+static const char *private_address(struct arena *a, const struct decision *d, enum azure_family f)
 {
     const struct azure_lb_ask *ask = d->ask;
     const struct azure_service *s = ask->service;
@@ -167,12 +180,12 @@ static const char *private_address(const struct decision *d, enum azure_family f
         return s->lb_ip[f];
     }
     const char *had = azure_prop_str(d->was[f], "privateIPAddress");
-    if (is_of_family(had, f) && is_in_subnet(ask->subnet, had)) {
+    if (is_of_family(had, f) && is_in_subnet(a, ask->subnet, had)) {
         return had;
     }
     for (uint32_t i = 0; i < s->in->n_ingress; i++) {
         const char *ip = s->in->ingress[i].ip;
-        if (is_of_family(ip, f) && is_in_subnet(ask->subnet, ip)) {
+        if (is_of_family(ip, f) && is_in_subnet(a, ask->subnet, ip)) {
             return ip;
         }
     }
@@ -192,14 +205,14 @@ static void add_zones(const struct decision *d, struct json_object *frontend, en
     }
 }
 
-static void fill_internal(const struct decision *d, struct json_object *frontend,
+static void fill_internal(struct arena *a, const struct decision *d, struct json_object *frontend,
                           enum azure_family f)
 {
     struct json_object *p = azure_props_make(frontend);
     struct json_object *subnet = azure_ref_new(azure_doc_id(d->ask->subnet));
     json_add_str(subnet, "name", azure_doc_name(d->ask->subnet));
     json_add(p, "subnet", subnet);
-    const char *ip = private_address(d, f);
+    const char *ip = private_address(a, d, f);
     json_add_str(p, "privateIPAllocationMethod", ip != NULL ? "Static" : "Dynamic");
     json_add_str(p, "privateIPAddress", ip);
     if (f == AZURE_IPV6) {
@@ -219,6 +232,22 @@ static int subnet_is_missing(const struct azure_lb_ask *ask, struct err *err)
                                : "subnetName of the cloud config");
 }
 
+/* Azure would refuse the whole balancer, after other things have been written.  One that changes from external to internal may
+ * still ask for its public address. */
+static int check_asked_address(struct arena *a, const struct azure_lb_ask *ask, enum azure_family f,
+                               struct err *err)
+{
+    const char *ip = ask->service->lb_ip[f];
+    struct azure_texts all = prefixes_of(a, ask->subnet);
+    if (ip == NULL || all.n == 0 || is_in_subnet(a, ask->subnet, ip)) {
+        return ERR_OK;
+    }
+    return err_set(err, ERR_INVALID,
+                   "the internal load balancer cannot have the address %s that the Service asks "
+                   "for: it is not in subnet %s (%s)",
+                   ip, azure_doc_name(ask->subnet), str_join(a, all.items, all.n, ", "));
+}
+
 static int frontend_make(struct arena *a, struct decision *d, enum azure_family f, struct err *err)
 {
     const struct azure_lb_ask *ask = d->ask;
@@ -230,7 +259,11 @@ static int frontend_make(struct arena *a, struct decision *d, enum azure_family 
         if (ask->subnet == NULL) {
             return subnet_is_missing(ask, err);
         }
-        fill_internal(d, o, f);
+        int rc = check_asked_address(a, ask, f, err);
+        if (rc != ERR_OK) {
+            return rc;
+        }
+        fill_internal(a, d, o, f);
     } else {
         if (ask->pip_id[f] == NULL) {
             return err_set(err, ERR_TRANSIENT, "the public IP of frontend %s is not known", name);

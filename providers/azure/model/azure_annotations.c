@@ -45,7 +45,9 @@ const struct azure_annotation azure_annotation_table[] = {
     {"azure-pip-ip-tags", "type=value, ...", "none", "IP tags of new public addresses.", PAIRS},
     {"azure-pip-tags", "key=value, ...", "none", "Further tags of public addresses.", PAIRS},
     {"azure-load-balancer-ipv4", "IPv4 address", "spec.loadBalancerIP",
-     "Address of the load balancer; several Services with different ports may share one.", REFUSED},
+     "Address of the load balancer; several Services with different ports may share one; "
+     "an internal one lies in the subnet.",
+     REFUSED},
     {"azure-load-balancer-ipv6", "IPv6 address", "spec.loadBalancerIP", "The same for IPv6.",
      REFUSED},
     {"azure-additional-public-ips", "IP addresses with commas between them", "none",

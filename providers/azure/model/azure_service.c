@@ -12,6 +12,7 @@
 #include "common/base/ip.h"
 #include "common/base/str.h"
 #include "common/base/strset.h"
+#include "common/lb/findings.h"
 #include "common/lb/service_rules.h"
 #include "providers/azure/model/azure_name_rules.h"
 #include "providers/azure/model/azure_text.h"
@@ -368,7 +369,7 @@ bool azure_service_takes_all_ports(const struct azure_naming *n, const struct az
 /* spec.loadBalancerIP is the one field of findings that count for what is new alone. */
 static bool is_as_before(const struct azure_service *s, const struct tt_service *previous)
 {
-    return s->in->n_ingress > 0 &&
+    return lb_service_stands(s->in) &&
            (previous == NULL || str_eq(str_nonnull(previous->lb_ip), str_nonnull(s->in->lb_ip)));
 }
 

@@ -6,6 +6,7 @@
 #include "common/base/map.h"
 #include "common/base/str.h"
 #include "common/base/strset.h"
+#include "common/lb/findings.h"
 #include "common/lb/service_rules.h"
 #include "common/net/url_build.h"
 
@@ -46,7 +47,7 @@ bool gce_svc_has_balancer(const struct tt_service *s)
     static const char *const marks[] = {GCE_FINALIZER_NETLB_V1, GCE_FINALIZER_NETLB_V2,
                                         GCE_FINALIZER_NETLB_V3, GCE_FINALIZER_ILB_V1,
                                         GCE_FINALIZER_ILB_V2};
-    bool has = s->n_ingress > 0;
+    bool has = lb_service_stands(s);
     for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
         has = has || svc_has_finalizer(s, marks[i]);
     }

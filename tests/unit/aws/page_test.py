@@ -53,7 +53,7 @@ def called(sources):
 
 
 def sources():
-    paths = glob.glob(os.path.join(TREE, "providers", "aws", "*.c"))
+    paths = glob.glob(os.path.join(TREE, "providers", "aws", "**", "*.c"), recursive=True)
     assert len(paths) > 20, paths
     return [read(path) for path in sorted(paths) if os.path.basename(path) not in NOT_CALLS]
 

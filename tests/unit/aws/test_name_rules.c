@@ -101,11 +101,16 @@ static void names__impossible__refused_when_new(void **state)
         {"ssl-cert", "certificate/1"},
         {"ssl-cert", "arn:aws:acm:r:1:certificate/a?b"},
         {"ssl-negotiation-policy", "../x"},
+        {"ssl-negotiation-policy", "TLS13-1-2"},
+        {"ssl-negotiation-policy", "ELBSecurityPolicy-"},
+        {"ssl-negotiation-policy", "ELBSecurityPolicy-2016_08"},
         {"access-log-s3-bucket-name", "bucket/../other"},
         {"access-log-s3-bucket-name", "b?"},
         {"access-log-s3-bucket-prefix", "a/../../b"},
         {"target-node-labels", "a b=c"},
         {"additional-resource-tags", "a?b=c"},
+        {"additional-resource-tags", "a=b,aws:team=c"},
+        {"additional-resource-tags", "AWS:team=c"},
         {"subnets", "subnet-1\n"
                     "x"},
     };

@@ -371,8 +371,8 @@ static void new__F_50_to_F_55(void **state)
          PROPS("atest1") THE_IP("1.2.3.5", "") "}", NULL},
         {"F-55", INTERNAL, V4 TCP80, "", IN, "{\"ip\":\"1.2.3.6\"},{\"ip\":\"2001::3\"}", false,
          PROPS("atest1") ANY_IN_SUBNET "}", NULL},
-        {"6.3 (3) the address asked for", INTERNAL "," IPV4 "\"9.9.9.9\"", V4 TCP80, "", IN,
-         "{\"ip\":\"1.2.3.4\"}", false, PROPS("atest1") THE_IP("9.9.9.9", "") "}", NULL},
+        {"6.3 (3) the address asked for", INTERNAL "," IPV4 "\"1.2.3.5\"", V4 TCP80, "", IN,
+         "{\"ip\":\"1.2.3.4\"}", false, PROPS("atest1") THE_IP("1.2.3.5", "") "}", NULL},
         {"6.3 (3) the address it had", INTERNAL, V4 TCP80,
          "{\"name\":\"atest1-old\",\"id\":\"" FIP(
              "atest1-old") "\",\"properties\":{"

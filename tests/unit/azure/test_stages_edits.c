@@ -3,6 +3,7 @@
  * wish that upstream reads otherwise waits for what stands; under the real driver, with a cloud in memory (stage_rig.h). */
 #include "tests/unit/azure/stage_rig.h"
 
+#include "common/lb/service_rules.h"
 #include "tests/support/unit.h"
 
 #define ON_NODES    "{\"azure-disable-load-balancer-floating-ip\":\"true\"}"
@@ -91,6 +92,25 @@ static void unreadable_address__of_what_was_made_here__refused(void **state)
     written(r, "");
 }
 
+/* Upstream's leniency for what was taken over goes by the finalizer, too: another program may have wiped the status. */
+static void unreadable_address__of_what_stands_with_a_wiped_status__is_passed_over(void **state)
+{
+    struct stage_rig *r = *state;
+    static const char *const finalizers[] = {LB_CLEANUP_FINALIZER};
+    struct azure_naming naming = {.config = &r->p.config};
+    for (uint32_t stands = 0; stands < 2; stands++) {
+        struct tt_service in =
+            *azure_test_service(r->a, "web", NULL, "\"loadBalancerIP\":\"none\"");
+        struct err err = ERR_INIT;
+        in.finalizers = finalizers;
+        in.n_finalizers = stands;
+        assert_int_equal(in.n_ingress, 0);
+        const struct azure_service *s = azure_service_read(r->a, &naming, &in);
+        assert_int_equal(azure_service_check_edit(s, NULL, false, &err),
+                         stands == 1 ? ERR_OK : ERR_INVALID);
+    }
+}
+
 /* Both are open as long as the balancer is not written. */
 static void floating_ip__balancer_refused_once__is_served_as_before(void **state)
 {
@@ -129,6 +149,84 @@ static void shared_address__left_by_an_edit__has_the_port_closed_at_once(void **
     succeeded(api);
     same_text("rules", stage_rig_rules(r), "80>20.0.0.1 81>20.0.0.2");
     stage_rig_settled(r);
+}
+
+/* Two Services exchange addresses in one batch, and only the first of them can: the other one opens nothing, however often it
+ * tries, and nothing stale is left for a plan to show. */
+static void addresses__exchanged_in_one_batch__a_refused_one_opens_nothing(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *api = ADD(r, "api");
+    struct rig_service *web = stage_rig_add(
+        r, "web", NULL,
+        "\"ports\":[{\"name\":\"a\",\"port\":81,\"protocol\":\"TCP\",\"nodePort\":30081}]");
+    stage_rig_run(r);
+    same_text("rules", stage_rig_rules(r), "80>20.0.0.1 81>20.0.0.2");
+    api->annotations = AT("20.0.0.2");
+    api->verb = TT_VERB_ENSURE;
+    edit(r, web, AT("20.0.0.1"));
+    succeeded(api);
+    assert_int_equal(web->code, TT_IN_USE);
+    same_text("rules", stage_rig_rules(r), "80>20.0.0.2 81>20.0.0.2");
+    edit(r, web, AT("20.0.0.1"));
+    assert_int_equal(web->code, TT_IN_USE);
+    written(r, "");
+    api->verb = TT_VERB_ENSURE;
+    stage_rig_plan(r);
+    written(r, "");
+    api->annotations = NULL;
+    api->verb = TT_VERB_ENSURE;
+    edit(r, web, NULL);
+    succeeded(api);
+    succeeded(web);
+    same_text("rules", stage_rig_rules(r), "80>20.0.0.1 81>20.0.0.2");
+    stage_rig_settled(r);
+}
+
+/* A public address that a Service keeps asking for when it is made internal, or any other one outside the subnet, is refused before
+ * the first write, and what stands stays. */
+static void internal__address_outside_the_subnet__refused_before_the_first_write(void **state)
+{
+    static const struct {
+        const char *internal, *message;
+    } rows[] = {
+        {"\"azure-load-balancer-ipv4\":\"20.0.0.1\"", "20.0.0.1"},
+        {"\"azure-load-balancer-ipv4\":\"20.0.0.1\",\"azure-pls-create\":\"true\"", "20.0.0.1"},
+        {"\"azure-load-balancer-ipv4\":\"10.9.9.9\"", "10.9.9.9"},
+        {"\"azure-load-balancer-ipv4\":\"10.9.9.9\","
+         "\"azure-disable-load-balancer-floating-ip\":\"true\"",
+         "10.9.9.9"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct stage_rig *r = i == 0 ? *state : stage_rig_new();
+        struct rig_service *web = ADD(r, "web");
+        stage_rig_run(r);
+        same_text("rules", stage_rig_rules(r), "80>20.0.0.1");
+        edit(
+            r, web,
+            arena_printf(r->a, "{\"azure-load-balancer-internal\":\"true\",%s}", rows[i].internal));
+        assert_int_equal(web->code, TT_INVALID);
+        same_text("message", web->message,
+                  arena_printf(r->a,
+                               "load balancer kubernetes-internal: the internal load balancer "
+                               "cannot have the address %s that the Service asks for: it is not "
+                               "in subnet subnet (10.0.0.0/16)",
+                               rows[i].message));
+        written(r, "");
+        web->verb = TT_VERB_ENSURE;
+        stage_rig_plan(r);
+        written(r, "");
+        edit(r, web, INTERNAL("true"));
+        succeeded(web);
+        edit(
+            r, web,
+            arena_printf(r->a, "{\"azure-load-balancer-internal\":\"true\",%s}", rows[i].internal));
+        assert_int_equal(web->code, TT_INVALID);
+        written(r, "");
+        if (i > 0) {
+            stage_rig_free(r);
+        }
+    }
 }
 
 /* One write gives the port to the new Service that the old one still has: refused, it is taken apart. */
@@ -279,6 +377,9 @@ UNIT_MAIN(stages_edits)
         RIG_TEST(unreadable_address__of_what_was_made_here__refused),
         RIG_TEST(floating_ip__balancer_refused_once__is_served_as_before),
         RIG_TEST(shared_address__left_by_an_edit__has_the_port_closed_at_once),
+        RIG_TEST(addresses__exchanged_in_one_batch__a_refused_one_opens_nothing),
+        RIG_TEST(internal__address_outside_the_subnet__refused_before_the_first_write),
+        RIG_TEST(unreadable_address__of_what_stands_with_a_wiped_status__is_passed_over),
         RIG_TEST(merged_write__refused__what_goes_is_written_first),
         cmocka_unit_test(internal__of_another_case__does_not_move_what_stands),
     };

@@ -77,8 +77,8 @@ static void log_line_json__info__keys_of_component_base(void **state)
     struct log_line l = sample(kvs);
     log_line_json(&b, &l);
     assert_string_equal(
-        b.data, "{\"ts\":1795255201123.456,\"caller\":\"controller/sync/"
-                "sync.c:210\",\"msg\":\"Synced\",\"v\":2,"
+        b.data, "{\"ts\":1795255201123.456,\"caller\":\"sync/sync.c:210\","
+                "\"msg\":\"Synced\",\"v\":2,"
                 "\"service\":\"demo/\\\"web\\\"\",\"calls\":14,\"dirty\":true,\"took\":\"20ms\","
                 "\"nodes\":[\"a\",\"b \\\"c\\\"\"],\"token\":\"***\"}\n");
     struct json_object *o = NULL;

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "common/base/arena.h"
+#include "common/lb/mark_rules.h"
 #include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 
@@ -97,6 +98,60 @@ static void upkeep__nothing_carried_out__by_the_last_good_wish(void **state)
         assert_string_equal(c.key, "demo/web");
         assert_string_equal(c.affinity, rows[i].affinity);
         assert_int_equal(c.flags, *rows[i].affinity == '\0' ? 0 : TT_ITEM_UNPROVEN);
+        stand_free(r);
+    }
+}
+
+/* Another program wipes the addresses out of the status while the edit is refused: the load balancer stands all the same, and
+ * nodes follow, with a try of the edit and without one. */
+static void upkeep__status_wiped__by_the_last_good_wish(void **state)
+{
+    (void)state;
+    struct stand *r = refused_edit(TT_CAP_REPORTS_PLANS, TT_INVALID);
+    fake_provider_forget(r->provider);
+    refuse(r, TT_INVALID);
+    stand_service(r, "web", STAND_LB ",\"sessionAffinity\":\"ClientIP\"", EDITED, NULL);
+    stand_node(r, "node2", NULL, NULL);
+    stand_add(r, "web", TT_REASON_RESYNC);
+    stand_run(r);
+    assert_string_equal(stand_story(r), "ensure demo/web, update demo/web");
+    for (int i = 0; i < 2; i++) {
+        struct fake_call c = fake_provider_call(r->provider, TT_VERB_UPDATE, 0);
+        assert_string_equal(c.nodes, i == 0 ? "node1 node2" : "node1 node2 node3");
+        assert_string_equal(c.affinity, "");
+        assert_int_equal(c.flags, 0);
+        fake_provider_forget(r->provider);
+        stand_node(r, "node3", NULL, NULL);
+        stand_add(r, "web", TT_REASON_NODES);
+        stand_run(r);
+        assert_string_equal(stand_story(r), i == 0 ? "update demo/web" : "");
+    }
+    stand_free(r);
+}
+
+/* A new process sees neither addresses nor a wish that was accepted; the mark says that the Service had addresses. */
+static void upkeep__status_wiped_before_the_start__by_the_mark(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *mark, *story;
+    } rows[] = {
+        {"uid-web 203.0.113.1", "ensure demo/web, update demo/web"},
+        {"uid-web 203.0.113.1 edited", "ensure demo/web, update demo/web"},
+        {"uid-web", "ensure demo/web"},
+        {"uid-web edited", "ensure demo/web"},
+        {"uid-web2 203.0.113.1", "ensure demo/web"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct stand *r = stand_new(0);
+        stand_node(r, "node1", NULL, NULL);
+        refuse(r, TT_INVALID);
+        stand_service(r, "web", STAND_LB,
+                      arena_printf(r->a, STAND_WITH_F ",\"annotations\":{\"%s\":\"%s\"}",
+                                   LB_MARK_ANNOTATION, rows[i].mark),
+                      NULL);
+        stand_run(r);
+        assert_string_equal(stand_story(r), rows[i].story);
         stand_free(r);
     }
 }
@@ -191,6 +246,8 @@ UNIT_MAIN(sync_upkeep)
         cmocka_unit_test(upkeep__same_nodes__one_call),
         cmocka_unit_test(upkeep__other_nodes__update_by_the_last_good_wish),
         cmocka_unit_test(upkeep__nothing_carried_out__by_the_last_good_wish),
+        cmocka_unit_test(upkeep__status_wiped__by_the_last_good_wish),
+        cmocka_unit_test(upkeep__status_wiped_before_the_start__by_the_mark),
         cmocka_unit_test(upkeep__refused_from_the_start),
         cmocka_unit_test(upkeep__not_called_for),
         cmocka_unit_test(upkeep__failed__again_with_the_next_try),

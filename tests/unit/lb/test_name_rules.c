@@ -49,7 +49,7 @@ static struct tt_service with(const char *value, bool stands, struct tt_kv *kv)
                                .n_ingress = stands};
 }
 
-static void annotation_state__stands_only_unchanged_with_an_address(void **state)
+static void annotation_state__stands_only_unchanged_with_an_address_or_finalizer(void **state)
 {
     (void)state;
     static const struct {
@@ -66,6 +66,13 @@ static void annotation_state__stands_only_unchanged_with_an_address(void **state
         const struct tt_service now = with("same", rows[i].stands, &now_kv);
         const struct tt_service before = with(rows[i].before, true, &before_kv);
         assert_int_equal(svc_annotation_state(&now, rows[i].before == NULL ? NULL : &before, KEY),
+                         rows[i].want);
+        static const char *const finalizers[] = {LB_CLEANUP_FINALIZER};
+        struct tt_service wiped = now;
+        wiped.n_ingress = 0;
+        wiped.finalizers = finalizers;
+        wiped.n_finalizers = rows[i].stands;
+        assert_int_equal(svc_annotation_state(&wiped, rows[i].before == NULL ? NULL : &before, KEY),
                          rows[i].want);
     }
 }
@@ -144,7 +151,7 @@ UNIT_MAIN(name_rules)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(name_rule__texts__as_the_pattern_says),
-        cmocka_unit_test(annotation_state__stands_only_unchanged_with_an_address),
+        cmocka_unit_test(annotation_state__stands_only_unchanged_with_an_address_or_finalizer),
         cmocka_unit_test(name_check__new_and_standing__sentences),
         cmocka_unit_test(names_check__of_what_was_made_here__by_the_pattern),
         cmocka_unit_test(name_list__absent_allows_all__empty_none),
