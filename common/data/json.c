@@ -173,6 +173,14 @@ void json_add_str(struct json_object *o, const char *name, const char *s)
     }
 }
 
+const char *json_default_str(struct json_object *o, const char *name, const char *s)
+{
+    if (!json_str(o, name)) {
+        json_add_str(o, name, s);
+    }
+    return json_str(o, name);
+}
+
 void json_add_int(struct json_object *o, const char *name, int64_t v)
 {
     json_add(o, name, json_object_new_int64(v));

@@ -76,6 +76,9 @@ void json_slim(struct json_object *container);
 /* Adding: take ownership of `v`. */
 void json_add(struct json_object *o, const char *name, struct json_object *v);
 void json_add_str(struct json_object *o, const char *name, const char *s); /* NULL: adds nothing */
+/* Adds `s` unless the member is a string already.  Returns the string that stands there: borrowed from `o`, until the
+ * member is set anew.  (json_add_str() with a text read from the same member frees that text.) */
+const char *json_default_str(struct json_object *o, const char *name, const char *s);
 void json_add_int(struct json_object *o, const char *name, int64_t v);
 void json_add_bool(struct json_object *o, const char *name, bool v);
 void json_push_str(struct json_object *array, const char *s);

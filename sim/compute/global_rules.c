@@ -73,9 +73,8 @@ static bool check_members(struct request *q, struct json_object *body)
 /* A project whose default tier is Standard has to name Premium in the rule. */
 static bool check_tier(struct request *q, struct json_object *body)
 {
-    const char *given = json_str(body, "networkTier");
-    const char *tier = str_or(given, ce_default_tier(q->c));
-    json_add_str(body, "networkTier", tier);
+    bool given = json_str(body, "networkTier") != NULL;
+    const char *tier = json_default_str(body, "networkTier", ce_default_tier(q->c));
     return str_eq(tier, "PREMIUM") ||
            ce_refuse(&q->refusal, q->a, 400, "badRequest",
                      "%s network tier%s is not supported: Network tier other than PREMIUM is not "
@@ -142,8 +141,7 @@ static bool add_address(struct request *q, struct json_object *body)
 
 bool ce_global_rule_insert(struct request *q, struct json_object *body)
 {
-    const char *scheme = str_or(json_str(body, "loadBalancingScheme"), "EXTERNAL");
-    json_add_str(body, "loadBalancingScheme", scheme);
+    const char *scheme = json_default_str(body, "loadBalancingScheme", "EXTERNAL");
     if (!str_eq(scheme, "EXTERNAL") && !str_eq(scheme, "EXTERNAL_MANAGED")) {
         return ce_refuse(&q->refusal, q->a, 501, "notImplemented",
                          "Global forwarding rules of the scheme %s are not simulated", scheme);
@@ -152,9 +150,7 @@ bool ce_global_rule_insert(struct request *q, struct json_object *body)
         return ce_refuse(&q->refusal, q->a, 501, "notImplemented",
                          "Global forwarding rules of IPv6 are not simulated");
     }
-    if (!json_str(body, "IPProtocol")) {
-        json_add_str(body, "IPProtocol", "TCP");
-    }
+    json_default_str(body, "IPProtocol", "TCP");
     return ce_global_rule_target(q, body) && check_members(q, body) && check_tier(q, body) &&
            add_address(q, body);
 }

@@ -301,15 +301,11 @@ static bool add_place(struct request *q, struct json_object *body)
 
 bool ce_rule_insert(struct request *q, struct json_object *body)
 {
-    const char *scheme = str_or(json_str(body, "loadBalancingScheme"), "EXTERNAL");
-    bool internal = str_eq(scheme, "INTERNAL");
-    json_add_str(body, "loadBalancingScheme", scheme);
-    if (!json_str(body, "IPProtocol")) {
-        json_add_str(body, "IPProtocol", "TCP");
-    }
+    bool internal = str_eq(json_default_str(body, "loadBalancingScheme", "EXTERNAL"), "INTERNAL");
+    json_default_str(body, "IPProtocol", "TCP");
     const char *tier = internal ? "PREMIUM" : ce_default_tier(q->c);
-    json_add_str(body, "networkTier", str_or(json_str(body, "networkTier"), tier));
-    if (!ce_tier_check(q, json_str(body, "networkTier")) || !ce_policy_check(q, body)) {
+    if (!ce_tier_check(q, json_default_str(body, "networkTier", tier)) ||
+        !ce_policy_check(q, body)) {
         return false;
     }
     if (internal && !add_place(q, body)) {

@@ -94,6 +94,22 @@ static void json_add__all_kinds__in_order(void **state)
     assert_null(json_copy(NULL));
 }
 
+/* What is read from a member may be given back to it. */
+static void json_default_str__member_is_there_or_not__returns_what_stands(void **state)
+{
+    (void)state;
+    struct json_object *o = json_object_new_object();
+    json_add_str(o, "tier", "STANDARD");
+    json_add_int(o, "number", 3);
+    assert_string_equal(json_default_str(o, "tier", "PREMIUM"), "STANDARD");
+    assert_string_equal(json_default_str(o, "scheme", "EXTERNAL"), "EXTERNAL");
+    assert_string_equal(json_default_str(o, "number", "none"), "none"); /* was no string */
+    assert_string_equal(json_default_str(o, "scheme", json_str(o, "tier")), "EXTERNAL");
+    assert_null(json_default_str(o, "absent", NULL));
+    assert_null(json_member(o, "absent"));
+    json_object_put(o);
+}
+
 static void json_share__edits__stay_in_the_copy(void **state)
 {
     struct arena *a = *state;
@@ -294,6 +310,7 @@ UNIT_MAIN(json)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_members__wrong_types__count_as_absent),
+        cmocka_unit_test(json_default_str__member_is_there_or_not__returns_what_stands),
         cmocka_unit_test(json_share__edits__stay_in_the_copy),
         cmocka_unit_test(json_slim__any_size__grows_again),
         cmocka_unit_test(json_parse__document_of_small_objects__takes_little_more_than_its_text),
