@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aws_budget.h: how many requests AWS takes of each API, of reads and of writes.
+ *
+ * Each account and region has buckets of tokens; without one EC2 answers RequestLimitExceeded, Elastic Load Balancing
+ * Throttling.  EC2 counts each action by itself: one budget for all of them is the careful side.
+ * Source: "Request throttling for the Amazon EC2 API" (non-mutating 100 and 20 a second, mutating 50 and 5), "… for the
+ * Elastic Load Balancing API" (40 and 10). */
+#ifndef TRIMTAB_AWS_BUDGET_H
+#define TRIMTAB_AWS_BUDGET_H
+
+#include "common/net/budget.h"
+#include "providers/aws/auth/aws_endpoint.h"
+
+#define AWS_BUDGETS (2u * AWS_APIS)
+extern const struct budget_limit aws_budget_limits[AWS_BUDGETS];
+
+/* Index into the table. */
+size_t aws_budget_of(enum aws_api api, bool mutates);
+
+#endif
