@@ -10,9 +10,10 @@
 
 #include <stdlib.h>
 
-#define CUT_EVERY_MS   1000  /* requests sent together are refused together: that is one refusal */
-#define LEAST_PART     0.05  /* of the documented rate: what is left of it at least */
-#define MOST_TIMES     20.0  /* the documented rate: an account's own limit may be higher */
+#define CUT_EVERY_MS   1000 /* requests sent together are refused together: that is one refusal */
+#define LEAST_PART     0.05 /* of the documented rate: what is left of it at least */
+#define MOST_TIMES     20.0 /* the documented rate: an account's own limit may be higher */
+#define CUT_TO_PART    0.7 /* of a rate that was refused although it is the documented one or less */
 #define GROWTH_PART    0.05  /* of the documented rate, per second */
 #define GROWTH_MOST_MS 10000 /* that count at once: what lies further back was no shortage of now */
 #define RESERVE_PART   0.25  /* of the bucket, for what somebody waits for */
@@ -46,7 +47,7 @@ static void grow(struct budget *b, int64_t now_ms)
     passed_ms = passed_ms < GROWTH_MOST_MS ? passed_ms : GROWTH_MOST_MS;
     double documented = b->limit->per_second, rate = b->bucket.per_second;
     double grown = rate + documented * GROWTH_PART * (double)passed_ms / 1000.0;
-    double most = b->short_of ? documented * MOST_TIMES : documented;
+    double most = b->short_of && !b->limit->fixed ? documented * MOST_TIMES : documented;
     if (grown > most) {
         grown = most > rate ? most : rate;
     }
@@ -96,7 +97,7 @@ void budget_refused(struct budget *b, int64_t now_ms, int64_t retry_after_ms)
     b->cut_ms = now_ms;
     b->grown_ms = now_ms;
     b->short_of = false;
-    set_rate(b, (rate < documented ? rate : documented) / 2, now_ms);
+    set_rate(b, rate > documented ? documented : rate * CUT_TO_PART, now_ms);
     if (b->bucket.tokens > 0) {
         b->bucket.tokens = 0;
     }
@@ -124,7 +125,7 @@ struct budgets *budgets_new(const struct budget_limit *limits, size_t n, struct 
     s->n = n;
     mutex_init(&s->lock);
     mutex_lock(&s->lock);
-    s->all = xcalloc(n, sizeof(*s->all));
+    s->all = xcalloc(n + 1, sizeof(*s->all)); /* none is fine */
     for (size_t i = 0; i < n; i++) {
         budget_init(&s->all[i], &limits[i], now);
     }
@@ -191,12 +192,4 @@ void budgets_refused(struct budgets *s, size_t kind, int64_t retry_after_ms)
     struct budget_view view = view_of(&s->all[kind]);
     mutex_unlock(&s->lock);
     report(s, BUDGET_REFUSED, &view);
-}
-
-struct budget_view budgets_view(struct budgets *s, size_t kind)
-{
-    mutex_lock(&s->lock);
-    struct budget_view view = view_of(&s->all[kind]);
-    mutex_unlock(&s->lock);
-    return view;
 }

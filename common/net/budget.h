@@ -5,8 +5,9 @@
  * those above a limit, which differs from account to account.  A budget begins with the documented
  * limit and adapts:
  *
- *     refused as too many    the rate is halved, saved tokens are gone; at most once a second,
- *                            because requests that were sent together are refused together
+ *     refused as too many    the rate falls to seven tenths, or from above to the documented one;
+ *                            saved tokens are gone; at most once a second, because requests that
+ *                            were sent together are refused together
  *     Retry-After            nothing of this kind is sent before
  *     used up, not refused   the rate grows by a twentieth of the documented one per second,
  *                            to twenty times it at most: an account may have a higher limit
@@ -35,13 +36,14 @@ struct budget_limit {
     const char *kind;  /* for people and labels: "ec2 writes"; static */
     double per_second; /* > 0 */
     int burst;         /* tokens of a full bucket; >= 1 */
+    bool fixed;        /* somebody's wish: it does not grow beyond per_second */
 };
 
 struct budget {
     const struct budget_limit *limit;
     struct ratelimit bucket; /* its per_second is the rate of the moment */
     int64_t closed_until_ms; /* Retry-After; 0: open */
-    int64_t cut_ms;          /* the last time that the rate was halved */
+    int64_t cut_ms;          /* the last time that the rate was cut */
     int64_t grown_ms;        /* until when growth is accounted for */
     bool short_of;           /* a token was waited for since grown_ms */
     uint64_t held;           /* requests that had to wait */
@@ -79,7 +81,5 @@ void budgets_free(struct budgets *s); /* NULL is fine */
 /* As budget_take() and budget_refused(), of the `kind`th limit.  NULL: no budgets, `now` at once. */
 int64_t budgets_take(struct budgets *s, size_t kind, bool background, bool *ret_again);
 void budgets_refused(struct budgets *s, size_t kind, int64_t retry_after_ms);
-/* The numbers of the `kind`th. */
-struct budget_view budgets_view(struct budgets *s, size_t kind);
 
 #endif

@@ -61,6 +61,7 @@ void gce_close(void *provider)
     http_pool_free(p->http);
     gce_auth_free(p->auth);
     budgets_free(p->budgets);
+    budgets_free(p->rated);
     cancel_free(p->cancel);
     arena_free(p->a);
     free(p);
@@ -78,6 +79,8 @@ static void fill_api(struct gce_provider *p)
         .rng = p->rng,
         .host = p->host,
         .budgets = p->budgets,
+        .rates = &p->options.rates,
+        .rated = p->rated,
         .l4 = p->options.switches.run_ilb || p->options.switches.run_netlb ||
               p->options.switches.standalone_negs || p->options.switches.standalone_status,
     };
@@ -256,6 +259,9 @@ int32_t gce_provider_open(const struct tt_open_args *args, struct clock *clock, 
         .counted_arg = (void *)(uintptr_t)p->host,
     };
     if (rc == ERR_OK) {
+        const struct gce_rates *rates = &p->options.rates;
+        p->rated =
+            budgets_new(rates->limits, rates->n, p->clock, lb_budget_report, (void *)p->host);
         choose_parts(p, args);
         exposed_log(p->host, p->a, "api-endpoint", p->config.api_endpoint);
         exposed_log(p->host, p->a, "token-url", p->config.token_url);

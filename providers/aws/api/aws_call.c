@@ -163,8 +163,9 @@ static void take_turn(struct turn *t)
     const struct aws_call *c = t->c;
     struct aws_call_state *s = &t->c->state;
     bool again;
-    int64_t at = budgets_take(c->client->request_budgets, aws_budget_of(c->api, c->mutates),
-                              c->background && !c->mutates, &again);
+    int64_t at =
+        budgets_take(c->client->request_budgets, aws_budget_of(c->api, c->action, c->mutates),
+                     c->background && !c->mutates, &again);
     s->has_turn = !again;
     s->not_before_ms = at > s->not_before_ms ? at : s->not_before_ms;
 }
@@ -311,7 +312,8 @@ static enum http_next take_refusal(struct turn *t, const struct http_response *r
     }
     int64_t asked_ms = http_retry_after_ms(resp, t->wall_us / 1000000);
     if (aws_error_is_throttle(t->err->reason)) {
-        budgets_refused(c->client->request_budgets, aws_budget_of(c->api, c->mutates), asked_ms);
+        budgets_refused(c->client->request_budgets, aws_budget_of(c->api, c->action, c->mutates),
+                        asked_ms);
     }
     if (aws_error_is_retried(resp->status, t->err->reason)) {
         return try_again(t, asked_ms, false);

@@ -26,6 +26,7 @@
 #include "common/net/http.h"
 #include "common/net/retry.h"
 #include "providers/gce/api/gce_auth.h"
+#include "providers/gce/api/gce_rates.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,10 +83,12 @@ struct gce_api {
     struct gce_auth *auth;
     struct clock *clock;
     struct rng *rng;
-    const struct tt_host *host; /* may be NULL in tests */
-    struct budgets *budgets;    /* of gce_budget_limits; NULL: requests are sent as they come */
-    bool l4;                    /* ingress-gce's part is played: its metrics are set, too */
-    const char *version;        /* that `base` ends with, for metrics: "beta"; NULL: "v1" */
+    const struct tt_host *host;    /* may be NULL in tests */
+    struct budgets *budgets;       /* of gce_budget_limits; NULL: requests are sent as they come */
+    const struct gce_rates *rates; /* --gce-ratelimit; NULL: none */
+    struct budgets *rated;         /* of these */
+    bool l4;                       /* ingress-gce's part is played: its metrics are set, too */
+    const char *version;           /* that `base` ends with, for metrics: "beta"; NULL: "v1" */
 };
 /* The same API in its beta version: where `base` ends with "/v1/", "/beta/" stands instead. */
 struct gce_api gce_api_beta(struct arena *a, const struct gce_api *api);

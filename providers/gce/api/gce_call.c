@@ -103,6 +103,20 @@ static void fill_common(struct gce_call *c, struct http_request *req, int64_t no
     };
 }
 
+/* When --gce-ratelimit lets a request go; 0: at once. */
+static int64_t rated_at(struct gce_call *c, bool waits)
+{
+    const struct gce_api *api = c->api;
+    bool again;
+    if (api->rates == NULL || api->rates->n == 0) {
+        return 0;
+    }
+    const char *method = waits ? gce_operations_id(c->spec.collection)
+                               : gce_api_op_id(c->a, c->spec.collection, c->spec.verb);
+    size_t rule = gce_rates_find(api->rates, str_or(api->version, "v1"), method);
+    return rule < api->rates->n ? budgets_take(api->rated, rule, false, &again) : 0;
+}
+
 /* HTTP_SEND: the request may go, at *at_ms at the earliest.  HTTP_WAIT: its turn has not come. */
 static enum http_next take_turn(struct gce_call *c, struct http_request *req, int64_t *at_ms,
                                 bool waits)
@@ -113,6 +127,8 @@ static enum http_next take_turn(struct gce_call *c, struct http_request *req, in
     int64_t at = budgets_take(c->api->budgets, kind, background, &again);
     *at_ms = at > *at_ms ? at : *at_ms;
     if (!again) {
+        at = rated_at(c, waits);
+        *at_ms = at > *at_ms ? at : *at_ms;
         return HTTP_SEND;
     }
     c->phase = HELD;

@@ -36,7 +36,7 @@ static void budget_take__a_burst__then_the_documented_rate(void **state)
     assert_int_equal(b.refused, 0);
 }
 
-static void budget_refused__many_at_once__halves_the_rate_once(void **state)
+static void budget_refused__many_at_once__cuts_the_rate_once(void **state)
 {
     (void)state;
     struct budget b;
@@ -48,12 +48,10 @@ static void budget_refused__many_at_once__halves_the_rate_once(void **state)
         budget_refused(&b, 100 + i, 0);
     }
     assert_int_equal(b.refused, 16);
-    assert_true(b.bucket.per_second == 5.0);
-    assert_int_equal(
-        take(&b, 116),
-        300); /* what was saved is gone: the next one is due 200 ms after the refusal */
+    assert_true(b.bucket.per_second == 7.0);
+    assert_int_equal(take(&b, 116), 243); /* nothing is saved: 143 ms from the refusal on */
     budget_refused(&b, 1200, 0);
-    assert_true(b.bucket.per_second == 2.5);
+    assert_true(b.bucket.per_second > 4.89 && b.bucket.per_second < 5.3);
 }
 
 static void budget_refused__again_and_again__leaves_a_twentieth(void **state)
@@ -85,8 +83,8 @@ static void budget_take__no_refusals_any_more__returns_to_the_documented_rate(vo
     struct budget b;
     budget_init(&b, &limit, 0);
     budget_refused(&b, 1000, 0);
-    take(&b, 6000); /* five seconds: a quarter of the documented rate more */
-    assert_true(b.bucket.per_second > 7.4 && b.bucket.per_second < 7.6);
+    take(&b, 5000); /* four seconds: a fifth of the documented rate more */
+    assert_true(b.bucket.per_second > 8.9 && b.bucket.per_second < 9.1);
     for (int64_t t = 7000; t < 60000; t += 1000) {
         take(&b, t);
     }
@@ -110,6 +108,21 @@ static void budget_take__short_of_tokens__grows_beyond_what_is_documented(void *
         now = take(&b, now);
     }
     assert_true(b.bucket.per_second == 200.0);
+}
+
+/* A rate that was tried beyond the documented one falls back to that, not below. */
+static void budget_refused__above_what_is_documented__falls_back_to_that(void **state)
+{
+    (void)state;
+    struct budget b;
+    budget_init(&b, &limit, 0);
+    int64_t now = 0;
+    for (int i = 0; i < 500; i++) {
+        now = take(&b, now);
+    }
+    assert_true(b.bucket.per_second > 12.0);
+    budget_refused(&b, now, 0);
+    assert_true(b.bucket.per_second == 10.0);
 }
 
 static void budget_take__background__leaves_a_quarter_and_books_nothing(void **state)
@@ -172,8 +185,8 @@ static void budgets__of_a_provider__report_what_changes(void **state)
     assert_int_equal(told.n, 2);
     assert_int_equal(told.event, BUDGET_REFUSED);
     assert_string_equal(told.last.kind, "reads");
-    assert_true(told.last.per_second == 10.0);
-    assert_int_equal(budgets_view(s, 0).refused, 1);
+    assert_true(told.last.per_second == 14.0);
+    assert_int_equal(told.last.refused, 1);
     assert_int_equal(budgets_take(NULL, 0, true, &again), 0);
     assert_false(again);
     budgets_refused(NULL, 0, 0);
@@ -185,11 +198,12 @@ UNIT_MAIN(budget)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(budget_take__a_burst__then_the_documented_rate),
-        cmocka_unit_test(budget_refused__many_at_once__halves_the_rate_once),
+        cmocka_unit_test(budget_refused__many_at_once__cuts_the_rate_once),
         cmocka_unit_test(budget_refused__again_and_again__leaves_a_twentieth),
         cmocka_unit_test(budget_refused__told_when_to_come_back__is_closed_until_then),
         cmocka_unit_test(budget_take__no_refusals_any_more__returns_to_the_documented_rate),
         cmocka_unit_test(budget_take__short_of_tokens__grows_beyond_what_is_documented),
+        cmocka_unit_test(budget_refused__above_what_is_documented__falls_back_to_that),
         cmocka_unit_test(budget_take__background__leaves_a_quarter_and_books_nothing),
         cmocka_unit_test(budgets__of_a_provider__report_what_changes),
     };
