@@ -136,5 +136,9 @@ extern const size_t metrics_process_n;
 #define METRIC_WRITE_CONFLICTS "trimtab_service_write_conflicts_total"
 #define METRIC_API_TOKENS      "trimtab_api_tokens"
 #define METRIC_API_WAIT        "trimtab_api_wait_seconds_total"
+/* Set by providers (common/lb/budget_report.h); per kind of requests of a cloud's API. */
+#define METRIC_CLOUD_RATE    "trimtab_cloud_requests_per_second_allowed"
+#define METRIC_CLOUD_HELD    "trimtab_cloud_requests_held_total"
+#define METRIC_CLOUD_REFUSED "trimtab_cloud_requests_refused_total"
 
 #endif

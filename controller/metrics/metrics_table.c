@@ -29,6 +29,7 @@ static const char *const state_labels[] = {"state"};
 static const char *const resource_labels[] = {"resource"};
 static const char *const api_labels[] = {"api"};
 static const char *const kind_labels[] = {"kind"};
+static const char *const budget_labels[] = {"api", "kind"};
 
 #define LABELS(l)  .labels = (l), .n_labels = sizeof(l) / sizeof((l)[0])
 #define BUCKETS(b) .buckets = (b), .n_buckets = sizeof(b) / sizeof((b)[0])
@@ -167,6 +168,19 @@ const struct tt_metric metrics_own[] = {
      .type = TT_METRIC_COUNTER,
      .help = "Seconds that requests were held back by our own rate limit",
      LABELS(api_labels)},
+    {.name = METRIC_CLOUD_RATE,
+     .type = TT_METRIC_GAUGE,
+     .help = "Requests that may be sent to the cloud per second: less after refusals, more again "
+             "without",
+     LABELS(budget_labels)},
+    {.name = METRIC_CLOUD_HELD,
+     .type = TT_METRIC_COUNTER,
+     .help = "Requests to the cloud that waited for their turn",
+     LABELS(budget_labels)},
+    {.name = METRIC_CLOUD_REFUSED,
+     .type = TT_METRIC_COUNTER,
+     .help = "Requests that the cloud refused because there were too many",
+     LABELS(budget_labels)},
     {.name = METRIC_LATE_CALLS,
      .type = TT_METRIC_GAUGE,
      .help = "Calls into a plugin that are beyond their deadline now; each holds a thread and its "
