@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* file_watch.c: a file that somebody else replaces now and then.
  *
- * Projected tokens and certificates change by a rename of a folder above them, so the path is opened anew
- * each time instead of being watched by inode.  Reading happens under the lock: the files are small and
- * the readers would all do it otherwise.  The last good content survives failures (controller.md 4.3).
- * Thread-safe. */
+ * Projected tokens and certificates change by a rename of a folder above them, so the path is
+ * opened again each time instead of being watched by inode.  Reading happens under the lock: the
+ * files are small and the readers would all do it otherwise.  The last good content survives
+ * failures (controller.md 4.3).  Thread-safe. */
 #include "common/base/file.h"
 #include "common/base/lock.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run.c: one child process: started, listened to, ended (see run.h).
  *
- * Its end is looked for every few milliseconds instead of waiting for the end of its output, because a grandchild may hold
- * the pipes open for ever.  The group is killed while the child is still a zombie, so that its id cannot belong to others.
- * Must not run in a thread that others wait for; must not log what was printed. */
+ * Its end is looked for every few milliseconds instead of waiting for the end of its output,
+ * because a grandchild may hold the pipes open forever.  The group is killed while the child is
+ * still a zombie, so that its id cannot belong to others.  Must not run in a thread that others
+ * wait for; must not log what was printed. */
 #include "common/base/run.h"
 
 #include <errno.h>
@@ -55,7 +56,7 @@ static void child_done(struct child *c)
     str_buf_done(&c->err.text);
 }
 
-/* --- starting ------------------------------------------------------------------------------------ */
+/* --- starting --------------------------------------------------------------------------------- */
 
 /* Descriptors of the child's side. */
 struct ends {
@@ -149,7 +150,7 @@ static int spawn(const struct run_args *args, struct child *c, const struct ends
                    : err_set(err, ERR_TRANSIENT, "%.400s: %s", args->argv[0], strerror(rc));
 }
 
-/* --- listening ----------------------------------------------------------------------------------- */
+/* --- listening -------------------------------------------------------------------------------- */
 
 static void keep(struct listener *l, const char *bytes, size_t n)
 {
@@ -226,7 +227,7 @@ static int listen_on(const struct run_args *args, struct child *c, struct err *e
     return ERR_OK;
 }
 
-/* --- ending -------------------------------------------------------------------------------------- */
+/* --- ending ----------------------------------------------------------------------------------- */
 
 /* The child and, while its id is still taken, all that it started in its group. */
 static int bury(struct child *c)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_splitter_caps.c: an item that breaks a cap: the field goes, the item stays (see json_splitter.h).
+/* json_splitter_caps.c: an item that breaks a cap: the field goes, the item stays (see
+ * json_splitter.h).
  *
- * The output of an item is whole at each moment but for what is open, and each open object knows where its last member
- * begins.  So a field can be taken back when it turns out to be too much.
+ * The output of an item is whole at each moment but for what is open, and each open object knows
+ * where its last member begins.  So a field can be taken back when it turns out to be too much.
  * Pure. */
 #include "common/data/json_splitter_internal.h"
 

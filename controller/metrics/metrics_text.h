@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* metrics_text.h: the registry as text that Prometheus reads.
  *
- * Two formats: text 0.0.4, which everybody gets, and OpenMetrics 1.0.0 for those who ask for it.  Families are sorted by
- * name, series by the values of their labels; numbers are written as Go writes them, so that `le` is upstream's.
- * Source: prometheus.io/docs/instrumenting/exposition_formats, the OpenMetrics 1.0 text; controller.md §3.5, 3.7.
- * Thread-safe.  Never blocks for longer than a copy of one family takes. */
+ * Two formats: text 0.0.4, which everybody gets, and OpenMetrics 1.0.0 for those who ask for it.
+ * Families are sorted by name, series by the values of their labels; numbers are written as Go
+ * writes them, so that `le` is upstream's.
+ * Source: prometheus.io/docs/instrumenting/exposition_formats, the OpenMetrics 1.0 text;
+ * controller.md §3.5, 3.7.  Thread-safe.  Never blocks for longer than a copy of
+ * one family takes. */
 #ifndef TRIMTAB_CONTROLLER_METRICS_TEXT_H
 #define TRIMTAB_CONTROLLER_METRICS_TEXT_H
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* controller_main.c: from argv to a running app and back.
  *
- * The main thread runs the event loop, for signals.  The app is started and stopped by a thread of its own, so that a
- * signal is seen at once, whatever the start is waiting for; when the configuration changes, that thread builds another
- * app.  Identity, election and the HTTPS port are the process's and outlive every app.  The first SIGTERM or SIGINT ends it
- * in order, within STOP_MS; a second one at once, also when the loop hangs.  SIGHUP has certificates read anew.  The log is
- * written by a thread of its own from the moment the process runs, so that no reader of it can stop anybody. */
+ * The main thread runs the event loop, for signals.  The app is started and stopped by a thread of
+ * its own, so that a signal is seen at once, whatever the start is waiting for; when the
+ * configuration changes, that thread builds another app.  Identity, election and the HTTPS port are
+ * the process's and outlive every app.  The first SIGTERM or SIGINT ends it in order, within
+ * STOP_MS; a second one at once, also when the loop hangs.  SIGHUP has certificates read again.
+ * The log is written by a thread of its own from the moment the process runs, so that no reader of
+ * it can stop anybody. */
 #include "controller/process/controller_main.h"
 
 #include <event2/event.h>
@@ -46,7 +48,7 @@
 #define STOP_BY_TERM SIGRTMIN
 #define STOP_BY_INT  (SIGRTMIN + 1)
 
-/* ---- before anything runs ------------------------------------------------------------------------ */
+/* ---- before anything runs -------------------------------------------------------------------- */
 
 /* Behind all lines of the log, and like them without waiting for a reader. */
 static int fail(const struct err *err)
@@ -186,7 +188,7 @@ static int check_options(const struct options *o, struct err *err)
     return rc;
 }
 
-/* ---- running ------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 struct run {
     struct app_args args;
@@ -210,8 +212,8 @@ static void end_loop(evutil_socket_t fd, short what, void *arg)
     event_base_loopbreak(r->base);
 }
 
-/* Something hangs that nobody can end.  Without a word to the API server: whoever leads next waits until the lease has run
- * out, because what hangs may still write. */
+/* Something hangs that nobody can end.  Without a word to the API server: whoever leads next waits
+ * until the lease has run out, because what hangs may still write. */
 static void give_up(evutil_socket_t fd, short what, void *arg)
 {
     (void)fd;
@@ -281,7 +283,8 @@ static bool run_once(struct run *r)
     }
     bool again = r->exit_code == 0 && app_wants_reload(app) && !is_stopping(r);
     if (!app_stop(app, again ? RELOAD_MS : STOP_MS)) {
-        /* A call into the provider hangs: its memory cannot be freed.  A reload becomes a restart. */
+        /* A call into the provider hangs: its memory cannot be freed.  A reload
+         * becomes a restart. */
         (void)log_flush(LOG_END_MS); /* else the line that says so is lost */
         _exit(again ? 1 : r->exit_code);
     }
@@ -332,7 +335,8 @@ static void exit_at_once(int number)
     _exit(1);
 }
 
-/* The first of the two, whichever it is.  The kernel itself counts: whatever the loop does, another one ends the process. */
+/* The first of the two, whichever it is.  The kernel itself counts: whatever the loop does, another
+ * one ends the process. */
 static void first_signal(int number)
 {
     (void)signal(SIGTERM, exit_at_once);
@@ -353,7 +357,8 @@ static void on_pulse(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* The first turn of the loop: this process serves and competes, so what waits for it may go on. */
+/* The first turn of the loop: this process serves and competes, so what waits for
+ * it may continue. */
 static void on_first_turn(evutil_socket_t fd, short what, void *arg)
 {
     struct run *r = arg;
@@ -401,7 +406,8 @@ static int run_loop(struct run *r)
     return rc;
 }
 
-/* Only a provider with more than the service controller's part has something left to do without that. */
+/* Only a provider with more than the service controller's part has something left to
+ * do without that. */
 static int check_parts(const struct options *o, const struct plugin *plugin, struct err *err)
 {
     if (options_service_controller_on(o) || (plugin->desc.capabilities & TT_CAP_MORE_PARTS) != 0) {
@@ -422,8 +428,9 @@ static int check_drift(const struct options *o, const struct plugin *plugin, str
                    plugin->desc.name);
 }
 
-/* The C library gives each thread a heap of its own, and what is free in one is of no use to the others: with ten workers
- * that is a tenth of the memory.  Workers wait for a cloud, not for each other's malloc(). */
+/* The C library gives each thread a heap of its own, and what is free in one is of no use to the
+ * others: with ten workers that is a tenth of the memory.  Workers wait for a cloud, not for each
+ * other's malloc(). */
 static void share_heap(void)
 {
 #ifdef M_ARENA_MAX
@@ -489,7 +496,8 @@ static bool may_renew(void *arg, struct err *err)
     return false;
 }
 
-/* What /livez says, port or no port: neither the election nor a worker hangs.  That the loop turns, its caller shows. */
+/* What /livez says, port or no port: neither the election nor a worker hangs.  That the loop turns,
+ * its caller shows. */
 static bool is_alive(void *arg, char *why, size_t n)
 {
     struct run *r = arg;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* serving.c: see serving.h.
  *
- * Only puts together: the port (serve/serve.h), who may ask (serve/access.h), checks (serve/health.h), pages
- * (serve/pages.h).  Texts and rules are theirs. */
+ * Only puts together: the port (serve/serve.h), who may ask (serve/access.h), checks
+ * (serve/health.h), pages (serve/pages.h).  Texts and rules are theirs. */
 #include "controller/process/serving.h"
 
 #include <stdlib.h>

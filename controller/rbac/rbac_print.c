@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbac_print.c: rules as Roles and bindings in YAML; see rbac_rules.h.
  *
- * One rule is one line, so that a reader sees the whole role at once.  Scalars that YAML could take for something else than
- * a text are quoted. */
+ * One rule is one line, so that a reader sees the whole role at once.  Scalars that YAML could take
+ * for something else than a text are quoted. */
 #include <stdio.h>
 #include <string.h>
 

@@ -102,7 +102,7 @@ const char *report_stable(struct arena *a, const char *text)
     return changed ? str_buf_to_arena(&b, a) : text;
 }
 
-/* What may mend itself says nothing about a load balancer that is there. */
+/* What may fix itself says nothing about a load balancer that is there. */
 static bool is_passing(int32_t code)
 {
     switch (code) {

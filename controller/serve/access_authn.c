@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* access_authn.c: who a request comes from.
  *
- * The order is upstream's: proxy, certificate, token.  The first who names somebody wins.  What is shown and wrong is
- * remembered and the next one asked; when nobody names anybody it makes the difference between 401 and anonymous.
+ * The order is upstream's: proxy, certificate, token.  The first who names somebody wins.  What is
+ * shown and wrong is remembered and the next one asked; when nobody names anybody it makes the
+ * difference between 401 and anonymous.
  * Source: controller.md §3.6; apiserver/pkg/authentication/authenticatorfactory/delegating.go. */
 #include <string.h>
 
@@ -35,7 +36,7 @@ void access_keep(struct access_trial *t, struct access_answer *x)
     arena_defer(t->req->a, unref, x);
 }
 
-/* --- certificates ---------------------------------------------------------------------------------- */
+/* --- certificates ----------------------------------------------------------------------------- */
 
 static bool by_proxy(struct access_trial *t, const struct access_trust *trust)
 {
@@ -77,7 +78,7 @@ static bool by_either(struct access_trial *t)
     return found;
 }
 
-/* --- tokens ---------------------------------------------------------------------------------------- */
+/* --- tokens ----------------------------------------------------------------------------------- */
 
 struct token_question {
     struct access *a;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* access_authz.c: whether a user may do what the request asks for.
  *
- * Members of system:masters may, open paths are everybody's, the rest is the API server's to say; without one nobody may.
+ * Members of system:masters may, open paths are everybody's, the rest is the API server's to say;
+ * without one nobody may.
  * Source: controller.md §3.6. */
 #include <string.h>
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* access_cache.h: answers of the API server that are used for a while.
  *
- * A bounded map from the digest of a question to a shared answer.  Least recently used ones go first, by number and by
- * bytes.  Keys are keyed digests (HMAC-SHA256 with a key that lives as long as the process): nobody finds a token in our
- * memory by looking at the cache, and nobody outside can choose keys that collide.
- * `now` is a parameter.  Not thread-safe: access_memo.c holds a lock around it. */
+ * A bounded map from the digest of a question to a shared answer.  Least recently used ones go
+ * first, by number and by bytes.  Keys are keyed digests (HMAC-SHA256 with a key that lives as long
+ * as the process): nobody finds a token in our memory by looking at the cache, and nobody outside
+ * can choose keys that collide.  `now` is a parameter.  Not thread-safe: access_memo.c holds
+ * a lock around it. */
 #ifndef TRIMTAB_SERVE_ACCESS_CACHE_H
 #define TRIMTAB_SERVE_ACCESS_CACHE_H
 

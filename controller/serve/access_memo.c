@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* access_memo.c: see access_memo.h.
  *
- * `lock` guards everything; no call is made under it.  A flight lives as long as somebody asks or waits for it. */
+ * `lock` guards everything; no call is made under it.  A flight lives as long as somebody
+ * asks or waits for it. */
 #include "controller/serve/access_memo.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include "common/base/map.h"
 
 struct flight {
-    struct access_answer *answer; /* NULL: under way */
+    struct access_answer *answer; /* NULL: in progress */
     size_t users;                 /* who asks, and who waits */
 };
 struct access_memo {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access_trust.h: whom we believe: CAs of clients and of the aggregation proxy, and the proxy's header names.
+/* access_trust.h: whom we believe: CAs of clients and of the aggregation proxy, and the proxy's
+ * header names.
  *
- * A trust is immutable and reference counted, so that a change is one exchange of a pointer while requests run.  It has two
- * parts, the clients' and the proxy's (CAs and header names).  A part that cannot be read leaves the old one in place and
- * does not hold up the other: a CA that is taken out must be out.  Sources: the files of the flags, and the data of
- * ConfigMap kube-system/extension-apiserver-authentication for what no flag gives.
+ * A trust is immutable and reference counted, so that a change is one exchange of a pointer while
+ * requests run.  It has two parts, the clients' and the proxy's (CAs and header names).  A part
+ * that cannot be read leaves the old one in place and does not hold up the other: a CA that is
+ * taken out must be out.  Sources: the files of the flags, and the data of ConfigMap
+ * kube-system/extension-apiserver-authentication for what no flag gives.
  * Source: controller.md §3.6.  No I/O here: contents come in; access_lookup.h fetches them. */
 #ifndef TRIMTAB_SERVE_ACCESS_TRUST_H
 #define TRIMTAB_SERVE_ACCESS_TRUST_H
@@ -32,8 +34,8 @@ struct access_config {
     struct access_header_names headers;
     struct err fault; /* of the header names: they are not to be used */
 };
-/* `data`: the ConfigMap's member of that name; NULL: it has none.  A fault (INVALID) is a list that is no JSON array of
- * strings, a name that is empty, more than ACCESS_HEADERS_MAX names. */
+/* `data`: the ConfigMap's member of that name; NULL: it has none.  A fault (INVALID) is a list that
+ * is no JSON array of strings, a name that is empty, more than ACCESS_HEADERS_MAX names. */
 struct access_config access_config_read(struct arena *a, struct json_object *data);
 
 struct access_trust_parts {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* status_read.c: the JSON of another process's /status back into a view (status.h).
  *
- * What is absent is zero, what is unknown is skipped: the two need not be of one version.  Nothing is trusted but its
- * type. */
+ * What is absent is zero, what is unknown is skipped: the two need not be of one version.  Nothing
+ * is trusted but its type. */
 #include <string.h>
 
 #include "common/base/timefmt.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config_internal.h: a kubeconfig as it is written, and the steps that make a struct kube_config of it.
+/* config_internal.h: a kubeconfig as it is written, and the steps that make a struct kube_config of
+ * it.
  *
  *   config.c        which files or which in-cluster data; the result
  *   config_file.c   one file -> kc_file; several -> merged

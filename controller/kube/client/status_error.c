@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* status_error.c: what the API server means when it says no.
  *
- * Owns the way from a Status object, or from a bare HTTP status when there is none, to struct err: the code to
- * act on, the server's machine word, its message, and how long it asks us to wait.
- * Source: controller.md §4.6.  Pure; declared in client.h, used by the client and by the reflectors. */
+ * Owns the way from a Status object, or from a bare HTTP status when there is none, to struct err:
+ * the code to act on, the server's machine word, its message, and how long it asks us to wait.
+ * Source: controller.md §4.6.  Pure; declared in client.h, used by the client and
+ * by the reflectors. */
 #include <string.h>
 
 #include "controller/kube/client/client.h"
