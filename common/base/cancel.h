@@ -2,10 +2,10 @@
 /* cancel.h: asking running work to stop.
  *
  * Why: SIGTERM must end every blocking call within 100 ms, and a lost lease must stop a worker
- * before its next mutation.  Usage: the owner makes one `struct cancel`, hands `const`-free
- * pointers to whoever works for it, and calls cancel_fire() once; workers look with cancel_fired(),
- * and whoever blocks in something else than a condition registers a hook that interrupts it (http
- * does: curl_multi_wakeup).  Thread-safe.  A parent passes its firing on to its children. */
+ * before its next mutation.  Usage: the owner makes one `struct cancel`, passes non-const pointers
+ * to its workers, and calls cancel_fire() once; workers check cancel_fired(), and a worker that
+ * blocks in something other than a condition registers a hook that interrupts it (http does:
+ * curl_multi_wakeup).  Thread-safe.  A parent passes its firing on to its children. */
 #ifndef TRIMTAB_BASE_CANCEL_H
 #define TRIMTAB_BASE_CANCEL_H
 

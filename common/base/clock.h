@@ -27,10 +27,11 @@ void clock_fake_free(struct clock *c);
 void clock_fake_advance(struct clock *c, int64_t ms);
 /* Moves the fake wall time alone: a clock jump. */
 void clock_fake_set_wall_us(struct clock *c, int64_t wall_us);
-/* The earliest moment that anybody now waits for in clock_wait(), or CLOCK_NEVER. */
+/* The earliest moment that a thread waits for in clock_wait(), or CLOCK_NEVER. */
 int64_t clock_fake_next_ms(struct clock *c);
-/* How many threads are in clock_wait() for a moment that is still to come: as many as a test has
- * started, and nobody is at work.  One that was woken for another reason counts until it runs. */
+/* How many threads are in clock_wait() for a moment that is still to come: if it equals the number
+ * that a test has started, all are idle.  One that was woken for another reason counts until it
+ * runs. */
 size_t clock_fake_waiting(struct clock *c);
 
 int64_t clock_now_ms(struct clock *c);  /* monotonic, ms since an arbitrary start */

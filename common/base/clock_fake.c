@@ -9,8 +9,7 @@
  * waiter's mutex while it holds the clock's; it *pins* the waiter instead, lets go of the clock,
  * and only then takes the waiter's mutex.  A waiter that wakes up for another reason lets go of its
  * mutex until it is no longer pinned, so the mover never touches a condition that is gone.
- * Rule for tests: do not hold a mutex that somebody waits with while moving
- * the clock. Thread-safe. */
+ * Rule for tests: do not hold a mutex that a waiter uses while moving the clock. Thread-safe. */
 #include "common/base/arena.h"
 #include "common/base/clock_impl.h"
 

@@ -69,11 +69,11 @@ int err_copy(struct err *dst, const struct err *src);
 void err_mask(struct err *err, const char *secret);
 /* Back to "nothing failed". */
 void err_clear(struct err *err);
-/* "not-found" …; "unknown" for numbers that are no code. */
+/* "not-found" …; "unknown" for other numbers. */
 const char *err_code_name(int code);
 /* The code of that word, or -1. */
 int err_code_parse(const char *word);
-/* True for codes after which the same call may succeed without anybody changing anything. */
+/* True for codes after which the same call may succeed without any change. */
 int err_is_retryable(int code);
 
 #endif

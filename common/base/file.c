@@ -53,8 +53,8 @@ static int refuse(struct err *err, const char *verb, const char *path, int e)
                    text[0] != '\0' ? text + 1 : "");
 }
 
-/* Returns false if nobody opens the other end of a pipe within WRITER_MS.  Regular files and pipes
- * with a past answer at once. */
+/* Returns false if no reader opens the other end of a pipe within WRITER_MS.  Regular files and
+ * pipes with a past answer at once. */
 static bool has_writer(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};

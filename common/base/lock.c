@@ -3,7 +3,7 @@
  *
  * A failing lock call is a broken invariant (destroyed or foreign mutex), so it aborts: carrying on
  * without the lock would corrupt state.  Conditions count on CLOCK_MONOTONIC so that a jump of the
- * wall clock never wakes or stalls anybody.  The clang annotations stand in lock.h; the wrappers
+ * wall clock never wakes or stalls a thread.  The clang annotations stand in lock.h; the wrappers
  * themselves are opaque to the analysis. */
 #include "common/base/lock.h"
 

@@ -2,13 +2,12 @@
 /* log.h: structured log lines, in klog's text form or as JSON.
  *
  * Text (upstream's default):  I1121 10:00:01.123456   1 sync.c:210] "Synced" service="demo/web"
- *                                                     calls=14
  * JSON (--logging-format=json):
  * {"ts":…,"caller":"controller/sync/sync.c:210","msg":"Synced","v":0,"service":…} Spec:
  * controller.md §1.20.  A line is a constant message and key/value pairs; the service key comes
- * first.  Pure code and common/ log at debug (v >= 4) only; whoever handles an error logs it,
- * whoever returns it does not.  Values pass as LOG_S("key", text) …; a secret passes as LOG_SECRET
- * and prints ***.  Thread-safe: one line is one write(2), by the caller or, after
+ * first.  Pure code and common/ log at debug (v >= 4) only; the code that handles an error logs it,
+ * the code that returns it does not.  Values pass as LOG_S("key", text) …; a secret passes as
+ * LOG_SECRET and prints ***.  Thread-safe: one line is one write(2), by the caller or, after
  * log_begin_writing(), by a thread of its own. */
 #ifndef TRIMTAB_BASE_LOG_H
 #define TRIMTAB_BASE_LOG_H
@@ -62,7 +61,7 @@ struct log_config {
     int fd;              /* where lines go; 2 in production */
 };
 void log_setup(const struct log_config *cfg);
-/* From here on a thread writes the lines, and whoever logs never waits for the reader of the log
+/* From here on a thread writes the lines, and callers never wait for the reader of the log
  * (log_writer.h).  After log_setup(), whose fd it uses.  TRANSIENT: there is no thread; lines are
  * written as before. */
 int log_begin_writing(struct err *err) _warn_unused_;
@@ -72,7 +71,7 @@ void log_plain(const char *text);
 /* Waits until the lines so far are written, at most `patience_ms`: for what is printed beside the
  * log.  False: they are not. */
 bool log_flush(int64_t patience_ms);
-/* The last lines get `patience_ms`; whoever logs later writes himself.  Without a begin nothing
+/* The last lines get `patience_ms`; later callers write themselves.  Without a begin nothing
  * happens.  False: the reader does not read; what waits goes with the process. */
 bool log_end_writing(int64_t patience_ms);
 /* How many lines were dropped because the log was not read fast enough. */

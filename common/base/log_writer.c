@@ -14,8 +14,8 @@
 #include "common/base/clock.h"
 #include "common/base/limits.h"
 
-/* A file descriptor that does not block is somebody else's choice; it is waited for
- * all the same. */
+/* The descriptor may be non-blocking by another program's choice; the thread waits for it
+ * anyway. */
 static bool wait_for_room(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLOUT};

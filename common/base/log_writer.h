@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log_writer.h: a thread that writes log lines, so that whoever logs never waits for the reader of
- * the log.
+/* log_writer.h: a thread that writes log lines, so that callers never wait for the reader of the
+ * log.
  *
  *     struct log_writer w = {…};                        zero, but for what log_writer_begin() sets
  *     rc = log_writer_begin(&w, STDERR_FILENO, lost);

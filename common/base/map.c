@@ -7,10 +7,10 @@
  * spares most comparisons of keys, and what is removed lets those behind it move up, so that no
  * place is marked as deleted.
  * Keys come from outside (object names, annotations), so they are hashed with a random seed per map
- * (hash.h): nobody can choose keys that all fall into one place.  The order of hashing never
- * leaves this file: every iteration is by sorted key.  The first one sorts, and from then on the
- * order is kept up to date: a map that is gone through again and again while it grows is not sorted
- * each time.  Not thread-safe, iterating included. */
+ * (hash.h): an attacker cannot choose keys that all fall into one place.  The order of hashing
+ * never leaves this file: every iteration is by sorted key.  The first one sorts, and from then on
+ * the order is kept up to date: a map that is gone through again and again while it grows is not
+ * sorted each time.  Not thread-safe, iterating included. */
 #include "common/base/map.h"
 #include "common/base/arena.h"
 #include "common/base/hash.h"
@@ -27,7 +27,7 @@ struct entry {
     char key[]; /* NUL-terminated */
 };
 
-/* The entries by key; empty until somebody iterates. */
+/* The entries by key; empty until the first iteration. */
 struct order {
     struct entry **at;
     size_t n;

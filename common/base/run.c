@@ -32,7 +32,7 @@ struct listener {
 struct child {
     pid_t pid;
     bool own_group;
-    bool lost; /* somebody else took its exit status */
+    bool lost; /* another waiter took its exit status */
     struct listener out, err;
     int64_t until_ms; /* real */
 };
@@ -98,7 +98,7 @@ static int open_ends(const struct run_args *args, struct child *c, struct ends *
     return rc;
 }
 
-/* Our mask and handlers are no business of the program's. */
+/* The program does not inherit our mask and handlers. */
 static void set_attributes(posix_spawnattr_t *attr, bool own_group)
 {
     sigset_t none, all;
@@ -218,7 +218,7 @@ static int listen_on(const struct run_args *args, struct child *c, struct err *e
             break;
         }
     }
-    drain(&c->out); /* what it wrote last; nobody waits for those that it left behind */
+    drain(&c->out); /* its last output; children that it left behind are not waited for */
     drain(&c->err);
     if (c->out.over) {
         return err_set(err, ERR_INVALID, "%.400s printed more than %zu bytes", args->argv[0],

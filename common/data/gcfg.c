@@ -4,8 +4,8 @@
  * Accepts and refuses exactly what upstream's library does (gce-cloud-provider.md 1.1, 17): names
  * of any script's letters and digits but no underscore, quotes anywhere in a value, a backslash
  * outside quotes only before a line end or a quote, and no invalid UTF-8 or NUL anywhere, comments
- * included.  The first thing wrong ends the parse; it is told with line and byte column.  Meaning
- * is gcfg_decode.c's.  Pure. */
+ * included.  The first error ends the parse; its message has line and byte column.  Meaning is
+ * gcfg_decode.c's.  Pure. */
 #include "common/data/gcfg.h"
 #include "common/base/str.h"
 #include "common/base/utf8.h"
@@ -118,7 +118,7 @@ static int unexpected(struct scanner *s, const char *what)
     return begins_token ? fail(s, mark_here(s), what) : illegal(s);
 }
 
-/* What must follow a header and a value. */
+/* Allowed characters after a header or a value. */
 static int expect_line_end(struct scanner *s)
 {
     int rc = skip_to_token(s);

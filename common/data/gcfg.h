@@ -46,7 +46,7 @@ struct gcfg_list {
     const char **items;
     size_t n;
 };
-/* What was found but is not in the table: one per unknown section or key. */
+/* An unknown section or key: one per unknown section or key. */
 struct gcfg_unknown {
     const char *section;
     const char *key;     /* NULL: the whole section is unknown */

@@ -3,8 +3,8 @@
  *
  * Fills a structure from a table of keys with upstream's rules (gce-cloud-provider.md 1.1): the
  * last value of a single key wins, lists grow by repetition, a blank is true for a bool, empties a
- * list, and is an error for the rest.  Unknown sections and keys are no errors; they are handed
- * back so that the caller can warn.  A sub-section of a known section counts as unknown.  Pure. */
+ * list, and is an error for the rest.  Unknown sections and keys are not errors; they are returned
+ * so that the caller can warn.  A sub-section of a known section counts as unknown.  Pure. */
 #include "common/base/str.h"
 #include "common/base/utf8.h"
 #include "common/data/gcfg.h"

@@ -47,8 +47,7 @@ void json_putp(struct json_object **o);
 /* Takes all members out of an object. */
 void json_clear(struct json_object *o);
 
-/* Member access without surprises: NULL when `o` is no object, the member is absent, or
- * it is null. */
+/* Member access: NULL if `o` is not an object, or the member is absent or null. */
 struct json_object *json_member(struct json_object *o, const char *name);
 /* Follows "a.b.c" through objects; NULL as above. */
 struct json_object *json_path(struct json_object *o, const char *path);
@@ -59,7 +58,7 @@ int64_t json_int(struct json_object *o, const char *name, int64_t otherwise);
 bool json_get_bool(struct json_object *o, const char *name, bool otherwise);
 /* The short name; json-c has a type of that name, so the function itself cannot have it. */
 #define json_bool(o, name, otherwise) json_get_bool((o), (name), (otherwise))
-size_t json_len(struct json_object *array); /* 0 when it is no array */
+size_t json_len(struct json_object *array); /* 0 if it is not an array */
 bool json_equal(struct json_object *a,
                 struct json_object *b);               /* deep; 1 equals 1.0; member order ignored */
 struct json_object *json_copy(struct json_object *o); /* deep; new reference */

@@ -305,7 +305,7 @@ static void put_tree(void *arg)
     json_object_put(arg);
 }
 
-/* What a parsed view has no tree of gets one that lives as long as the arena. */
+/* A member without a tree gets one that lives as long as the arena. */
 static struct json_object *raw_tree(const struct decoder *d, const struct json_view *o)
 {
     if (o->tree == NULL) {

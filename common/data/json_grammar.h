@@ -25,7 +25,7 @@ struct json_builder {
     void (*close)(void *arg);
 };
 
-/* ERR_INVALID with "line L, column C: …" for what is no JSON or over a cap.  `limits`
+/* ERR_INVALID with "line L, column C: …" for text that is not JSON or exceeds a limit.  `limits`
  * may be NULL. */
 int json_grammar_read(const char *text, size_t n, const struct json_limits *limits,
                       const struct json_builder *builder, void *arg, struct err *err) _warn_unused_;

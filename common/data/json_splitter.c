@@ -273,7 +273,7 @@ static int close_container(struct json_splitter *c, char bracket, struct err *er
     return end_value(c, err);
 }
 
-/* What stands behind the list's "items": its brackets go nowhere. */
+/* The value of the list's "items": its brackets are not passed on. */
 static int open_items(struct json_splitter *c, unsigned char b, struct err *err)
 {
     c->items_next = false;
@@ -388,7 +388,7 @@ static bool is_name(const struct json_splitter *c, const char *text)
     return c->name.len == c->name_len && str_eq(str_buf_text(&c->name), text);
 }
 
-/* What becomes of the value behind this name. */
+/* The treatment of this name's value. */
 static int keep_of_name(const struct json_splitter *c)
 {
     int keep = c->stack[c->depth - 1].keep;

@@ -68,7 +68,7 @@ static void keep_none_from(struct json_splitter *c, int level)
 void cutter_note_broken(struct json_splitter *c, const char *path, const char *what, size_t cap,
                         const char *unit)
 {
-    if (c->broken[0] == '\0') { /* the first one is the one that is told */
+    if (c->broken[0] == '\0') { /* the first one is reported */
         (void)snprintf(c->broken, sizeof c->broken, "%.*s %s %zu%s", PATH_SHOWN, str_or(path, "it"),
                        what, cap, unit);
     }

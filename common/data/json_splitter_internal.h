@@ -92,7 +92,7 @@ static inline bool is_scalar_byte(unsigned char b)
            b == 'E';
 }
 
-/* What is kept behind a member's name, below `node`. */
+/* The kept parts of a member's value, below `node`. */
 static inline int cutter_keep_of(const struct json_splitter *c, int node, const char *name,
                                  size_t len)
 {

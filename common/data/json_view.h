@@ -63,7 +63,7 @@ struct json_object *json_view_tree(const struct json_view *v);
 const struct json_view *json_view_member(const struct json_view *v, const char *name);
 /* The text of a string member, or NULL when absent or no string. */
 const char *json_view_str(const struct json_view *v, const char *name);
-/* What an error shows of it: a string as it is, anything else as JSON.  In `a`. */
+/* Its text in an error: a string as it is, anything else as JSON.  In `a`. */
 const char *json_view_shown(struct arena *a, const struct json_view *v);
 
 /* As json_decode(), from a view.  Texts are borrowed from it if it was parsed from text. */

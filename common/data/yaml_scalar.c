@@ -156,7 +156,7 @@ static struct json_object *read_number(const char *text, enum kind *ret_kind)
     return number;
 }
 
-/* What the text would be if it stood there unquoted and untagged. */
+/* The type of the text if it were unquoted and untagged. */
 static int resolve_plain(const char *text, enum kind *ret_kind, struct json_object **ret,
                          struct err *err)
 {

@@ -25,7 +25,7 @@
 #define LINE_MAX_    1024
 #define DEATH_MAX    1024
 #define ENV_MAX      1024
-#define ROOM_MS      1000 /* a log that nobody reads does not hold the end up */
+#define ROOM_MS      1000 /* a log without a reader does not delay the exit */
 #define WAIT_STEPS   500  /* of WAIT_STEP_NS: 5 s for the program that counts */
 #define WAIT_STEP_NS 10000000
 #define DAY_S        86400
@@ -337,7 +337,7 @@ void guard_install(const struct guard_args *args)
     g.args = *args;
     take_environment();
     /* Functions run in the reverse order: the last one is before those of a plugin and of the
-     * libraries that it loaded, while nobody's destructors have run.  The first one that runs is
+     * libraries that it loaded, before any other destructor has run.  The first one that runs is
      * the only one that does anything. */
     (void)on_exit(on_end, NULL);
     if (g.installed) {

@@ -42,7 +42,7 @@ struct guard_args {
 /* Installs handlers of SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT, and of exit().  Main thread,
  * once; further calls only change the arguments. */
 void guard_install(const struct guard_args *args);
-/* What is set to true before a death is counted: a fence.  NULL: nothing. */
+/* A flag that is set before a death is counted: a fence.  NULL: nothing. */
 void guard_set_fence(atomic_bool *closed);
 
 /* "namespace/name", cut to the buffer; NULL for no Service. */

@@ -20,7 +20,7 @@
 
 #include "common/base/clock.h"
 
-/* What a deadline must be at least, if there is one: a single request may take half of that. */
+/* The minimum of a deadline, if there is one: a single request may take half of that. */
 #define PROGRESS_DEADLINE_LEAST_MS 60000
 
 struct progress {
@@ -30,7 +30,7 @@ struct progress {
     atomic_int_fast64_t checked_ms; /* the last check */
 };
 
-/* What lies before the process at the moment of a check. */
+/* The pending work at the moment of a check. */
 struct progress_work {
     size_t waiting;    /* keys that are due */
     size_t processing; /* keys that workers have */

@@ -82,7 +82,7 @@ struct cmd_args {
     int64_t timeout_ms;    /* what it says */
     const char *log_level; /* --v, as it was written; NULL: 0 */
     int64_t verbosity;     /* what it says; 0: no log lines */
-    struct cmd_list words; /* what is no flag */
+    struct cmd_list words; /* arguments that are not flags */
     struct tt_kv *options; /* the provider's, all of them, and repair-adopted; sorted by name */
     uint32_t n_options;
 };

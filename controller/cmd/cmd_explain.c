@@ -136,7 +136,7 @@ static bool is_said(const struct cmd_said *said, const char *text)
     return false;
 }
 
-/* Appends what the Service's plan says beside operations: wishes without effect, and that nobody is
+/* Appends the findings of the Service's plan: settings without effect, and that no client is
  * served.  Where no plan can be made, what the provider itself explained is all there is. */
 static void add_findings(struct cmd_session *s, const char *key, struct cmd_said *said)
 {

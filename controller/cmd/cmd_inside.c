@@ -307,7 +307,7 @@ int cmd_inside_load(struct cmd_inside *in, struct cmd_session *s, struct err *er
                        "services,endpointslices,nodes,configmaps -A -o json",
                        in->source);
     }
-    /* In a cluster no slices are no pods; in files they may have been left out. */
+    /* In a cluster no slices mean no pods; in files they may be missing. */
     const bool no_slices = in->n_seen[CMD_INSIDE_SLICE] == 0 && s->client == NULL;
     const bool can_make = in->lists[CMD_INSIDE_POD].n > 0 && in->lists[CMD_INSIDE_NODE].n > 0;
     if (no_slices && !can_make) {

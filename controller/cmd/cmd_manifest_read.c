@@ -187,7 +187,7 @@ static int read_file(struct reading *r, const char *file, struct err *err)
         return code;
     }
     code = yaml_parse_lenient(r->a, text, n, &docs, err);
-    if (code != ERR_OK) { /* a fault like others: those of other files are told, too */
+    if (code != ERR_OK) { /* an error like others: those of other files are reported, too */
         cmd_faults_add(r->faults, &r->origin, NULL, true, "%s", err->message);
         err_clear(err);
         return ERR_OK;

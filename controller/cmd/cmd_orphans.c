@@ -56,7 +56,7 @@ static void add_texts(struct json_object *meta, const char *name, const char *co
     json_add(meta, name, list);
 }
 
-/* A copy that outlives the call; NULL when it is no Service. */
+/* A copy that outlives the call; NULL if it is not a Service. */
 static const struct tt_service *copy_service(struct orphans *o, const struct tt_service *svc)
 {
     _cleanup_(json_putp) struct json_object *doc = json_object_new_object();

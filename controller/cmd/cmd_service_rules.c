@@ -498,7 +498,7 @@ static void check_ranges_annotation(const struct rules *r)
     }
 }
 
-/* The server lets stay what it took, but it never took what is no CIDR at all. */
+/* The server keeps values that it accepted before, but it never accepted an invalid CIDR. */
 static bool may_stay(const struct rules *r, struct json_object *live, const char *range)
 {
     struct ip_net net;

@@ -23,7 +23,7 @@ struct fence_guard {
 
 struct fence {
     atomic_bool closed;
-    /* how often it said no: whoever was refused something can be told apart */
+    /* number of refusals, to recognise a call that was refused */
     atomic_uint refusals;
     atomic_uint n_guards;
     /* filled before they are counted, never changed after */
@@ -47,8 +47,8 @@ static inline bool fence_may_mutate_arg(void *fence)
 {
     return fence_may_mutate(fence);
 }
-/* From now on this one must agree, too; `arg` must live until the fence is closed and
- * nobody asks any more. */
+/* Adds a guard that must agree; `arg` must live until the fence is closed and no check is
+ * running. */
 static inline void fence_add_guard(struct fence *f, bool (*is_held)(void *arg), void *arg)
 {
     unsigned n = atomic_load(&f->n_guards);

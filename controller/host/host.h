@@ -38,8 +38,8 @@ struct host_call;
 #define HOST_ANNOTATIONS_MAX 64
 #define HOST_FINALIZERS_MAX  16
 
-/* What one Service's call ended in, and what was reported on the way.  Everything text is in the
- * call's arena; to be read after the call returned. */
+/* Result of one Service's call, and its reports.  Everything text is in the call's arena; to be
+ * read after the call returned. */
 struct tt_result {
     struct host_call *call;
     const struct tt_service *service; /* whose; NULL in open() and list_owned() */
@@ -79,7 +79,7 @@ struct tt_result {
     const struct tt_finding *findings; /* of its plans; each message once */
     size_t n_findings;
     bool has_plan;             /* a plan spoke of it: findings and serves_nobody are known */
-    const char *serves_nobody; /* of its last plan; NULL: it serves somebody, or nobody knows */
+    const char *serves_nobody; /* of its last plan; NULL: it serves clients, or unknown */
     bool held;                 /* the finalizers were put there in this call */
     /* set by the syncer: a patch that goes with the finalizers before the first mutation
      * (sync_mark.c); NULL: none */
@@ -154,7 +154,7 @@ void host_end_watches(struct tt_host_ctx *h);
 const struct tt_host *host_table(const struct tt_host_ctx *h);
 /* Around open(): until it has returned the provider may ask for writing without a call. */
 void host_set_opening(struct tt_host_ctx *h, bool opening);
-/* What is watched is known once the provider is open: before the first call that reads it. */
+/* The watched kinds are known once the provider is open: before the first call that reads it. */
 void host_set_slices(struct tt_host_ctx *h, struct kube_store *slices);
 
 /* --- calls ------------------------------------------------------------------------------------ */
@@ -203,9 +203,9 @@ void host_call_nodes(struct host_call *c, const struct tt_node *const **ret, uin
 /* Gives snapshots back; the results stay readable as long as the arena. */
 void host_call_end(struct host_call *c);
 
-/* What the call ended in for one Service: `rc` is what the provider's function returned,
- * `must_settle` whether silence is a fault (reconcile_batch).  Fills *ret (ERR_OK, or code,
- * message, retry_after_ms). */
+/* Result of the call for one Service: `rc` is what the provider's function returned, `must_settle`
+ * whether silence is a fault (reconcile_batch).  Fills *ret (ERR_OK, or code, message,
+ * retry_after_ms). */
 int host_result_outcome(const struct tt_result *r, int32_t rc, bool must_settle, struct err *ret);
 
 /* --- inside (host_*.c) ------------------------------------------------------------------------ */

@@ -24,7 +24,7 @@ struct tt_host_ctx {
     struct host_watch *watches _guarded_by_(lock);
 };
 
-/* What the provider was shown, kept for the length of the call: all Services, or slices of one. */
+/* The provider's view, kept for the length of the call: all Services, or slices of one. */
 struct host_snapshot {
     struct kube_snapshot *snapshot;
     const void *const *views; /* of the snapshot, and of what is kept beside it */
@@ -77,8 +77,7 @@ void host_table_services(struct tt_host *t);
 bool host_has_places(struct tt_host_ctx *h, const void *ret, const void *ret_n, const char *what);
 
 /* --- host_result.c ---------------------------------------------------------------------------- */
-/* Returns whether `r` is there; a provider that handed NULL to the function `name` is told
- * so in the log. */
+/* Returns whether `r` is set; logs that the provider passed NULL to the function `name`. */
 bool host_has_result(const struct tt_result *r, const char *name);
 /* The result is a fault of the provider from now on: "the provider handed over WHAT". */
 void host_break_result(struct tt_result *r, const char *what) _requires_(r->call->lock);

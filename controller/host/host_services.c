@@ -223,7 +223,7 @@ static int32_t host_services_since(struct tt_host_ctx *h, const struct tt_call *
     bool all = kube_store_since(h->args.services, version, tell_one, &t);
     tell_kept_before(&t, NULL);
     if (t.n_kept > 0) {
-        *version = 0; /* what becomes of them is no change of the store */
+        *version = 0; /* a change of their results is not a change of the store */
     }
     return all;
 }

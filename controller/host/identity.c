@@ -2,7 +2,7 @@
 /* identity.c: the main configuration, and the one that speaks for the service account (see
  * identity.h).
  *
- * Must not send anything: tokens are requested when somebody needs one. */
+ * Must not send anything: tokens are requested on first use. */
 #include "controller/host/identity.h"
 
 #include <math.h>

@@ -29,7 +29,7 @@ struct identity_args {
     int burst;
 };
 
-/* What the flags say. */
+/* The flags. */
 struct identity_args identity_args_of(const struct options *o, struct metrics *m,
                                       struct clock *clock);
 /* Reads files, sends nothing.  Errors as kube_config_load(), with the file's name. */

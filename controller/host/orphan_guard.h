@@ -4,7 +4,7 @@
  * A Service that is deleted is seen to be deleted: by a deletionTimestamp, or a DELETED event.
  * When one complete list suddenly lacks many that were there a moment ago, the cluster's state was
  * put back to an older one, or the list is not what it seems.  Deleting their load balancers would
- * give up addresses that nobody wanted to give up; a list is no order.  Such load balancers are
+ * give up addresses unintentionally; a list is not an order to delete.  Such load balancers are
  * kept: a Warning says so, `trimtab orphans` lists them, and `trimtab orphans --delete` is the
  * order.  A Service that comes back (the same UID) takes up its own.
  * Source: none upstream, which deletes them; docs/operations.md, "Services
@@ -19,9 +19,9 @@
 #include "common/base/attr.h"
 #include "controller/kube/store/object.h"
 
-/* One list must lack at least so many … */
+/* Minimum of missing Services in one list … */
 #define ORPHAN_GUARD_LEAST 3
-/* … and more than one in so many of those that were known. */
+/* … and of known Services per missing one: more than one in this number. */
 #define ORPHAN_GUARD_SHARE 3
 
 struct orphan_guard;

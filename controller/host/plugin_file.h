@@ -3,8 +3,8 @@
  * credentials?
  *
  * An account that may write the file, its folder, or any folder above can put code of its own
- * there.  So all of them must belong to root or to the account that this process runs as, and
- * nobody else may write to them.  A folder with the sticky bit (/tmp) passes: others cannot rename
+ * there.  So all of them must belong to root or to the account that this process runs as, and no
+ * other user may write to them.  A folder with the sticky bit (/tmp) passes: others cannot rename
  * what is in it.  What lies on a file system that is mounted read-only passes, too: a volume of a
  * pod whose mode is 0777.
  * Main thread, once. */

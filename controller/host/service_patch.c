@@ -55,8 +55,8 @@ static int send_once(struct arena *a, const struct service_patch *p, const char 
     if (rc != ERR_OK) {
         return rc;
     }
-    /* What cannot be read was written all the same: the next PATCH says nothing about
-     * the version then. */
+    /* An unreadable answer still means a write: the next PATCH says nothing about the version
+     * then. */
     if (json_parse_arena(a, resp.body, resp.body_len, NULL, &answer, NULL) != ERR_OK) {
         answer = NULL;
     }

@@ -2,7 +2,7 @@
 /* client_metrics.h: requests to the API server in rest_client_* metrics and in the log, as
  * client-go counts them (controller.md §3.7).
  *
- * Called by whoever owns a kube_client, from its `observe`.  Thread-safe. */
+ * Called by the owner of a kube_client, from its `observe`.  Thread-safe. */
 #ifndef TRIMTAB_CONTROLLER_CLIENT_METRICS_H
 #define TRIMTAB_CONTROLLER_CLIENT_METRICS_H
 

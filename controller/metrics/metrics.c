@@ -45,7 +45,7 @@ struct metrics {
     struct mutex lock;
     struct map *families _guarded_by_(lock);
     size_t n_series _guarded_by_(lock); /* of all families */
-    /* Collectors run outside both locks; `running` of them do, and whoever removes one waits. */
+    /* Collectors run outside both locks; `running` counts them, and removing one waits. */
     struct mutex collectors_lock;
     struct cond collectors_idle;
     struct collector collectors[COLLECTORS_MAX] _guarded_by_(collectors_lock);

@@ -38,7 +38,7 @@ void metrics_observe(struct metrics *m, const char *name, const struct tt_kv *la
  * is not there. */
 double metrics_value(struct metrics *m, const char *name, const struct tt_kv *labels, size_t n);
 
-/* Brings a counter that somebody else keeps (CPU time, a queue) to `v`; it never goes back. */
+/* Sets a counter that is kept elsewhere (CPU time, a queue) to `v`; it never decreases. */
 void metrics_raise(struct metrics *m, const char *name, const struct tt_kv *labels, size_t n,
                    double v);
 /* Drops all series of a metric. */

@@ -2,7 +2,8 @@
 /* options.c: reading a command line by the table, as pflag does.
  *
  * Accepted: --name=value, --name value, -x value, -xvalue, -x=value; booleans without a value mean
- * true; '_' stands for '-' in names; "--" ends the flags.  Words that are no flags are refused. */
+ * true; '_' stands for '-' in names; "--" ends the flags.  Arguments that are not flags are
+ * refused. */
 #include "controller/options/options.h"
 
 #include <stdlib.h>

@@ -146,7 +146,7 @@ struct options {
     size_t n_provider_values;
 };
 
-/* What is known before the provider is: its name and where plugins are.  Faulty lines give
+/* Flags needed before the provider is loaded: its name and where plugins are.  Faulty lines give
  * what can be read. */
 struct option_peek {
     const char *cloud_provider;
@@ -172,7 +172,7 @@ void options_free(struct options *o); /* NULL is fine */
 
 /* Checks that need more than one flag; all faults at once: "a" or "[a, b]". */
 int options_validate(const struct options *o, struct err *err) _warn_unused_;
-/* §3.3: "A=true,B=false".  Unknown gates are told to `warn`, not errors. */
+/* §3.3: "A=true,B=false".  Unknown gates are reported to `warn`, and are not errors. */
 int options_check_gates(struct arena *a, const char *text,
                         void (*warn)(void *arg, const char *text), void *warn_arg,
                         struct err *err) _warn_unused_;
@@ -196,7 +196,7 @@ bool options_service_controller_in(const char *const *controllers, size_t n);
 /* Of those that are off by default and are a part of trimtab: the one that the list names; NULL:
  * none.  Static. */
 const char *options_more_controllers(struct arena *a, const char *const *controllers, size_t n);
-/* What is said to whoever switches off all that a provider has; its name. */
+/* The error if all parts of a provider are switched off; its name. */
 #define OPTIONS_NOTHING_TO_RUN                                                                     \
     "--controllers switches \"service-lb-controller\" off, and provider \"%s\" has nothing else "  \
     "to "                                                                                          \

@@ -110,7 +110,7 @@ bool app_stop(struct app *a, int64_t timeout_ms)
     if (a->events != NULL) {
         kube_events_free(STEAL(a->events), EVENTS_FLUSH_MS);
     }
-    fence_close(&a->fence); /* before anybody else can take the provider's leases */
+    fence_close(&a->fence); /* before another process can take the provider's leases */
     leases_free(STEAL(a->leases), LEASE_RELEASE_MS);
     cancel_fire(a->hard);
     return true;

@@ -38,14 +38,14 @@ struct app_args {
     struct identity *identity; /* the process's, likewise */
     bool quarantines;        /* the provider is a plugin whose deaths are counted (quarantine.h) */
     struct metrics *metrics; /* the process's, which outlives the app; NULL: the app has its own */
-    struct progress *progress; /* the process's, likewise; NULL: nobody wants to know */
+    struct progress *progress; /* the process's, likewise; may be NULL */
     /* the provider is a plugin: what its calls do inside is not seen, and what hangs is replaced */
     bool opaque;
     /* Asked before the provider's leases are renewed (election.h); NULL: they always are. */
     bool (*may_renew)(void *arg, struct err *err);
     void *may_renew_arg;
     /* For tests: each plan that the provider reports, in the worker's thread; borrowed for the
-     * call.  NULL: nobody wants it. */
+     * call.  May be NULL. */
     void (*on_plan)(void *arg, const struct tt_plan *plan);
     void *on_plan_arg;
 };

@@ -459,7 +459,7 @@ bool app_wants_reload(struct app *a)
     return atomic_load(&a->reload);
 }
 
-/* Whether endpoints concern anybody may hang on the provider's configuration. */
+/* The provider's configuration may decide whether endpoints are needed. */
 static void make_slices(struct app *a)
 {
     const struct tt_provider *d = a->args.provider;

@@ -28,7 +28,7 @@ struct config_source {
     struct kube_client *client; /* for the Secret; NULL: no cluster, then a Secret is an error */
     struct cancel *cancel;      /* ends the wait for the API server; may be NULL */
 };
-/* What was there; texts are NULL where there is no such source. */
+/* The contents read; texts are NULL for absent sources. */
 struct config_texts {
     const char *path; /* of the file */
     const char *text;

@@ -4,10 +4,9 @@
  *
  * One thread reads the sources again and again: files that are mounted from a ConfigMap change by
  * renamed folders, and a Secret needs no more than the permission to get it, so looking is simpler
- * and more robust than watching.  A change counts when it was seen twice in a row (nobody reads a
- * file that is half written) and is fit to start with; what is not is logged once, and the old
- * configuration stays.  It tells of a change once and is done: whoever listens opens everything
- * again, with a new watch. */
+ * and more robust than watching.  A change counts when it was read twice in a row (so that no
+ * half-written file is used) and is valid; an invalid one is logged once, and the old configuration
+ * stays.  It reports one change and ends: the listener opens everything again, with a new watch. */
 #ifndef TRIMTAB_CONTROLLER_CONFIG_WATCH_H
 #define TRIMTAB_CONTROLLER_CONFIG_WATCH_H
 

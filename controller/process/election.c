@@ -2,8 +2,8 @@
 /* election.c: see election.h.
  *
  * Owns what the main lease needs of its own: configuration, client, events; taking and keeping it
- * is leases.h's.  `lock` guards which object the events are about; it is never held
- * while somebody is called. */
+ * is leases.h's.  `lock` guards which object the events are about; it is never held during a
+ * callback. */
 #include "controller/process/election.h"
 
 #include <stdio.h>
@@ -198,7 +198,7 @@ void election_free(struct election *e)
     if (e == NULL) {
         return;
     }
-    leases_end(e->leases); /* from here on nothing is told any more */
+    leases_end(e->leases); /* no callbacks from here on */
     if (leases_were_held(e->leases) && !leases_why_lost(e->leases, &why)) {
         emit(e, "stopped leading");
     }

@@ -59,13 +59,13 @@ bool election_may_mutate(void *election);
 /* True: the lease was lost, *ret says which and why ("leaderelection lost: …").  NULL is
  * fine.  Any thread. */
 bool election_why_lost(struct election *e, struct err *ret);
-/* Who leads, for people: the texts are in the arena.  `e` NULL: there is no
- * election.  Any thread. */
+/* The leader, for people: the texts are in the arena.  `e` NULL: there is no election.  Any
+ * thread. */
 struct election_view {
     bool elects;
     bool leads;         /* this process does */
     const char *lease;  /* "namespace/name"; "" without an election */
-    const char *holder; /* "" nobody, or unknown */
+    const char *holder; /* "" if none or unknown */
 };
 void election_look(struct election *e, struct arena *a, struct election_view *ret);
 /* Ends the competition and lets go of what is held, unless it was lost: call it when nothing works

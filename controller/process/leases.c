@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leases.c: see leases.h.
  *
- * `lock` guards what the keeper's threads tell; it is never held while somebody is called. */
+ * `lock` guards what the keeper's threads tell; it is never held during a callback. */
 #include "controller/process/leases.h"
 
 #include <stdio.h>

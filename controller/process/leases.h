@@ -71,10 +71,10 @@ bool leases_were_held(struct leases *l);
 bool leases_why_lost(struct leases *l, struct err *ret);
 /* False: one is kept badly (vector 157); *ret_name is which.  Any thread. */
 bool leases_are_healthy(struct leases *l, const char **ret_name);
-/* Copies who holds the first of them as far as is known ("": nobody).  Any thread. */
+/* Copies the known holder of the first one ("": none).  Any thread. */
 void leases_read_holder(struct leases *l, char ret[LEASE_HOLDER_MAX]);
-/* Ends the threads: leases_may_mutate() says no from now on, and nothing is told any more.  Nothing
- * is given back yet. */
+/* Ends the threads: leases_may_mutate() returns false from now on, and there are no more callbacks.
+ * Nothing is given back yet. */
 void leases_end(struct leases *l);
 /* leases_end(), gives back what was held and not lost, each within `release_ms` (0: nothing is
  * given back), and frees.  NULL is fine. */

@@ -88,7 +88,7 @@ static void add_pages(struct serving *s)
     }
 }
 
-/* Who may ask is known before anybody can. */
+/* Access control is ready before the port accepts requests. */
 static int begin(struct serving *s, struct err *err)
 {
     int rc = open_access(s, err);
@@ -140,7 +140,7 @@ void serving_free(struct serving *s)
     free(s);
 }
 
-/* Whoever runs can answer: upstream's check of a controller without one of its own. */
+/* A running process passes: upstream's check of a controller without one of its own. */
 static bool ping(void *arg, char *why, size_t n)
 {
     (void)arg;

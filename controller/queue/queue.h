@@ -18,7 +18,7 @@
 struct queue;
 
 struct queue *queue_new(const struct queue_limits *limits, struct clock *clock) _warn_unused_;
-void queue_free(struct queue *q); /* nobody may be waiting in it; NULL is fine */
+void queue_free(struct queue *q); /* no thread may be waiting in it; NULL is fine */
 
 void queue_add(struct queue *q, const char *key, const char *batch_key, uint32_t reasons);
 void queue_add_after(struct queue *q, const char *key, const char *batch_key, uint32_t reasons,

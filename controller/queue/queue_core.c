@@ -147,7 +147,7 @@ static struct line *line_for(struct queue_core *q, uint32_t reasons)
     return is_urgent(reasons) ? &q->urgent : &q->background;
 }
 
-/* Puts a dirty entry that nobody processes in line. */
+/* Queues a dirty entry that no worker processes. */
 static void entry_line_up(struct queue_core *q, struct entry *e, int64_t now_ms)
 {
     e->queued_ms = now_ms;

@@ -27,9 +27,9 @@
 #include <stdint.h>
 
 #define QUEUE_PATIENCE_MS 30000
-/* A reason of the queue's own, beside TT_REASON_…: only look whether somebody else changed its load
- * balancer.  Such a key waits behind all work, without patience, in a line or group of its own, and
- * has a moment of its own; any other reason takes it out of there. */
+/* A reason of the queue, beside TT_REASON_…: check the load balancer for drift.  Such a key waits
+ * behind all work, without patience, in a line or group of its own, and has a moment of its own;
+ * any other reason takes it out of there. */
 #define QUEUE_REASON_LOOK 0x80000000u
 
 struct queue_core;
@@ -42,7 +42,7 @@ struct queue_limits {
     size_t batch_max; /* keys of one batch; 0: TT_LIST_MAX, the most that a plan can be of */
 };
 
-/* What a worker gets: the keys of one group, or a single key without one. */
+/* A worker's batch: the keys of one group, or a single key without one. */
 struct queue_item {
     char *key;
     uint32_t reasons; /* TT_REASON_… */

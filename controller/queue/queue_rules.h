@@ -21,7 +21,7 @@
 /* base · 2^failures, at most max; no overflow for any count.  `failures` is the number
  * of earlier ones. */
 int64_t queue_retry_delay_ms(int64_t base_ms, int64_t max_ms, int64_t failures);
-/* What a provider asked for, with the floor. */
+/* The delay that a provider asked for, at least the minimum. */
 int64_t queue_retry_after_ms(int64_t asked_ms);
 
 #endif

@@ -71,7 +71,7 @@ static void print_metadata(struct str_buf *b, const char *name, const char *suff
     str_append(b, ", labels: {app.kubernetes.io/name: trimtab}}\n");
 }
 
-/* Who gets roles, and the name of these. */
+/* The accounts that get roles, and the names of the roles. */
 struct holder {
     const char *ns, *account;
     const char *roles;

@@ -160,7 +160,7 @@ static int add_process(struct rows *rows, const struct rbac_input *in, struct er
     return code;
 }
 
-/* What the provider asks for by the host, and its configuration. */
+/* Rights for the provider's requests through the host, and for its configuration. */
 static int add_services(struct rows *rows, const struct rbac_input *in, struct err *err)
 {
     const struct tt_provider *d = in->desc;

@@ -18,7 +18,7 @@
 #include "common/base/err.h"
 #include "common/base/str.h"
 
-/* What the flags of the controller add. */
+/* Rights that the controller's flags add. */
 struct rbac_input {
     const struct tt_provider *desc;
     const char *lease_ns, *lease_name; /* the controller's own lease; name NULL: no election */
@@ -33,7 +33,7 @@ struct rbac_input {
 #define RBAC_SERVICES_NS      "kube-system"
 #define RBAC_SERVICES_ACCOUNT "service-controller" /* upstream's name */
 
-/* Whose requests: with `splits` there are two accounts, without all are RBAC_ALL. */
+/* The account of a request: with `splits` there are two accounts, without all are RBAC_ALL. */
 #define RBAC_PROCESS  1u /* watches, leases, the other account's tokens */
 #define RBAC_SERVICES 2u /* what is done for Services */
 #define RBAC_ALL      (RBAC_PROCESS | RBAC_SERVICES)

@@ -26,7 +26,7 @@
 int64_t drift_delay_ms(const char *key, int64_t now_ms, int64_t period_ms, int64_t offset_ms,
                        size_t n_services);
 
-/* What a plan says about one Service. */
+/* The plan of one Service. */
 struct drift {
     unsigned n;      /* operations that change something; 0: it is as it should be */
     uint64_t digest; /* of all of them; never 0 when n is not */

@@ -38,7 +38,7 @@ struct quarantine_record {
     size_t n;
 };
 
-/* What the provider is asked for: an edit of it changes the digest.  Annotations of ours and of the
+/* The provider's input: an edit of it changes the digest.  Annotations of ours and of the
  * provider's own do not count, nor does the status.  `deletes`: it is called to take the load
  * balancer away.  Never 0. */
 uint64_t quarantine_digest(const struct tt_service *s, const struct tt_provider *desc,

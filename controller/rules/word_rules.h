@@ -21,7 +21,7 @@ bool word_is_dns_subdomain(const char *s); /* labels joined by dots, at most 253
 bool word_is_qualified(const char *s);
 /* Reason of an event or a condition: a letter, then letters, digits and [_,:], at most 128. */
 bool word_is_reason(const char *s);
-/* A host name that is no IP address, as the API server wants it in an ingress. */
+/* A host name that is not an IP address, as the API server requires in an ingress. */
 bool word_is_hostname(const char *s);
 /* "v1", "apps/v1". */
 bool word_is_api_version(const char *s);

@@ -4,7 +4,7 @@
  *
  * Two doors, one way: access_decide() walks it with what is in memory and gives up where the API
  * server would have to be asked, access_ask() walks it whole.  A request is counted and logged
- * once, by whoever came to its end. */
+ * once, where it ends. */
 #include "controller/serve/access.h"
 
 #include <stdlib.h>

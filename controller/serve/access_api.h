@@ -41,7 +41,7 @@ const struct kube_config *access_api_config(const struct access_api *api);
 struct access_post {
     const char *path;
     const char *body;
-    const char *secret; /* what of the body nobody may read in a log; NULL: nothing */
+    const char *secret; /* part of the body that must not be logged; NULL: none */
 };
 /* The answer's body in the arena.  Errors as client.h's. */
 int access_api_post(struct access_api *api, struct arena *a, const struct access_post *post,

@@ -32,7 +32,7 @@ int access_cert_verify(X509_STORE *cas, X509 *cert, STACK_OF(X509) * chain, int6
  * ACCESS_NAME_MAX. */
 int access_cert_cn(struct arena *a, X509 *cert, const char **ret, struct err *err) _warn_unused_;
 /* Name, UID (1.3.6.1.4.1.57683.2), groups (each organization), extra credential-id.  False: it has
- * no common name, and therefore names nobody; or INVALID, in *err. */
+ * no common name, and therefore names no user; or INVALID, in *err. */
 bool access_cert_user(struct arena *a, X509 *cert, struct access_user *ret, struct err *err);
 /* Seconds until it expires; negative when it has. */
 int64_t access_cert_remaining_s(X509 *cert, int64_t wall_s);

@@ -185,7 +185,7 @@ static int read_config(struct access_lookup *l, struct err *err)
     return ERR_OK;
 }
 
-/* What an error of the first reading means: NULL when it is waited for or does not matter. */
+/* Reaction to an error of the first reading: NULL if it is waited for or does not matter. */
 static bool is_fatal(const struct access_lookup *l, const struct err *err)
 {
     bool answered = err->code != ERR_TRANSIENT && err->code != ERR_THROTTLED &&

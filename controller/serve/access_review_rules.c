@@ -83,7 +83,7 @@ const char *access_subject_body(struct arena *a, const struct access_user *u, co
 
 /* --- in --------------------------------------------------------------------------------------- */
 
-/* What both answers have in common: an object of that kind with a status. */
+/* Common part of both answers: an object of that kind with a status. */
 static int open_review(struct arena *a, const char *body, size_t n, const char *kind,
                        struct json_object **ret_status, struct err *err)
 {

@@ -3,9 +3,9 @@
  * answer says.
  *
  * TokenReview (authentication.k8s.io/v1) and SubjectAccessReview (authorization.k8s.io/v1): bodies
- * out as upstream's client writes them, answers in with caps and exact types, because whoever
- * answers decides who may do what here.  Also which failures are worth another try, and when.
- * Source: controller.md §3.6; recorded exchanges 131–134; client-requests.jsonl.  Pure. */
+ * out as upstream's client writes them, answers in with caps and exact types, because the answer
+ * decides about access here.  Also which failures are worth another try, and when.  Source:
+ * controller.md §3.6; recorded exchanges 131–134; client-requests.jsonl.  Pure. */
 #ifndef TRIMTAB_SERVE_ACCESS_REVIEW_RULES_H
 #define TRIMTAB_SERVE_ACCESS_REVIEW_RULES_H
 
@@ -28,7 +28,7 @@ struct access_token_answer {
 };
 struct access_subject_answer {
     bool allowed;
-    bool denied;        /* else nobody had an opinion */
+    bool denied;        /* else no authorizer had an opinion */
     const char *reason; /* or "" */
 };
 /* INVALID: no such object, a member of the wrong type, more than the caps; the texts

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access_rules.h: who a user is, what everybody may see, and what is said to whoever may not.
+/* access_rules.h: a user's identity, the open paths, and the text of a refusal.
  *
  * Rules of delegated authentication and authorization that look at nothing but their arguments.
  * Source: controller.md §3.6;
@@ -39,7 +39,7 @@ struct access_user {
     size_t n_extra;
 };
 
-/* Whoever showed nothing. */
+/* The user without credentials. */
 extern const struct access_user access_anonymous;
 
 /* With system:authenticated behind the groups, unless that or system:unauthenticated is among them;

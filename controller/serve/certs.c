@@ -77,7 +77,7 @@ int certs_new(const struct options *options, struct clock *clock, struct certs *
         for (size_t i = 0; i < c->flags.n_sni; i++) {
             add_pair(c, c->flags.sni[i].cert_file, c->flags.sni[i].key_file, &c->flags.sni[i]);
         }
-        /* What is in files is tried now; with one of our own certs_first() tries. */
+        /* Files are read now; with a generated certificate certs_first() tries. */
         rc = c->own_made ? ERR_OK : build(c, NULL, &probe, err);
         server_tls_unref(probe);
     }

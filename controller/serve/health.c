@@ -2,7 +2,7 @@
 /* health.c: see health.h.
  *
  * Owns the list of checks and the texts of the three pages.  Checks run outside the lock, from a
- * copy of the list; whoever takes one away waits until no page is being made. */
+ * copy of the list; removing one waits until no page is being made. */
 #include "controller/serve/health.h"
 
 #include <assert.h>

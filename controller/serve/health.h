@@ -7,7 +7,7 @@
  * controller adds its own once it was started).  Why one failed is said in the log, at the default
  * level when it begins to; the three pages are open to all and say "reason withheld".
  * /healthz/NAME is not, by default, and tells it, as the API server does.  Where no check was added
- * there is one, "ping", that is always fine.  Being a standby is no failure.
+ * there is one, "ping", that is always fine.  A standby is healthy.
  * Source: controller.md §3.5, vectors 213–218; texts
  * of apiserver/pkg/server/healthz. Thread-safe. */
 #ifndef TRIMTAB_SERVE_HEALTH_H

@@ -2,8 +2,8 @@
 /* path.h: from a request's target to the path that access and pages see.  Pure.
  *
  * As Go's server and the API machinery's mux do it: the path is decoded once and not tidied up.
- * "//healthz", "/healthz/" and "/x/../healthz" are other paths than "/healthz": they are not among
- * those that everybody may ask, and nothing answers them.  Source: controller.md §3.5. */
+ * "//healthz", "/healthz/" and "/x/../healthz" are other paths than "/healthz": they are not open,
+ * and have no page.  Source: controller.md §3.5. */
 #ifndef TRIMTAB_SERVE_PATH_H
 #define TRIMTAB_SERVE_PATH_H
 

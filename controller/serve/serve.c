@@ -132,7 +132,7 @@ static size_t connection_limit(void)
     return n;
 }
 
-/* What the HTTP server has to tell. */
+/* Callback of the HTTP server. */
 static void notice(void *arg, const char *what)
 {
     static struct log_limit limit = {.interval_ms = 60000, .burst = 1};
@@ -208,7 +208,7 @@ static void free_names(STACK_OF(X509_NAME) * names)
     sk_X509_NAME_pop_free(names, X509_NAME_free);
 }
 
-/* False: nothing can be shown, so nobody is let in. */
+/* False: there is no certificate, so connections are refused. */
 static bool load_certs(struct serve *s)
 {
     struct server_tls *tls = NULL;

@@ -78,7 +78,7 @@ void serve_request(void *arg, struct http_req *req)
 
 /* --- access ----------------------------------------------------------------------------------- */
 
-/* Without access (no API server to ask) there are only the paths that everybody may see. */
+/* Without access (no API server to ask) only the open paths are served. */
 static struct access_verdict decide_alone(struct call *c)
 {
     struct access_verdict v = {.user = "system:anonymous"};

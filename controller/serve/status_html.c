@@ -29,7 +29,7 @@ static const char style[] =
     "table{border-collapse:collapse;width:100%}thead,tbody{border-bottom:1px solid #8885}"
     "th,td{text-align:left;vertical-align:top;padding:.35rem 1rem .35rem 0}"
     "th,td.ago,td.pending{white-space:nowrap}.ip wbr{display:none}td.kind{min-width:8rem}"
-    /* What a cloud says may hold words of any length. */
+    /* Texts of a cloud may contain words of any length. */
     "tr.why td{padding-top:0;overflow-wrap:anywhere}"
     ".bad{font-weight:600}pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:.3rem 0;"
     "padding:.5rem .7rem;border-left:3px solid #888}"

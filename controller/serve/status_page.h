@@ -6,7 +6,7 @@
  *     ?ns=demo  ?all               Services of a namespace; all of them instead of the first 200
  *               (JSON: always all)
  *
- * It shows what is in memory and asks nobody. */
+ * It shows the process's memory and sends no request. */
 #ifndef TRIMTAB_SERVE_STATUS_PAGE_H
 #define TRIMTAB_SERVE_STATUS_PAGE_H
 

@@ -137,8 +137,8 @@ void status_span(struct str_buf *b, int64_t us);
 struct status_view status_clean(struct arena *a, const struct status_view *v);
 
 void status_json(struct str_buf *b, const struct status_view *v, const struct status_filter *f);
-/* Reads what status_json() wrote, perhaps in another version: absent members are zero.  INVALID
- * when it is no such document.  Texts are borrowed from `o`. */
+/* Reads what status_json() wrote, perhaps in another version: absent members are zero.  INVALID if
+ * it is not such a document.  Texts are borrowed from `o`. */
 int status_read(struct json_object *o, struct arena *a, struct status_view *ret,
                 struct err *err) _warn_unused_;
 /* Prints status_clean(v).  On a terminal at most b->columns wide where names allow it; elsewhere a

@@ -76,7 +76,7 @@ static void read_conditions(struct json_object *list, struct arena *a, struct st
     s->n_conditions = (uint32_t)n;
 }
 
-/* A code of another version is no reason to take the Service for a fine one. */
+/* An unknown code, of another version, still counts as a failure. */
 static int32_t code_of(struct json_object *failure)
 {
     int code = failure == NULL ? TT_OK : err_code_parse(json_str(failure, "code"));

@@ -24,8 +24,8 @@
  * when an old plugin could not work, TRIMTAB_ABI_MINOR with every member that is added.
  * Errors: every operation returns a TT_ code; the message for people is set with
  * host->result_fail() or host->batch_result_fail().  A message is one line without secrets and
- * stays the same between retries.  A code that is no TT_ code, a missing result, or a text that is
- * too long or not UTF-8 is treated as TT_BUG. */
+ * stays the same between retries.  A code other than a TT_ code, a missing result, or a text that
+ * is too long or not UTF-8 is treated as TT_BUG. */
 #ifndef TRIMTAB_PROVIDER_H
 #define TRIMTAB_PROVIDER_H
 
@@ -106,7 +106,7 @@ struct tt_item {
     uint32_t reserved_;
 };
 
-/* What all items of a call share. */
+/* Data common to all items of a call. */
 struct tt_batch {
     size_t size;
     const char *key; /* batch_key's text; "" for a single Service without one */
@@ -139,8 +139,8 @@ struct tt_batch {
  * that; it may block. */
 #define TT_OP_PUT_BACK 0x20u
 /* Since 1.9.  Each process does it once, for itself, and the load balancer is the same afterwards
- * (an announcement of what has been there).  A plan with nothing else is no news for the Service's
- * owner: no event. */
+ * (an announcement of what has been there).  A plan with nothing else causes no event for the
+ * Service's owner. */
 #define TT_OP_AGAIN 0x40u
 
 /* One difference: path inside the resource, and its texts.  NULL old: added; NULL
@@ -186,7 +186,7 @@ struct tt_finding {
     const char *field;   /* the annotation's key, or "spec.…"; NULL: none by itself */
     const char *message; /* one line; the same as long as nothing changes */
 };
-/* What a plan says about one Service. */
+/* The plan of one Service. */
 struct tt_plan_service {
     size_t size;
     const char *key;            /* "namespace/name" */
@@ -206,8 +206,8 @@ struct tt_plan_service {
     const char *const *left;
     uint32_t n_findings;
     uint32_t n_left;
-    /* Why the load balancer, once the plan is carried out, serves nobody: "no node takes part: …".
-     * NULL: it serves, or that is not known.  Of several plans of one call the last one counts. */
+    /* Reason why the load balancer serves no client after the plan: "no node takes part: …".  NULL:
+     * it serves, or that is not known.  Of several plans of one call the last one counts. */
     const char *serves_nobody;
 };
 struct tt_plan {
@@ -248,7 +248,7 @@ struct tt_plan {
 #define TT_EXPLAIN_HEALTH 8u
 /* An address, or a host name, that it has; value.  Does not stand in the text by itself. */
 #define TT_EXPLAIN_ADDRESS 9u
-/* What else there is to say: subject: a heading of one word; value. */
+/* Further notes: subject: a heading of one word; value. */
 #define TT_EXPLAIN_NOTE 10u
 /* value: a sentence about something that a person should look at. */
 #define TT_EXPLAIN_WARNING 11u
@@ -277,8 +277,7 @@ struct tt_owned {
     const char *kind; /* the cloud's word: "forwarding rule" */
     const char *name;
     const char *place; /* zone, or what it is a part of; NULL: nothing to say */
-    /* "namespace/name" of the Service that it was made for; NULL: nobody can tell, or
-     * it is shared */
+    /* "namespace/name" of the Service that it was made for; NULL if unknown or shared */
     const char *owner;
     int64_t created_us;  /* 0: the cloud does not say */
     const char *cost;    /* "billed by the hour"; NULL: not known */
@@ -396,11 +395,11 @@ struct tt_host {
     int32_t (*hold_finalizers)(struct tt_host_ctx *ctx, const struct tt_call *call,
                                const struct tt_item *item, const char *const *names, uint32_t n);
 
-    /* What is about to be done (or would be, while planning), once per plan, before its first
-     * mutation; an empty plan may be reported too.  One with more than TT_LIST_MAX operations, an
-     * unknown verb, or a text that is absent or not UTF-8 is refused: the call's Services fail, and
-     * may_mutate() says 0 in it from then on.  A provider with TT_CAP_REPORTS_PLANS calls it in
-     * every ensure, update and delete; the events that say "something happens" follow from it. */
+    /* The operations to be performed (or planned), once per plan, before its first mutation; an
+     * empty plan may be reported too.  One with more than TT_LIST_MAX operations, an unknown verb,
+     * or a text that is absent or not UTF-8 is refused: the call's Services fail, and may_mutate()
+     * says 0 in it from then on.  A provider with TT_CAP_REPORTS_PLANS calls it in every ensure,
+     * update and delete; the events that say "something happens" follow from it. */
     void (*report_plan)(struct tt_host_ctx *ctx, const struct tt_call *call,
                         const struct tt_plan *plan);
     /* One operation has ended. */
@@ -424,8 +423,8 @@ struct tt_host {
     void (*result_drop_finalizer)(struct tt_result *result,
                                   const char *name); /* ours, not the controller's */
     void (*result_exists)(struct tt_result *result, int32_t exists); /* get_load_balancer */
-    /* `retry_after_ms` 0: as the code says; at most an hour is waited.  TT_IN_PROGRESS is told as a
-     * failure only after ten minutes of it. */
+    /* `retry_after_ms` 0: as the code says; at most an hour is waited.  TT_IN_PROGRESS is reported
+     * as a failure only after ten minutes. */
     void (*result_fail)(struct tt_result *result, int32_t code, const char *message,
                         int64_t retry_after_ms);
     /* Names what holds the result back, for events and metrics: kind and name of
@@ -453,10 +452,11 @@ struct tt_host {
     int32_t (*kube_each)(struct tt_host_ctx *ctx, const struct tt_call *call,
                          const struct tt_kube_ref *ref, const char *label_selector,
                          const struct tt_text_sink *each);
-    /* Since 1.2.  An ensure or update that ended well: the Service is ensured again after so many
-     * ms (1000 to a day) without a cause, with TT_REASON_RESYNC; 0: it is not.  Later settings
-     * replace earlier ones; what was said in an earlier call ends with the next ensure that ends
-     * well.  --resync-period counts beside it, the earlier moment wins.  Add jitter. */
+    /* Since 1.2.  After a successful ensure or update: the Service is ensured again after this
+     * number of ms (1000 to a day) without another cause, with TT_REASON_RESYNC; 0: it is not.
+     * Later settings replace earlier ones; what was said in an earlier call ends with the next
+     * ensure that ends well.  --resync-period counts beside it, the earlier moment wins.  Add
+     * jitter. */
     void (*result_again)(struct tt_result *result, int64_t after_ms);
     /* Since 1.2.  In list_left(): something may be left of this Service.  Needed: ns, name, uid (""
      * unknown), type and lb_class as it had them.  One that wants a load balancer now is left
@@ -551,9 +551,9 @@ struct tt_lease {
 /* Its ensure and its plan refuse what validate() refuses, and say so themselves: validate() is
  * asked by explain alone (since 1.5). */
 #define TT_CAP_CHECKS_ITSELF 0x40u
-/* A change of status.loadBalancer.ingress by somebody else is a reason to sync, with
- * TT_REASON_SPEC: it programs what the status says, or writes it again when it was
- * wiped (since 1.7). */
+/* A change of status.loadBalancer.ingress by another writer is a reason to sync, with
+ * TT_REASON_SPEC: it programs what the status says, or writes it again when it was wiped (since
+ * 1.7). */
 #define TT_CAP_FOLLOWS_INGRESS 0x80u
 /* A thread of its own asks kube_* and may_mutate with `call` NULL, also while close() runs (since
  * 1.8).  Such a request is not repeated; it fails after two seconds, and after half a second when
@@ -568,7 +568,7 @@ struct tt_lease {
 #define TT_DRIFT_REPORT 1u
 #define TT_DRIFT_REPAIR 2u
 
-/* What open() and check_config() get. */
+/* Arguments of open() and check_config(). */
 struct tt_open_args {
     size_t size;
     const struct tt_host *host; /* valid until close() */
@@ -704,7 +704,7 @@ struct tt_provider {
      * none of them.  Also asked of nodes that are not eligible.  No I/O, quick, from any thread,
      * the same for equal nodes. */
     uint64_t (*node_digest)(void *provider, const struct tt_node *node);
-    /* Since 1.2.  Annotations that it writes itself: a change of these alone is no reason to sync.
+    /* Since 1.2.  Annotations that it writes itself: a change of only these does not cause a sync.
      * A text that ends in '*' stands for all keys that begin with it. */
     const char *const *own_annotations;
     uint32_t n_own_annotations;
@@ -724,9 +724,9 @@ struct tt_provider {
      * its thread until it returns; for the others another thread is started, so that more than
      * max_parallel calls may be open then. */
     int64_t call_deadline_ms;
-    /* Since 1.6.  Annotations by which a Service asks for something, written as own_annotations
-     * are: a change of others is no edit that TT_ITEM_PUT_RIGHT speaks of.  NULL: all but
-     * its own are. */
+    /* Since 1.6.  Annotations that configure a load balancer, written as own_annotations are: a
+     * change of others is not an edit in the sense of TT_ITEM_PUT_RIGHT.  NULL: all but its own
+     * are. */
     const char *const *wish_annotations;
     uint32_t n_wish_annotations;
     /* Since 1.8 (0 before).  Most Services of one batch; those that are due beyond come in the next

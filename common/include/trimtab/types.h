@@ -32,7 +32,7 @@ extern "C" {
 #define TT_INVALID               1
 #define TT_IMPLEMENTED_ELSEWHERE 2 /* another controller serves it: quiet, nothing is touched */
 #define TT_NOT_FOUND             3
-#define TT_CONFLICT              4 /* somebody else wrote in between: observed and planned again */
+#define TT_CONFLICT              4 /* another writer wrote in between: observed and planned again */
 #define TT_IN_USE                5
 #define TT_FORBIDDEN             6
 #define TT_QUOTA                 7
@@ -150,7 +150,7 @@ struct tt_service {
     const struct tt_condition *conditions;
 };
 
-/* What tt_node.flags says. */
+/* Bits of tt_node.flags. */
 #define TT_NODE_ELIGIBLE 0x1u  /* takes part: none of the three that follow */
 #define TT_NODE_DELETING 0x2u  /* has a deletionTimestamp */
 #define TT_NODE_EXCLUDED 0x4u  /* label node.kubernetes.io/exclude-from-external-load-balancers */

@@ -198,7 +198,7 @@ static const struct ks_saved_rule **sorted_rules(struct arena *a,
     return all;
 }
 
-/* The other side has no chain for the target of this rule: that chain is told already. */
+/* The other side has no chain for the target of this rule: that chain is already reported. */
 static bool follows_chain(const struct comparing *c, const struct ks_saved *other,
                           const struct ks_saved_chain *chain, const struct ks_saved_rule *rule)
 {

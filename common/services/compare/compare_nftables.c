@@ -18,7 +18,7 @@ struct comparing {
     struct nft_table want;
     struct nft_table have;
     struct map *subjects; /* names of chains and sets, keys of elements → service port */
-    struct map *told;     /* service ports whose timeout is told */
+    struct map *told;     /* service ports whose timeout is reported */
     bool knows_cidrs;     /* the ranges of cluster IPs were read */
 };
 
@@ -141,7 +141,7 @@ static struct rules sorted_rules(struct arena *a, const struct nft_object *o, bo
     return r;
 }
 
-/* The words name a chain that the other side lacks: that chain is told already. */
+/* The words name a chain that the other side lacks: that chain is already reported. */
 static bool follows_chain(const struct nft_table *other, const char *words)
 {
     const char *at = strstr(words, "goto ");

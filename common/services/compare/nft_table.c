@@ -133,7 +133,7 @@ static void append_ranges(struct str_buf *b, struct range *ranges, size_t n)
     }
 }
 
-/* Reads "{ a , b }", "{ a,b }" or "a" at words[*at]; false when these are no addresses. */
+/* Reads "{ a , b }", "{ a,b }" or "a" at words[*at]; false if these are not addresses. */
 static bool take_addresses(struct arena *a, struct str_buf *b, char *const *words, size_t n,
                            size_t *at)
 {

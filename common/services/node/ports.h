@@ -2,7 +2,9 @@
 /* ports.h: the three steps from objects to a world, each by itself.  Private to this room; see
  * world.h.
  *
- *     Service ──ports.c──▶ struct ks_port     slices ──endpoints.c──▶ groups     both ──lists.c──▶ the lists of a node
+ *     Service ──ports.c──▶ struct ks_port
+ *     slices ──endpoints.c──▶ groups
+ *     both ──lists.c──▶ the lists of a node
  *
  * Pure; results are in the arena and borrow texts from the objects. */
 #ifndef TRIMTAB_SERVICES_NODE_PORTS_H

@@ -2,7 +2,8 @@
 /* repack.c: subsets of Endpoints in canonical form; see legacy.h.
  *
  *     addresses, numbered in order of (ip, uid) ──┐
- *     ports, each with the subsets it stands in ──┴▶ classes: ports in the same subsets ──▶ classes with the same addresses
+ *     ports, each with the subsets it is in ──────┴▶ classes: ports in the same subsets
+ *                                                    ──▶ classes with the same addresses
  *
  * Memory is that of the input: the addresses of a class are put together in one
  * scratch list, twice. */

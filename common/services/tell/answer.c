@@ -577,7 +577,7 @@ static enum ks_family family_of(const struct ks_cluster *cluster, const struct k
                                                                                     : KS_IPV4;
 }
 
-/* A client of whom nothing is known is one that the source ranges let in, if there are any. */
+/* An unknown client counts as allowed by the source ranges, if there are any. */
 static void choose_client(struct ks_making *m)
 {
     const struct ks_service *s = m->hit.service;

@@ -2,7 +2,7 @@
 /* answer.h: does a client reach an address, by which nodes and which pods, and if not, why.
  *
  *     question + cluster + kube-proxy's configuration + what is known of the load balancer
- *         ──▶ for each node: the world moved to it, the tracer (trace/trace.h) ──▶ one answer ──▶ text, JSON
+ *         ──▶ for each node: its world, the tracer (trace/trace.h) ──▶ one answer ──▶ text, JSON
  *
  * The answer is a struct, so that a command prints it as text or JSON and a page can show it.  Only
  * Services that have the address or the node port are checked, so that a trace costs their size and
@@ -79,8 +79,8 @@ struct ks_way {
     bool fell_back; /* only terminating endpoints are left */
     /* why the load balancer sends it nothing; NULL: it does, or there is none */
     const char *left_out;
-    bool excluded; /* left_out, and not for its health check's answer */
-    int64_t ready; /* what its health check answers: ready pods; -1: there is no such check */
+    bool excluded;            /* left_out, and not for its health check's answer */
+    int64_t ready;            /* ready pods by its health check; -1: there is no such check */
     const char *const *steps; /* chains, sets and maps */
     const struct ks_met *met; /* the rule of each step (rules_met.h); NULL: not asked for */
     size_t n_steps;

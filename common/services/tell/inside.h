@@ -2,7 +2,7 @@
 /* inside.h: what is inside the cluster behind one Service: pods per node, shares of traffic, zones,
  * hints, source address.
  *
- *     Service + its EndpointSlices + Nodes + which nodes the load balancer uses ──▶ one report per address family
+ *     Service + its EndpointSlices + Nodes + the load balancer's nodes ──▶ one report per family
  *
  * trace answers for one packet of one client; this is the whole picture for clients outside, which
  * come by the load balancer: it chooses a node, and the node chooses one of the pods that it uses,
@@ -37,9 +37,9 @@ struct ks_inside_node {
     const char *left_out; /* why the load balancer sends it nothing; NULL: it does */
     size_t ready;         /* pods that get traffic while they are ready */
     size_t draining;      /* pods that terminate and still serve */
-    int64_t weight; /* ready addresses that its health check answers; -1: there is no such check */
-    double traffic; /* the load balancer's share for this node, 0…1 */
-    double pods;    /* the shares of its pods together, 0…1 */
+    int64_t weight;       /* ready addresses by its health check; -1: there is no such check */
+    double traffic;       /* the load balancer's share for this node, 0…1 */
+    double pods;          /* the shares of its pods together, 0…1 */
 };
 struct ks_inside_pod {
     const char *address; /* "ip:port" */

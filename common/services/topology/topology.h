@@ -3,7 +3,8 @@
  *
  * Two mechanisms write hints into slices.  A Service has one of them, or none:
  *
- *     annotation topology-mode: Auto ──▶ nodes' CPU ──▶ zone shares ──▶ allocation ──▶ hints, or a safeguard with its event
+ *     annotation topology-mode: Auto ──▶ nodes' CPU ──▶ zone shares ──▶ allocation
+ *                                    ──▶ hints, or a safeguard with its event
  *     spec.trafficDistribution       ──▶ each ready endpoint is hinted for its own zone (and node)
  *
  * The first one spreads endpoints over zones in proportion to the zones' CPU, and writes no hints
@@ -74,7 +75,7 @@ enum ks_hints_off {
 /* How many endpoints a zone of the shares is to have. */
 struct ks_allocation {
     const char *zone;
-    int64_t minimum; /* at least so many, else its endpoints are overloaded */
+    int64_t minimum; /* minimum, else its endpoints are overloaded */
     int64_t maximum; /* hints up to here are left as they are */
     double desired;  /* ≥ minimum */
 };

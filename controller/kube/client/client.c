@@ -124,7 +124,8 @@ static const char *build_url(const struct call *c)
     url_build_built_path(&b, c->req->path);
     url_build_built_query(&b, c->req->query);
     if (c->req->timeout_ms > 0 && !c->req->timeout_untold) {
-        /* A limit of the caller's is the server's, too (§4.5): it shall not work for nobody. */
+        /* A limit of the caller's is the server's, too (§4.5): so it does not work on an abandoned
+         * request. */
         char text[40];
         duration_format(c->req->timeout_ms * 1000000, text);
         url_build_pair(&b, "timeout", text);
@@ -249,7 +250,7 @@ static void send_once(struct call *c, struct http *h, struct err *err)
 }
 
 /* Runs for each request on the wire and each hop of a redirect; a request that was fenced off never
- * comes here.  That it waited or is sent again is told with the first of one attempt only. */
+ * comes here.  A wait or a retry is reported with the first attempt only. */
 static void on_sent(void *arg, const struct http_sent *sent)
 {
     struct call *c = sent->owner;

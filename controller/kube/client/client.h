@@ -66,7 +66,7 @@ void kube_client_free(struct kube_client *c);
  * others TRANSIENT. */
 int kube_client_do(struct kube_client *c, struct arena *a, const struct kube_request *req,
                    struct cancel *cancel, struct kube_response *ret, struct err *err) _warn_unused_;
-/* How many requests its rate limit would let pass now; below 0: so many wait.  False:
+/* Number of requests that its rate limit would allow now; below 0: number of waiting ones.  False:
  * it has none. */
 bool kube_client_tokens(struct kube_client *c, double *ret);
 const struct kube_config *kube_client_config(const struct kube_client *c);

@@ -38,7 +38,7 @@ bool client_retry(struct client_rules *r, const char *method, const struct clien
 bool client_is_other_object(const struct err *err);
 /* True for every method but GET and HEAD. */
 bool client_is_mutation(const char *method);
-/* "services/status" of a path; the path itself when it is no resource.  Returns `out`. */
+/* "services/status" of a path; the path itself if it is not a resource.  Returns `out`. */
 const char *client_resource(const char *path, char *out, size_t size);
 
 #endif

@@ -21,7 +21,7 @@ struct kube_credentials_observer {
     /* A run: exit code, and "no_error", "plugin_execution_error", "plugin_not_found_error" or
      * "client_internal_error". */
     void (*exec_call)(void *arg, int code, const char *call_status);
-    /* What is in use now: a certificate, until then (s since 1970), or none. */
+    /* The credential in use: a certificate, its expiry (s since 1970), or none. */
     void (*certificate)(void *arg, bool has, int64_t until_s);
     /* A certificate was replaced that began so long ago. */
     void (*rotated)(void *arg, double age_s);

@@ -143,7 +143,7 @@ static const struct json_field context_fields[] = {
 
 /* --- one file --------------------------------------------------------------------------------- */
 
-/* What differs between the three lists. */
+/* Properties of the three lists. */
 struct list {
     const char *name; /* "clusters" */
     const struct json_field *fields;

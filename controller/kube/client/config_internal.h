@@ -77,7 +77,7 @@ struct kc_file {
     size_t n_contexts;
 };
 
-/* What the chosen context leads to; members that are not there are all "". */
+/* Cluster and user of the chosen context; missing members are "". */
 struct kc_choice {
     const char *context; /* its name, or "" */
     struct kc_context ctx;

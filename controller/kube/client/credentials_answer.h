@@ -23,8 +23,8 @@ struct credential {
     int64_t expires_us; /* wall clock */
 };
 
-/* What a plugin printed.  `api_version` is what its configuration says.  ERR_INVALID with
- * upstream's texts. */
+/* Output of a plugin.  `api_version` is that of its configuration.  ERR_INVALID with upstream's
+ * texts. */
 int credentials_parse_exec(struct arena *a, const char *api_version, const char *text, size_t n,
                            struct credential *ret, struct err *err) _warn_unused_;
 /* The answer to a TokenRequest: a token and its end.  ERR_INVALID. */

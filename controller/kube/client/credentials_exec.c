@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* credentials_exec.c: one run of a plugin: environment, program, what it printed, what is told of
- * it.
+/* credentials_exec.c: one run of a plugin: environment, program, output, log lines.
  *
  * The running itself is run.c's, the reading credentials_answer.c's; when to run is
  * credentials_source.c's.  Must not log what came out of stdout, and of stderr only what

@@ -19,8 +19,8 @@
 #define FAILED_MS      ((int64_t)1000) /* doubles */
 #define FAILED_MAX_MS  ((int64_t)30 * 1000)
 #define RENEW_EVERY_MS ((int64_t)10 * 1000)
-/* What was just fetched counts for so long, even when its end has passed: nobody fetches
- * for each request. */
+/* Minimum lifetime of fetched credentials, even if they have expired: prevents a fetch per
+ * request. */
 #define KEPT_MIN_US ((int64_t)10 * 1000000)
 
 struct credentials_source {
@@ -31,7 +31,7 @@ struct credentials_source {
     struct cond changed;
     bool started _guarded_by_(&lock);
     bool stopping _guarded_by_(&lock);
-    bool wanted _guarded_by_(&lock); /* somebody cannot continue without one */
+    bool wanted _guarded_by_(&lock); /* a caller cannot continue without one */
     bool fetching _guarded_by_(&lock);
     uint64_t attempts _guarded_by_(&lock); /* ended ones */
     int failures _guarded_by_(&lock);      /* in a row */
@@ -156,7 +156,7 @@ static void fail(struct credentials_source *s, const struct err *why) _requires_
     s->retry_ms = clock_now_ms(s->args.clock) + back_off_ms(s->failures);
     s->why = *why;
     s->refused = false;
-    if (s->generation > 0 && !is_expired(s)) { /* else those who ask are told */
+    if (s->generation > 0 && !is_expired(s)) { /* otherwise callers get the error */
         log_error(why->message, "Cannot renew credentials, going on with the old ones",
                   LOG_S("from", s->args.name));
     }

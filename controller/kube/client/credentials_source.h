@@ -3,10 +3,10 @@
  * time, never twice at once.
  *
  * One thread per source does the fetching (it runs a plugin, or asks the API server), started by
- * the first who asks.  What it brought is handed out until it ends; before that the thread fetches
- * again, so nobody waits.  After a failure the next try comes after 1 s, 2 s … 30 s; those who ask
- * meanwhile are told the last error, or get what is still good.
- * Source: controller.md §3.9, 4.4; vectors 196, 197, 199.  Thread-safe. */
+ * the first who asks.  Fetched credentials are used until they expire; the thread fetches again
+ * before that, so that no caller waits.  After a failure the next try comes after 1 s, 2 s … 30 s;
+ * meanwhile callers get the last error, or credentials that are still valid.  Source: controller.md
+ * §3.9, 4.4; vectors 196, 197, 199.  Thread-safe. */
 #ifndef TRIMTAB_KUBE_CREDENTIALS_SOURCE_H
 #define TRIMTAB_KUBE_CREDENTIALS_SOURCE_H
 
@@ -31,7 +31,7 @@ struct credentials_source_args {
     int tries;        /* of one fetch, before it counts as failed; 0: 1 */
     int64_t pause_ms; /* between these, doubling */
 };
-/* What a request carries.  Both members live in the caller's arena. */
+/* Credentials of a request.  Both members live in the caller's arena. */
 struct credentials_given {
     const char *token;   /* or NULL */
     uint64_t generation; /* from 1; of the credential, for credentials_source_renew() */
@@ -46,7 +46,7 @@ struct credentials_waiter {
 struct credentials_source *credentials_source_new(const struct credentials_source_args *args)
     _warn_unused_;
 void credentials_source_free(
-    struct credentials_source *s); /* ends a fetch; nobody may be waiting */
+    struct credentials_source *s); /* ends a fetch; no caller may be waiting */
 /* ERR_IN_PROGRESS when it is being fetched and the caller does not wait; ERR_CANCELLED;
  * ERR_TRANSIENT when the waiter's time is over; else the fetch's error. */
 int credentials_source_get(struct credentials_source *s, struct arena *a,

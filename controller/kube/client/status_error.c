@@ -119,7 +119,7 @@ static int from_status(struct json_object *status, int http_status, const char *
     return code;
 }
 
-/* What a proxy or a dying server says: text, HTML, nothing. */
+/* The answer of a proxy or of a failing server: text, HTML, nothing. */
 static int from_text(int http_status, const char *body, size_t n, const char *method,
                      struct err *err)
 {

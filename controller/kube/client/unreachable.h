@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unreachable.h: what a person is told when the API server gives no answer or does not know us, and
- * where to look first.
+/* unreachable.h: messages for an API server that does not answer or refuses our credentials, with
+ * the first place to look.
  *
  * The advice follows from the error: a certificate that does not verify is a matter of the CA, one
  * of trimtab that is refused a matter of the user, all else a matter of the address.  Pure. */

@@ -4,7 +4,7 @@
  * A memory is a hash table whose entries are kept in order of use: uthash iterates in order of
  * insertion, so an entry that is used is taken out and put in again, and the first one is the one
  * to forget.  Keys and messages are long and there are thousands of them: 128 bits of a seeded hash
- * stand for each, which nobody outside can make collide, and which do not by chance. */
+ * stand for each; neither an attacker nor chance makes them collide. */
 #include "controller/kube/events/event_rules.h"
 
 #include <stdlib.h>

@@ -25,7 +25,7 @@ struct event_rules_params {
     double per_second; /* 0: one per 300 s */
     int max_keys;      /* of each memory; 0: 4,096 */
 };
-/* What is reported.  Texts are borrowed; NULL counts as "". */
+/* A reported event.  Texts are borrowed; NULL counts as "". */
 struct event_input {
     const char *component;
     const char *kind;
@@ -38,7 +38,7 @@ struct event_input {
     const char *reason;
     const char *message;
 };
-/* What is to be written. */
+/* The request to send. */
 struct event_verdict {
     bool drop;      /* spam: nothing */
     bool patch;     /* count > 1: change the event of that name; else create it */

@@ -223,7 +223,7 @@ static int64_t next_name_ns(struct kube_events *e, int64_t wall_us)
     return e->last_name_ns;
 }
 
-/* What is sent for one event; name and bodies stay the same over all attempts. */
+/* The requests for one event; name and bodies stay the same over all attempts. */
 struct writing {
     struct queued *q;
     struct event_verdict verdict;

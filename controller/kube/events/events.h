@@ -17,7 +17,7 @@
 
 struct kube_events;
 
-/* What an event is about.  Texts are copied; NULL is "". */
+/* The object of an event.  Texts are copied; NULL is "". */
 struct kube_event_object {
     const char *api_version; /* "coordination.k8s.io/v1" */
     const char *kind;        /* "Lease" */

@@ -2,7 +2,7 @@
 /* lease.c: the calls and the waiting of one lock (lease.h).
  *
  * Requests are not repeated by the client: the next attempt is the repetition.  Each carries its
- * limit to the server, too, which shall not write a renewal that nobody waits for any more. */
+ * limit to the server, too, so that it does not write a renewal that was given up. */
 #include "controller/kube/lease/lease.h"
 
 #include <stdatomic.h>
@@ -53,7 +53,7 @@ struct lease_lock {
     /* waiting */
     struct mutex mutex;
     struct cond woken;
-    bool was_freed _guarded_by_(&mutex); /* the watch says so; nobody has tried since */
+    bool was_freed _guarded_by_(&mutex);                /* by the watch; no attempt since */
     char holder[LEASE_HOLDER_MAX] _guarded_by_(&mutex); /* as observed last, for other threads */
 };
 
@@ -101,7 +101,7 @@ static int64_t call_limit_ms(const struct lease_lock *l)
     return left_ms > 0 ? left_ms : 1;
 }
 
-/* What the server sent becomes the object that the next update is made of. */
+/* The server's answer becomes the base of the next update. */
 static int take_object(struct lease_lock *l, const struct kube_response *resp, struct err *err)
 {
     struct json_object *o = NULL;
@@ -367,8 +367,7 @@ static void warn_not_taken(struct lease_lock *l, const struct err *why)
     l->warned_ms = now_ms;
     log_warning("Acquiring the lease did not succeed, trying again", LOG_S("lock", l->label),
                 LOG_S("code", err_code_name(why->code)), LOG_S("err", why->message));
-    /* Whoever refuses need not say so in words; a server that is just starting refuses
-     * for a moment. */
+    /* A refusal may have no text; a starting server refuses for a moment. */
     if (why->code == ERR_FORBIDDEN && now_ms - l->refused_ms >= WARN_EVERY_MS) {
         log_warning("The API server refuses the lease (403): the account needs the role that "
                     "'trimtab rbac' prints",
@@ -452,14 +451,13 @@ int lease_lock_keep(struct lease_lock *l, struct cancel *cancel, struct err *err
 
 /* --- letting go ------------------------------------------------------------------------------- */
 
-/* One PUT that names nobody, made of what we know or, to be sure, of what is there.
- * True when done. */
+/* One PUT without a holder, based on the known or on the present object.  True when done. */
 static bool release_once(struct lease_lock *l, bool read_first, struct cancel *cancel,
                          struct err *err)
 {
     struct lease_record held, wanted;
     if (read_first && call(l, "GET", NULL, cancel, err) != ERR_OK) {
-        return err->code == ERR_NOT_FOUND; /* what is not there is nobody's */
+        return err->code == ERR_NOT_FOUND; /* an absent lease has no holder */
     }
     lease_body_read(l->object, &held);
     if (!str_eq(held.holder, l->terms.identity)) {
@@ -475,7 +473,7 @@ int lease_lock_release(struct lease_lock *l, int64_t timeout_ms, struct cancel *
     struct err why = ERR_INIT;
     bool ours = lease_is_ours(&l->view, &l->terms) && l->object != NULL;
     bool unsure = l->unsure;
-    atomic_store(&l->until_ms, 0); /* before anybody else can take it */
+    atomic_store(&l->until_ms, 0); /* before another process can take it */
     l->view = (struct lease_view){0};
     l->unsure = false;
     if (!ours && !unsure) {

@@ -58,8 +58,8 @@ void lease_lock_free(struct lease_lock *l);
  * most.  Returns whether it is ours now; when not, *err says what was in the way (CONFLICT:
  * held by another). */
 bool lease_lock_try(struct lease_lock *l, struct cancel *cancel, struct err *err);
-/* Tries until it is ours, with a random pause in between, which ends when somebody lets go and we
- * watch (object_watch.h); never gives up.  CANCELLED when `cancel` fired. */
+/* Tries until this process holds it, with a random pause that ends when a watch (object_watch.h)
+ * sees the release; never gives up.  CANCELLED when `cancel` fired. */
 int lease_lock_acquire(struct lease_lock *l, struct cancel *cancel, struct err *err) _warn_unused_;
 /* Renews it every retry period.  CANCELLED when `cancel` fired: it is ours still.  Any other code:
  * it is lost, because another name is in it (CONFLICT), no renewal succeeded within the renew
@@ -78,14 +78,14 @@ int64_t lease_lock_until_ms(struct lease_lock *l);
  * cannot renew. Any thread. */
 bool lease_lock_is_healthy(struct lease_lock *l);
 
-/* Copies who holds it as far as is known ("": nobody).  Any thread. */
+/* Copies the known holder ("": none).  Any thread. */
 void lease_lock_read_holder(struct lease_lock *l, char ret[LEASE_HOLDER_MAX]);
 
 /* The object as it was read or written last, for events: "" when unknown.  The
  * lock's thread only. */
 const char *lease_lock_uid(const struct lease_lock *l);
 const char *lease_lock_version(const struct lease_lock *l);
-/* Who holds it as far as is known, "" for nobody.  The lock's thread only. */
+/* The known holder, "" if none.  The lock's thread only. */
 const char *lease_lock_holder(const struct lease_lock *l);
 const struct lease_terms *lease_lock_terms(const struct lease_lock *l);
 

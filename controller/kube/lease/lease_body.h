@@ -12,7 +12,7 @@
 #include "common/data/json.h"
 #include "controller/kube/lease/lease_rules.h"
 
-/* What a Lease says; members that are missing or make no sense are 0 or "". */
+/* Contents of a Lease; missing or invalid members are 0 or "". */
 void lease_body_read(struct json_object *lease, struct lease_record *ret);
 /* The body of a POST; text in the arena. */
 const char *lease_body_create(struct arena *a, const struct lease_terms *terms,

@@ -11,10 +11,9 @@
  *
  * The locks are taken one after the other in the order of their names: if two processes want the
  * same ones, the first name decides, and neither waits for the other forever.  What is held while
- * another is waited for is renewed.  A lock that was lost is not taken again: whoever lost one
- * starts again.
- * Callbacks come from the keeper's threads (or stop()), one at a time; they must be quick, because
- * renewals wait for them, and must not call the keeper but for may_mutate().
+ * another is waited for is renewed.  A lock that was lost is not taken again: the process must
+ * restart.  Callbacks come from the keeper's threads (or stop()), one at a time; they must be
+ * quick, because renewals wait for them, and must not call the keeper but for may_mutate().
  * Source: controller.md §4.9; ingress-gce's locks: gce-l4.md §7.5. */
 #ifndef TRIMTAB_KUBE_LEASE_KEEPER_H
 #define TRIMTAB_KUBE_LEASE_KEEPER_H
@@ -69,7 +68,7 @@ int64_t lease_keeper_until_ms(struct lease_keeper *k);
 /* The check of /healthz; on false *ret_name (may be NULL) is a lock that is kept
  * badly.  Any thread. */
 bool lease_keeper_is_healthy(struct lease_keeper *k, const char **ret_name);
-/* Copies who holds its first lock as far as is known ("": nobody).  Any thread. */
+/* Copies the known holder of its first lock ("": none).  Any thread. */
 void lease_keeper_read_holder(struct lease_keeper *k, char ret[LEASE_HOLDER_MAX]);
 /* Ends the threads and gives back what is held, each within `release_ms` (0: nothing is given back,
  * as if the process were killed).  What was lost is left alone.  To be called when the work has

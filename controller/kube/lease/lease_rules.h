@@ -24,11 +24,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LEASE_HOLDER_MAX 320 /* bytes with the NUL; a longer name of somebody else is cut */
+#define LEASE_HOLDER_MAX 320 /* bytes with the NUL; a longer name of another process is cut */
 /* A leader counts as healthy this much longer than its lease (§3.5). */
 #define LEASE_HEALTH_SLACK_MS ((int64_t)20 * 1000)
 
-/* What a lock is, and how long its parts may take.  Texts are borrowed. */
+/* Configuration of a lock, with its time limits.  Texts are borrowed. */
 struct lease_terms {
     const char *ns;
     const char *name;
@@ -40,14 +40,14 @@ struct lease_terms {
 
 /* The spec of a Lease. */
 struct lease_record {
-    char holder[LEASE_HOLDER_MAX]; /* "": nobody */
+    char holder[LEASE_HOLDER_MAX]; /* "": none */
     int32_t duration_s;            /* 0: not said */
     int32_t transitions;           /* changes of the holder so far */
     int64_t acquired_us;           /* wall time by the holder's clock; 0: not said */
     int64_t renewed_us;
 };
 
-/* What this process knows of a lease; zero at first. */
+/* Known state of a lease; zero at first. */
 struct lease_view {
     bool has_observed;            /* anything was ever observed */
     struct lease_record observed; /* the last record that was read as changed, or written by us */
@@ -93,7 +93,8 @@ void lease_try_failed(struct lease_try *t);
 bool lease_is_ours(const struct lease_view *view, const struct lease_terms *terms);
 /* Somebody else's name is in it, as far as is known. */
 bool lease_is_others(const struct lease_view *view, const struct lease_terms *terms);
-/* What the holder writes to let go: nobody, valid for a second; `held` is what it wrote last. */
+/* The record that releases a lease: no holder, valid for a second; `held` is the last written
+ * record. */
 void lease_release_record(const struct lease_record *held, int64_t wall_us,
                           struct lease_record *ret);
 

@@ -23,7 +23,7 @@ struct pack_text {
     uint32_t offset; /* from text_at */
     uint64_t hash;
 };
-/* What one call of pack_text() or pack_word() got. */
+/* Input of one call of pack_text() or pack_word(). */
 struct pack_asked {
     const char *shared; /* the word of words.h, or NULL */
     uint32_t text;      /* else an index, or NO_TEXT for a NULL */

@@ -2,9 +2,9 @@
 /* sent.h: what client, reflectors and object watches tell of each request on the wire to the API
  * server; for metrics.
  *
- * Each of them must have an observer, so that no request passes uncounted.  A stream is told twice:
- * when its answer begins (it may continue for minutes), and at its end, when its
- * bytes are known. */
+ * Each of them must have an observer, so that no request passes uncounted.  A stream is reported
+ * twice: when its answer begins (it may continue for minutes), and at its end, when its bytes are
+ * known. */
 #ifndef TRIMTAB_KUBE_SENT_H
 #define TRIMTAB_KUBE_SENT_H
 

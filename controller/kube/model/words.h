@@ -3,9 +3,8 @@
  * finalizers, values of enumerations.
  *
  * They are held once for all objects, until the process ends: of a Service's, node's or slice's
- * block they would be a third.  Room is bounded (1,024 words, 32 KiB), so that whoever invents keys
- * fills no more than that; what finds no room is the object's own, as
- * everything else. Thread-safe. */
+ * block they would be a third.  Room is bounded (1,024 words, 32 KiB), so that invented keys cannot
+ * fill more; a word without room is stored in its object, as everything else. Thread-safe. */
 #ifndef TRIMTAB_KUBE_WORDS_H
 #define TRIMTAB_KUBE_WORDS_H
 

@@ -307,7 +307,7 @@ const char *kube_object_name_in_key(const struct kube_object *o)
     return slash == NULL ? o->key : slash + 1;
 }
 
-/* What an object of which something is lost has beside its raw structure. */
+/* Additional data of a partly unreadable object beside its raw structure. */
 struct pack_with {
     const char *unreadable;
     struct kube_object *base;

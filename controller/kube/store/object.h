@@ -60,7 +60,7 @@ int kube_object_decode_view(enum kube_kind kind, struct arena *scratch,
 /* The same, with the path alone ("spec.ports[1].port: …"). */
 int kube_object_read(enum kube_kind kind, struct arena *scratch, const struct json_view *item,
                      struct kube_object **ret, struct err *err) _warn_unused_;
-/* What is known of an item that may not be readable. */
+/* Known parts of a possibly unreadable item. */
 struct kube_salvage {
     const char *why; /* something of it cannot be read, and what; NULL: that is to be found out */
     bool brief;      /* it is a part of what was sent: members that are absent count as lost */

@@ -90,7 +90,7 @@ struct raw_lost {
  * `lost`, which notes the path then; *ret_cleared is true in that case. */
 int raw_checked(int rc, struct raw_lost *lost, const char *path, bool *ret_cleared);
 bool raw_is_lost(const struct raw_lost *lost, const char *path); /* NULL: nothing is */
-/* What pack_carry() takes from an older object: one member of its tt_ structure. */
+/* Member that pack_carry() takes from an older object: one of its tt_ structure. */
 struct raw_carry {
     const char *path;
     size_t offset;

@@ -92,7 +92,7 @@ const char *kube_item_key(enum kube_kind kind, struct arena *a, const struct jso
     return namespaced ? arena_printf(a, "%s/%s", ns, name) : name;
 }
 
-/* What the object was when it was last read whole. */
+/* The object's last completely read version. */
 static struct kube_object *base_of(struct kube_object *known, const char *uid)
 {
     bool same = known != NULL && (str_is_empty(uid) || str_eq(known->uid, uid));

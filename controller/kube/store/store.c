@@ -411,8 +411,8 @@ static bool has_listeners(const struct kube_store *s)
     return has;
 }
 
-/* Takes over the reference.  `told`: the object, for the handlers; NULL: it is read if anybody
- * listens.  Borrowed. */
+/* Takes over the reference.  `told`: the object, for the handlers; NULL: it is read if there are
+ * handlers.  Borrowed. */
 static void put(struct kube_store *s, struct kube_held h, struct kube_object *told)
 {
     mutex_lock(&s->lock);

@@ -63,7 +63,7 @@ void kube_snapshot_unref(struct kube_snapshot *s);
 /* The version of the list that kube_store_snapshot() would give now. */
 uint64_t kube_store_version(struct kube_store *s);
 /* Calls fn for each object, sorted by key, without the lock and without holding more than a few of
- * them: an object that changes meanwhile is told as it was or as it is. */
+ * them: an object that changes meanwhile is passed in its old or new version. */
 void kube_store_each(struct kube_store *s, void (*fn)(void *arg, const struct kube_object *o),
                      void *arg);
 /* Calls fn for each that is other than at *version (0: for all of them), sorted by key, `cur` NULL
@@ -85,9 +85,9 @@ void kube_store_delete(struct kube_store *s,
 /* Replace: begin, any number of put, end; what was not put since begin is deleted then.  */
 void kube_store_replace_begin(struct kube_store *s);
 void kube_store_replace_put(struct kube_store *s, struct kube_object *o);
-/* The same, but nobody sees what was put until the end: a streaming list may take back what it
- * named, and may stop half-way.  An object that is in the store already is shared, so what is held
- * twice is only what differs. */
+/* The same, but the objects become visible only at the end: a streaming list may retract items, and
+ * may stop half-way.  An object that is in the store already is shared, so what is held twice is
+ * only what differs. */
 void kube_store_replace_begin_staged(struct kube_store *s);
 /* Staged only: taken back.  Takes over no reference. */
 void kube_store_replace_take(struct kube_store *s, const char *key);

@@ -108,7 +108,7 @@ static enum http_next send_next(struct object_watch *w)
     const struct credentials_waiter waiter = {
         .one = w->cancel}; /* the thread has nothing else to do */
     if (kube_credentials_wait(w->args.config, w->arena, 0, &waiter, &w->creds, &err) != ERR_OK) {
-        /* The server will say 401, which is told like every other refusal. */
+        /* The server will answer 401, which is reported like every other refusal. */
         log_info(2, "No credentials for the API server", LOG_S("err", err.message));
         w->creds = (struct kube_credentials){0};
     }

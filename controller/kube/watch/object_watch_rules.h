@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* object_watch_rules.h: what whoever watches one object asks next, and when.
+/* object_watch_rules.h: the next request of a watch of one object, and its time.
  *
  * A state machine without I/O: the caller sends what object_rules_next() says and tells what came
  * of it.
@@ -10,11 +10,10 @@
  *      READ ──▶ WATCH …                            back-off, READ, WATCH
  *
  * STREAM is a watch that begins with the state (sendInitialEvents), which is how upstream's
- * informers start; READ is a GET of the object.  Every trouble leads over a READ, and the back-off
- * ends at a minute: whoever may read but not watch, or sits behind a proxy that swallows streams,
- * polls once a minute.
- * Source: controller.md §4.8, §3.6 (C) "re-read every minute".  Pure: `now` and randomness are
- * parameters.  One thread. */
+ * informers start; READ is a GET of the object.  Every failure leads to a READ, and the back-off
+ * ends at a minute: a client that may read but not watch, or is behind a proxy that swallows
+ * streams, polls once a minute.  Source: controller.md §4.8, §3.6 (C) "re-read every minute".
+ * Pure: `now` and randomness are parameters.  One thread. */
 #ifndef TRIMTAB_KUBE_OBJECT_WATCH_RULES_H
 #define TRIMTAB_KUBE_OBJECT_WATCH_RULES_H
 
@@ -52,7 +51,7 @@ struct object_request {
     int timeout_s;         /* of a watch: 300 to 600 */
     int64_t not_before_ms; /* 0: at once */
 };
-/* What an event of a watch means to whoever waits for the object. */
+/* Meaning of a watch event for the object's user. */
 enum object_news {
     OBJECT_NO_NEWS = 0,
     OBJECT_IS, /* here it is */
@@ -71,7 +70,7 @@ void object_rules_query(struct str_buf *b, const struct object_request *q, const
 
 /* A READ has an answer: the object's version, or NULL when there is no such object. */
 void object_rules_read(struct object_rules *r, const char *rv);
-/* An event: ADDED, MODIFIED, DELETED, BOOKMARK; others are no news.  `end_of_state`: a bookmark
+/* An event: ADDED, MODIFIED, DELETED, BOOKMARK; others are ignored.  `end_of_state`: a bookmark
  * that closes the state. */
 enum object_news object_rules_event(struct object_rules *r, const char *type, const char *rv,
                                     bool end_of_state);

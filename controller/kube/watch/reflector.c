@@ -14,7 +14,7 @@
 #include "controller/kube/client/unreachable.h"
 #include "controller/kube/watch/reflector_internal.h"
 
-#define SCOUT_MS         5000 /* at most so long nobody asks whether the server is there again */
+#define SCOUT_MS         5000 /* maximum time until the server is probed again */
 #define WAKE_SPREAD_MS   1000 /* over which all ask again when it is */
 #define SAY_EVERY_MS     1000
 #define SAY_EVERY_MAX_MS ((int64_t)60 * 1000)

@@ -33,7 +33,7 @@ struct kube_reflectors_args {
     kube_sent_fn *observe;        /* required */
     void *observe_arg;
 };
-/* What the environment's KUBE_FEATURE_WatchListClient says of args.streams: on unless it is a Go
+/* The value of args.streams by the environment's KUBE_FEATURE_WatchListClient: on unless it is a Go
  * boolean that says no (§3.3).  NULL: not set.  Logs a value that is none. */
 bool kube_reflectors_gate(const char *value);
 struct kube_reflectors *kube_reflectors_new(const struct kube_reflectors_args *args) _warn_unused_;

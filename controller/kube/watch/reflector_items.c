@@ -29,7 +29,7 @@ enum event_type {
 struct event {
     enum event_type type;
     const char *name;               /* of the type, as sent */
-    const struct json_view *object; /* as sent, without members that nobody asks for */
+    const struct json_view *object; /* as sent, without unused members */
     const char *rv;                 /* of the object, or NULL */
     const struct cutter_item *item; /* the whole event */
     const struct reading *reading;

@@ -101,8 +101,8 @@ static void begin_replace(struct reflector *x)
     x->skipped = x->listed = x->pages = 0;
 }
 
-/* The work ended, with final trouble or because nobody wants a watch: the thread waits to
- * be ended, too. */
+/* The work ended, with a final error or because no watch is needed: the thread waits to be ended,
+ * too. */
 static enum http_next send_nothing(struct reflector *x)
 {
     x->job.req = (struct http_request){.not_before_ms = reflectors_now(x->all) + ENDED_MS};
@@ -117,7 +117,7 @@ static enum http_next send_ask(struct reflector *x, int64_t not_before_ms)
     x->opened = false;
     err_clear(&x->stream_err);
     json_splitter_reset(is_list ? x->list_cutter : x->watch_cutter);
-    /* Without a token the server will say 401, which is told like every other refusal. */
+    /* Without a token the server will answer 401, which is reported like every other refusal. */
     struct err err = ERR_INIT;
     int rc = kube_credentials_get(x->all->args.config, x->arena, 0, &x->creds, &err);
     x->awaits_credentials = rc == ERR_IN_PROGRESS;

@@ -4,12 +4,11 @@
  * A state machine without I/O: the caller sends what reflector_next() says, tells what came of it,
  * and asks again.
  *
- *      WATCH_LIST ──end mark──▶ WATCH (the same stream) ──closed──▶ WATCH (at once, from the last version)
+ *      WATCH_LIST ──end mark──▶ WATCH (same stream) ──closed──▶ WATCH (at once, from the last version)
  *       │ ▲   │                  ▲   └──expired, error──▶ back-off ─┐
  *       │ │   └─refused, stalled─▶ LIST ──ok──┘                     │
- *       └─┴─────────────────────────────────────────────────────────┘ "not older than the last version";
- *                                                                    only if that has expired: the
- *                                                                    newest
+ *       └─┴─────────────────────────────────────────────────────────┘
+ *       a list "not older than the last version"; only if that has expired: the newest
  *
  * A round begins with a streaming list (one request: all objects as events, a bookmark that marks
  * their end, then changes), or with LIST where streaming is off.  What a streaming list meets
@@ -53,7 +52,7 @@ enum reflector_end {
     REFLECTOR_END_INTERNAL,  /* 500 InternalError */
     REFLECTOR_END_OTHER,
 };
-/* What the caller shall say about it. */
+/* The log message for the caller. */
 enum reflector_say {
     REFLECTOR_SAY_NOTHING = 0,
     REFLECTOR_SAY_EXPIRED, /* v 4 "Watch closed" */
@@ -144,7 +143,7 @@ enum reflector_say reflector_watch_ended(struct reflector_rules *r, enum reflect
 /* "resourceVersion=7&limit=500" for a request. */
 void reflector_query(struct str_buf *b, const struct reflector_request *q,
                      const char *label_selector);
-/* What an error means here. */
+/* The reaction to an error. */
 enum reflector_end reflector_classify(const struct err *err);
 /* The next delay of the back-off: 0.8 s doubling to 30 s, times 1 to 2; starts again after two
  * quiet minutes. */
