@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics_table.c: names, help texts and buckets of the controller's own metrics; those of every process are in
- * metrics_table_process.c.
+/* metrics_table.c: names, help texts and buckets of the controller's own metrics; those of every
+ * process are in metrics_table_process.c.
  *
- * Those that upstream has carry its names, labels, buckets and help, with the stability prefix that it prints
- * (controller.md §1.19, 3.7); ours begin with trimtab_. */
+ * Those that upstream has carry its names, labels, buckets and help, with the stability prefix that
+ * it prints (controller.md §1.19, 3.7); ours begin with trimtab_. */
 #include "controller/metrics/metrics.h"
 
 static const double seconds_to_hours[] = {1,   2,   4,    8,    16,   32,   64,   128,

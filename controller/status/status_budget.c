@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* status_budget.c: requests to each API since the start, counted from the metrics (status.h).
  *
- * The metrics count every request that was sent, whatever code sent it; nothing is counted a second time for /status.
- * Requests for credentials and to metadata servers are no part of a budget. */
+ * The metrics count every request that was sent, whatever code sent it; nothing is counted a second
+ * time for /status.  Requests for credentials and to metadata servers are not part of a budget. */
 #include <string.h>
 
 #include "common/base/str.h"

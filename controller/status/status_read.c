@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* status_read.c: the JSON of another process's /status back into a view (status.h).
  *
- * What is absent is zero, what is unknown is skipped: the two need not be of one version.  Nothing is trusted but its
- * type. */
+ * What is absent is zero, what is unknown is skipped: the two need not be of one version.  Nothing
+ * is trusted but its type. */
 #include <string.h>
 
 #include "common/base/timefmt.h"
@@ -76,7 +76,7 @@ static void read_conditions(struct json_object *list, struct arena *a, struct st
     s->n_conditions = (uint32_t)n;
 }
 
-/* A code of another version is no reason to take the Service for a fine one. */
+/* An unknown code, of another version, still counts as a failure. */
 static int32_t code_of(struct json_object *failure)
 {
     int code = failure == NULL ? TT_OK : err_code_parse(json_str(failure, "code"));

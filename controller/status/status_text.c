@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status_text.c: the view of status.h for a terminal: the answer, who leads, a table with failures on top, and what is
- * under way. */
+/* status_text.c: the view of status.h for a terminal: the answer, who leads, a table with failures
+ * on top, and what is in progress. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* handle.c: a Compute request from its arrival to its answer.
  *
- * Route, token, project, query, body; then the generic verb or the action; then the answer: the resource, a list,
- * an Operation, or a refusal.  At --latency cloud the answer travels as long as the cloud's would. */
+ * Route, token, project, query, body; then the generic verb or the action; then the answer: the
+ * resource, a list, an Operation, or a refusal.  At --latency cloud the answer travels as long as
+ * the cloud's would. */
 #include "sim/compute/compute.h"
 
 #include <string.h>
 
-/* --- answers -------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static void answer(struct request *q, int status, struct json_object *body)
 {
@@ -23,7 +24,7 @@ static void answer_refusal(struct request *q)
     answer(q, q->refusal.status, body);
 }
 
-/* --- checks before any verb ----------------------------------------------------------------------- */
+/* --- checks before any verb ------------------------------------------------------------------- */
 
 static bool project_is_known(const struct request *q)
 {
@@ -199,7 +200,7 @@ static bool read_body(struct request *q)
     return check_required(q);
 }
 
-/* --- verbs ---------------------------------------------------------------------------------------- */
+/* --- verbs ------------------------------------------------------------------------------------ */
 
 static const struct {
     const char *verb;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings.c: what "sim.gce" of a world and PUT /sim/settings/gce may say, and what follows from it.
+/* settings.c: what "sim.gce" of a world and PUT /sim/settings/gce may say, and what follows from
+ * it.
  *
- * Names that older worlds have in "sim" itself (quotas, strict_address_delete, ipv6_access) count where "gce" does not have
- * them.  Source: compute v1 "projects" (defaultNetworkTier), organization policy constraints of Compute. */
+ * Names that older worlds have in "sim" itself (quotas, strict_address_delete, ipv6_access) count
+ * where "gce" does not have them.  Source: compute v1 "projects" (defaultNetworkTier), organization
+ * policy constraints of Compute. */
 #include "sim/compute/compute.h"
 
 #include <string.h>

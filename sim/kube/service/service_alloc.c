@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* service_alloc.c: gives a Service its cluster addresses and node ports.
  *
- * Runs before validation, as in the API server, so that a bad port is told by the allocator (recorded 035) and
- * equal ports of one Service share a node port (021, 033).  A dry run gets what no real Service has (025). */
+ * Runs before validation, as in the API server, so that the allocator reports a bad port (recorded
+ * 035) and equal ports of one Service share a node port (021, 033).  A dry run gets what no real
+ * Service has (025). */
 #include "sim/kube/service/service.h"
 
 #include "common/base/ip.h"
@@ -94,7 +95,7 @@ static int choose_port(struct kube_change *c, struct chosen *ch, int64_t number)
     return port;
 }
 
-/* Does it get node ports that nobody asked for? */
+/* Does it get node ports by default? */
 static bool wants_node_ports(struct json_object *service)
 {
     return service_is_type(service, "NodePort") ||
@@ -233,7 +234,7 @@ static struct json_object *give_addresses(struct kube_change *c)
     return refusal;
 }
 
-/* --- what was there comes back -------------------------------------------------------------------- */
+/* --- what was there comes back ---------------------------------------------------------------- */
 static bool port_used(struct json_object *ports, int64_t port)
 {
     for (size_t i = 0; i < json_len(ports); i++) {
