@@ -25,7 +25,7 @@ static const enum gce_collection kinds[] = {
 #define OWNED_MAX 200000
 
 struct listing {
-    struct gce_session s;
+    struct gce_session x;
     struct gce_owned_facts facts;
     struct gce_owned *items; /* heap */
     size_t n, cap;
@@ -107,24 +107,24 @@ static struct str_set node_names(struct arena *a, const struct gce_provider *p,
 
 static int find_facts(struct listing *l, struct err *err)
 {
-    struct gce_provider *p = l->s.p;
+    struct gce_provider *p = l->x.p;
     struct gce_owned_facts *f = &l->facts;
     const struct gcfg_list *tags = &p->config.node_tags;
     const char *uid = "";
     *f = (struct gce_owned_facts){
-        .a = l->s.a,
+        .a = l->x.s.a,
         .used = map_new(NULL),
         .lbs = map_new(NULL),
         .pools = map_new(NULL),
-        .nodes = node_names(l->s.a, p, l->s.call),
-        .tags = str_set_make(l->s.a, tags->items, tags->n),
+        .nodes = node_names(l->x.s.a, p, l->x.s.call),
+        .tags = str_set_make(l->x.s.a, tags->items, tags->n),
         .project = p->facts.project,
         .network_project = p->facts.network_project,
         .region = p->facts.region,
     };
-    int rc = gce_cluster_id_get(p->cluster_id, p->host, l->s.call, f->a, &f->cluster_id, err);
+    int rc = gce_cluster_id_get(p->cluster_id, p->host, l->x.s.call, f->a, &f->cluster_id, err);
     if (rc == ERR_OK) {
-        rc = gce_kube_system_uid(p->kube_system, p->host, l->s.call, f->a, &uid, err);
+        rc = gce_kube_system_uid(p->kube_system, p->host, l->x.s.call, f->a, &uid, err);
     }
     if (rc != ERR_OK) {
         return rc;
@@ -136,7 +136,7 @@ static int find_facts(struct listing *l, struct err *err)
     f->group = str_is_empty(f->cluster_id) ? "" : gce_l4_group_name(f->a, f->cluster_id);
     const struct tt_service *const *all = NULL;
     uint32_t n = 0;
-    p->host->services(p->host->ctx, l->s.call, &all, &n);
+    p->host->services(p->host->ctx, l->x.s.call, &all, &n);
     for (uint32_t i = 0; i < n; i++) {
         if (counts(all[i])) {
             gce_owned_facts_add(f, all[i], uid);
@@ -149,14 +149,14 @@ static int find_facts(struct listing *l, struct err *err)
 
 static void list_state(struct listing *l)
 {
-    if (l->s.p->state == NULL) {
+    if (l->x.p->state == NULL) {
         return;
     }
-    json_object_object_foreach(l->s.p->state, path, o)
+    json_object_object_foreach(l->x.p->state, path, o)
     {
         struct gce_link link;
         enum gce_collection c;
-        if (gce_link_parse(l->s.a, path, &link, NULL) == ERR_OK &&
+        if (gce_link_parse(l->x.s.a, path, &link, NULL) == ERR_OK &&
             gce_api_collection_of(link.resource, *link.region != '\0', &c)) {
             for (size_t i = 0; i < N_KINDS; i++) {
                 if (kinds[i] == c) {
@@ -174,8 +174,8 @@ static void say(const struct gce_provider *p, uint32_t severity, const char *mes
 
 static int list_cloud(struct listing *l, struct err *err)
 {
-    struct gce_provider *p = l->s.p;
-    struct arena *a = l->s.a;
+    struct gce_provider *p = l->x.p;
+    struct arena *a = l->x.s.a;
     struct gce_read *reads = ARENA_ARRAY(a, struct gce_read, N_KINDS);
     struct gce_splitter *cutters = ARENA_ARRAY(a, struct gce_splitter, N_KINDS);
     struct sink *sinks = ARENA_ARRAY(a, struct sink, N_KINDS);
@@ -188,10 +188,10 @@ static int list_cloud(struct listing *l, struct err *err)
             .verb = gce_api_is_zonal(kinds[i]) ? GCE_LIST_ALL : GCE_LIST,
             .cutter = &cutters[i],
         };
-        gce_read_init(&reads[i], &p->api, l->s.call, a, &spec);
+        gce_read_init(&reads[i], &p->api, l->x.s.call, a, &spec);
         jobs[i] = &reads[i].job;
     }
-    http_run(l->s.http, jobs, N_KINDS);
+    http_run(l->x.s.http, jobs, N_KINDS);
     int rc = ERR_OK;
     for (size_t i = 0; i < N_KINDS; i++) {
         const struct err *failed = &reads[i].job.err;
@@ -219,7 +219,7 @@ static const struct tt_service *remover(const struct listing *l, const struct gc
     if (svc == NULL) {
         return NULL;
     }
-    const struct gce_case c = {.service = svc, .flags = &l->s.p->options.switches, .gone = true};
+    const struct gce_case c = {.service = svc, .flags = &l->x.p->options.switches, .gone = true};
     struct gce_decision d;
     gce_decide(&c, &d);
     return d.teardown && gce_kind_is_run(c.flags, d.kind) ? svc : NULL;
@@ -228,7 +228,7 @@ static const struct tt_service *remover(const struct listing *l, const struct gc
 static void tell(const struct listing *l, const struct gce_owned *item,
                  const struct tt_service *svc)
 {
-    const struct tt_host *host = l->s.p->host;
+    const struct tt_host *host = l->x.p->host;
     const struct tt_owned owned = {
         .size = sizeof(owned),
         .kind = gce_owned_kind(item->c),
@@ -241,7 +241,7 @@ static void tell(const struct listing *l, const struct gce_owned *item,
         .remove_as = item->used ? NULL : svc,
         .flags = (item->used ? TT_OWNED_USED : 0) | (item->unsure ? TT_OWNED_UNSURE : 0),
     };
-    host->report_resource(host->ctx, l->s.call, &owned);
+    host->report_resource(host->ctx, l->x.s.call, &owned);
 }
 
 static void tell_all(struct listing *l)
@@ -265,8 +265,8 @@ int32_t gce_list_owned(void *provider, const struct tt_call *call)
     struct gce_provider *p = provider;
     struct listing l = {0};
     struct err err = ERR_INIT;
-    gce_session_begin(&l.s, p, call);
-    int rc = p->offline ? ERR_OK : gce_auth_ready(p->auth, l.s.http, l.s.cancel, &err);
+    gce_session_begin(&l.x, p, call, NULL);
+    int rc = gce_session_ready(&l.x, &err);
     if (rc == ERR_OK) {
         rc = find_facts(&l, &err);
     }
@@ -287,6 +287,6 @@ int32_t gce_list_owned(void *provider, const struct tt_call *call)
     map_free(l.facts.used);
     map_free(l.facts.lbs);
     map_free(l.facts.pools);
-    gce_session_end(&l.s);
+    gce_session_end(&l.x);
     return rc;
 }
