@@ -31,7 +31,7 @@ struct aws_call_more {
     struct sigv4_keys keys;
     struct aws_fetch fetch;
     bool fetches;
-    struct aws_wait wait;
+    struct token_wait wait;
     struct http_header form;
     const char *op;   /* "ec2.DescribeVpcs" */
     const char *body; /* of the page that is asked for */
@@ -139,19 +139,19 @@ static enum http_next get_keys(struct turn *t)
     struct aws_call *c = t->c;
     struct aws_call_more *m = c->state.more;
     switch (aws_auth_turn(c->client->auth, &m->wait, t->err)) {
-    case AWS_TURN_FAILED:
+    case TOKEN_TURN_FAILED:
         return HTTP_DONE;
-    case AWS_TURN_WAIT:
+    case TOKEN_TURN_WAIT:
         return wait_until(t, t->now_ms + KEYS_LOOK_MS);
-    case AWS_TURN_READY: /* just now; or so it seems */
-        m->wait = (struct aws_wait){0};
+    case TOKEN_TURN_READY: /* just now; or so it seems */
+        m->wait = (struct token_wait){0};
         return aws_auth_keys(c->client->auth, c->a, &m->keys)
                    ? send_attempt(t)
                    : wait_until(t, t->now_ms + KEYS_LOOK_MS);
-    case AWS_TURN_MINE:
+    case TOKEN_TURN_MINE:
         break;
     }
-    m->wait = (struct aws_wait){0};
+    m->wait = (struct token_wait){0};
     m->fetches = true;
     aws_fetch_begin(&m->fetch, c->client->auth, c->a, c->cancel);
     return step_fetch(t, NULL);

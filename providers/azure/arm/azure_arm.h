@@ -112,7 +112,7 @@ struct azure_call {
     int phase;
     enum azure_tenant tenant; /* whose token is being fetched */
     struct azure_fetch fetch;
-    struct azure_wait wait; /* for a token that another call fetches */
+    struct token_wait wait; /* for a token that another call fetches */
     bool token_renewed;
     struct retry retry;
     const char *body;

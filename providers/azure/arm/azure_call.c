@@ -444,18 +444,18 @@ static enum http_next get_token(struct azure_call *c, struct http_request *req, 
 {
     enum azure_tenant tenant = c->bearer == NULL ? c->tenant : AZURE_TENANT_NETWORK;
     switch (azure_auth_turn(c->arm->auth, tenant, &c->wait, err)) {
-    case AZURE_TURN_FAILED:
+    case TOKEN_TURN_FAILED:
         return HTTP_DONE;
-    case AZURE_TURN_WAIT:
+    case TOKEN_TURN_WAIT:
         req->not_before_ms = clock_now_ms(c->arm->clock) + TOKEN_LOOK_MS;
         return HTTP_WAIT;
-    case AZURE_TURN_READY: /* just now */
-        c->wait = (struct azure_wait){0};
+    case TOKEN_TURN_READY: /* just now */
+        c->wait = (struct token_wait){0};
         return azure_call_step(c, req, NULL, err);
-    case AZURE_TURN_MINE:
+    case TOKEN_TURN_MINE:
         break;
     }
-    c->wait = (struct azure_wait){0};
+    c->wait = (struct token_wait){0};
     azure_fetch_begin(&c->fetch, c->arm->auth, tenant, c->a);
     return fetch_token(c, req, NULL, err);
 }
@@ -473,7 +473,7 @@ enum http_next azure_call_step(struct azure_call *c, struct http_request *req,
         return take_answer(c, req, resp, err);
     }
     if (has_tokens(c)) {
-        c->wait = (struct azure_wait){0};
+        c->wait = (struct token_wait){0};
         return send_again(c, req, 0, err);
     }
     return get_token(c, req, err);

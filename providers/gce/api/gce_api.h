@@ -158,7 +158,7 @@ struct gce_call {
     /* state */
     int phase;
     struct gce_fetch fetch;
-    struct gce_wait wait; /* for a token that another call fetches */
+    struct token_wait wait; /* for a token that another call fetches */
     const char *token;
     bool token_renewed; /* after a 401: once */
     struct retry retry;

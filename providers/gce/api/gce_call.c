@@ -347,17 +347,17 @@ static enum http_next fetch_token(struct gce_call *c, struct http_request *req,
 static enum http_next get_token(struct gce_call *c, struct http_request *req, struct err *err)
 {
     switch (gce_auth_turn(c->api->auth, &c->wait, err)) {
-    case GCE_TURN_FAILED:
+    case TOKEN_TURN_FAILED:
         return done(c, err);
-    case GCE_TURN_WAIT:
+    case TOKEN_TURN_WAIT:
         req->not_before_ms = clock_now_ms(c->api->clock) + TOKEN_LOOK_MS;
         return HTTP_WAIT;
-    case GCE_TURN_READY: /* just now */
+    case TOKEN_TURN_READY: /* just now */
         return gce_call_step(c, req, NULL, err);
-    case GCE_TURN_MINE:
+    case TOKEN_TURN_MINE:
         break;
     }
-    c->wait = (struct gce_wait){0};
+    c->wait = (struct token_wait){0};
     gce_fetch_begin(&c->fetch, c->api->auth, c->a);
     c->phase = TOKEN;
     return fetch_token(c, req, NULL, err);
@@ -388,7 +388,7 @@ enum http_next gce_call_step(struct gce_call *c, struct http_request *req,
         if (c->token == NULL) {
             return get_token(c, req, err);
         }
-        c->wait = (struct gce_wait){0};
+        c->wait = (struct token_wait){0};
         return send_again(c, req, 0, err);
     }
     if (c->phase == HELD) {
