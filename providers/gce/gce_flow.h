@@ -173,9 +173,12 @@ void gce_bs_flow_annotate(struct lb_sync *s, struct lb_item *item, const char *k
 /* ingress-gce looks at each Service again every --sync-period; here a little earlier or later, so that those that were
  * synced together do not stay together (gce-l4.md §7.3, §9.6).  At the latest after `at_most_ms`; 0: that period. */
 void gce_bs_flow_look_again(struct lb_sync *s, struct lb_item *item, int64_t at_most_ms);
-/* gce_bs_events.c.  The rule because of which the Service's backend service could not be deleted last time, in the arena;
- * "" when there was none. */
-const char *gce_bs_flow_older_rule(struct lb_sync *s, const char *key);
+/* gce_bs_events.c.  DELETE: the rule because of which the Service's backend service could not be deleted last time, in the
+ * sync's arena. */
+struct gce_strs gce_bs_flow_older_told(struct lb_sync *s, const char *key, uint32_t verb);
+/* gce_bs_older.c.  After the look: adds to `in.older_rules`, and to the slots, the rules that an older Service of this name
+ * left.  True when the slots are to be looked at once more. */
+bool gce_bs_flow_find_older(struct lb_sync *s, struct gce_bs_item *b);
 /* The owner hears of one operation of the L4 parts. */
 void gce_bs_flow_tell(struct lb_sync *s, const struct lb_item *item, const struct lb_op *op,
                       unsigned outcome, const struct err *err);
