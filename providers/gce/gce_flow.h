@@ -61,12 +61,15 @@ struct gce_item {
         const char *name;
     } *gone;
     size_t n_gone;
+    struct gce_slots way; /* of the stage in which it may give way to another Service */
 };
 static inline struct gce_item *gce_item_of(const struct lb_item *item)
 {
     return item->data;
 }
-/* Goes with what the Service had as another kind; false unless the sync is only planned. */
+/* gce_flow_gone.c: keeps the names of what this plan takes away from the Service. */
+void gce_flow_note_gone(struct lb_sync *s, const struct lb_plan *plan, struct lb_item *item);
+/* An earlier stage takes it away; false unless the sync is only planned. */
 bool gce_flow_is_gone(const struct lb_sync *s, const struct lb_item *item, enum gce_collection c,
                       const char *name);
 /* Built by gce_bs_*.c: with a backend service, or the NEGs of one alone. */
@@ -185,6 +188,11 @@ void gce_bs_flow_tell(struct lb_sync *s, const struct lb_item *item, const struc
 /* Takes away what the L4 parts wrote on a Service that is theirs no more. */
 void gce_bs_flow_clear_annotations(struct lb_sync *s, struct lb_item *item);
 void gce_bs_flow_failed(struct lb_sync *s, const struct lb_item *item, const struct gce_bs_item *b);
+
+/* ---- giving way (gce_give_way.c): stage between the former load balancer and the new one ------------------------- */
+bool gce_give_way_needed(const struct lb_sync *s);
+int gce_give_way_observe(struct lb_sync *s, struct err *err) _warn_unused_;
+int gce_give_way_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err) _warn_unused_;
 
 /* ---- NEGs alone (gce_negs_only.c) ----------------------------------------------------------------------------- */
 /* Reads the forwarding rules that the Service names; with --run-l4-standalone-neg-controller. */
