@@ -274,8 +274,9 @@ static void collect_rule(struct search *q, const struct gce_entry *e, const char
 
 struct gce_strs gce_snapshot_rules_of(struct gce_snapshot *s, const char *backend, struct arena *a)
 {
-    struct search q = {
-        .kind = GCE_RULES, .needle = arena_printf(a, "/backendServices/%s\"", backend), .a = a};
+    char needle[160];
+    (void)snprintf(needle, sizeof(needle), "/backendServices/%s\"", backend);
+    struct search q = {.kind = GCE_RULES, .needle = needle, .a = a};
     mutex_lock(&s->lock);
     search(s, &q, collect_rule);
     mutex_unlock(&s->lock);
