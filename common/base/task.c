@@ -215,12 +215,24 @@ int task_loop_new(struct task_loop **ret, struct err *err)
     return ERR_OK;
 }
 
+static void task_free(struct task *t)
+{
+    fiber_done(&t->fiber);
+    stack_free(t->stack);
+    free(t);
+}
+
 void task_loop_free(struct task_loop *l)
 {
     if (l == NULL) {
         return;
     }
-    assert(l->tasks == NULL && l->started == NULL);
+    assert(l->tasks == NULL);
+    while (l->started != NULL) {
+        struct task *t = l->started;
+        l->started = t->next;
+        task_free(t);
+    }
     mutex_done(&l->lock);
     (void)close(l->wake_fd);
     free(l->fds);
@@ -271,13 +283,6 @@ static void take_started(struct task_loop *l)
         end = &(*end)->next;
     }
     *end = in_order;
-}
-
-static void task_free(struct task *t)
-{
-    fiber_done(&t->fiber);
-    stack_free(t->stack);
-    free(t);
 }
 
 /* Runs each task that is ready, once.  Returns whether there was one. */

@@ -41,7 +41,7 @@ struct task_wait {
 
 /* TRANSIENT when no descriptor is free.  Owned by the caller. */
 int task_loop_new(struct task_loop **ret, struct err *err) _warn_unused_;
-/* All tasks have ended, and task_loop_run() has returned.  NULL is fine. */
+/* task_loop_run() has returned, or was never called: then tasks are dropped without having run.  NULL is fine. */
 void task_loop_free(struct task_loop *l);
 /* Adds a task that runs fn(arg).  Any thread, also before task_loop_run(); after that only while a task of `l` cannot have
  * ended yet.  Does not block.  TRANSIENT when the system has no memory for a stack. */

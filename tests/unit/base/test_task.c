@@ -3,9 +3,12 @@
 #include "tests/unit/base/base_test.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/base/cancel.h"
@@ -376,7 +379,8 @@ static void task_poll__outside_of_tasks__is_poll(void **state)
 
 /* ---- stacks ------------------------------------------------------------------------------------ */
 
-static size_t go_deep(int levels)
+/* AddressSanitizer would move its locals elsewhere. */
+__attribute__((no_sanitize_address)) static size_t go_deep(int levels)
 {
     volatile char page[4096];
     memset((char *)page, levels, sizeof page);
@@ -449,6 +453,61 @@ static void mutex_held__in_a_task__counts(void **state)
     shared_free(s);
 }
 
+static void block_with_a_mutex(void *arg)
+{
+    struct shared *s = arg;
+    mutex_lock(&s->lock);
+    (void)task_poll(NULL, 0, 1);
+    mutex_unlock(&s->lock);
+}
+
+/* Another task of the thread that wants it would wait for ever, so it is found at the first one. */
+static void task_poll__mutex_is_held__process_dies(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        const struct rlimit no_core = {0};
+        (void)setrlimit(RLIMIT_CORE, &no_core);
+        (void)signal(SIGABRT, SIG_DFL);
+        (void)close(STDERR_FILENO);
+        struct shared *s = shared_new();
+        add(s, block_with_a_mutex);
+        task_loop_run(s->loop);
+        _exit(0);
+    }
+    int status = 0;
+    assert_int_equal(child, waitpid(child, &status, 0));
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(SIGABRT, WTERMSIG(status));
+}
+
+static void overflow(void *arg)
+{
+    struct shared *s = arg;
+    s->turns += (int)go_deep(1 << 20);
+}
+
+static void task__stack_overflows__process_dies_at_the_guard(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        const struct rlimit no_core = {0};
+        (void)setrlimit(RLIMIT_CORE, &no_core);
+        (void)signal(SIGSEGV, SIG_DFL);
+        (void)close(STDERR_FILENO);
+        struct shared *s = shared_new();
+        add(s, overflow);
+        task_loop_run(s->loop);
+        _exit(0);
+    }
+    int status = 0;
+    assert_int_equal(child, waitpid(child, &status, 0));
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(SIGSEGV, WTERMSIG(status));
+}
+
 UNIT_MAIN(task)
 {
     const struct CMUnitTest tests[] = {
@@ -466,6 +525,8 @@ UNIT_MAIN(task)
         cmocka_unit_test(task_stack_used__deep_call__counts_its_pages),
         cmocka_unit_test(task_start__hundred_tasks_of_many_turns__each_keeps_its_locals),
         cmocka_unit_test(mutex_held__in_a_task__counts),
+        cmocka_unit_test(task_poll__mutex_is_held__process_dies),
+        cmocka_unit_test(task__stack_overflows__process_dies_at_the_guard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
