@@ -39,7 +39,7 @@ def burst(programs, cloud, n, in_flight):
         def all_there():
             nonlocal most
             most = max(most, threads(rig.child.pid))
-            return len(rig.messages("Synced")) >= n
+            return len({line["service"] for line in rig.messages("Synced")}) >= n
         rig.until(f"{n} Services", all_there)
         requests = [line for line in rig.messages("Cloud request") if line["api"] == cloud]
         begun = min(line["ts"] - took_ms(line) for line in requests)

@@ -2,18 +2,22 @@
 /* test_task.c: several tasks on one thread, what they wait for, and their stacks. */
 #include "tests/unit/base/base_test.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/base/cancel.h"
 #include "common/base/clock.h"
 #include "common/base/hold.h"
+#include "common/base/run.h"
 #include "common/base/task.h"
 #include "tests/support/unit.h"
 
@@ -30,6 +34,7 @@ struct shared {
     int pipe[2];
     pthread_t thread;
     char log[64]; /* one letter for each thing that happened */
+    char fifo[64];
     int turns;
     int waiting;
 };
@@ -377,6 +382,53 @@ static void task_poll__outside_of_tasks__is_poll(void **state)
     shared_free(s);
 }
 
+/* ---- programs ---------------------------------------------------------------------------------- */
+
+static void run_a_reader(void *arg)
+{
+    struct shared *s = arg;
+    struct arena *a = arena_new();
+    const char *const argv[] = {"/bin/cat", s->fifo, NULL};
+    const char *const envp[] = {NULL};
+    const struct run_args args = {
+        .argv = argv, .envp = envp, .timeout_ms = FAR_MS, .out_max = 100, .err_max = 100};
+    struct run_result result;
+    struct err err = ERR_INIT;
+    assert_int_equal(ERR_OK, run_program(a, &args, &result, &err));
+    assert_string_equal("bytes", result.out);
+    note(s, 'r');
+    arena_free(a);
+}
+
+static void write_to_the_reader(void *arg)
+{
+    struct shared *s = arg;
+    int fd = -1;
+    while ((fd = open(s->fifo, O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0) {
+        (void)task_poll(NULL, 0, 1); /* it does not read yet */
+    }
+    note(s, 'w');
+    assert_int_equal(5, write(fd, "bytes", 5));
+    (void)close(fd);
+}
+
+static void run_program__in_a_task__others_run_meanwhile(void **state)
+{
+    (void)state;
+    struct shared *s = shared_new();
+    char folder[] = "/tmp/test-task-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(s->fifo, sizeof s->fifo, "%s/fifo", folder);
+    assert_int_equal(0, mkfifo(s->fifo, 0600));
+    add(s, run_a_reader);
+    add(s, write_to_the_reader);
+    task_loop_run(s->loop);
+    assert_string_equal("wr", s->log);
+    (void)unlink(s->fifo);
+    (void)rmdir(folder);
+    shared_free(s);
+}
+
 /* ---- stacks ------------------------------------------------------------------------------------ */
 
 /* AddressSanitizer would move its locals elsewhere. */
@@ -522,6 +574,7 @@ UNIT_MAIN(task)
         cmocka_unit_test(hold__cancelled_while_a_task_waits__ends_the_wait),
         cmocka_unit_test(task_poll__bytes_come_from_another_task__goes_on),
         cmocka_unit_test(task_poll__outside_of_tasks__is_poll),
+        cmocka_unit_test(run_program__in_a_task__others_run_meanwhile),
         cmocka_unit_test(task_stack_used__deep_call__counts_its_pages),
         cmocka_unit_test(task_start__hundred_tasks_of_many_turns__each_keeps_its_locals),
         cmocka_unit_test(mutex_held__in_a_task__counts),
