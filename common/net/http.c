@@ -154,6 +154,7 @@ void http_free(struct http *h)
         close(h->wake_fd);
     }
     http_tls_done(&h->tls);
+    free(h->fds);
     free(h);
     http_global_done();
 }

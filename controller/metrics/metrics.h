@@ -121,6 +121,7 @@ extern const size_t metrics_process_n;
 #define METRIC_CLOUD_DURATION   "trimtab_cloud_request_duration_seconds"
 #define METRIC_SYNC_DURATION    "trimtab_sync_duration_seconds"
 #define METRIC_CHANGE_DURATION  "trimtab_change_duration_seconds"
+#define METRIC_TO_ADDRESS       "trimtab_time_to_address_seconds"
 #define METRIC_SYNCS            "trimtab_syncs_total"
 #define METRIC_LEADER_STATUS    "leader_election_master_status"
 #define METRIC_LEADER_SLOW_PATH "leader_election_slowpath_total"

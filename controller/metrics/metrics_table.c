@@ -19,6 +19,7 @@ static const char *const queue_labels[] = {"name"};
 static const char *const cloud_count_labels[] = {"api", "operation", "code"};
 static const char *const cloud_time_labels[] = {"api", "operation"};
 static const char *const sync_labels[] = {"verb", "result"};
+static const char *const part_labels[] = {"part"};
 static const char *const verb_labels[] = {"verb"};
 static const char *const leader_labels[] = {"name"};
 static const char *const running_labels[] = {"name", "manager"};
@@ -102,6 +103,14 @@ const struct tt_metric metrics_own[] = {
          "Seconds from a change of a Service, its nodes or endpoints until the sync that served it "
          "had ended well, status included; waiting and retries count, too",
      LABELS(verb_labels),
+     BUCKETS(change_seconds)},
+    {.name = METRIC_TO_ADDRESS,
+     .type = TT_METRIC_HISTOGRAM,
+     .help =
+         "Seconds from a change of a Service until its status had a new address (whole), and of "
+         "these: until the sync that did it began, with tries before it (waiting), in the "
+         "provider (provider), for the status (status)",
+     LABELS(part_labels),
      BUCKETS(change_seconds)},
     {.name = METRIC_SYNC_DURATION,
      .type = TT_METRIC_HISTOGRAM,

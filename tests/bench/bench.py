@@ -21,7 +21,7 @@ import urllib.error
 
 from bench_aws import AWS
 from bench_azure import AZURE
-from bench_burst import BURST
+from bench_burst import BURSTS
 from bench_gce import GCE
 from bench_inside import INSIDE
 from bench_kube import KUBE
@@ -269,8 +269,8 @@ def main(sim, source, folder, *wanted):
         rows["changes"] = functools.partial(rows["changes"], edits=edits[0])
     rows.update({"gce-" + n: functools.partial(fn, row) for n, fn in GCE.items()})
     rows.update({"azure-" + n: functools.partial(fn, row) for n, fn in AZURE.items()})
-    rows.update({"burst-" + n: functools.partial(fn, row) for n, fn in BURST.items()})
     rows.update({"aws-" + n: functools.partial(fn, row) for n, fn in AWS.items()})
+    rows.update({"burst-" + n: functools.partial(fn, row) for n, fn in BURSTS.items()})
     rows.update({"local-" + n: functools.partial(fn, row) for n, fn in LOCAL.items()})
     rows.update({"inside-" + n: functools.partial(fn, row) for n, fn in INSIDE.items()})
     names = list(rows)
