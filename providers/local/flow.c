@@ -126,7 +126,7 @@ int local_facts(struct lb_sync *s, struct err *err)
     if (rc != ERR_OK) {
         return rc;
     }
-    local_services_see(p, s->life, s->call);
+    local_services_see(p, s->life, s->call, s->batch);
     qsort(order, s->n_items, sizeof(*order), older_first);
     for (size_t i = 0; i < s->n_items; i++) {
         struct local_item *it = &y->items[order[i] - s->items];

@@ -246,8 +246,9 @@ int local_routes_adopt(struct local_provider *p, bool *ret_some, struct err *err
 bool local_may_write(struct lb_op_run *run);
 
 /* --- services.c: Services as the allocator sees them ------------------------------------------------- */
-/* Tells the allocator of everything that has changed since. */
-void local_services_see(struct local_provider *p, struct arena *a, const struct tt_call *call);
+/* Tells the allocator of everything that has changed since, and of labels for which Services of the batch may wait. */
+void local_services_see(struct local_provider *p, struct arena *a, const struct tt_call *call,
+                        const struct tt_batch *batch);
 struct local_seen *local_seen_new(void);
 void local_seen_free(struct local_seen *seen);
 bool local_wants(const struct local_provider *p, const struct tt_service *s);

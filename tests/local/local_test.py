@@ -6,7 +6,6 @@
 
 The tests run one after the other on one world (product.py); each takes its Services away again.
 """
-import functools
 import json
 import os
 import shutil
@@ -18,7 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import product  # noqa: E402  pylint: disable=wrong-import-position
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 import world  # noqa: E402  pylint: disable=wrong-import-position
-from product import curl, elements, held  # noqa: E402  pylint: disable=wrong-import-position
+from product import curl, elements, held, tidy  # noqa: E402  pylint: disable=wrong-import-position
 
 EXAMPLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "local", "web.yaml")
 MARK = "TRIMTAB_LOCAL_TEST"
@@ -332,19 +331,6 @@ def test_outside__is_as_before(c):
     expect_nothing()
     expect(product.outside(), BEFORE)
     assert c.trimtab.poll() is None
-
-
-def tidy(test):
-    """The test, and after a failed one its Services go: the next ones want their ports."""
-    @functools.wraps(test)
-    def run(c):
-        try:
-            test(c)
-        except BaseException:
-            left = c.must("GET", "/api/v1/namespaces/demo/services")["items"]
-            c.remove(*[s["metadata"]["name"] for s in left])
-            raise
-    return run
 
 
 def main():

@@ -7,7 +7,6 @@
 Each test says what trimtab tells about it, and that what works goes on.
 """
 import contextlib
-import functools
 import os
 import shutil
 import signal
@@ -19,31 +18,11 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import product  # noqa: E402  pylint: disable=wrong-import-position
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 import world  # noqa: E402  pylint: disable=wrong-import-position
+from product import configured, events, tidy  # noqa: E402  pylint: disable=wrong-import-position
 
 MARK = "TRIMTAB_LOCAL_TROUBLE_TEST"
 FIRST = "192.0.2.48"
 MANY = 150
-
-
-@contextlib.contextmanager
-def configured(c, text):
-    """trimtab is not there, and would start with this configuration; afterwards it runs with its own again."""
-    config, c.config = c.config, os.path.join(c.folder, "other.yaml")
-    with open(c.config, "w", encoding="utf-8") as f:
-        f.write("apiVersion: local.trimtab.io/v1\nreuseDelay: 0s\n" + text)
-    if c.trimtab.poll() is None:
-        c.stop()
-    try:
-        yield
-    finally:
-        if c.trimtab.poll() is None:
-            c.stop()
-        c.config = config
-        c.start()
-
-
-def events(c, name):
-    return [(e["reason"], e["message"]) for e in c.must("GET", "/api/v1/namespaces/demo/events")["items"] if e["involvedObject"]["name"] == name]
 
 
 def test_pool__has_an_address_of_this_machine__named_with_line_and_interface(c):
@@ -229,18 +208,6 @@ def test_check_config__of_pools_that_overlap__names_both(c):
         done = subprocess.run([c.trimtab_exe, "check-config", "--cloud-provider=local", f"--cloud-config={c.config}"], capture_output=True,
                               text=True, check=False)
         assert done.returncode == 1 and 'pools "a" and "b" both have 192.0.2.52' in done.stderr, done
-
-
-def tidy(test):
-    """The test, and after a failed one its Services go."""
-    @functools.wraps(test)
-    def run(c):
-        try:
-            test(c)
-        except BaseException:
-            c.remove(*[s["metadata"]["name"] for s in c.must("GET", "/api/v1/namespaces/demo/services")["items"]])
-            raise
-    return run
 
 
 def main():

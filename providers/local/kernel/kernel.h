@@ -84,6 +84,8 @@ struct local_link {
     uint8_t mac[6];
     bool ethernet; /* mac is one; ARP and NDP can be sent */
     bool loopback;
+    int bridge;   /* index of the bridge that it is a port of; 0: it is not a port of a bridge */
+    bool hairpin; /* a port: its bridge sends frames out where they came in */
 };
 struct local_link_addr {
     int link;
