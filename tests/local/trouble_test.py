@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import product  # noqa: E402  pylint: disable=wrong-import-position
@@ -180,6 +181,59 @@ def test_pool__shrinks_while_an_address_is_in_use__served_and_told(c):
         assert (c.addresses("web"), product.held()) == ([address], [address])
         assert world.tcp(address, 80)[0] in world.NODES
     c.remove("web")
+
+
+def test_pool__edited_to_another_range__kept_then_moved_without_a_gap(c):
+    """The old address serves until the status shows the new one; the plan says so, and what follows."""
+    [old] = c.serve("web")
+    c.until("all is written", lambda: c.run_command("plan")[0] == 0)
+    with configured(c, "pools:\n- name: public\n  addresses: [192.0.2.52/30]\n"):
+        clients = world.Clients(old, 80)
+        c.start()
+        c.until("a first sync", lambda: c.logged("Synced", "demo/web"))
+        code, text = c.run_command("plan")
+        assert code == 0 and "up to date" in text, text
+        c.stop()  # what is planned and what is done must not run into each other
+        c.must("PATCH", c.path("web"), {"metadata": {"annotations": {"local.trimtab.io/move": "true"}}}, content_type="application/merge-patch+json")
+        code, text = c.run_command("plan")
+        text = " ".join(text.split())
+        assert code == 2 and f"{old} is served until the Service's status shows the new address; then it goes, and connections to it end." in text, text
+        assert "frontend 192.0.2.52:80/tcp" in text, text
+        seen = clients.stop()
+        assert set(seen) <= set(world.NODES), seen  # without trimtab, and without a move, nothing is lost
+        moves = Follower(c, "web")
+        c.start()
+        c.until("the new address", lambda: c.addresses("web") == ["192.0.2.52"])
+        c.until("the old one goes", lambda: product.held() == ["192.0.2.52"])
+        assert not moves.stop(), moves.lost
+        assert moves.at == {old, "192.0.2.52"}, moves.at
+        c.until("nothing to do", lambda: c.run_command("plan")[0] == 0)
+    c.remove("web")
+
+
+class Follower(threading.Thread):
+    """A client that connects to the address that the status shows, and asks for it anew where one connection failed: an address that
+    the status still shows must answer."""
+
+    def __init__(self, c, name):
+        super().__init__(daemon=True)
+        self.c, self.name, self.at, self.lost, self.over = c, name, set(), [], False
+        self.start()
+
+    def run(self):
+        while not self.over:
+            [address] = [i["ip"] for i in self.c.ingress(self.name)]
+            said = world.tcp(address, 80)
+            if isinstance(said, str) and [i["ip"] for i in self.c.ingress(self.name)] == [address]:
+                self.lost.append((address, said))
+            elif not isinstance(said, str):
+                self.at.add(address)
+
+    def stop(self):
+        self.c.until("it was served at the new address", lambda: "192.0.2.52" in self.at or self.lost)
+        self.over = True
+        self.join()
+        return self.lost
 
 
 def test_configuration__other_numbers_at_the_next_start__the_kernel_follows_and_connections_stay(c):
