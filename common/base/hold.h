@@ -27,6 +27,15 @@ void hold_free(struct hold *l);
 /* From `now` to `then`; going up gives the lock up in between, so what was read before must be
  * read again.  False when the wait was cancelled: then nothing is held. */
 bool hold_change(struct hold *l, enum hold_how now, enum hold_how then, struct cancel *cancel);
+/* As hold_change(), for a user whose wish depends on what others do meanwhile: `wanted` says how it
+ * would hold the lock now, and is asked again whenever somebody has given something back.  It is
+ * called without a lock and must not block.  *ret is how it is held; HOLD_NOT, with false, after a
+ * cancelled wait. */
+bool hold_as_wanted(struct hold *l, enum hold_how now, enum hold_how (*wanted)(void *arg),
+                    void *arg, struct cancel *cancel, enum hold_how *ret);
+/* From alone to together at once, without a wait and without giving it up in between: what made it
+ * necessary to be alone is done.  Users that wait in hold_as_wanted() look again. */
+void hold_share(struct hold *l);
 /* Takes it exclusively, without waiting; false if another thread holds it or waits for it. */
 bool hold_try_alone(struct hold *l);
 

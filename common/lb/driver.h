@@ -110,6 +110,10 @@ struct lb_flow {
      * the cloud refused the operation for what is in it, the driver finds out by halves, else all owners fail. */
     struct str_set (*culprits)(const struct lb_sync *s, const struct lb_op *op,
                                const struct err *err);
+    /* Told at the end of each operation, while others of the plan go on: a lock that only this one needed may be let go.
+     * Must not block.  May be NULL. */
+    void (*over)(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
+                 const struct err *err);
     /* Told after each operation, to keep a snapshot true: writes update it, errors and conflicts drop what they
      * touched.  May be NULL. */
     void (*wrote)(struct lb_sync *s, const struct lb_op *op, unsigned outcome,

@@ -185,6 +185,14 @@ static void tell_forbidden(struct drive *d, const struct lb_op *op)
     }
 }
 
+static void op_over(void *arg, const struct lb_op *op, unsigned outcome, const struct err *err)
+{
+    struct drive *d = arg;
+    if (d->cfg->flow->over != NULL) {
+        d->cfg->flow->over(&d->s, op, outcome, err);
+    }
+}
+
 void drive_op_done(void *arg, const struct lb_op *op, int index, unsigned outcome,
                    const struct err *err, int64_t took_ms)
 {
@@ -378,6 +386,7 @@ struct lb_exec_config drive_exec_config(struct drive *d)
         .rng = s->rng,
         .cancel = s->cancel,
         .provider = s->provider,
+        .on_over = op_over,
         .on_done = drive_op_done,
         .arg = d,
     };

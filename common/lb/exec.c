@@ -292,6 +292,9 @@ static void slot_book(struct lb_exec *x, struct slot *s)
             x->failed_wave == 0 || op->wave < x->failed_wave ? op->wave : x->failed_wave;
         x->cancelled = x->cancelled || s->job.err.code == ERR_CANCELLED;
     }
+    if (x->cfg->on_over != NULL) {
+        x->cfg->on_over(x->cfg->arg, op, outcome, &s->job.err);
+    }
 }
 
 static void slot_tell(struct lb_exec *x, struct slot *s)

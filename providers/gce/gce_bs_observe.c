@@ -10,6 +10,7 @@
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_flow.h"
 #include "providers/gce/model/gce_links.h"
+#include "providers/gce/ops/gce_ops.h"
 
 /* ---- the shared health check ------------------------------------------------------------------------- */
 
@@ -35,16 +36,25 @@ void gce_bs_flow_release(struct gce_bs_item *b)
     }
 }
 
-static int hold(struct lb_sync *s, struct gce_bs_item *b, enum hold_how then, struct err *err)
+/* False: a look that writes nothing takes no lock. */
+static bool begin_hold(struct lb_sync *s, struct gce_bs_item *b)
 {
     struct gce_provider *p = s->provider;
     if (s->planning || p->offline || b->in.verb == TT_VERB_UPDATE) {
-        return ERR_OK;
+        return false;
     }
     if (!b->lock_deferred) {
         b->lock = lock_of(p, b->in.kind);
         b->lock_deferred = true;
         arena_defer(s->life, give_back, b);
+    }
+    return true;
+}
+
+static int hold(struct lb_sync *s, struct gce_bs_item *b, enum hold_how then, struct err *err)
+{
+    if (!begin_hold(s, b)) {
+        return ERR_OK;
     }
     bool got = hold_change(b->lock, b->hold, then, s->cancel);
     b->hold = got ? then : HOLD_NOT;
@@ -68,6 +78,31 @@ static bool check_stands(struct lb_sync *s, const struct gce_bs_item *b)
            (!d->v6.wanted || is_there(s, GCE_FIREWALLS, d->v6.check_firewall.name));
 }
 
+static bool uses_shared(const struct gce_bs_item *b)
+{
+    return b->in.verb == TT_VERB_ENSURE && b->has_desired && b->d.check_shared;
+}
+
+void gce_bs_flow_share(struct lb_sync *s, struct gce_bs_item *b, const struct lb_op *op,
+                       const struct err *err)
+{
+    if (!b->lock_deferred || b->hold != HOLD_ALONE || !uses_shared(b)) {
+        return;
+    }
+    const struct gce_bs_desired *d = &b->d;
+    bool part = str_eq(op->name, d->check.name) ||
+                (d->v4.wanted && str_eq(op->name, d->v4.check_firewall.name)) ||
+                (d->v6.wanted && str_eq(op->name, d->v6.check_firewall.name));
+    if (!part) {
+        return;
+    }
+    gce_op_wrote(s->provider, op, LB_DONE, err);
+    if (check_stands(s, b)) {
+        hold_share(b->lock);
+        b->hold = HOLD_TOGETHER;
+    }
+}
+
 static bool kind_shares(enum gce_kind one, enum gce_kind other)
 {
     bool legacy = one == GCE_KIND_ILB_GROUPS;
@@ -84,9 +119,15 @@ static bool wants_check(const struct tt_service *other, const struct gce_decisio
            kind_shares(*kind, d->kind);
 }
 
-static bool uses_shared(const struct gce_bs_item *b)
+struct look_again {
+    struct lb_sync *s;
+    const struct gce_bs_item *b;
+};
+
+static enum hold_how hold_wanted(void *arg)
 {
-    return b->in.verb == TT_VERB_ENSURE && b->has_desired && b->d.check_shared;
+    const struct look_again *again = arg;
+    return check_stands(again->s, again->b) ? HOLD_TOGETHER : HOLD_ALONE;
 }
 
 static int hold_before_look(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
@@ -100,12 +141,13 @@ static int hold_before_look(struct lb_sync *s, struct gce_bs_item *b, struct err
     if (b->hold == HOLD_ALONE) {
         return ERR_OK;
     }
-    if (hold(s, b, check_stands(s, b) ? HOLD_TOGETHER : HOLD_ALONE, err) != ERR_OK) {
-        return err->code;
+    /* While it waits, the Service before it may make what is missing. */
+    if (!begin_hold(s, b)) {
+        return ERR_OK;
     }
-    /* Whoever waited looks again: the one before may have made what was missing. */
-    bool alone = b->hold == HOLD_ALONE;
-    return alone && check_stands(s, b) ? hold(s, b, HOLD_TOGETHER, err) : ERR_OK;
+    struct look_again again = {s, b};
+    bool got = hold_as_wanted(b->lock, b->hold, hold_wanted, &again, s->cancel, &b->hold);
+    return got ? ERR_OK : err_set(err, ERR_CANCELLED, "asked to stop");
 }
 
 static bool firewall_is_fine(struct lb_sync *s, const struct gce_bs_item *b,

@@ -508,6 +508,25 @@ static void tell_deleting(struct lb_sync *s, const struct lb_item *item)
     }
 }
 
+/* A shared check that was just made is there for all who wait for it. */
+static void over(struct lb_sync *s, const struct lb_op *op, unsigned outcome, const struct err *err)
+{
+    if (op->type == NULL || op->arg == NULL || outcome != LB_DONE) {
+        return;
+    }
+    for (size_t i = 0; i < s->n_items; i++) {
+        struct gce_item *g = gce_item_of(&s->items[i]);
+        if (!str_set_has(&op->owners, s->items[i].key)) {
+            continue;
+        }
+        if (gce_flow_is_target_pools(op)) {
+            gce_tp_flow_share(s, &g->tp, op, err);
+        } else {
+            gce_bs_flow_share(s, &g->bs, op, err);
+        }
+    }
+}
+
 static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
                   const struct err *err)
 {
@@ -643,5 +662,6 @@ const struct lb_flow gce_flow = {
     .objects = objects,
     .status = status,
     .failed = failed,
+    .over = over,
     .wrote = wrote,
 };

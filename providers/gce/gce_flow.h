@@ -117,6 +117,10 @@ void gce_tp_flow_observe(struct lb_sync *s, struct lb_item *item);
 void gce_tp_flow_plan(struct lb_sync *s, struct lb_plan *plan, struct lb_item *item);
 void gce_tp_flow_status(struct lb_sync *s, struct lb_item *item);
 void gce_tp_flow_release(struct gce_tp_item *t); /* of the shared check */
+/* A Service that is alone with the shared check, and has made what was missing of it, lets others use it while its own sync
+ * goes on.  At the end of each of its operations that went well; `err` as for gce_tp_wrote(). */
+void gce_tp_flow_share(const struct lb_sync *s, struct gce_tp_item *t, const struct lb_op *op,
+                       const struct err *err);
 
 /* ---- balancers with a backend service ----------------------------------------------------------------------- */
 /* gce_bs_facts.c: names, tags' owners, membership; no look at the balancer itself. */
@@ -128,6 +132,9 @@ int gce_bs_flow_observe(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
 struct gce_node_filter gce_bs_node_filter(const struct gce_bs_facts *f);
 void gce_bs_flow_release(
     struct gce_bs_item *b); /* of the shared check, when nothing more is done to it */
+/* As gce_tp_flow_share(). */
+void gce_bs_flow_share(struct lb_sync *s, struct gce_bs_item *b, const struct lb_op *op,
+                       const struct err *err);
 /* gce_bs_network.c.  Find: puts where the network that it names is into b->facts.  With the flag; ERR_INVALID: what is wrong
  * with the objects that say where; another code: they could not be read.  Blocks. */
 int gce_bs_flow_find_network(struct lb_sync *s, struct gce_bs_item *b,

@@ -150,15 +150,20 @@ def build_packages():
 
 
 def test_image__recipe_installs_what_a_build_needs():
-    text = read("deploy", "image", "Dockerfile")
-    installed = set(re.search(r"--no-install-recommends \\\n(.*?)&&", text, re.S).group(1).replace("\\", " ").split())
+    text, stage = read("deploy", "image", "Dockerfile"), read("deploy", "image", "build")
+    installed = set(re.search(r"--no-install-recommends \\\n(.*?)>/dev/null", stage, re.S).group(1).replace("\\", " ").split())
     want = build_packages() | {"libcap2-bin"}  # setcap
     assert installed == want, installed ^ want
-    assert re.search(r"setcap cap_net_admin,cap_net_raw=p /image/usr/bin/trimtab && \\\n    chroot", text), "no mark, or not tried"
+    lines = [line for line in stage.splitlines() if line and not line.startswith("#")]
+    assert lines[-2:] == ['setcap cap_net_admin,cap_net_raw=p "$root/usr/bin/trimtab"',
+                          'chroot --userspec=65532:65532 "$root" /usr/bin/trimtab version'], "no mark, or not tried"
     stages = re.findall(r"(?m)^FROM (\S+)", text)
     assert re.search(r"(?m)^ARG BASE=debian:12$", text) and stages == ["${BASE}", "scratch"], stages
-    assert text.count("deploy/image/collect /image/usr/bin/trimtab /image") == 1
-    assert re.search(r"(?m)^USER 65532:65532$", text) and "--buildtype=release" in text
+    assert re.findall(r"(?m)^RUN (.*)$", text) == ["/src/deploy/image/build /src /image"]
+    # The library is replaced before the program is linked, and collected after that.
+    order = [stage.index(word) for word in ("deploy/image/libcurl", "ninja -C", "deploy/image/collect")]
+    assert order == sorted(order)
+    assert re.search(r"(?m)^USER 65532:65532$", text) and "--buildtype=release" in stage
 
 
 # --- systemd -------------------------------------------------------------------------------------------------------

@@ -291,6 +291,16 @@ struct json_object *gce_firewall_body(const struct gce_firewall *f, bool clear_d
     return o;
 }
 
+struct json_object *gce_firewall_as_made(struct json_object *insert)
+{
+    struct json_object *o = json_copy(insert);
+    if (json_member(o, "priority") == NULL) {
+        json_add_int(o, "priority", 1000);
+    }
+    json_default_str(o, "direction", "INGRESS");
+    return o;
+}
+
 struct json_object *gce_check_body(const struct gce_check *c)
 {
     struct json_object *o = json_object_new_object();

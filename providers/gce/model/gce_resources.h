@@ -138,6 +138,9 @@ struct json_object *gce_rule_patch_body(const struct gce_rule *r);
 struct json_object *gce_pool_body(const struct gce_pool *p);
 /* `clear_destinations`: an empty list is sent, for a PATCH that takes them away (§4.7). */
 struct json_object *gce_firewall_body(const struct gce_firewall *f, bool clear_destinations);
+/* The body of an insert as the cloud has it afterwards, as far as anything is compared with it: defaults are filled in.  A
+ * new object. */
+struct json_object *gce_firewall_as_made(struct json_object *insert);
 struct json_object *gce_check_body(const struct gce_check *c);
 struct json_object *gce_address_body(const struct gce_address *d);
 /* {"instances":[{"instance":…}]} and {"healthChecks":[{"healthCheck":…}]}. */

@@ -21,6 +21,12 @@ static bool is_known_by_its_body(const struct gce_op *op)
            (op->verb == GCE_INSERT || op->verb == GCE_UPDATE);
 }
 
+/* One that was just made, with a body that was known when it was planned. */
+static bool is_firewall_known(const struct gce_op *op)
+{
+    return op->c == GCE_FIREWALLS && op->verb == GCE_INSERT && op->n_late == 0;
+}
+
 /* Who is in a NEG or group the mirror knows (gce_neg_mirror.h); the resource itself stays what it was, but for its size,
  * from which nobody may conclude anything now. */
 static void forget_size(struct gce_provider *p, const struct gce_key *key)
@@ -45,6 +51,9 @@ void gce_op_wrote(struct gce_provider *p, const struct lb_op *op, unsigned outco
         gce_snapshot_put(p->snapshot, &key, NULL);
     } else if (outcome == LB_DONE && arg->members) {
         forget_size(p, &key);
+    } else if (outcome == LB_DONE && is_firewall_known(arg)) {
+        _cleanup_(json_putp) struct json_object *made = gce_firewall_as_made(arg->body);
+        gce_snapshot_put(p->snapshot, &key, made);
     } else if (outcome == LB_DONE && is_known_by_its_body(arg)) {
         gce_snapshot_put(p->snapshot, &key, arg->body);
     } else {

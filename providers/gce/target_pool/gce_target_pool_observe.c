@@ -323,8 +323,9 @@ static bool is_locked(const struct look *l)
 }
 
 /* How the shared check must be held by who wants it, by what is known of it. */
-static enum hold_how hold_wanted(struct look *l)
+static enum hold_how hold_wanted(void *arg)
 {
+    const struct look *l = arg;
     const struct gce_tp_item *t = l->t;
     struct gce_snapshot *s = l->p->snapshot;
     struct json_object *o;
@@ -357,17 +358,17 @@ static bool hold(struct look *l, enum hold_how then, struct err *err)
     return got;
 }
 
-/* Before the cloud is read, by who wants the check.  Whoever waited looks again: the one before
- * may have made what was missing. */
+/* Before the cloud is read, by a Service that wants the check.  While it waits, the Service before it may
+ * make what is missing (gce_tp_wrote): then nobody needs to be alone any more. */
 static int hold_to_use(struct look *l, struct err *err)
 {
-    if (!is_locked(l) || !hold(l, hold_wanted(l), err)) {
-        return err->code;
+    struct gce_tp_item *t = l->t;
+    if (!is_locked(l)) {
+        return ERR_OK;
     }
-    if (l->t->hold == HOLD_ALONE && !hold(l, hold_wanted(l), err)) {
-        return err->code;
-    }
-    return ERR_OK;
+    hold_begin(l);
+    bool got = hold_as_wanted(t->lock, t->hold, hold_wanted, l, l->s->cancel, &t->hold);
+    return got ? ERR_OK : err_set(err, ERR_CANCELLED, "asked to stop");
 }
 
 /* Who else wants it at this moment.  Who wants it keeps it whatever the answer, and does not go through all Services

@@ -53,6 +53,11 @@ void gce_tp_wrote(struct gce_provider *p, const struct lb_op *op, unsigned outco
     if (outcome == LB_DONE && arg->action == GCE_TP_INSERT_CHECK) {
         body = gce_check_body(&arg->check);
     }
+    if (outcome == LB_DONE && arg->action == GCE_TP_INSERT_FIREWALL &&
+        !gce_tp_firewall_has_ip(arg->d, arg->firewall)) {
+        _cleanup_(json_putp) struct json_object *insert = gce_firewall_body(arg->firewall, false);
+        body = gce_firewall_as_made(insert);
+    }
     if (gone || body != NULL) {
         gce_snapshot_put(p->snapshot, GCE_KEY(c, op->name), body);
     } else {

@@ -21,6 +21,7 @@ struct world {
     struct str_buf trace; /* letters of operations in the order in which they began */
     int begun[32];        /* per operation: its turn, from 1; 0: it did not begin */
     int turns;
+    bool tells_over; /* `trace` has the ends, too: "+" and the letter */
 };
 
 struct script {
@@ -112,11 +113,25 @@ static int add(struct world *w, struct lb_plan *p, struct lb_op op, struct scrip
     return lb_plan_add(p, "demo/web", &op);
 }
 
+static void on_over(void *arg, const struct lb_op *op, unsigned outcome, const struct err *err)
+{
+    struct world *w = arg;
+    assert_int_equal(outcome == LB_DONE, err->code == ERR_OK);
+    if (w->tells_over) {
+        str_appendf(&w->trace, "+%s", op->name);
+    }
+}
+
 static int run(struct world *w, struct lb_plan *p, struct lb_exec_result *res)
 {
     struct err err = ERR_INIT;
-    struct lb_exec_config cfg = {
-        .a = w->a, .http = w->http, .clock = w->clock, .rng = w->rng, .cancel = w->cancel};
+    struct lb_exec_config cfg = {.a = w->a,
+                                 .http = w->http,
+                                 .clock = w->clock,
+                                 .rng = w->rng,
+                                 .cancel = w->cancel,
+                                 .on_over = on_over,
+                                 .arg = w};
     assert_int_equal(lb_plan_seal(p, &err), ERR_OK);
     return lb_exec_run(p, &cfg, res, &err);
 }
@@ -306,7 +321,8 @@ static void lb_plan_seal__after_that_does_not_point_backwards__bug(void **state)
     }
 }
 
-/* "b" hangs until "c" begins, which waits for "a" alone.  Were they waves, this would never end. */
+/* "b" hangs until "c" begins, which waits for "a" alone.  Were they waves, this would never end.  The end of "a" is told
+ * meanwhile, and not with that of "b". */
 static void lb_exec_run__after__begins_while_others_are_under_way(void **state)
 {
     struct test_server *server = test_server_start(NULL);
@@ -314,6 +330,7 @@ static void lb_exec_run__after__begins_while_others_are_under_way(void **state)
     struct lb_plan p;
     struct lb_exec_result res;
     lb_plan_init(&p, *state);
+    w.tells_over = true;
     const struct lb_op op = OP(.type = &wire_type);
     int a = add(&w, &p, op, (struct script){.url = test_server_url(server, "/ok"), .reads = -1});
     int b = add(&w, &p, op, (struct script){.url = test_server_url(server, "/hang"), .reads = -1});
@@ -322,7 +339,7 @@ static void lb_exec_run__after__begins_while_others_are_under_way(void **state)
     lb_plan_after(&p, b, -1);
     lb_plan_after(&p, c, a);
     assert_int_equal(run(&w, &p, &res), ERR_CANCELLED);
-    assert_string_equal(str_buf_text(&w.trace), "abc");
+    assert_string_equal(str_buf_text(&w.trace), "ab+ac+c+b");
     assert_int_equal(res.outcomes[a], LB_DONE);
     assert_int_equal(res.outcomes[b], LB_FAILED);
     assert_int_equal(res.outcomes[c], LB_DONE);
