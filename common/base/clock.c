@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clock.c: the real clock, and the one face over both clocks.
  *
- * A clock is a table of five functions; the real one is here, the fake one in clock_fake.c.  Milliseconds
- * are CLOCK_MONOTONIC, wall time is CLOCK_REALTIME.  Thread-safe. */
+ * A clock is a table of five functions; the real one is here, the fake one in clock_fake.c.
+ * Milliseconds are CLOCK_MONOTONIC, wall time is CLOCK_REALTIME.  Thread-safe. */
 #include "common/base/clock_impl.h"
 
 #include <time.h>

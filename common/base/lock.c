@@ -2,10 +2,10 @@
 /* lock.c: thin wrappers over pthread mutexes and conditions.
  *
  * A failing lock call is a broken invariant (destroyed or foreign mutex), so it aborts: carrying on
- * without the lock would corrupt state.  Conditions count on CLOCK_MONOTONIC so that a jump of the wall
- * clock never wakes or stalls a thread.  Tasks (task.h) wait in a queue of the condition beside the threads that sleep in it; a
- * signal wakes one of each kind.  The clang annotations stand in lock.h; the wrappers themselves
- * are opaque to the analysis. */
+ * without the lock would corrupt state.  Conditions count on CLOCK_MONOTONIC so that a jump of the
+ * wall clock never wakes or stalls a thread.  Tasks (task.h) wait in a queue of the condition beside
+ * the threads that sleep in it; a signal wakes one of each kind.  The clang annotations stand in
+ * lock.h; the wrappers themselves are opaque to the analysis. */
 #include "common/base/lock.h"
 
 #include <assert.h>

@@ -117,6 +117,11 @@ void http_bind(struct http *h, struct cancel *cancel, bool (*may_mutate)(void *a
     }
 }
 
+void *http_owner(const struct http *h)
+{
+    return h->owner;
+}
+
 void http_end_job(struct http_transfer *t)
 {
     err_set(&t->job->err, ERR_CANCELLED, "stopped");

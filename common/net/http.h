@@ -226,6 +226,9 @@ void http_pool_put(struct http_pool *p, struct http *h);
 void http_bind(struct http *h, struct cancel *cancel, bool (*may_mutate)(void *arg), void *arg,
                void *owner);
 
+/* The `owner` that is bound; NULL: none. */
+void *http_owner(const struct http *h);
+
 /* Process-wide set-up of libcurl and SIGPIPE, which each handle has done for its life as well: a program that makes handles
  * in several threads calls it before the first of them, and http_global_done() once at exit.  Others need neither, so that
  * a command that asks no server does not read the configuration of OpenSSL. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* guard.c: see guard.h.
  *
- * Everything from on_signal() downwards runs in a signal handler of a process whose heap may be broken: no allocation, no
- * stdio, no locks.  The child that counts is made by clone() itself, because fork() runs handlers of libraries. */
+ * Everything from on_signal() downwards runs in a signal handler of a process whose heap may be
+ * broken: no allocation, no stdio, no locks.  The child that counts is made by clone() itself,
+ * because fork() runs handlers of libraries. */
 #include "controller/base/guard.h"
 
 #include <errno.h>
@@ -25,7 +26,7 @@
 #define LINE_MAX_    1024
 #define DEATH_MAX    1024
 #define ENV_MAX      1024
-#define ROOM_MS      1000 /* a log that nobody reads does not hold the end up */
+#define ROOM_MS      1000 /* a log without a reader does not delay the exit */
 #define WAIT_STEPS   500  /* of WAIT_STEP_NS: 5 s for the program that counts */
 #define WAIT_STEP_NS 10000000
 #define DAY_S        86400
@@ -63,7 +64,7 @@ static struct guard_mark **mark_place(void)
     return of_task != NULL ? (struct guard_mark **)of_task : &thread_mark;
 }
 
-/* ---- a line without stdio ------------------------------------------------------------------------ */
+/* ---- a line without stdio -------------------------------------------------------------------- */
 
 struct line {
     char text[LINE_MAX_];
@@ -112,7 +113,8 @@ static void put_pair(struct line *l, const char *key, const char *value)
     put(l, "\"");
 }
 
-/* Month and day of the days since 1970 (proleptic Gregorian calendar, years that begin in March). */
+/* Month and day of the days since 1970 (proleptic Gregorian calendar, years that
+ * begin in March). */
 static void put_date(struct line *l, int64_t days)
 {
     int64_t z = days + 719468;
@@ -182,7 +184,7 @@ static void write_line(const char *cause, bool from_outside)
     }
 }
 
-/* ---- counting ------------------------------------------------------------------------------------ */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static void fill_death(const struct guard_mark *m)
 {
@@ -203,7 +205,8 @@ static void fill_death(const struct guard_mark *m)
     g.death[l.n] = '\0';
 }
 
-/* Runs this program again, which counts, and waits for it: the end of this process may be the end of its container. */
+/* Runs this program again, which counts, and waits for it: the end of this process may be the end
+ * of its container. */
 static void count_death(void)
 {
     const struct timespec step = {.tv_nsec = WAIT_STEP_NS};
@@ -227,7 +230,8 @@ static void count_death(void)
     }
 }
 
-/* The other threads go on for a moment, with a heap that may be broken: they may change nothing any more. */
+/* The other threads continue for a moment, with a heap that may be broken: they may
+ * change nothing any more. */
 static void close_fence(void)
 {
     atomic_bool *closed = atomic_load(&fence_closed);
@@ -246,7 +250,7 @@ static void last_words(const char *cause, bool from_outside)
     }
 }
 
-/* ---- the ends ------------------------------------------------------------------------------------ */
+/* ---- the ends -------------------------------------------------------------------------------- */
 
 /* Another thread has the last word, and counts: ending the process now would end that. */
 static void wait_for_the_end(void)
@@ -276,7 +280,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
         (void)sigaction(number, &g.before[i], NULL);
     }
     (void)raise(number);
-    /* The kernel spares process 1 of a container what would end others: a leader that may change nothing must not stay. */
+    /* The kernel spares process 1 of a container what would end others: a leader that may change
+     * nothing must not stay. */
     if (getpid() == 1) {
         _exit(128 + number);
     }
@@ -301,7 +306,7 @@ static void on_end(int status, void *arg)
     last_words(cause.text, false);
 }
 
-/* ---- installing ---------------------------------------------------------------------------------- */
+/* ---- installing ------------------------------------------------------------------------------ */
 
 static void free_stack(void *stack)
 {
@@ -341,8 +346,9 @@ void guard_install(const struct guard_args *args)
 
     g.args = *args;
     take_environment();
-    /* Functions run in the reverse order: the last one is before those of a plugin and of the libraries that it loaded,
-     * while nobody's destructors have run.  The first one that runs is the only one that does anything. */
+    /* Functions run in the reverse order: the last one is before those of a plugin and of the
+     * libraries that it loaded, before any other destructor has run.  The first one that runs is
+     * the only one that does anything. */
     (void)on_exit(on_end, NULL);
     if (g.installed) {
         return;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* options_table.c: the flags, in the order and with the defaults of upstream (controller.md §3.2).
  *
- * Help texts are ours.  Flags that a service controller has no use for have no member and say so in --help.  Upstream's
- * protobuf default of --kube-api-content-type stands for "whatever is best", which here is JSON. */
+ * Help texts are ours.  Flags that a service controller has no use for have no member and say so in
+ * --help.  Upstream's protobuf default of --kube-api-content-type stands for "whatever is best",
+ * which here is JSON. */
 #include "controller/install_paths.h" /* made by meson */
 #include "controller/options/options.h"
 

@@ -348,6 +348,9 @@ static int64_t requeue(const struct sync_item *item, const struct sync_outcome *
     if (item->svc != NULL) {
         syncer_batch_key(s, item->svc, batch_key, sizeof(batch_key));
     }
+    if (item->err.code == ERR_IN_USE) {
+        reasons |= QUEUE_REASON_AWAITS; /* another Service has it, and may be edited next */
+    }
     queue_add_after(s->queue, item->key, batch_key, reasons, delay_ms);
     return delay_ms;
 }

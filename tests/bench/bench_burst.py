@@ -16,6 +16,12 @@ KINDS = {
     "gce": ("external Services of Google", None, "--nodes=6"),
     "aws": ("NLBs", NLB, "--nodes=6"),
 }
+# The limits that the clouds document as defaults (docs/adr/0048-budgets-of-requests.md).
+EC2 = {"reads": {"bucket": 100, "per_second": 20}, "unfiltered": {"bucket": 50, "per_second": 10},
+       **{cost: {"bucket": 50, "per_second": 5} for cost in ("writes", "heavy", "creates")}}
+ELB = {cost: {"bucket": 40, "per_second": 10} for cost in ("reads", "writes", "heavy", "creates")}
+LIMITS = {"gce": {"throttle": {"per_minute": 1500}}, "aws": {"throttle": {"ec2": EC2, "elb": ELB, "elbv2": ELB}}}
+REFUSED = ("403", "400", "429", "503")  # nothing else is refused in a burst
 QUOTAS = [f"--quota={name}=1000000" for name in ("targets_per_group", "rules_per_group", "groups_per_vpc")]
 
 
@@ -28,11 +34,13 @@ def at(values, share):
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
-def burst(programs, cloud, n, in_flight):
+def burst(programs, cloud, n, in_flight, limited):
     """One burst; the row's text."""
     _, annotations, nodes = KINDS[cloud]
     most = 0
     with programs.rig(nodes, "--latency=cloud", *(QUOTAS if cloud == "aws" else ()), cloud=cloud) as rig:
+        if limited:
+            rig.call("PUT", "/sim/settings/" + cloud, LIMITS[cloud])
         at_once(lambda i: rig.create(f"s{i}", annotations), range(n))
         rig.start("-v=4", f"--concurrent-service-syncs={in_flight}")
 
@@ -46,17 +54,19 @@ def burst(programs, cloud, n, in_flight):
         first = {}
         for line in rig.messages("Synced"):
             first.setdefault(line["service"], (line["ts"] - begun) / 1000)
-        refused = sum(str(line.get("status")) == "429" for line in requests)
+        refused = sum(str(line.get("status")) in REFUSED for line in requests)
         text = (f"{max(first.values()):.1f} s; p50 {at(first.values(), 0.5):.1f} s, p95 {at(first.values(), 0.95):.1f} s; "
-                f"{most} threads; peak RSS {rig.peak_mib():.1f} MiB; {refused} × 429")
+                f"{most} threads; peak RSS {rig.peak_mib():.1f} MiB; {len(requests)} requests, {refused} refused")
         rig.stop()
     return text
 
 
 def rows_of(cloud, n):
     def bench(row, programs):
-        for in_flight in IN_FLIGHT:
-            row(f"burst of {n} {KINDS[cloud][0]}, {in_flight} in flight, cloud-like latency", "–", burst(programs, cloud, n, in_flight))
+        for limited in (False, True):
+            for in_flight in IN_FLIGHT:
+                row(f"burst of {n} {KINDS[cloud][0]}, {in_flight} in flight, cloud-like latency{', documented limits' if limited else ''}", "–",
+                    burst(programs, cloud, n, in_flight, limited))
     return bench
 
 
