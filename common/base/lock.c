@@ -46,11 +46,6 @@ _no_lock_check_ void mutex_unlock(struct mutex *m)
     must(pthread_mutex_unlock(&m->m), "pthread_mutex_unlock");
 }
 
-unsigned mutex_held(void)
-{
-    return task_mutexes();
-}
-
 void cond_init(struct cond *c)
 {
     pthread_condattr_t attr;

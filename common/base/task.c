@@ -134,7 +134,7 @@ static void resume(struct task_loop *l, struct task *t)
 
 static void yield(struct task *t)
 {
-    assert(mutexes == 0);
+    assert(task_mutexes() == 0);
     fiber_leave(&t->fiber, &t->loop->fiber);
     (void)swapcontext(&t->context, &t->loop->context);
     fiber_arrived(&t->fiber, NULL);

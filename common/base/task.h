@@ -55,8 +55,9 @@ struct task *task_current(void);
 /* A pointer of the task that calls, NULL at its start, for what would be thread-local otherwise; NULL outside of tasks.
  * Safe in a signal handler. */
 void **task_local(void);
-/* lock.c only: this thread took a mutex (1) or gave one back (-1); how many it holds. */
+/* lock.c only: this thread took a mutex (1) or gave one back (-1). */
 void task_count_mutex(int change);
+/* How many mutexes the calling thread holds. */
 unsigned task_mutexes(void);
 
 /* As poll(2), `ms` of real time, negative: no limit.  In a task the others run meanwhile, with 0, too; it may return early. */

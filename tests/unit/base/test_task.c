@@ -490,14 +490,14 @@ static void task_start__hundred_tasks_of_many_turns__each_keeps_its_locals(void 
 static void lock_twice(void *arg)
 {
     struct shared *s = arg;
-    assert_int_equal(0, mutex_held());
+    assert_int_equal(0, task_mutexes());
     mutex_lock(&s->lock);
-    assert_int_equal(1, mutex_held());
+    assert_int_equal(1, task_mutexes());
     mutex_unlock(&s->lock);
-    assert_int_equal(0, mutex_held());
+    assert_int_equal(0, task_mutexes());
 }
 
-static void mutex_held__in_a_task__counts(void **state)
+static void task_mutexes__in_a_task__counts(void **state)
 {
     (void)state;
     struct shared *s = shared_new();
@@ -578,7 +578,7 @@ UNIT_MAIN(task)
         cmocka_unit_test(run_program__in_a_task__others_run_meanwhile),
         cmocka_unit_test(task__deep_call__uses_pages_as_deep_as_it_goes),
         cmocka_unit_test(task_start__hundred_tasks_of_many_turns__each_keeps_its_locals),
-        cmocka_unit_test(mutex_held__in_a_task__counts),
+        cmocka_unit_test(task_mutexes__in_a_task__counts),
         cmocka_unit_test(task_poll__mutex_is_held__process_dies),
         cmocka_unit_test(task__stack_overflows__process_dies_at_the_guard),
     };
