@@ -16,8 +16,6 @@
 
 #include "common/base/task.h"
 
-static _Thread_local unsigned held; /* what tasks share is 0 whenever they take turns */
-
 static void must(int rc, const char *what)
 {
     if (rc != 0) {
@@ -39,18 +37,13 @@ void mutex_done(struct mutex *m)
 _no_lock_check_ void mutex_lock(struct mutex *m)
 {
     must(pthread_mutex_lock(&m->m), "pthread_mutex_lock");
-    held++;
+    task_count_mutex(1);
 }
 
 _no_lock_check_ void mutex_unlock(struct mutex *m)
 {
-    held--;
+    task_count_mutex(-1);
     must(pthread_mutex_unlock(&m->m), "pthread_mutex_unlock");
-}
-
-unsigned mutex_held(void)
-{
-    return held;
 }
 
 void cond_init(struct cond *c)

@@ -46,7 +46,5 @@ void cond_broadcast(struct cond *c);
 /* Sleeps until signalled, or until `real_until_ms` of the real clock (INT64_MAX: no limit); may return early.  In a task the
  * others run meanwhile.  For clocks: everybody else calls clock_wait(). */
 void cond_sleep(struct cond *c, struct mutex *m, int64_t real_until_ms) _requires_(m);
-/* How many mutexes the calling thread holds. */
-unsigned mutex_held(void);
 
 #endif

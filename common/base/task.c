@@ -61,11 +61,23 @@ struct task_loop {
     size_t cap_fds;
 };
 
+/* What a thread knows of itself. */
 static _Thread_local struct task *current;
+static _Thread_local unsigned mutexes; /* that it holds; of its tasks only the running one can */
 
 struct task *task_current(void)
 {
     return current;
+}
+
+void task_count_mutex(int change)
+{
+    mutexes += (unsigned)change;
+}
+
+unsigned task_mutexes(void)
+{
+    return mutexes;
 }
 
 void **task_local(void)
@@ -97,24 +109,6 @@ static void stack_free(char *stack)
     (void)munmap(stack - GUARD_BYTES, GUARD_BYTES + TASK_STACK_BYTES);
 }
 
-size_t task_stack_used(const struct task *t)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    unsigned char in[64];
-    size_t used = 0;
-    for (size_t at = 0; at < TASK_STACK_BYTES; at += page * sizeof in) {
-        size_t n = (TASK_STACK_BYTES - at) / page;
-        n = n < sizeof in ? n : sizeof in;
-        if (mincore(t->stack + at, n * page, in) != 0) {
-            return 0;
-        }
-        for (size_t i = 0; i < n; i++) {
-            used += (in[i] & 1) != 0 ? page : 0;
-        }
-    }
-    return used;
-}
-
 /* --- switching -------------------------------------------------------------------------------- */
 
 static void task_main(void)
@@ -140,7 +134,7 @@ static void resume(struct task_loop *l, struct task *t)
 
 static void yield(struct task *t)
 {
-    assert(mutex_held() == 0);
+    assert(task_mutexes() == 0);
     fiber_leave(&t->fiber, &t->loop->fiber);
     (void)swapcontext(&t->context, &t->loop->context);
     fiber_arrived(&t->fiber, NULL);

@@ -55,8 +55,10 @@ struct task *task_current(void);
 /* A pointer of the task that calls, NULL at its start, for what would be thread-local otherwise; NULL outside of tasks.
  * Safe in a signal handler. */
 void **task_local(void);
-/* Bytes of its stack that a task has used up to now, in whole pages.  For tests and measurements; thread of the task. */
-size_t task_stack_used(const struct task *t);
+/* lock.c only: this thread took a mutex (1) or gave one back (-1). */
+void task_count_mutex(int change);
+/* How many mutexes the calling thread holds. */
+unsigned task_mutexes(void);
 
 /* As poll(2), `ms` of real time, negative: no limit.  In a task the others run meanwhile, with 0, too; it may return early. */
 int task_poll(struct pollfd *fds, nfds_t n, int64_t ms);

@@ -150,6 +150,9 @@ const struct tt_metric metrics_own[] = {
          "Services in the queue: in line (waiting), put off to a later moment (delayed), with a "
          "worker (processing)",
      LABELS(state_labels)},
+    {.name = METRIC_WORKER_THREADS,
+     .type = TT_METRIC_GAUGE,
+     .help = "Threads that Services in flight share, or with a plugin have each"},
     {.name = METRIC_WRITE_CONFLICTS,
      .type = TT_METRIC_COUNTER,
      .help = "Writes to a Service that were sent again because it had changed since it was read"},

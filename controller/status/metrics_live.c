@@ -51,6 +51,7 @@ static void collect(void *arg, struct metrics *m)
     const struct queue_counts n = queue_counts(l->queue);
     collect_queue(m, &n);
     workers_publish(l->workers);
+    metrics_set(m, METRIC_WORKER_THREADS, NULL, 0, workers_threads(l->workers));
     const struct work_ages service = workers_ages(l->workers);
     collect_ages(m, "service", &service);
     const struct work_ages node = node_fanout_ages(l->fanout);
@@ -77,6 +78,7 @@ void metrics_live_end(struct metrics_live *l)
     metrics_set(l->metrics, METRIC_KEPT, NULL, 0, 0);
     collect_unreadable(l->metrics, (struct kube_store *const[KUBE_KIND_MAX]){0});
     collect_queue(l->metrics, &(struct queue_counts){0});
+    metrics_set(l->metrics, METRIC_WORKER_THREADS, NULL, 0, 0);
     collect_ages(l->metrics, "service", &(struct work_ages){0});
     collect_ages(l->metrics, "node", &(struct work_ages){0});
     l->metrics = NULL;

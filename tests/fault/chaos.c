@@ -29,7 +29,7 @@
 #define PART_QUICK 20
 #define FRESH_SEED 11 /* of a cloud built anew: what it names is not what the first one named */
 
-static const char *const usual_flags[] = {"--concurrent-service-syncs=4", NULL};
+static const char *const usual_flags[] = {"--concurrent-service-syncs=10", NULL};
 
 uint64_t chaos_below(struct chaos *c, uint64_t n)
 {

@@ -19,7 +19,7 @@
 #define EXTERNAL_CLASS "networking.gke.io/l4-regional-external"
 #define OLD_CLASS      "networking.gke.io/l4-regional-internal-legacy"
 
-#define USUAL "--concurrent-service-syncs=4", "--sync-period=20m"
+#define USUAL "--concurrent-service-syncs=10", "--sync-period=20m"
 #define PARTS                                                                                      \
     "--run-l4-controller", "--enable-l4-neg", "--run-l4-netlb-controller",                         \
         "--controllers=*,gke-service-lb-controller"

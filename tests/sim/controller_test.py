@@ -306,6 +306,26 @@ def test_sigterm_while_a_call_hangs__within_two_seconds():
         assert not [e for e in w.events("web") if e[0] == "Warning"]
 
 
+def threads(w):
+    with open(f"/proc/{w.trimtab.pid}/status", encoding="utf-8") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("Threads:"))
+
+
+def test_forty_calls_hang__few_threads_and_sigterm_within_two_seconds():
+    with World(PROGRAMS, "--nodes=1") as w:
+        w.start("--concurrent-service-syncs=40")
+        w.create("first")  # makes what all of them share
+        w.until_address("first")
+        alone, before = threads(w), w.calls()["gce"]["compute.firewalls.insert"]
+        w.fault(match={"op": "compute.firewalls.insert"}, count=0, do="hang")
+        for i in range(40):
+            w.create(f"s{i}")
+        w.until("all hang", lambda: w.calls()["gce"]["compute.firewalls.insert"] == before + 40)
+        assert threads(w) <= alone + 4, (threads(w), alone)
+        code, seconds = w.stop()
+        assert ended(code, 0, seconds), (code, seconds)
+
+
 def test_sigterm_while_the_api_server_hangs__within_two_seconds():
     with World(PROGRAMS, "--nodes=1") as w:
         w.fault(match={"op": "healthz.get"}, count=0, do="hang")

@@ -19,6 +19,7 @@
 #include "common/base/hold.h"
 #include "common/base/run.h"
 #include "common/base/task.h"
+#include "tests/support/own_process.h"
 #include "tests/support/unit.h"
 
 #define FAR_MS 600000 /* bounds a hang */
@@ -442,14 +443,14 @@ __attribute__((no_sanitize_address)) static size_t go_deep(int levels)
 static void use_a_megabyte(void *arg)
 {
     struct shared *s = arg;
-    size_t before = task_stack_used(task_current());
-    assert_true(before > 0 && before < 256 * 1024);
+    long before_kib = own_mapping_kib(__builtin_frame_address(0));
+    assert_in_range(before_kib, 4, 256);
     assert_int_equal(200, go_deep(200));
-    assert_true(task_stack_used(task_current()) >= 200 * 4096);
+    assert_in_range(own_mapping_kib(__builtin_frame_address(0)), 200 * 4, TASK_STACK_BYTES / 1024);
     s->turns++;
 }
 
-static void task_stack_used__deep_call__counts_its_pages(void **state)
+static void task__deep_call__uses_pages_as_deep_as_it_goes(void **state)
 {
     (void)state;
     struct shared *s = shared_new();
@@ -489,14 +490,14 @@ static void task_start__hundred_tasks_of_many_turns__each_keeps_its_locals(void 
 static void lock_twice(void *arg)
 {
     struct shared *s = arg;
-    assert_int_equal(0, mutex_held());
+    assert_int_equal(0, task_mutexes());
     mutex_lock(&s->lock);
-    assert_int_equal(1, mutex_held());
+    assert_int_equal(1, task_mutexes());
     mutex_unlock(&s->lock);
-    assert_int_equal(0, mutex_held());
+    assert_int_equal(0, task_mutexes());
 }
 
-static void mutex_held__in_a_task__counts(void **state)
+static void task_mutexes__in_a_task__counts(void **state)
 {
     (void)state;
     struct shared *s = shared_new();
@@ -575,9 +576,9 @@ UNIT_MAIN(task)
         cmocka_unit_test(task_poll__bytes_come_from_another_task__goes_on),
         cmocka_unit_test(task_poll__outside_of_tasks__is_poll),
         cmocka_unit_test(run_program__in_a_task__others_run_meanwhile),
-        cmocka_unit_test(task_stack_used__deep_call__counts_its_pages),
+        cmocka_unit_test(task__deep_call__uses_pages_as_deep_as_it_goes),
         cmocka_unit_test(task_start__hundred_tasks_of_many_turns__each_keeps_its_locals),
-        cmocka_unit_test(mutex_held__in_a_task__counts),
+        cmocka_unit_test(task_mutexes__in_a_task__counts),
         cmocka_unit_test(task_poll__mutex_is_held__process_dies),
         cmocka_unit_test(task__stack_overflows__process_dies_at_the_guard),
     };

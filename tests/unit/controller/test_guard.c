@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/task.h"
 #include "controller/base/guard.h"
 #include "tests/support/own_process.h"
 #include "tests/support/unit.h"
@@ -230,6 +231,62 @@ static void two_threads_die__the_first_is_counted_to_its_end(void **state)
     assert_null(strstr(line, "demo/second"));
 }
 
+/* ---- tasks of one thread ---------------------------------------------------------------------------- */
+
+static void call_and_stay(void *arg)
+{
+    struct guard_mark mark = {.function = "ensure_load_balancer", .key = "demo/stays"};
+
+    (void)arg;
+    guard_enter(&mark);
+    (void)task_poll(NULL, 0, -1);
+    guard_leave(&mark);
+}
+
+static void call_and_die_as_task(void *arg)
+{
+    struct guard_mark mark = {.function = "ensure_load_balancer", .key = "demo/dies"};
+
+    (void)arg;
+    guard_enter(&mark);
+    (void)task_poll(NULL, 0, 1); /* the other one is in its call now */
+    (void)raise(SIGABRT);
+    _exit(LIVED);
+}
+
+static void one_task_dies(const struct scene *s)
+{
+    struct task_loop *l = NULL;
+    struct err err = ERR_INIT;
+
+    guard(s, NULL);
+    if (task_loop_new(&l, &err) != ERR_OK ||
+        task_start(l, call_and_die_as_task, NULL, &err) != ERR_OK ||
+        task_start(l, call_and_stay, NULL, &err) != ERR_OK) {
+        _exit(1);
+    }
+    task_loop_run(l);
+    _exit(LIVED);
+}
+
+static void two_tasks_in_calls__one_dies__its_call_is_named(void **state)
+{
+    (void)state;
+    struct scene s;
+    char line[1024];
+    int status = 0;
+
+    begin(&s);
+    pid_t pid = fork();
+    if (pid == 0) {
+        one_task_dies(&s);
+    }
+    assert_int_equal(pid, waitpid(pid, &status, 0));
+    end(&s, line, sizeof(line));
+    assert_non_null(strstr(line, "service=\"demo/dies\""));
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
 /* ---- exit() beside calls ---------------------------------------------------------------------------- */
 
 static struct caller beside;
@@ -343,6 +400,7 @@ UNIT_MAIN(guard)
         cmocka_unit_test(two_threads_die__the_first_is_counted_to_its_end),
         cmocka_unit_test(
             exit_in_a_call__a_thread_beside_it_dies__who_left_is_named_and_its_status_stays),
+        cmocka_unit_test(two_tasks_in_calls__one_dies__its_call_is_named),
         cmocka_unit_test(process_1__fatal_signal__ends),
     };
     return cmocka_run_group_tests_name("controller-guard", tests, NULL, NULL);

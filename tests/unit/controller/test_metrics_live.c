@@ -69,6 +69,7 @@ struct look {
     double unfinished;
     double longest;
     double processing;
+    double threads;
     atomic_bool looked;
 };
 
@@ -89,6 +90,7 @@ static void look_inside(void *arg, struct fake_provider *p, const struct tt_call
     l->unfinished = value(l->r, METRIC_QUEUE_UNFINISHED, "name", "service");
     l->longest = value(l->r, METRIC_QUEUE_LONGEST, "name", "service");
     l->processing = value(l->r, METRIC_QUEUE_KEYS, "state", "processing");
+    l->threads = metrics_value(l->r->metrics, METRIC_WORKER_THREADS, NULL, 0);
     atomic_store(&l->looked, true);
 }
 
@@ -118,6 +120,7 @@ static void scrape__shows_what_is_at_work_and_forgets_it_at_the_end(void **state
     assert_true(look.unfinished == 3);
     assert_true(look.longest == 3);
     assert_true(look.processing == 1);
+    assert_true(look.threads == 1);
     scrape(r);
     assert_true(value(r, METRIC_SERVICES, "state", "Ready") == 1);
     assert_true(value(r, METRIC_QUEUE_UNFINISHED, "name", "service") == 0);
