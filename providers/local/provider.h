@@ -114,7 +114,10 @@ void local_directing_find(struct lb_sync *s, const struct lb_item *item,
                           const struct ip_addr *addr);
 /* Why no neighbour hears of a granted address that is to be announced by ARP or NDP; NULL: one does. */
 const char *local_directing_silent(struct arena *a, const struct local_item *it, size_t address);
-/* In how many ms the Service is to be looked at again, because something of it is not as it should be; 0: all is well. */
+/* What its owner was told of the Service is not so any more: its next sync comes now, if the host can be asked for one. */
+void local_look_again(const struct local_provider *p, const char *service);
+/* In how many ms the Service is to be looked at again, because something of it is not as it should be, and no local_look_again() will
+ * come; 0: all is well. */
 int64_t local_directing_again_ms(struct lb_sync *s, const struct local_item *it);
 
 /* --- health.c: weights by the health of targets, in syncs and between them --------------------------------- */

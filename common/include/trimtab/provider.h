@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 #define TRIMTAB_ABI_MAJOR 1u
-#define TRIMTAB_ABI_MINOR 9u
+#define TRIMTAB_ABI_MINOR 10u
 
 #define TT_TEXT_MAX 1023u /* bytes of a message, an event text or a name that the host accepts */
 #define TT_LIST_MAX 10000u
@@ -448,6 +448,12 @@ struct tt_host {
      * 1 when it handed over all that there are: those that it did not are gone. */
     int32_t (*services_since)(struct tt_host_ctx *ctx, const struct tt_call *call,
                               uint64_t *version, const struct tt_service_sink *each);
+    /* Since 1.10.  The Service of that name is ensured again in so many ms (0 to a day), with TT_REASON_RESYNC: what the provider
+     * has to say of it changed outside of a call.  From any thread, also without a call, and as often as it likes: a Service
+     * waits once, until the earliest moment.  Does not block.  Nothing happens for one that this controller does not serve, and
+     * before the first lists are in, since all are ensured then. */
+    void (*service_again)(struct tt_host_ctx *ctx, const char *ns, const char *name,
+                          int64_t after_ms);
 };
 
 /* Bits for result_own(), for Services that a controller of the provider's own serves. */

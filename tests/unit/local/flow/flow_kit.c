@@ -171,6 +171,13 @@ static void result_again(struct tt_result *r, int64_t after_ms)
     r->again_ms = after_ms;
 }
 
+static void service_again(struct tt_host_ctx *ctx, const char *ns, const char *name,
+                          int64_t after_ms)
+{
+    assert_int_equal(after_ms, 0);
+    str_appendf(&kit(ctx)->asked, "again(%s/%s) ", ns, name);
+}
+
 static void result_resource(struct tt_result *r, const char *kind, const char *name)
 {
     (void)r;
@@ -397,6 +404,7 @@ void flow_kit_begin(struct flow_kit *k)
         .result_exists = result_exists,
         .result_fail = result_fail,
         .result_again = result_again,
+        .service_again = service_again,
         .result_resource = result_resource,
         .result_annotation = result_annotation,
         .result_own = result_own,
@@ -428,6 +436,7 @@ void flow_kit_end(struct flow_kit *k)
     }
     str_buf_done(&k->order);
     str_buf_done(&k->out);
+    str_buf_done(&k->asked);
     rng_free(k->rng);
     map_free(k->figures);
     clock_fake_free(k->clock);

@@ -125,6 +125,7 @@ struct flow_kit {
     struct kit_reals reals;
     int64_t drain_ms; /* so long a destination may have connections before it goes */
     struct str_buf order, out;
+    struct str_buf asked; /* Services that the provider asked to be synced again */
     /* Lets the clock go on when the driver waits between two tries after a conflict, which must be expected. */
     bool conflicts;
     atomic_bool stop;
