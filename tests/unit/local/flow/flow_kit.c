@@ -104,6 +104,7 @@ static void report_plan(struct tt_host_ctx *ctx, const struct tt_call *call,
         str_appendf(&kit(ctx)->order, "%u:%s %s %s, ", op->wave, verbs[op->verb], op->kind,
                     op->name);
     }
+    flow_others_effects(kit(ctx), plan);
 }
 
 static void report_operation(struct tt_host_ctx *ctx, const struct tt_call *call,
@@ -169,13 +170,6 @@ static void result_fail(struct tt_result *r, int32_t code, const char *message, 
 static void result_again(struct tt_result *r, int64_t after_ms)
 {
     r->again_ms = after_ms;
-}
-
-static void service_again(struct tt_host_ctx *ctx, const char *ns, const char *name,
-                          int64_t after_ms)
-{
-    assert_int_equal(after_ms, 0);
-    str_appendf(&kit(ctx)->asked, "again(%s/%s) ", ns, name);
 }
 
 static void result_resource(struct tt_result *r, const char *kind, const char *name)
@@ -404,7 +398,7 @@ void flow_kit_begin(struct flow_kit *k)
         .result_exists = result_exists,
         .result_fail = result_fail,
         .result_again = result_again,
-        .service_again = service_again,
+        .service_again = flow_others_again,
         .result_resource = result_resource,
         .result_annotation = result_annotation,
         .result_own = result_own,

@@ -41,6 +41,16 @@ void flow_others_log(struct flow_kit *k, const char *message)
     }
 }
 
+void flow_others_effects(struct flow_kit *k, const struct tt_plan *plan)
+{
+    for (uint32_t i = 0; k->effects && i < plan->n_services; i++) {
+        for (uint32_t e = 0; e < plan->services[i]->n_effects; e++) {
+            str_appendf(&k->order, "%s: %s ", plan->services[i]->key,
+                        plan->services[i]->effects[e]);
+        }
+    }
+}
+
 void flow_others_figure(struct flow_kit *k, const char *name, const struct tt_kv *labels,
                         uint32_t n, double value)
 {
@@ -51,6 +61,14 @@ void flow_others_figure(struct flow_kit *k, const char *name, const struct tt_kv
         str_appendf(&key, " %s", labels[i].value);
     }
     map_set(k->figures, str_buf_text(&key), xasprintf("%g", value));
+}
+
+void flow_others_again(struct tt_host_ctx *ctx, const char *ns, const char *name, int64_t after_ms)
+{
+    struct flow_kit *k = (struct flow_kit *)(void *)ctx;
+
+    assert_int_equal(after_ms, 0);
+    str_appendf(&k->asked, "again(%s/%s) ", ns, name);
 }
 
 struct showing {
