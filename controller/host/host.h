@@ -108,6 +108,8 @@ struct host_hooks {
     void (*on_finding)(void *arg, uint32_t severity, const char *where, const char *message);
     void (*on_owned)(void *arg, const char *kind, const char *name, const char *owner,
                      const char *detail);
+    /* service_again(), from any thread; after_ms is 0 to QUEUE_AGAIN_MAX_MS. */
+    void (*on_again)(void *arg, const char *ns, const char *name, int64_t after_ms);
     /* report_resource(); `arg` as above.  Texts were checked; the provider's: copy what is kept. */
     void (*on_resource)(void *arg, const struct tt_owned *owned);
     void *arg;

@@ -14,6 +14,7 @@
 #include "common/base/map.h"
 #include "common/base/str.h"
 #include "controller/host/host_internal.h"
+#include "controller/queue/queue_rules.h"
 #include "controller/rules/word_rules.h"
 
 #define LOG_VALUES_MAX    24
@@ -493,6 +494,19 @@ static void host_report_left(struct tt_host_ctx *h, const struct tt_call *call,
     }
 }
 
+static void host_service_again(struct tt_host_ctx *h, const char *ns, const char *name,
+                               int64_t after_ms)
+{
+    if (str_is_empty(ns) || str_is_empty(name) || !text_ok(ns) || !text_ok(name)) {
+        host_log_fault(h, "service_again() was called without a name");
+        return;
+    }
+    after_ms = after_ms < 0 ? 0 : after_ms > QUEUE_AGAIN_MAX_MS ? QUEUE_AGAIN_MAX_MS : after_ms;
+    if (h->args.hooks.on_again != NULL) {
+        h->args.hooks.on_again(h->args.hooks.arg, ns, name, after_ms);
+    }
+}
+
 void host_table_reports(struct tt_host *t)
 {
     t->log = host_log;
@@ -507,4 +521,5 @@ void host_table_reports(struct tt_host *t)
     t->report_owned = host_report_owned;
     t->report_left = host_report_left;
     t->report_resource = host_report_resource;
+    t->service_again = host_service_again;
 }

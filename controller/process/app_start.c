@@ -165,6 +165,16 @@ static void note_plan(void *arg, const struct tt_plan *plan)
     }
 }
 
+/* A provider's thread may begin before the queue is used; each Service has its first sync ahead
+ * then. */
+static void look_again(void *arg, const char *ns, const char *name, int64_t after_ms)
+{
+    const struct app *a = arg;
+    if (atomic_load(&a->watch.started)) {
+        syncer_again(&a->syncer, ns, name, after_ms);
+    }
+}
+
 static void make_host(struct app *a)
 {
     a->host = host_new(&(struct host_args){
@@ -188,6 +198,7 @@ static void make_host(struct app *a)
                   .on_left = syncer_on_left,
                   .on_planned = syncer_on_planned,
                   .on_plan = note_plan,
+                  .on_again = look_again,
                   .arg = a},
     });
 }

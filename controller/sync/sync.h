@@ -94,6 +94,8 @@ void syncer_process(const struct syncer *s, const struct queue_batch *batch);
 void syncer_ask_left(const struct syncer *s);
 /* For host_hooks.on_left. */
 void syncer_on_left(void *call_arg, const struct tt_service *service);
+/* For host_hooks.on_again: the Service is ensured again, unless it is none of ours. */
+void syncer_again(const struct syncer *s, const char *ns, const char *name, int64_t after_ms);
 /* For host_hooks.on_work: the events that say "something happens". */
 void syncer_on_work(void *call_arg, struct tt_result *result);
 /* For host_hooks.on_planned: what a look found. */

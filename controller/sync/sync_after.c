@@ -377,6 +377,18 @@ static int64_t look_again_ms(const struct sync_item *item)
     return resync_ms > 0 && resync_ms < again_ms ? resync_ms : again_ms;
 }
 
+void syncer_again(const struct syncer *s, const char *ns, const char *name, int64_t after_ms)
+{
+    char batch_key[SYNC_BATCH_KEY_MAX];
+    _cleanup_(xfreep) char *key = xasprintf("%s/%s", ns, name);
+    _cleanup_(kube_object_unrefp) struct kube_object *object = kube_store_get(s->services, key);
+
+    if (object != NULL && scope_wants(&s->scope, object->service)) {
+        syncer_batch_key(s, object->service, batch_key, sizeof(batch_key));
+        queue_add_after(s->queue, key, batch_key, TT_REASON_RESYNC, after_ms);
+    }
+}
+
 static void settle_fine(const struct sync_item *item)
 {
     const struct syncer *s = item->s;

@@ -64,6 +64,17 @@ static const char *in_use_text(struct local_provider *p, struct arena *a,
     return said;
 }
 
+void local_look_again(const struct local_provider *p, const char *service)
+{
+    const struct tt_host *host = p->host;
+    const char *slash = service == NULL ? NULL : strchr(service, '/');
+
+    if (slash != NULL && TT_HAS(host, service_again)) {
+        _cleanup_(xfreep) char *ns = xstrndup(service, (size_t)(slash - service));
+        host->service_again(host->ctx, ns, slash + 1, 0);
+    }
+}
+
 /* ---- what the thread says ------------------------------------------------------------------------ */
 
 static void tell(void *arg, const struct local_news *news)
@@ -77,6 +88,12 @@ static void tell(void *arg, const struct local_news *news)
     _cleanup_(arena_freep) struct arena *a = arena_new();
     const char *text = news->text;
 
+    if (news->in_use.addr.len != 0 || text == NULL) {
+        local_look_again(p, news->service);
+    }
+    if (text == NULL) {
+        return;
+    }
     if (news->in_use.addr.len != 0) {
         mutex_lock(&p->lock);
         text = in_use_text(p, a, &news->in_use);
@@ -219,6 +236,9 @@ int64_t local_directing_again_ms(struct lb_sync *s, const struct local_item *it)
     struct local_provider *p = ((struct local_sync *)s->data)->p;
     int64_t after_ms = 0;
 
+    if (TT_HAS(s->host, service_again)) { /* the thread says when there is something to see */
+        return 0;
+    }
     for (size_t i = 0; p->directing != NULL && i < it->grant.n; i++) {
         struct local_announce_state st =
             local_director_announced(p->directing, &it->grant.have[i].addr);

@@ -188,15 +188,24 @@ static void count_resting(void *arg, const struct local_mirror_vip *v)
     }
 }
 
+static bool is_elsewhere(const struct counts *c, const struct ip_addr *addr)
+{
+    char text[IP_TEXT_MAX];
+
+    if (map_size(c->elsewhere) ==
+        0) { /* one director alone has no such addresses, and maybe many others */
+        return false;
+    }
+    ip_format(addr, text);
+    return map_has(c->elsewhere, text);
+}
+
 static void count_address(void *arg, const struct local_vip *v)
 {
     struct counts *c = arg;
 
-    char text[IP_TEXT_MAX];
-
     c->outside += v->guarded && local_pool_of(c->p->config, &v->addr) == NULL;
-    ip_format(&v->addr, text);
-    if (map_has(c->elsewhere, text)) {
+    if (is_elsewhere(c, &v->addr)) {
         c->offered++;
     } else if (v->held) {
         c->exported += v->exported;

@@ -220,6 +220,7 @@ static void keep_service(struct lb_sync *s, const struct lb_item *item, const st
         v.failed_open = v.failed_open || it->wanted[i].failed_open;
         v.closed = v.closed || !it->wanted[i].some_open;
     }
+    v.told = v.n_ejected > 0 || v.failed_open; /* local_health_find() */
     v.fronts = ARENA_ARRAY(s->a, struct served_front, v.n + 1);
     v.n = 0;
     for (size_t i = 0; i < it->n_wanted; i++) {
@@ -316,7 +317,12 @@ static void say(struct local_provider *p, const struct standing_change *c)
 
 static void settle(struct local_provider *p, const struct standing_change *c)
 {
+    bool same = c->n_ejected == c->of->n_ejected && c->failed_open == c->of->failed_open;
+
     say(p, c);
+    if (c->of->told && !same) {
+        local_look_again(p, c->of->key);
+    }
     c->of->n_ejected = c->n_ejected;
     c->of->failed_open = c->failed_open;
     c->of->closed = c->closed;

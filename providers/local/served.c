@@ -14,7 +14,7 @@
 /* Of kept_vip.flags.  IS_VIP: else it is there for its frontends alone. */
 enum { IS_VIP = 1, GUARDED = 2, HELD = 4, EXPORTED = 8, ANNOUNCED = 16 };
 /* Of served_kept.flags. */
-enum { SETTLED = 1, FAILED_OPEN = 2, CLOSED = 4 };
+enum { SETTLED = 1, FAILED_OPEN = 2, CLOSED = 4, TOLD = 8 };
 
 struct kept_vip {
     const struct interned *comment;
@@ -194,7 +194,7 @@ static struct kept_front pack_front(struct local_provider *p, struct arena *a,
 static uint8_t kept_flags(const struct served *v)
 {
     return (uint8_t)((v->settled ? SETTLED : 0) | (v->failed_open ? FAILED_OPEN : 0) |
-                     (v->closed ? CLOSED : 0));
+                     (v->closed ? CLOSED : 0) | (v->told ? TOLD : 0));
 }
 
 static struct served_kept *pack(struct local_provider *p, struct arena *a, const struct served *v)
@@ -288,6 +288,7 @@ struct served *local_served_open(struct arena *a, struct served_kept *k)
                          .n_ejected = k->n_ejected,
                          .failed_open = (k->flags & FAILED_OPEN) != 0,
                          .closed = (k->flags & CLOSED) != 0,
+                         .told = (k->flags & TOLD) != 0,
                          .kept = k};
     for (size_t i = 0; i < k->n_fronts; i++) {
         v->fronts[v->n++] = open_front(a, k, &fronts_of(k)[i]);

@@ -25,6 +25,7 @@ struct served {
     bool settled;     /* that sync went well: what is missing is others' doing */
     size_t n_ejected; /* as its owner knows it */
     bool failed_open, closed;
+    bool told; /* that sync told the owner of it: another is needed when it is otherwise */
     struct served_kept *kept;
 };
 

@@ -61,7 +61,7 @@ void fake_kernel_numbers(struct local_kernel *k, const struct local_rt_args *rt)
 void fake_kernel_foreign_table(struct local_kernel *k, const char *name);
 /* A route for the address that is not ours. */
 void fake_kernel_foreign_route(struct local_kernel *k, const struct local_route *route);
-/* A neighbour with this MAC has the address, and answers probes for it. */
+/* A neighbour with this MAC has the address, and answers probes for it; NULL: none has. */
 void fake_kernel_neighbour(struct local_kernel *k, const struct ip_addr *addr,
                            const uint8_t mac[6]);
 /* A frame of another host that claims the address. */

@@ -115,9 +115,13 @@ void fake_kernel_foreign_table(struct local_kernel *k, const char *name)
 void fake_kernel_neighbour(struct local_kernel *k, const struct ip_addr *addr, const uint8_t mac[6])
 {
     char key[IP_TEXT_MAX];
+    ip_format(addr, key);
+    if (mac == NULL) {
+        map_remove(fake(k)->neighbours, key);
+        return;
+    }
     uint8_t *copy = xcalloc(1, 6);
     memcpy(copy, mac, 6);
-    ip_format(addr, key);
     map_set(fake(k)->neighbours, key, copy);
 }
 

@@ -485,6 +485,13 @@ struct tt_host {
      * are: those that it did not are gone. */
     int32_t (*services_since)(struct tt_host_ctx *ctx, const struct tt_call *call,
                               uint64_t *version, const struct tt_service_sink *each);
+    /* Since 1.10.  The Service of that name is ensured again in so many ms (0 to a day), with
+     * TT_REASON_RESYNC: something that its owner is told changed outside of a call.  From any
+     * thread, also without a call.  A Service waits once, until the earliest moment.  Does not
+     * block.  Nothing happens for a Service that this controller does not serve, and before the
+     * first lists are in, since all Services are ensured then. */
+    void (*service_again)(struct tt_host_ctx *ctx, const char *ns, const char *name,
+                          int64_t after_ms);
 };
 
 /* Bits for result_own(), for Services that a controller of the provider's own serves. */

@@ -23,7 +23,7 @@ struct director_address {
     struct local_announcement on[];
 };
 
-static_assert(sizeof(struct director_address) <= 32 && sizeof(struct local_announcement) <= 64,
+static_assert(sizeof(struct director_address) <= 32 && sizeof(struct local_announcement) <= 40,
               "there are tens of thousands of them");
 
 static void address_free(struct local_director *d, struct director_address *x)
@@ -72,12 +72,12 @@ static void order_on(struct director_address *x, const struct local_announce_ord
 {
     for (size_t i = 0; i < x->n; i++) {
         if (x->on[i].link == link) {
-            x->on[i].refresh_ms = o->refresh_ms;
+            x->on[i].refresh_ms = (int32_t)o->refresh_ms;
             return;
         }
     }
     struct local_announcement *e = &x->on[x->n++];
-    *e = (struct local_announcement){.addr = o->addr, .link = link, .refresh_ms = o->refresh_ms};
+    *e = (struct local_announcement){.link = link, .refresh_ms = (int32_t)o->refresh_ms};
     local_announcement_begin(e, o->probe, now_ms);
 }
 
@@ -255,7 +255,7 @@ static void say_down(struct seen *s, const struct director_address *x,
     char text[IP_TEXT_MAX];
 
     if (s->n_down++ < DOWN_TOLD_MAX) {
-        ip_format(&e->addr, text);
+        ip_format(&x->addr, text);
         local_director_note(s->d, &head, "%s is not announced on %s: it has no carrier", text,
                             was->name);
     }
@@ -395,9 +395,10 @@ static struct local_pace *pace_of(struct local_director *d, int link)
     return &d->paces[d->n_paces++].pace;
 }
 
-static void announce(struct sending *s, struct local_announcement *e, const struct local_link *link)
+static void announce(struct sending *s, const struct ip_addr *addr, struct local_announcement *e,
+                     const struct local_link *link)
 {
-    unsigned frames = e->addr.len == 4 ? 2 : 1;
+    unsigned frames = addr->len == 4 ? 2 : 1;
     int64_t when_ms = 0;
 
     if (local_announcement_can_wait(e) &&
@@ -405,55 +406,74 @@ static void announce(struct sending *s, struct local_announcement *e, const stru
         e->next_ms = when_ms;
         return;
     }
-    add_to_batch(s, link, &e->addr);
+    add_to_batch(s, link, addr);
     local_announcement_did(e, LOCAL_ACT_ANNOUNCE, s->now_ms);
 }
 
-static void probe(struct sending *s, struct local_announcement *e, const struct local_link *link)
+static void probe(struct sending *s, const struct ip_addr *addr, struct local_announcement *e,
+                  const struct local_link *link)
 {
     struct local_kernel *k = s->d->args.kernel;
     struct local_probe_answer old;
     struct err ignored = ERR_INIT;
 
     if (e->step == 0) { /* what was heard before this round does not count */
-        (void)k->ops->probe_answer(k, link, &e->addr, &old, &ignored);
+        (void)k->ops->probe_answer(k, link, addr, &old, &ignored);
         err_clear(&ignored);
     }
-    (void)k->ops->probe_send(k, link, &e->addr, &ignored); /* one of the three may be lost */
+    (void)k->ops->probe_send(k, link, addr, &ignored); /* one of the three may be lost */
     local_announcement_did(e, LOCAL_ACT_PROBE, s->now_ms);
 }
 
-static void say_in_use(struct local_director *d, const struct local_announcement *e,
-                       const char *owner)
+static void say_in_use(struct local_director *d, const struct director_address *x,
+                       const struct local_announcement *e)
 {
-    struct local_news head = {.warning = true, .service = owner, .reason = "AddressInUse"};
+    struct local_news head = {
+        .warning = true, .service = intern_str(x->owner), .reason = "AddressInUse"};
     const uint8_t *m = e->mac;
     char text[IP_TEXT_MAX];
 
-    head.in_use.addr = e->addr;
+    head.in_use.addr = x->addr;
     memcpy(head.in_use.mac, m, sizeof head.in_use.mac);
 
-    ip_format(&e->addr, text);
+    ip_format(&x->addr, text);
     local_director_note(d, &head, LOCAL_IN_USE_FORMAT, text, m[0], m[1], m[2], m[3], m[4], m[5]);
 }
 
-static void hear(struct sending *s, struct local_announcement *e, const char *owner,
+static bool was_in_use(const struct local_announcement *e)
+{
+    static const uint8_t none[6];
+
+    return memcmp(e->mac, none, sizeof none) != 0;
+}
+
+static void say_free(struct local_director *d, const char *owner)
+{
+    const struct local_news head = {.service = owner};
+
+    local_director_note(d, &head, NULL);
+}
+
+static void hear(struct sending *s, const struct director_address *x, struct local_announcement *e,
                  const struct local_link *link)
 {
     struct local_kernel *k = s->d->args.kernel;
     struct local_probe_answer answer = {0};
     struct err err = ERR_INIT;
 
-    if (k->ops->probe_answer(k, link, &e->addr, &answer, &err) == ERR_OK && answer.answered) {
+    if (k->ops->probe_answer(k, link, &x->addr, &answer, &err) == ERR_OK && answer.answered) {
         local_announcement_heard(e, answer.mac, s->now_ms);
-        say_in_use(s->d, e, owner);
+        say_in_use(s->d, x, e);
     } else {
+        if (was_in_use(e)) {
+            say_free(s->d, intern_str(x->owner));
+        }
         local_announcement_heard(e, NULL, s->now_ms);
-        announce(s, e, link);
+        announce(s, &x->addr, e, link);
     }
 }
 
-static void act(struct sending *s, struct local_announcement *e, const char *owner)
+static void act(struct sending *s, const struct director_address *x, struct local_announcement *e)
 {
     enum local_announce_act due = local_announcement_due(e, s->now_ms);
     const struct local_link *link =
@@ -462,11 +482,11 @@ static void act(struct sending *s, struct local_announcement *e, const char *own
     if (due != LOCAL_ACT_NOTHING && (link == NULL || !link->up)) {
         e->next_ms = s->now_ms + LINKS_EVERY_MS; /* its carrier begins a new burst */
     } else if (due == LOCAL_ACT_PROBE) {
-        probe(s, e, link);
+        probe(s, &x->addr, e, link);
     } else if (due == LOCAL_ACT_LISTEN) {
-        hear(s, e, owner, link);
+        hear(s, x, e, link);
     } else if (due == LOCAL_ACT_ANNOUNCE) {
-        announce(s, e, link);
+        announce(s, &x->addr, e, link);
     }
 }
 
@@ -505,7 +525,7 @@ int64_t local_announcements_turn(struct local_director *d, int64_t now_ms)
     struct director_address **due = take_due(d, now_ms, &n);
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < due[i]->n; k++) {
-            act(&s, &due[i]->on[k], intern_str(due[i]->owner));
+            act(&s, due[i], &due[i]->on[k]);
         }
         schedule(d, due[i]);
     }

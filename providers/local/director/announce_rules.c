@@ -78,6 +78,7 @@ void local_announcement_did(struct local_announcement *e, enum local_announce_ac
 void local_announcement_heard(struct local_announcement *e, const uint8_t mac[6], int64_t now_ms)
 {
     if (mac == NULL) {
+        memset(e->mac, 0, sizeof e->mac);
         enter(e, LOCAL_PHASE_BURST, now_ms);
         return;
     }

@@ -10,8 +10,6 @@
 #ifndef TRIMTAB_LOCAL_DIRECTOR_ANNOUNCE_RULES_H
 #define TRIMTAB_LOCAL_DIRECTOR_ANNOUNCE_RULES_H
 
-#include "common/base/ip.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -34,14 +32,13 @@ enum local_announce_act {
     LOCAL_ACT_LISTEN,   /* has another host answered? */
     LOCAL_ACT_ANNOUNCE, /* send the frames that say where the address is */
 };
-/* One address on one link. */
+/* One address on one link; whose array this is knows the address. */
 struct local_announcement {
-    struct ip_addr addr;
     uint8_t phase;      /* enum local_announce_phase */
     uint8_t step;       /* probes sent, or announcements of this burst */
-    uint8_t mac[6];     /* LOCAL_PHASE_IN_USE: of the host that answered */
+    uint8_t mac[6];     /* of the host that answered, until none does any more; else 0 */
     int link;           /* index */
-    int64_t refresh_ms; /* 0: announced on changes only */
+    int32_t refresh_ms; /* 0: announced on changes only; a day at most */
     int64_t start_ms;   /* of the phase; monotonic, as all moments here */
     int64_t next_ms;    /* when an act is due; LOCAL_ANNOUNCE_NEVER: when something changes */
     int64_t last_ms;    /* of the last announcement; -1: none */

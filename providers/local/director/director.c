@@ -95,7 +95,7 @@ void local_director_note(struct local_director *d, const struct local_news *head
     *news = *head;
     news->service = head->service == NULL ? NULL : arena_strdup(d->a, head->service);
     va_start(ap, fmt);
-    news->text = arena_vprintf(d->a, fmt, ap);
+    news->text = fmt == NULL ? NULL : arena_vprintf(d->a, fmt, ap);
     va_end(ap);
 }
 

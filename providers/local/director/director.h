@@ -21,7 +21,7 @@ struct local_news {
     const char
         *service; /* "namespace/name", whose owner gets an event; NULL: it concerns the machine */
     const char *reason; /* of the event */
-    const char *text;
+    const char *text;   /* NULL: nothing is said, but what the Service's status says of it is old */
     struct local_in_use { /* of AddressInUse; addr.len 0: something else */
         struct ip_addr addr;
         uint8_t mac[6]; /* of the host that answered */

@@ -52,7 +52,7 @@ struct local_director {
     struct map *changed;          /* Services of which a target has another health */
 };
 
-/* Tells the news after the turn.  `service` may be NULL. */
+/* Tells the news after the turn.  `service` may be NULL, and fmt: a text of director.h. */
 void local_director_note(struct local_director *d, const struct local_news *head, const char *fmt,
                          ...) _printf_(3, 4);
 void local_director_count(const struct local_director *d, const char *counter, const char *first,

@@ -87,6 +87,11 @@ static void handle(void *arg, struct http_req *req)
 
 /* ---- life ---------------------------------------------------------------------------------------- */
 
+static void again(void *arg, const char *ns, const char *name, int64_t after_ms)
+{
+    syncer_again(&((const struct stand *)arg)->syncer, ns, name, after_ms);
+}
+
 static void make_host(struct stand *r)
 {
     r->host = host_new(&(struct host_args){
@@ -105,7 +110,9 @@ static void make_host(struct stand *r)
         .cleanup_finalizer = LB_CLEANUP_FINALIZER,
         .hooks = {.on_work = syncer_on_work,
                   .on_left = syncer_on_left,
-                  .on_planned = syncer_on_planned},
+                  .on_planned = syncer_on_planned,
+                  .on_again = again,
+                  .arg = r},
     });
     fake_provider_attach(r->provider, host_table(r->host));
     r->syncer.host = r->host;

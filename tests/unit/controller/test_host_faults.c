@@ -213,6 +213,8 @@ static void host__null_everywhere__is_survived(void **state)
     h->report_owned(h->ctx, NULL, NULL, NULL, NULL);
     h->report_left(h->ctx, call, NULL);
     h->report_left(h->ctx, call, &nameless);
+    h->service_again(h->ctx, NULL, "web", 0);
+    h->service_again(h->ctx, "demo", "", 0);
     h->report_resource(h->ctx, call, NULL);
     h->report_resource(h->ctx, call, &unsure);
     want(f, NULL); /* none of that was for a result */

@@ -122,7 +122,12 @@ static void tell(void *arg, const struct local_news *news)
 {
     struct rig *r = arg;
 
-    (void)snprintf(r->told, sizeof r->told, "%s %s: %s", news->service, news->reason, news->text);
+    if (news->text == NULL) {
+        (void)snprintf(r->told, sizeof r->told, "%s is otherwise", news->service);
+    } else {
+        (void)snprintf(r->told, sizeof r->told, "%s %s: %s", news->service, news->reason,
+                       news->text);
+    }
     r->n_told++;
 }
 
@@ -252,6 +257,13 @@ static void turns__address_of_another_host__told_and_not_announced(void **state)
     struct local_announce_state st = local_director_announced(r.director, &a);
     assert_true(st.in_use && !st.probing);
     assert_int_equal(st.ago_ms, -1);
+    fake_kernel_neighbour(r.kernel, &a, NULL);
+    pass(&r, 3000); /* probed again after a minute */
+    assert_int_equal(r.n_told, 2);
+    assert_string_equal(r.told, "demo/web is otherwise");
+    assert_false(local_director_announced(r.director, &a).in_use);
+    pass(&r, 120000);
+    assert_int_equal(r.n_told, 2);
     rig_done(&r);
 }
 

@@ -398,6 +398,7 @@ void flow_kit_begin(struct flow_kit *k)
         .result_exists = result_exists,
         .result_fail = result_fail,
         .result_again = result_again,
+        .service_again = flow_others_again,
         .result_resource = result_resource,
         .result_annotation = result_annotation,
         .result_own = result_own,
@@ -429,6 +430,7 @@ void flow_kit_end(struct flow_kit *k)
     }
     str_buf_done(&k->order);
     str_buf_done(&k->out);
+    str_buf_done(&k->asked);
     rng_free(k->rng);
     map_free(k->figures);
     clock_fake_free(k->clock);

@@ -126,7 +126,8 @@ struct flow_kit {
     struct kit_reals reals;
     int64_t drain_ms; /* so long a destination may have connections before it goes */
     struct str_buf order, out;
-    bool effects; /* of a plan are added to `order` */
+    struct str_buf asked; /* Services that the provider asked to be synced again */
+    bool effects;         /* of a plan are added to `order` */
     /* Lets the clock go on when the driver waits between two tries after a conflict, which must be expected. */
     bool conflicts;
     atomic_bool stop;
@@ -156,6 +157,8 @@ uint32_t flow_kit_second_plan(struct flow_kit *k);
 /* --- flow_others.c: what others do, and the director's thread ------------------------------------------------- */
 /* False: it is no command of these. */
 bool flow_others_command(struct flow_kit *k, char **w, size_t n);
+/* The host's service_again(): notes it in k->asked. */
+void flow_others_again(struct tt_host_ctx *ctx, const char *ns, const char *name, int64_t after_ms);
 bool flow_others_foreign(struct flow_kit *k, char **w, size_t n);
 void flow_others_figure(struct flow_kit *k, const char *name, const struct tt_kv *labels,
                         uint32_t n, double value);

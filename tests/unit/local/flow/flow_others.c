@@ -63,6 +63,14 @@ void flow_others_figure(struct flow_kit *k, const char *name, const struct tt_kv
     map_set(k->figures, str_buf_text(&key), xasprintf("%g", value));
 }
 
+void flow_others_again(struct tt_host_ctx *ctx, const char *ns, const char *name, int64_t after_ms)
+{
+    struct flow_kit *k = (struct flow_kit *)(void *)ctx;
+
+    assert_int_equal(after_ms, 0);
+    str_appendf(&k->asked, "again(%s/%s) ", ns, name);
+}
+
 struct showing {
     struct flow_kit *k;
     const char *name;
@@ -81,14 +89,17 @@ static bool show_figure(const char *key, void *value, void *arg)
 
 static bool figure_command(struct flow_kit *k, char **w, size_t n)
 {
-    if (str_eq(w[0], "figures") && n > 1) {
+    if (str_eq(w[0], "asked")) {
+        str_append(&k->out, str_buf_text(&k->asked));
+        str_buf_reset(&k->asked);
+    } else if (str_eq(w[0], "figures") && n > 1) {
         struct showing s = {k, w[1]};
         map_each(k->figures, show_figure, &s);
     } else if (str_eq(w[0], "neighbour") && n > 2) {
         const uint8_t mac[6] = {2, 0, 0, 0, 1, (uint8_t)strtoul(w[2], NULL, 10)};
         struct ip_addr addr;
         assert_true(ip_parse(w[1], &addr));
-        fake_kernel_neighbour(k->kernel, &addr, mac);
+        fake_kernel_neighbour(k->kernel, &addr, mac[5] == 0 ? NULL : mac);
     } else if (str_eq(w[0], "sysctl") && n > 2) {
         fake_kernel_sysctl(k->kernel, w[1], strtoll(w[2], NULL, 10));
     } else {

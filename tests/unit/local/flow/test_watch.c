@@ -154,8 +154,13 @@ static const struct row {
      "event(d/a AddressOutsidePools: 10.0.0.0 is in no pool any more; it is kept until annotation "
      "local.trimtab.io/move is \"true\") " TWO("10.0.0.0") "plan(0) "},
     {"L28 another host answers",
-     "director; neighbour 10.0.0.0 9; neighbour 10.1.0.1 7; svc d/a; sync; pass 2000",
-     "event(d/a AddressInUse: 10.0.0.0 answers from 02:00:00:00:01:09; not announced) "},
+     "director; neighbour 10.0.0.0 9; neighbour 10.1.0.1 7; svc d/a; sync; asked; pass 2000; "
+     "asked; "
+     "neighbour 10.0.0.0 0; pass 50000; asked; pass 15000; asked; pass 120000; asked",
+     "event(d/a AddressInUse: 10.0.0.0 answers from 02:00:00:00:01:09; not announced) again(d/a) "
+     "again(d/a) "},
+    {"another host does not answer: no sync only to look",
+     "director; svc d/a; sync; pass 600000; asked", ""},
     {"L29 a node answers",
      "director; neighbour 10.0.0.0 7; neighbour 10.1.0.1 7; svc d/a; sync; pass 2000",
      "event(d/a AddressInUse: 10.0.0.0 answers from 02:00:00:00:01:07; not announced; node "

@@ -128,6 +128,13 @@ static void result_again(struct tt_result *r, int64_t after_ms)
     r->again_ms = after_ms;
 }
 
+static void service_again(struct tt_host_ctx *ctx, const char *ns, const char *name,
+                          int64_t after_ms)
+{
+    assert_int_equal(after_ms, 0);
+    str_appendf(&kit(ctx)->asked, "%s/%s ", ns, name);
+}
+
 static void result_resource(struct tt_result *r, const char *kind, const char *name)
 {
     (void)r, (void)kind, (void)name;
@@ -216,6 +223,7 @@ void ipvs_kit_begin(struct ipvs_kit *k)
                                .result_own = result_own,
                                .result_resource = result_resource,
                                .result_again = result_again,
+                               .service_again = service_again,
                                .result_done = result_done};
     k->call = (struct tt_call){.size = sizeof k->call,
                                .cluster_name = "kubernetes",
@@ -239,6 +247,7 @@ void ipvs_kit_end(struct ipvs_kit *k)
     clock_fake_free(k->clock);
     rng_free(k->rng);
     str_buf_done(&k->told);
+    str_buf_done(&k->asked);
     str_buf_done(&k->order);
     arena_free(k->a);
 }

@@ -113,6 +113,10 @@ static void test_health__between_two_syncs__changes_weights(void **state)
     assert_int_equal(ipvs_kit_sync(k, &nat), TT_OK);
     assert_string_equal(str_buf_text(&k->order), "");
     assert_string_equal(ipvs_kit_kernel(k), LINES("0", "1"));
+    /* That sync has told the owner; so another one comes when it is not so any more. */
+    assert_string_equal(str_buf_text(&k->asked), "");
+    assert_true(verdicts(k, false, false));
+    assert_string_equal(str_buf_text(&k->asked), "d/a ");
 }
 
 static unsigned at(const struct ipvs_kit *k, const char *operation)
