@@ -353,7 +353,7 @@ static void on_pulse(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* First turn of the loop: the process serves and competes; dependent units may start. */
+/* First turn of the loop: the process serves and competes. */
 static void on_first_turn(evutil_socket_t fd, short what, void *arg)
 {
     struct run *r = arg;
@@ -422,8 +422,7 @@ static int check_drift(const struct options *o, const struct plugin *plugin, str
                    plugin->desc.name);
 }
 
-/* By default each thread gets its own heap, whose free memory the others cannot use: with ten
- * workers that is a tenth of the memory.  Workers wait for a cloud, not for malloc(). */
+/* One heap for all threads: with ten workers it saves a tenth of the memory. */
 static void share_heap(void)
 {
 #ifdef M_ARENA_MAX

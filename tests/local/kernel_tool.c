@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel_tool.c: does to a kernel what each line of its input says, through the functions of kernel.h, and prints the result.
+/* kernel_tool.c: does to a kernel what each line of its input says, through the functions of
+ * kernel.h, and prints the result.
  *
  *   kernel-tool real|fake      tests/local/kernel_test.py has the commands
  *
- * An answer is lines of results, and "ok" or "CODE: message" at its end.  The same input to both kernels must give the same output. */
+ * An answer is lines of results, and "ok" or "CODE: message" at its end.  The same input to both
+ * kernels must give the same output. */
 #include "tests/local/kernel_tool.h"
 #include "providers/local/kernel/kernel.h"
 #include "providers/local/kernel/netlink.h"
@@ -57,7 +59,7 @@ struct local_frontend_id tool_frontend(const struct tool *t, size_t i)
         .port = (uint16_t)tool_number(t, i + 2)};
 }
 
-/* --- nftables --------------------------------------------------------------------------------------------- */
+/* --- nftables --------------------------------------------------------------------------------- */
 
 static void add_change(struct tool *t, bool del, const struct local_nft_element *e)
 {
@@ -68,7 +70,8 @@ static void add_change(struct tool *t, bool del, const struct local_nft_element 
     t->changes[t->n_changes++] = (struct local_nft_change){.del = del, .e = *e};
 }
 
-/* Words: vip ADDR [COMMENT] | scope NET | open FRONTEND NET | snat FRONTEND | slot FRONTEND rr|hash M SLOT TARGET PORT
+/* Words: vip ADDR [COMMENT] | scope NET | open FRONTEND NET | snat FRONTEND | slot FRONTEND rr|hash
+ * M SLOT TARGET PORT
  *        | slots FRONTEND rr|hash M TARGET PORT [TARGET PORT…]: all slots, in turn. */
 static int do_change(struct tool *t, bool del)
 {
@@ -199,7 +202,7 @@ static int do_read(struct tool *t)
     return code;
 }
 
-/* --- many frontends ------------------------------------------------------------------------------------------ */
+/* --- many frontends --------------------------------------------------------------------------- */
 
 /* The i-th frontend of a load: 10.A.B.C:80. */
 static struct local_frontend_id nth(unsigned i)
@@ -255,7 +258,8 @@ static void count(void *arg, const struct local_nft_element *e)
     (*(unsigned *)arg)++;
 }
 
-/* I OLD NEW: reads frontend I, gives slot 0 another target, and prints how many requests that took. */
+/* I OLD NEW: reads frontend I, gives slot 0 another target, and prints how many
+ * requests that took. */
 static int do_move(struct tool *t)
 {
     unsigned i = (unsigned)tool_number(t, 0), n = 0;
@@ -271,7 +275,8 @@ static int do_move(struct tool *t)
     return code;
 }
 
-/* CPU time so far, and the most memory that was resident (of this program, not of the one that started it). */
+/* CPU time so far, and the most memory that was resident (of this program, not of the
+ * one that started it). */
 static int do_spent(struct tool *t)
 {
     struct rusage u;
@@ -301,7 +306,7 @@ static int do_requests(struct tool *t)
     return ERR_OK;
 }
 
-/* --- links, addresses, routes --------------------------------------------------------------------------------- */
+/* --- links, addresses, routes ----------------------------------------------------------------- */
 
 static int find_link(struct tool *t, const char *name, struct local_link *ret)
 {
@@ -415,7 +420,7 @@ static int do_routes(struct tool *t)
     return code;
 }
 
-/* --- ARP, connections, sysctls ---------------------------------------------------------------------------------- */
+/* --- ARP, connections, sysctls ---------------------------------------------------------------- */
 
 static int do_announce(struct tool *t)
 {
@@ -500,7 +505,8 @@ static void put_question(struct local_nl *nl, struct local_nl_buf *b)
     local_nl_end(b);
 }
 
-/* More questions at once than the socket has room for answers; and then one, whose answer must be its own. */
+/* More questions at once than the socket has room for answers; and then one, whose answer
+ * must be its own. */
 static int do_overrun(struct tool *t)
 {
     uint64_t requests = 0;
@@ -530,7 +536,7 @@ static int do_overrun(struct tool *t)
     return code;
 }
 
-/* --- the loop ------------------------------------------------------------------------------------------------- */
+/* --- the loop --------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

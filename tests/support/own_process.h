@@ -7,8 +7,8 @@
 
 /* Resident memory in KiB; 0: /proc cannot be read. */
 long own_rss_kib(void);
-/* True under valgrind, which keeps file descriptors for itself, and whose posix_spawn() does not tell that a program is
- * missing. */
+/* True under valgrind, which keeps file descriptors for itself, and whose posix_spawn() does not
+ * tell that a program is missing. */
 bool own_is_valgrind(void);
 
 #endif
