@@ -23,17 +23,7 @@ static int64_t real_wall_us(struct clock *c)
 
 static void real_wait(struct clock *c, struct cond *cond, struct mutex *m, int64_t until_ms)
 {
-    if (until_ms == CLOCK_NEVER) {
-        (void)pthread_cond_wait(&cond->c, &m->m); /* cannot fail with a held mutex */
-        return;
-    }
-    if (until_ms < 0) {
-        until_ms = 0;
-    }
-    struct timespec until = {.tv_sec = (time_t)(until_ms / 1000),
-                             .tv_nsec = (long)(until_ms % 1000) * 1000000};
-    (void)pthread_cond_timedwait(&cond->c, &m->m,
-                                 &until); /* callers look at the clock themselves */
+    cond_sleep(cond, m, until_ms);
 }
 
 static const struct clock_ops real_ops = {

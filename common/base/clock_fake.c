@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clock_fake.c: a clock for tests that stands still until moved.
  *
- * A thread in clock_wait() really sleeps on the caller's condition.  A move broadcasts the
+ * A thread or task in clock_wait() really sleeps on the caller's condition.  A move broadcasts the
  * conditions of those waiters whose moment has come, each with its caller's mutex held, so no
  * wake-up is lost between the look at the clock and the sleep; the others sleep on.
  *
@@ -81,7 +81,7 @@ _no_lock_check_ static void fake_wait(struct clock *c, struct cond *cond, struct
     f->waiters = &self;
     mutex_unlock(&f->lock);
 
-    (void)pthread_cond_wait(&cond->c, &m->m); /* cannot fail with a held mutex */
+    cond_sleep(cond, m, CLOCK_NEVER);
 
     mutex_lock(&f->lock);
     waiter_remove(f, &self);

@@ -19,6 +19,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/str.h"
+#include "common/base/task.h"
 
 #define TICK_MS 10 /* at most so long after its end we notice it */
 
@@ -197,7 +198,7 @@ static void listen_a_while(struct child *c)
     if (c->err.fd >= 0) {
         fds[n++] = (struct pollfd){.fd = c->err.fd, .events = POLLIN};
     }
-    (void)poll(fds, n, n == 0 ? 1 : TICK_MS); /* without output it is about to end */
+    (void)task_poll(fds, n, n == 0 ? 1 : TICK_MS); /* without output it is about to end */
     drain(&c->out);
     drain(&c->err);
 }

@@ -20,6 +20,7 @@
 
 #include "common/base/attr.h"
 #include "common/base/str.h"
+#include "common/base/task.h"
 
 #define STACK_BYTES  65536 /* of the handler: the thread's own may be what overflowed */
 #define LINE_MAX_    1024
@@ -51,9 +52,17 @@ static struct {
 } g;
 static atomic_flag dying = ATOMIC_FLAG_INIT;
 static _Atomic(atomic_bool *) fence_closed;
-static _Thread_local struct guard_mark *mark;
+static _Thread_local struct guard_mark *thread_mark; /* outside of tasks */
 static _Thread_local bool has_stack;
 static _Thread_local bool is_mine; /* this thread is the one that is dying */
+
+/* Where the innermost call of the running task, or else of this thread, is noted. */
+static struct guard_mark **mark_place(void)
+{
+    void **of_task = task_local();
+
+    return of_task != NULL ? (struct guard_mark **)of_task : &thread_mark;
+}
 
 /* ---- a line without stdio -------------------------------------------------------------------- */
 
@@ -155,7 +164,7 @@ static void put_head(struct line *l)
 static void write_line(const char *cause, bool from_outside)
 {
     struct line l = {.n = 0};
-    const struct guard_mark *m = mark;
+    const struct guard_mark *m = *mark_place();
 
     put_head(&l);
     put(&l, from_outside ? "The process was sent a fatal signal"
@@ -201,13 +210,14 @@ static void fill_death(const struct guard_mark *m)
 static void count_death(void)
 {
     const struct timespec step = {.tv_nsec = WAIT_STEP_NS};
+    const struct guard_mark *m = *mark_place();
     sigset_t none;
     int status = 0;
 
-    if (g.args.argv == NULL || mark == NULL || mark->counted == NULL) {
+    if (g.args.argv == NULL || m == NULL || m->counted == NULL) {
         return;
     }
-    fill_death(mark);
+    fill_death(m);
     pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
     if (child == 0) {
         (void)sigemptyset(&none);
@@ -284,7 +294,7 @@ static void on_end(int status, void *arg)
     struct line cause = {.n = 0};
 
     (void)arg;
-    if ((mark == NULL && pthread_equal(pthread_self(), g.main_thread) != 0) ||
+    if ((*mark_place() == NULL && pthread_equal(pthread_self(), g.main_thread) != 0) ||
         atomic_flag_test_and_set(&dying)) {
         return;
     }
@@ -372,13 +382,14 @@ void guard_enter(struct guard_mark *m)
     if (g.installed && !has_stack) {
         give_stack();
     }
-    m->outer = mark;
+    struct guard_mark **place = mark_place();
+    m->outer = *place;
     atomic_signal_fence(memory_order_release);
-    mark = m;
+    *place = m;
 }
 
 void guard_leave(struct guard_mark *m)
 {
-    mark = m->outer;
+    *mark_place() = m->outer;
     atomic_signal_fence(memory_order_release);
 }

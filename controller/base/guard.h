@@ -16,8 +16,8 @@
 #include <stdint.h>
 #include <trimtab/types.h>
 
-/* A call that this thread is in; on the caller's stack, or in memory that lives as long
- * as the call. */
+/* A call that this thread, or this task (common/base/task.h), is in; on the caller's stack, or in
+ * memory that lives as long as the call. */
 struct guard_mark {
     const char *function; /* "ensure_load_balancer" */
     const char *key; /* for people: "namespace/name", "namespace/name and 3 more"; NULL: none */
@@ -49,7 +49,7 @@ void guard_set_fence(atomic_bool *closed);
 #define GUARD_KEY_MAX 320
 const char *guard_key(char text[GUARD_KEY_MAX], const struct tt_service *svc);
 
-/* Around each call into the provider, by the thread that makes it.  `m` is filled
+/* Around each call into the provider, by the thread or task that makes it.  `m` is filled
  * but for `outer`. */
 void guard_enter(struct guard_mark *m);
 void guard_leave(struct guard_mark *m);

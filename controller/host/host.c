@@ -321,6 +321,8 @@ void host_call_item(struct host_call *c, uint32_t i, struct tt_item *in)
     r->key = arena_printf(c->arena, "%s/%s", in->service->ns, in->service->name);
     mutex_unlock(&c->lock);
     in->result = r;
+    c->abi.background = (i == 0 || c->abi.background) && in->verb != TT_VERB_DELETE &&
+                        in->reasons == TT_REASON_RESYNC;
 }
 
 void host_call_set_planning(struct host_call *c)

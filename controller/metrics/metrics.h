@@ -121,6 +121,7 @@ extern const size_t metrics_process_n;
 #define METRIC_CLOUD_DURATION   "trimtab_cloud_request_duration_seconds"
 #define METRIC_SYNC_DURATION    "trimtab_sync_duration_seconds"
 #define METRIC_CHANGE_DURATION  "trimtab_change_duration_seconds"
+#define METRIC_TO_ADDRESS       "trimtab_time_to_address_seconds"
 #define METRIC_SYNCS            "trimtab_syncs_total"
 #define METRIC_LEADER_STATUS    "leader_election_master_status"
 #define METRIC_LEADER_SLOW_PATH "leader_election_slowpath_total"
@@ -140,5 +141,9 @@ extern const size_t metrics_process_n;
 #define METRIC_WRITE_CONFLICTS "trimtab_service_write_conflicts_total"
 #define METRIC_API_TOKENS      "trimtab_api_tokens"
 #define METRIC_API_WAIT        "trimtab_api_wait_seconds_total"
+/* Set by providers (common/lb/budget_report.h); per kind of requests of a cloud's API. */
+#define METRIC_CLOUD_RATE    "trimtab_budget_requests_per_second"
+#define METRIC_CLOUD_HELD    "trimtab_budget_held_total"
+#define METRIC_CLOUD_REFUSED "trimtab_budget_refused_total"
 
 #endif

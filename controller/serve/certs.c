@@ -14,6 +14,7 @@
 
 #include "common/base/file.h"
 #include "common/base/log.h"
+#include "common/base/secret.h"
 #include "controller/serve/self_signed.h"
 #include "controller/serve/tls_flags.h"
 
@@ -95,9 +96,7 @@ int certs_new(const struct options *options, struct clock *clock, struct certs *
 
 static void forget_own(struct certs *c)
 {
-    if (c->own.key_pem != NULL) {
-        explicit_bzero(c->own.key_pem, strlen(c->own.key_pem));
-    }
+    secret_wipe(c->own.key_pem);
     arena_free(c->own_arena);
     c->own_arena = NULL;
     c->own = (struct self_signed){0};
@@ -154,7 +153,7 @@ static int write_own(struct certs *c, const char *cert, const char *key, struct 
         if (rc == ERR_OK) {
             rc = file_write_atomic(key, made.key_pem, strlen(made.key_pem), 0600, err);
         }
-        explicit_bzero(made.key_pem, strlen(made.key_pem));
+        secret_wipe(made.key_pem);
     }
     arena_free(a);
     if (rc == ERR_OK) {
@@ -230,9 +229,7 @@ static int read_pair(struct pair *p, struct arena *a, struct server_tls_pair *re
 
 static void wipe(const struct server_tls_pair *pair)
 {
-    if (pair->key_pem != NULL) {
-        explicit_bzero((char *)(uintptr_t)pair->key_pem, strlen(pair->key_pem));
-    }
+    secret_wipe((char *)(uintptr_t)pair->key_pem);
 }
 
 static int build(struct certs *c, const STACK_OF(X509_NAME) * names, struct server_tls **ret,

@@ -442,6 +442,15 @@ static void work(struct str_buf *b, const struct status_view *v)
         const struct status_budget *g = &v->budgets[i];
         str_append(b, "<p>API ");
         text(b, g->api);
+        if (*g->kind != '\0') {
+            str_append(b, ", ");
+            text(b, g->kind);
+            str_appendf(b,
+                        ": %" PRIu64 " waited for their turn, %" PRIu64
+                        " throttled; at most %.3g per second now.</p>\n",
+                        g->held, g->throttled, g->qps);
+            continue;
+        }
         str_appendf(b, ": %" PRIu64 " requests, %" PRIu64 " of them throttled", g->requests,
                     g->throttled);
         if (g->qps > 0) {

@@ -45,10 +45,13 @@ struct status_leader {
     const char *lease;  /* "kube-system/cloud-controller-manager" */
     const char *holder; /* "" none, or unknown */
 };
-/* Requests to one API since the start, and the limit that we keep ourselves. */
+/* Requests to one API since the start, and the limit that we keep ourselves; or those of one kind, which the provider
+ * spaces out by what the cloud takes (common/net/budget.h). */
 struct status_budget {
-    const char *api; /* "kubernetes", "gce" … */
-    uint64_t requests;
+    const char *api;    /* "kubernetes", "gce" … */
+    const char *kind;   /* "ec2 writes"; "": all requests of the API */
+    uint64_t held;      /* with a kind: requests that waited for their turn */
+    uint64_t requests;  /* 0 with a kind */
     uint64_t throttled; /* answered with 429 */
     double qps;         /* 0: no limit of ours */
     int burst;
@@ -96,8 +99,8 @@ struct status_sources {
  * caller fills the rest. */
 void status_look(const struct status_sources *from, struct arena *a, struct status_view *ret);
 
-/* Fills budgets from the metrics: the API server's, whose limit of ours is given, and each
- * of the cloud's APIs. */
+/* Fills budgets from the metrics: the API server's, whose limit of ours is given, each of the
+ * cloud's APIs, and of these the kinds of requests that waited or were refused. */
 void status_budgets(struct metrics *m, double kube_qps, int kube_burst, struct arena *a,
                     struct status_view *ret);
 

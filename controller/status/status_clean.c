@@ -59,6 +59,7 @@ struct status_view status_clean(struct arena *a, const struct status_view *v)
     for (size_t i = 0; i < v->n_budgets; i++) {
         budgets[i] = v->budgets[i];
         budgets[i].api = str_clean(a, v->budgets[i].api);
+        budgets[i].kind = str_clean(a, v->budgets[i].kind);
     }
     out.batches = batches;
     out.budgets = budgets;

@@ -173,6 +173,11 @@ static void numbers(struct str_buf *b, const struct status_view *v, const struct
         const struct status_budget *g = &v->budgets[i];
         str_append(b, i > 0 ? ", {" : "{");
         text(b, "api", g->api);
+        if (*g->kind != '\0') {
+            str_append(b, ", ");
+            text(b, "kind", g->kind);
+            str_appendf(b, ", \"held\": %" PRIu64, g->held);
+        }
         str_appendf(b,
                     ", \"requests\": %" PRIu64 ", \"throttled\": %" PRIu64
                     ", \"qps\": %g, \"burst\": %d}",

@@ -165,6 +165,8 @@ static void read_work(struct json_object *o, struct arena *a, struct status_view
         struct json_object *g = json_object_array_get_idx(budgets, i);
         struct json_object *qps = json_member(g, "qps");
         all[i] = (struct status_budget){.api = member(g, "api"),
+                                        .kind = str_nonnull(json_str(g, "kind")),
+                                        .held = (uint64_t)json_int(g, "held", 0),
                                         .requests = (uint64_t)json_int(g, "requests", 0),
                                         .throttled = (uint64_t)json_int(g, "throttled", 0),
                                         .qps = qps == NULL ? 0 : json_object_get_double(qps),

@@ -52,6 +52,7 @@ struct compute {
     struct map *operations;            /* path → struct operation */
     struct operation *oldest, *newest; /* the same in order of their beginning */
     struct map *by_request_id;         /* "id METHOD path" → struct operation, borrowed */
+    struct map *windows;               /* group → requests of a minute (throttle.c) */
     struct map *tokens;                /* access token → int64_t* expiry (wall, s) */
     struct map *references; /* path → how many links of other resources lead there (not 0) */
     struct map *machines;   /* address → instance, borrowed; NULL: to be gathered again */
@@ -377,6 +378,8 @@ char *ce_address_pick(struct request *q, const char *type, const char *tier,
 void ce_address_refresh(struct compute *c, const char *ip);
 
 /* quotas.c */
+/* Refuses what is over the project's requests a minute. */
+bool ce_throttle(struct request *q);
 bool ce_quota_check(struct request *q);
 /* May q->res have `n` members?  `quota`: "MAX_INSTANCES_IN_TARGET_POOL", … (docs/simulator.md). */
 bool ce_quota_check_members(struct request *q, const char *quota, size_t n);

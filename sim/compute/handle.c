@@ -280,8 +280,8 @@ void compute_handle(void *state, struct sim_call *call)
         answer_refusal(q);
         return;
     }
-    if (!ce_version_check(q) || !ce_token_check(q) || !check_place(q) || !check_query(q) ||
-        !check_name(q) || !read_body(q)) {
+    if (!ce_version_check(q) || !ce_token_check(q) || !ce_throttle(q) || !check_place(q) ||
+        !check_query(q) || !check_name(q) || !read_body(q)) {
         answer_refusal(q);
         return;
     }

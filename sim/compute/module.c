@@ -16,6 +16,7 @@ static int module_init(struct sim *sim, void **ret_state, struct err *err)
     c->sim = sim;
     c->project = xstrdup(COMPUTE_PROJECT);
     c->next_id = 4100000000000000001ULL;
+    c->windows = map_new(free);
     c->tokens = map_new(free);
     ce_store_clear(c);
     ce_operations_init(c);
@@ -29,6 +30,7 @@ static void module_done(void *state)
     struct compute *c = state;
     ce_operations_done(c);
     ce_tokens_done(c);
+    map_free(c->windows);
     map_free(c->machines);
     map_free(c->references);
     map_free(c->folders);

@@ -14,7 +14,8 @@ static const struct {
     enum json_type type;
     const char *one_of[3]; /* of a text; NULL: any */
 } known[] = {
-    {"quotas", json_type_object, {NULL}}, /* NAME → number, see quotas.c */
+    {"quotas", json_type_object, {NULL}},   /* NAME → number, see quotas.c */
+    {"throttle", json_type_object, {NULL}}, /* {"per_minute": N}, see throttle.c */
     {"strict_address_delete", json_type_boolean, {NULL}} /* false */,
     {"ipv6_access", json_type_string, {"EXTERNAL", "INTERNAL"}}, /* of a seeded subnetwork */
     {"default_network_tier", json_type_string, {"PREMIUM", "STANDARD"}}, /* of the project */

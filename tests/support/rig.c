@@ -354,6 +354,7 @@ static int parse_flags(struct rig *r, struct err *err)
              /* a limiter by a clock that stands still would never let go */
              *)"--kube-api-qps=100000",
         (char *)"--kube-api-burst=100000",
+        (char *)"--concurrent-service-syncs=1", /* so that calls have one order */
         arena_printf(r->a, "--cloud-config=%s", rig_file(r, r->cloud->file)),
         arena_printf(r->a, "--kubeconfig=%s", rig_file(r, "kubeconfig")),
         (char *)r->cloud->rest,

@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 #define TRIMTAB_ABI_MAJOR 1u
-#define TRIMTAB_ABI_MINOR 9u
+#define TRIMTAB_ABI_MINOR 10u
 
 #define TT_TEXT_MAX 1023u /* bytes of a message, an event text or a name that the host accepts */
 #define TT_LIST_MAX 10000u
@@ -58,6 +58,10 @@ struct tt_call {
     /* 1 once the controller wants the call to end.  Cheap; may be asked often, from the call's threads. */
     int32_t (*cancelled)(const struct tt_call *call);
     void *host_data; /* the host's own */
+    /* Since 1.10.  1: nobody waits for the outcome, because each Service of the call is only looked at again (TT_REASON_RESYNC
+     * alone).  A provider with a limited number of requests lets other calls pass. */
+    uint32_t background;
+    uint32_t reserved_;
 };
 
 /* Why a Service is being looked at; bits. */

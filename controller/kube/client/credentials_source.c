@@ -14,6 +14,7 @@
 #include "common/base/limits.h"
 #include "common/base/lock.h"
 #include "common/base/log.h"
+#include "common/base/secret.h"
 #include "common/base/str.h"
 
 #define FAILED_MS      ((int64_t)1000) /* doubles */
@@ -59,14 +60,6 @@ struct credentials_source *credentials_source_new(const struct credentials_sourc
     return s;
 }
 
-static void free_token(char *token)
-{
-    if (token != NULL) {
-        explicit_bzero(token, strlen(token));
-        free(token);
-    }
-}
-
 void credentials_source_free(struct credentials_source *s)
 {
     if (s == NULL) {
@@ -84,7 +77,7 @@ void credentials_source_free(struct credentials_source *s)
     if (s->args.done != NULL) {
         s->args.done(s->args.arg);
     }
-    free_token(s->token);
+    secret_free(s->token);
     cancel_free(s->cancel);
     cond_done(&s->changed);
     mutex_done(&s->lock);
@@ -117,7 +110,7 @@ static void keep(struct credentials_source *s, const struct credential *c) _requ
     if (s->args.lead_percent > 0) {
         lead_us = life_us / 100 * s->args.lead_percent;
     }
-    free_token(s->token);
+    secret_free(s->token);
     s->token = xstrdup(c->token);
     s->generation++;
     s->expires_us = INT64_MAX;
