@@ -1,0 +1,117 @@
+"""Plain technical English, as far as a machine can hold it: widths, openings of comments, words without a referent.
+
+UNREAD lists the folders whose comments wait for a first reading.  The list may only shrink.
+"""
+import os
+import re
+
+WIDTH = 100  # columns of a comment
+PAGE_WIDTH = 160  # columns of a page; tables, code and links that stand alone are free
+PARAGRAPH = 5  # lines
+NOT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+OPENING = re.compile(r"/\*+\s*(?:[\w.]+\.[ch]: )?(What|Whatever|Who|Whose|Whoever)\b")
+VAGUE = re.compile(r"\b(whoever|somebody|nobody|anybody|everybody|none of ours|so many)\b", re.I)
+WHOLE = re.compile(r"`[^`]*`|\[[^\]]*\]\([^)]*\)")  # code and links are not broken
+ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s")
+GENERATED = re.compile(r"<!-- (\w+): (?:printed|begin).*?<!-- \1: end -->", re.S)
+# Pages that quote others, decisions as they were taken, and data with its sources.
+QUOTING = ("docs/spec/", "docs/adr/0", "tests/data/", "tests/golden/", "tests/fuzz/corpus/")
+
+# Folders and files whose comments and pages are not read yet.
+UNREAD = tuple("""
+providers/
+common/base/lock.c common/base/lock.h common/base/task.c common/base/task.h common/include/trimtab/provider.h
+common/lb/abi_codes.c common/net/sigv4.c common/net/sigv4.h controller/queue/queue_core.c
+controller/queue/queue_core.h controller/sync/sync.h controller/sync/sync_after.c tests/eval/eval_azure_pip.c
+tests/fault/flows.h tests/fault/flows_azure_addresses.c tests/unit/aws/test_auth.c tests/unit/aws/test_auth_cache.c
+tests/unit/aws/test_endpoint.c tests/unit/aws/test_write.c tests/unit/azure/test_select.c
+tests/unit/azure/test_stages_exchange.c tests/unit/base/test_task.c tests/unit/controller/stand.c
+tests/unit/controller/test_guard.c tests/unit/controller/test_host_faults.c tests/unit/controller/test_metrics_live.c
+tests/unit/controller/test_queue.c tests/unit/gce/decide_rows.h tests/unit/gce/test_api.c tests/unit/gce/test_errors.c
+tests/unit/gce/test_slots.c tests/unit/gce/test_snapshot.c tests/unit/local/director/test_announce.c
+tests/unit/local/flow/flow_kit.c tests/unit/local/flow/flow_kit.h tests/unit/local/flow/flow_others.c
+tests/unit/local/flow/test_watch.c tests/unit/local/ipvs/ipvs_kit.c tests/unit/local/ipvs/ipvs_kit.h
+tests/unit/local/ipvs/test_ipvs_between.c tests/unit/net/test_http_tasks.c tests/unit/serve/test_tls.c
+tests/unit/services/test_slices_pass.c tests/unit/services/test_topology_shares.c
+""".split())
+
+
+def spaces(match):
+    """The match as blanks; newlines stay."""
+    return re.sub(r"[^\n]", " ", match.group(0))
+
+
+def line_of(text, pos):
+    return text.count("\n", 0, pos) + 1
+
+
+def comments(text):
+    """(place, comment) of each comment of a C file."""
+    return [(m.start(), m.group(0)) for m in NOT_CODE.finditer(text) if m.group(0).startswith("/*")]
+
+
+def rule_comments(tree):
+    """Comments fit 100 columns and open with their subject: not with What, Who, Whose, Whoever."""
+    bad = []
+    for f in tree.code():
+        if f.startswith(UNREAD):
+            continue
+        text = tree.text(f)
+        for place, comment in comments(text):
+            if OPENING.match(comment):
+                bad.append("%s:%d: name the subject: %s" % (f, line_of(text, place), comment.split("\n")[0][:70]))
+            start = text.rfind("\n", 0, place) + 1
+            end = place + len(comment)
+            for n, line in enumerate(text[start:end].split("\n")):
+                if len(line) > WIDTH:
+                    bad.append("%s:%d: a comment of %d columns" % (f, line_of(text, start) + n, len(line)))
+    return bad
+
+
+def blocks(text):
+    """(first line, lines) of each paragraph and list item of a page; tables, code and headings have none."""
+    out, block, first, code = [], [], 0, False
+    for n, line in enumerate(text.split("\n") + [""], 1):
+        bare = line.lstrip("> ")
+        fence = bare.startswith("```")
+        if fence or code or not bare.strip() or bare.startswith(("|", "#", "<!--")):
+            if block:
+                out.append((first, block))
+            block = []
+            code ^= fence
+            continue
+        if block and ITEM.match(line):
+            out.append((first, block))
+            block = []
+        if not block:
+            first = n
+        block.append(line)
+    return out
+
+
+def rule_pages(tree):
+    """Pages have lines of 160 columns and paragraphs of five lines at most."""
+    bad = []
+    for f in tree.files:
+        if not f.endswith(".md") or f.startswith(QUOTING + UNREAD):
+            continue
+        for first, lines in blocks(tree.text(f)):
+            for n, line in enumerate(lines):
+                if len(line) > PAGE_WIDTH and " " in WHOLE.sub("x", line.strip()):
+                    bad.append("%s:%d: a line of %d columns" % (f, first + n, len(line)))
+            if len(lines) > PARAGRAPH:
+                bad.append("%s:%d: a paragraph of %d lines" % (f, first, len(lines)))
+    return bad
+
+
+def rule_words(tree):
+    """Pages name who acts: no whoever, somebody, nobody."""
+    bad = []
+    for f in tree.files:
+        if not f.endswith(".md") or f.startswith(QUOTING + UNREAD) or os.path.basename(f) == "CHANGELOG.md":
+            continue
+        text = GENERATED.sub(spaces, tree.text(f))
+        text = re.sub(r"```.*?```|`[^`\n]*`", spaces, text, flags=re.S)
+        for m in VAGUE.finditer(text):
+            bad.append("%s:%d: %s: name the actor or the number" % (f, line_of(text, m.start()), m.group(0)))
+    return bad
