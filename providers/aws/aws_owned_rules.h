@@ -39,7 +39,7 @@ void aws_owned_count(struct aws_owned_list *l, const struct tt_service *svc);
 /* Could the name be one of ours?  Only then its tags are worth asking for. */
 bool aws_owned_is_balancer_name(const char *name);
 bool aws_owned_is_target_group_name(const char *name);
-/* What bears the tags; passed over when they are not of our cluster. */
+/* The tagged resource; skipped if the tags are not of this cluster. */
 void aws_owned_classic(struct aws_owned_list *l, const char *name, const struct aws_tags *tags);
 void aws_owned_nlb(struct aws_owned_list *l, const struct aws_nlb *nlb,
                    const struct aws_tags *tags);

@@ -53,8 +53,9 @@ struct aws_open_with {
 };
 int32_t aws_provider_open(const struct tt_open_args *args, const struct aws_open_with *with,
                           void **ret_provider, struct tt_result *result);
-/* Who and where we are: region, VPC, subnet, cluster id (1.4, 2.5); makes auth and client.  Asks IMDS and EC2 only for what
- * the configuration does not say.  Names the key that would help. (aws_start.c) */
+/* Identity and place: region, VPC, subnet, cluster id (1.4, 2.5); makes auth and client.  Asks IMDS
+ * and EC2 only for what the configuration does not say.  Names the key that would help.
+ * (aws_start.c) */
 int aws_start(struct aws_provider *p, const struct tt_open_args *args, struct err *err);
 
 /* The flow (aws_flow.c). */

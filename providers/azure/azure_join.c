@@ -80,7 +80,8 @@ static bool find_movers(const struct azure_lb_edits *b, struct joining *j)
     return some;
 }
 
-/* Whoever cannot be placed all the same gives up nothing.  Returns whether somebody had to be taken out. */
+/* A Service that still cannot be placed gives up nothing.  Returns whether one had to be
+ * removed. */
 static bool take_out_failed(struct joining *j)
 {
     bool some = false;

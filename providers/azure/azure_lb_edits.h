@@ -66,7 +66,7 @@ bool azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, cons
  * off, and leaves the balancer there. */
 void azure_lb_edits_stand_in(struct azure_lb_edits *b, struct azure_item *it, const char *pip,
                              const char *by);
-/* What is left behind empty is deleted; operations are appended level by level. */
+/* Empty leftovers are deleted; operations are appended level by level. */
 int azure_lb_edits_emit(struct azure_lb_edits *b, struct err *err) _warn_unused_;
 /* Deletes a balancer as it is, members first. */
 int azure_lb_emit_delete(struct azure_sync *y, struct lb_plan *plan, struct json_object *lb,

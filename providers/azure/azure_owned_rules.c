@@ -103,7 +103,7 @@ static bool is_ours(const struct azure_owned_list *l, struct json_object *lb)
            azure_find(pools, azure_pool_name(l->a, l->naming, AZURE_IPV6)) != NULL;
 }
 
-/* Whose the public IP of a frontend is, by its tag. */
+/* Owner of the public IP of a frontend, by its tag. */
 static const char *key_of_frontend(const struct azure_owned_list *l, struct json_object *frontend)
 {
     const char *pip = azure_ref(frontend, "publicIPAddress");

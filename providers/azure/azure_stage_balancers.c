@@ -42,7 +42,7 @@ int azure_plan_clean(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 
 /* ---- leave, balancers -------------------------------------------------------------------------------------- */
 
-/* What a balancer needs beside the pieces of Services. */
+/* Parts of a balancer beside those of Services. */
 static bool needs_more(struct azure_sync *y, struct json_object *was)
 {
     struct json_object *tags = azure_own(y->s->a, json_object_new_object());

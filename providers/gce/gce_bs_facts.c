@@ -36,7 +36,7 @@ static int find_ids(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
     return rc;
 }
 
-/* What nobody configured is asked of the cloud; a saved state is not asked. */
+/* Unconfigured values are read from the cloud, not from a saved state. */
 static int find_subnetwork(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {
     struct gce_provider *p = s->provider;

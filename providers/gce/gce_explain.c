@@ -158,7 +158,7 @@ static struct gce_strs all_zones(struct arena *a, const struct gce_explained *e)
     return gce_strs_of(a, set.items, set.n);
 }
 
-/* Who is in the NEGs now, because who is in stays. */
+/* Present members of the NEGs, because members stay. */
 static void read_members(struct explain *x, struct gce_explained *e)
 {
     struct arena *a = x->s->a;
@@ -248,7 +248,7 @@ static void nodes(struct explain *x)
 
 /* ---- NEGs alone ----------------------------------------------------------------------------------------- */
 
-/* What the rules that it names come to, as a sync would say it. */
+/* The result of the rules that it names, as in a sync. */
 static const char *custom_rules(struct explain *x)
 {
     const struct gce_provider *p = x->session->p;

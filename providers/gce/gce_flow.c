@@ -59,7 +59,7 @@ static void follow_what_stands(struct lb_item *item)
     }
 }
 
-/* What goes first; members alone are moved without a look at that. */
+/* Resources to delete first; an update of only members skips this. */
 static void find_formers(struct lb_item *item)
 {
     struct gce_item *g = gce_item_of(item);
@@ -475,7 +475,8 @@ static size_t finalizers(const struct lb_sync *s, const struct lb_item *item,
     return names[0] != NULL ? 1 : 0;
 }
 
-/* Whose finalizers and whose events (gce-l4.md §7.7; gce-cloud-provider.md §6.3), and which nodes count. */
+/* The owner of finalizers and events (gce-l4.md §7.7; gce-cloud-provider.md §6.3), and the nodes
+ * that count. */
 static uint32_t own(const struct lb_sync *s, const struct lb_item *item)
 {
     const struct gce_item *g = gce_item_of(item);

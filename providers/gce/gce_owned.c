@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is listed.  The last one only tells whether Ingress uses the instance groups. */
+/* The listed kinds.  The last one only shows whether Ingress uses the instance groups. */
 static const enum gce_collection kinds[] = {
     GCE_ADDRESSES, GCE_RULES,      GCE_POOLS, GCE_FIREWALLS, GCE_CHECKS,         GCE_BACKENDS,
     GCE_HCS,       GCE_REGION_HCS, GCE_NEGS,  GCE_GROUPS,    GCE_GLOBAL_BACKENDS};
@@ -119,7 +119,7 @@ static int find_facts(struct listing *l, struct err *err)
     if (rc != ERR_OK) {
         return rc;
     }
-    /* What a plan would print for what is not known is no id. */
+    /* A placeholder of a plan is not an id. */
     f->cluster_id = str_eq(f->cluster_id, GCE_CLUSTER_ID_UNKNOWN) ? "" : f->cluster_id;
     uid = str_eq(uid, GCE_KUBE_SYSTEM_UNKNOWN) ? "" : uid;
     f->l4_hash = str_is_empty(uid) ? "" : gce_l4_cluster_hash(f->a, uid);

@@ -22,7 +22,7 @@
 
 #include <trimtab/provider.h>
 
-/* What is known of cluster and Services. */
+/* Known data of cluster and Services. */
 struct gce_owned_facts {
     struct arena *a;
     const char *cluster_id; /* "" unknown */
@@ -45,13 +45,13 @@ struct gce_owned_facts {
 void gce_owned_facts_add(struct gce_owned_facts *f, const struct tt_service *svc,
                          const char *kube_system_uid);
 
-/* What a piece says of the cluster; bits.  Ids are proof, and one of another cluster's counts most; instances come next;
- * tags can only speak against. */
+/* Signs of the cluster in a resource; bits.  Ids are proof, and one of another cluster's counts
+ * most; instances come next; tags can only speak against. */
 #define GCE_VOUCH_ID_OURS      0x1u
 #define GCE_VOUCH_ID_OTHERS    0x2u
 #define GCE_VOUCH_NODES_OURS   0x4u
 #define GCE_VOUCH_NODES_OTHERS 0x8u
-/* What a piece says of the kind of load balancer that it belongs to; bits. */
+/* Signs of the kind of load balancer in a resource; bits. */
 #define GCE_PIECE_POOL     0x1u /* target pool */
 #define GCE_PIECE_INTERNAL 0x2u
 #define GCE_PIECE_EXTERNAL 0x4u /* with a backend service */

@@ -19,7 +19,7 @@ void gce_session_begin(struct gce_session *x, struct gce_provider *p, const stru
 void gce_session_end(struct gce_session *x);
 /* Makes sure that a token is cached, unless a saved state stands for the cloud.  ERR_AUTH … */
 int gce_session_ready(struct gce_session *x, struct err *err) _warn_unused_;
-/* What of a Service's own pieces is there; the cloud itself is read, or the saved state. */
+/* A Service's existing resources, read from the cloud or the saved state. */
 struct gce_pieces {
     enum gce_known rule;
     struct gce_rule rule_is; /* valid when PRESENT */

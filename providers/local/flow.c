@@ -93,7 +93,7 @@ static int read_item(struct lb_sync *s, struct lb_item *item, struct local_item 
     return rc == ERR_OK ? grant(s, item, it, err) : rc;
 }
 
-/* What the kernel carries is told to the allocator before anybody is given an address. */
+/* The allocator learns the kernel's addresses before it assigns any. */
 static int look_first(struct lb_sync *s, struct err *err)
 {
     struct local_provider *p = sync_of(s)->p;
@@ -147,7 +147,7 @@ const struct local_pool *local_pool_at(const struct lb_sync *s, const struct loc
                : local_pool_of(sync_of(s)->p->config, &it->grant.old[address - it->grant.n]);
 }
 
-/* What is to stand at one of its addresses. */
+/* The desired state at one of its addresses. */
 static int want_at(struct lb_sync *s, const struct lb_item *item, struct local_item *it,
                    const struct ip_addr *vip, const struct local_pool *pool,
                    struct local_wanted *ret)

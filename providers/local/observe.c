@@ -437,7 +437,7 @@ static void add_known(struct lb_sync *s, const struct lb_item *item, struct loca
     }
 }
 
-/* What the items have, and what their names stand at; the first one takes along what has no name any more. */
+/* The state of the items and of their names; the first one also gets resources without a name. */
 static void gather(struct lb_sync *s)
 {
     struct local_sync *y = s->data;

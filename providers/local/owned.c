@@ -131,7 +131,8 @@ static void report_left(struct listing *l, const struct local_mirror_vip *v,
     }
 }
 
-/* What names no Service is not reported: no deletion of a Service would take it along. */
+/* Resources without a Service's name are not reported: no deletion of a Service would remove
+ * them. */
 static int32_t nobodys_go(struct local_provider *p, const struct tt_call *call)
 {
     struct err err = ERR_INIT;

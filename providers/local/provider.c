@@ -134,7 +134,7 @@ static int read_config(struct arena *a, const struct tt_open_args *args,
                              args->config_len, option_of(args, "local-role"), ret, findings, err);
 }
 
-/* What several directors cannot do together. */
+/* Features that several directors do not support. */
 static int check_redundancy(const char *file, const struct local_config *c, struct err *err)
 {
     for (size_t i = 0; i < c->n_pools && c->role == LOCAL_ROLE_DIRECTOR; i++) {
@@ -155,7 +155,7 @@ static int64_t spare_of(const struct tt_open_args *args)
     return TT_HAS(args, election_spare_ms) ? args->election_spare_ms : 0;
 }
 
-/* What the role does not go with. */
+/* Settings that conflict with the role. */
 static int check_role(const struct local_provider *p, const struct tt_open_args *args,
                       struct err *err)
 {

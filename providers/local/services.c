@@ -174,7 +174,8 @@ static void see(struct local_provider *p, struct arena *a, const struct tt_servi
 #define ROUND_MASK   0xffffffu
 #define VERSION_MASK UINT64_C(0xffffffffff)
 
-/* What the allocator has seen, sorted by namespace and name: those that are as they were are passed over by their digests. */
+/* The allocator's Services, sorted by namespace and name: unchanged ones are skipped by their
+ * digests. */
 struct seen_one {
     char *key;
     uint64_t version : 40; /* digest of resourceVersion; 0: it has none */

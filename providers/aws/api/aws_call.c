@@ -40,7 +40,7 @@ struct aws_call_more {
     bool streamed; /* items of the page may have been handed over */
     bool has_item;
 };
-/* What aws_call_step() was given. */
+/* Input of aws_call_step(). */
 struct turn {
     struct aws_call *c;
     struct http_request *req;
@@ -170,7 +170,7 @@ static void take_turn(struct turn *t)
     s->not_before_ms = at > s->not_before_ms ? at : s->not_before_ms;
 }
 
-/* Whatever has to be waited for before the next attempt, and the attempt. */
+/* The waits before the next attempt, and the attempt. */
 static enum http_next go_on(struct turn *t)
 {
     struct aws_call *c = t->c;
@@ -193,7 +193,7 @@ static enum http_next go_on(struct turn *t)
 
 /* ---- failures ------------------------------------------------------------------------------------------------ */
 
-/* What the call was about, as far as its parameters say; NULL: nothing in particular. */
+/* The resource of the call by its parameters; NULL: none. */
 static const char *subject(const struct aws_call *c)
 {
     static const char *const names[] = {

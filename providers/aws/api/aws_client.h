@@ -41,7 +41,8 @@ void aws_client_throttled(struct aws_client *c, enum aws_api api);
 bool aws_client_take_retry(struct aws_client *c, enum aws_api api, int cost);
 /* An attempt has gone well; `cost` is what it had taken. */
 void aws_client_give_back(struct aws_client *c, enum aws_api api, int cost);
-/* What to add to the own time.  With `may_probe`, *ret_probes says that none is added although one is known. */
+/* Offset to the own time.  With `may_probe`, *ret_probes says that none is added although one is
+ * known. */
 int64_t aws_client_skew(struct aws_client *c, int64_t now_ms, int64_t wall_us, bool may_probe,
                         bool *ret_probes);
 void aws_client_probe_went_well(struct aws_client *c);

@@ -296,7 +296,7 @@ static const struct aws_write *write_of(const struct aws_planning *p, const stru
     return w;
 }
 
-/* What undoes the draft, all in their order; NULL: nothing does. */
+/* The undo operations of the draft, in order; NULL: none. */
 static const struct lb_undo *undo_of(const struct aws_planning *p, int of)
 {
     struct lb_undo *last = NULL;

@@ -71,7 +71,7 @@ static struct str_set groups_to_look_at(struct aws_planning *p, const struct str
 
 /* ---- classic balancers ------------------------------------------------------------------------------------- */
 
-/* What of a classic balancer's groups no longer lets its traffic in anywhere. */
+/* Groups of a classic balancer that no node allows any more. */
 struct classic_nodes {
     struct aws_planning *p;
     struct lb_value main;  /* group that nodes let in */

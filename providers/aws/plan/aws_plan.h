@@ -110,7 +110,7 @@ struct aws_output {
     const char *name; /* "arn" */
     const char *path; /* in the answer: "LoadBalancers/member/LoadBalancerArn" */
 };
-/* What an operation does; its op->arg. */
+/* Argument of an operation; its op->arg. */
 struct aws_write {
     enum aws_api api;
     const char *action;
@@ -140,7 +140,8 @@ struct aws_planning {
     bool certificates_anew;    /* a classic listener's certificate cannot be changed: no right to */
     struct aws_drafts *drafts; /* aws_draft_begin()'s */
     int critical;              /* draft that gets op->critical, or -1 */
-    /* What the Service's owner should know and no operation says: Warning events beside those of service->findings. */
+    /* Notes for the Service's owner that no operation has: Warning events beside those of
+     * service->findings. */
     struct aws_finding *findings;
     size_t n_findings, cap_findings;
     size_t n_targets; /* that the load balancer has once the plan is carried out */
@@ -170,7 +171,7 @@ void aws_draft_tags(struct aws_planning *p, int draft, const char *prefix,
 void aws_draft_rules(struct aws_planning *p, int draft, const struct aws_rules *rules);
 void aws_draft_output(struct aws_planning *p, int draft, const char *name, const char *path);
 struct lb_value aws_draft_value_of(int draft, const char *output);
-/* What people see: one difference.  Old NULL: new; new NULL: goes. */
+/* One difference for people.  Old NULL: new; new NULL: goes. */
 void aws_draft_field(struct aws_planning *p, int draft, const char *path, const char *old_text,
                      const char *new_text);
 void aws_draft_field_value(struct aws_planning *p, int draft, const char *path,

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whose token.  The same one unless networkResourceTenantID names another tenant (2.6). */
+/* Tenant of the token.  The same one unless networkResourceTenantID names another tenant (2.6). */
 enum azure_tenant {
     AZURE_TENANT_COMPUTE = 0,
     AZURE_TENANT_NETWORK,

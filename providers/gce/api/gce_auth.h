@@ -33,7 +33,7 @@ enum gce_auth_kind {
     GCE_AUTH_USER,            /* §2.6 */
 };
 
-/* What to ask with.  Owned by the auth object; immutable but for `refresh_token`. */
+/* Credential for the request.  Owned by the auth object; immutable but for `refresh_token`. */
 struct gce_credentials {
     enum gce_auth_kind kind;
     const char *metadata_base; /* "http://169.254.169.254" */

@@ -244,7 +244,7 @@ static enum http_next take_operation(struct gce_call *c, struct http_request *re
     return send_wait(c, req, early ? now + WAIT_EARLY_MS : 0, err);
 }
 
-/* What stands around the items; in *err why it is no page of a list. */
+/* The page without its items; in *err why it is not a page of a list. */
 static struct json_object *page_head(struct gce_call *c, struct err *err)
 {
     struct json_object *rest;

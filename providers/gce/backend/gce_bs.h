@@ -238,7 +238,7 @@ bool gce_ilb_firewall_equal(struct arena *a, const struct gce_firewall *want,
 bool gce_firewall_network_differs(const struct gce_firewall *is, const struct gce_firewall *want);
 
 /* ---- plan (gce_bs_*plan.c) ------------------------------------------------------------------------------ */
-/* What the backends' part of the plan has: where the balancer's operations must wait for it. */
+/* Operations of the backends' part that the balancer's operations wait for. */
 struct gce_bs_backends {
     int last_op; /* index of the last operation that makes a group or NEG, -1: none */
 };

@@ -80,7 +80,7 @@ static void delete_firewall(struct deleting *x, enum bs_phase phase, const char 
     }
 }
 
-/* Whatever somebody may have pointed the rule to, only what has a name of ours goes. */
+/* Only resources with trimtab's names are deleted, wherever the rule points to. */
 static void delete_referred(struct deleting *x, const struct gce_bs_names *n, const char *name)
 {
     if (gce_bs_names_backend(x->e.a, x->e.f, n, name)) {

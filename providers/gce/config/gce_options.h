@@ -52,9 +52,9 @@ struct gce_options {
 };
 #define GCE_OPTION_COUNT 59u
 extern const struct tt_option gce_option_table[GCE_OPTION_COUNT];
-/* What is not among `options` has its default.  ERR_INVALID: as upstream, the deny firewall without
- * its clean-up flag or without pinhole, the L3 rule without mixed protocols; a source range that is no CIDR; a number
- * that is out of range. */
+/* Options missing in `options` have their defaults.  ERR_INVALID: as upstream, the deny firewall
+ * without its clean-up flag or without pinhole, the L3 rule without mixed protocols; a source range
+ * that is no CIDR; a number that is out of range. */
 int gce_options_parse(struct arena *a, const struct tt_kv *options, size_t n,
                       struct gce_options *ret, struct err *err) _warn_unused_;
 /* Flags that do not go together, although the program starts: texts for people. */

@@ -51,7 +51,7 @@ struct nlmsghdr *local_nl_begin(struct local_nl *nl, struct local_nl_buf *b, uin
                                 uint16_t flags, size_t extra);
 void local_nl_end(struct local_nl_buf *b);
 
-/* What the kernel says to one request. */
+/* The kernel's answer to one request. */
 struct local_nl_ack {
     uint32_t seq;
     int error;        /* an errno; 0: done */

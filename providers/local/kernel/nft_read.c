@@ -204,7 +204,7 @@ struct reading {
     struct local_nl_buf b;
     /* One listing for each message of the buffer. */
     struct listing *of;
-    /* What was found. */
+    /* The result. */
     struct local_nft_element slots[SLOTS_MAX];
     bool has_slot[SLOTS_MAX];
     bool vip_there, open_to_all;

@@ -228,7 +228,8 @@ static void lookup(struct make *k, struct local_nft_rule *r, bool v6, enum local
     local_nft_lookup(r, k->sets[i].name, set_id(i), local_nft_reg(0), absent);
 }
 
-/* What may come to a VIP beside the frontends: pings, errors that belong to connections, and what finds neighbours. */
+/* Packets allowed to a VIP beside the frontends: pings, errors of connections, and neighbour
+ * discovery. */
 static const uint8_t icmp_types[] = {ICMP_ECHO, ICMP_DEST_UNREACH, ICMP_TIME_EXCEEDED};
 static const uint8_t icmp6_types[] = {ICMP6_ECHO_REQUEST,  ICMP6_DST_UNREACH, ICMP6_PACKET_TOO_BIG,
                                       ICMP6_TIME_EXCEEDED, ICMP6_PARAM_PROB,  ND_NEIGHBOR_SOLICIT,
@@ -288,7 +289,7 @@ static void guard_family(struct make *k, bool v6)
     open_rule(k, v6, LOCAL_NFT_FROM);
 }
 
-/* What is left goes to a VIP and to no frontend that is open for it. */
+/* The rest goes to a VIP without an open frontend. */
 static void guard_end(struct make *k)
 {
     struct local_nft_rule r;

@@ -50,7 +50,8 @@ static int join(struct local_nl *nl, const int *groups, size_t n, struct err *er
     return ERR_OK;
 }
 
-/* What drops a message that follows a request of this process; the jumps lead behind it, to `n_rest` statements and two ends. */
+/* Drops a message that follows a request of this process; the jumps lead behind it, to `n_rest`
+ * statements and two ends. */
 static size_t put_own(const struct local_watch *w, struct sock_filter *to, size_t n_rest)
 {
     size_t n = 0;

@@ -139,7 +139,7 @@ static bool has_net(const struct local_front *f, const struct ip_net *net)
     return false;
 }
 
-/* Who may come to `of` and not to `other`. */
+/* Clients allowed by `of` and not by `other`. */
 static void change_nets(struct changes *c, bool del, const struct local_front *of,
                         const struct local_front *other)
 {
