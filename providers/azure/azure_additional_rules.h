@@ -8,7 +8,7 @@
  * with the address that were made for another Service.
  *
  *     same port and protocol there, or the Service denies all but its ranges    withheld
- *     other ports there: that balancer does not forward them                    opened, as upstream does
+ *     other ports there: that balancer does not forward them            opened, as upstream does
  *     rules that a person made, and those without floating IP                   opened
  *
  * Pure: documents of the sync are read, nothing is asked. */

@@ -2,7 +2,7 @@
 /* gce_gauges.h: how many load balancers there are, of which sort and in which state: the gauges of
  * both upstream programs (gce-l4.md §7.6; gce-cloud-provider.md §14.1).
  *
- *     what a Service is ──▶ 24 bits ──▶ the series in which it counts ──▶ −1 in those that it leaves, +1 in those that it enters
+ *     Service ──▶ 24 bits ──▶ its series ──▶ −1 in series that it leaves, +1 in new ones
  *
  * Upstream keeps every Service's state and counts all of them every ten minutes.  Here a Service is
  * one word (its bits, and since when it is in error), and a sync changes the few series that it

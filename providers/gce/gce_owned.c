@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_owned.c: everything in the project that has a name of ours (list_owned, provider.h), for `trimtab orphans`.
+/* gce_owned.c: everything in the project that has a name of ours (list_owned, provider.h), for
+ * `trimtab orphans`.
  *
- * One list per kind, in one wave, straight from the cloud: a snapshot would not do for what is going to be deleted.  Items are
- * read one by one as bytes arrive; what is kept of each is a few texts.  Whose they are says gce_owned_rules.h.  A kind that
- * may not be listed is said and left out.  Reads only. */
+ * One list per kind, in one wave, straight from the cloud: a snapshot would not do for what is
+ * going to be deleted.  Items are read one by one as bytes arrive; what is kept of each is a few
+ * texts.  Whose they are says gce_owned_rules.h.  A kind that may not be listed is said and left
+ * out.  Reads only. */
 #include "common/base/str.h"
 #include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
@@ -69,7 +71,7 @@ static void take_text(void *arg, const char *text, size_t n)
     }
 }
 
-/* ---- what is known before --------------------------------------------------------------------------- */
+/* ---- what is known before -------------------------------------------------------------------- */
 
 static struct str_set node_names(struct arena *a, const struct gce_provider *p,
                                  const struct tt_call *call)
@@ -129,7 +131,7 @@ static int find_facts(struct listing *l, struct err *err)
     return ERR_OK;
 }
 
-/* ---- the lists ---------------------------------------------------------------------------------------- */
+/* ---- the lists ------------------------------------------------------------------------------- */
 
 static void list_state(struct listing *l)
 {
@@ -193,7 +195,7 @@ static int list_cloud(struct listing *l, struct err *err)
     return rc;
 }
 
-/* ---- telling -------------------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 /* Only what a part of ours can take away that runs here. */
 static const struct tt_service *remover_of(const void *arg, const struct inventory_unit *unit)

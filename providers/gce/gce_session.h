@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_session.h: a call that does not go through the driver (get, explain, orphans): it reads only (common/cloud/session.h).
+/* gce_session.h: a call that does not go through the driver (get, explain, orphans): it reads only
+ * (common/cloud/session.h).
  *
  * Begin and end in the same function; one thread. */
 #ifndef TRIMTAB_GCE_SESSION_H

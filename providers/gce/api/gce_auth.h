@@ -83,7 +83,7 @@ void gce_auth_drop(struct gce_auth *auth, const char *token);
 enum token_turn gce_auth_turn(struct gce_auth *auth, struct token_wait *wait, struct err *err);
 void gce_auth_ended(struct gce_auth *auth, const struct err *err);
 
-/* One fetch under way. */
+/* One fetch in progress. */
 struct gce_fetch {
     struct gce_auth *auth;
     struct arena *a; /* for the requests */

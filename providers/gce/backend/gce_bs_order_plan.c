@@ -175,8 +175,8 @@ static bool share_a_name(const struct lb_op *x, const struct lb_op *y)
            str_eq(str_nonnull(one->zone), str_nonnull(other->zone));
 }
 
-/* What the operation needs for its body, and those of the table.  `items` stand in
- * the plan's order. */
+/* Operations that this one needs for its body, and those of the table.  `items` stand in the plan's
+ * order. */
 static void order_one(struct lb_plan *p, const struct bs_pending *const *items, size_t at,
                       bool replaces)
 {

@@ -232,8 +232,8 @@ static struct gce_l4_address_question question_of(const struct bs_ensure *n,
     };
 }
 
-/* What is held for a rule of another protocol: a run was interrupted, and the ports
- * changed after it. */
+/* An address held for a rule of another protocol: a run was interrupted, and the ports changed
+ * after it. */
 static const struct gce_address *stray_address(const struct bs_ensure *n, const struct bs_side *s,
                                                const char *name)
 {

@@ -33,7 +33,7 @@ struct gce_l4_address_question {
     const char *subnetwork; /* link that the rules ask for, "" = none */
     const char *tier;       /* external: "PREMIUM", "STANDARD" */
     const char *ip_collection; /* external IPv6: a rule with another one loses its address; "" */
-    /* What is there, in the order in which addresses are taken: external: legacy, TCP, UDP, L3. */
+    /* Existing rules, in the order in which addresses are taken: external: legacy, TCP, UDP, L3. */
     const struct gce_rule *const *rules;
     size_t n_rules;
 };

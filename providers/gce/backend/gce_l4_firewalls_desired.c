@@ -22,7 +22,7 @@ static const char *description(const struct gce_l4_wish *w, const char *ip)
         w->a, &(struct gce_l4_description){.service = w->in->key, .version = "ga", .ip = ip});
 }
 
-/* What all firewalls have. */
+/* Members common to all firewalls. */
 static struct gce_firewall common(const struct gce_l4_wish *w, const char *name, const char *ip)
 {
     return (struct gce_firewall){

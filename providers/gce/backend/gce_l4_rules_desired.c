@@ -16,7 +16,7 @@
 
 #define L3 "L3_DEFAULT"
 
-/* What all rules of a Service have. */
+/* Members common to all rules of a Service. */
 static struct gce_rule common(const struct gce_l4_wish *w, const char *name, const char *protocol)
 {
     struct gce_rule r = gce_rule_blank();

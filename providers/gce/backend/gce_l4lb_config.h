@@ -14,7 +14,7 @@
 #define GCE_L4LB_CONFIG_VERSION  "networking.gke.io/v1"
 #define GCE_L4LB_CONFIG_RESOURCE "l4lbconfigs"
 
-/* What the Service's config says; never fails, and makes no request without the annotation.  For
+/* Reads the Service's config; never fails, and makes no request without the annotation.  For
  * --manage-l4lb-logging:  without the flag the verdict is all zero. */
 void gce_l4lb_config_get(struct gce_kube_texts *t, const struct tt_host *host,
                          const struct tt_call *call, struct arena *a, const struct tt_service *s,

@@ -37,7 +37,7 @@ struct gce_log_verdict {
 const char *gce_log_config_name(const struct tt_service *s);
 /* `object`: the L4LBConfig as the API server has it. */
 void gce_log_read(struct arena *a, struct json_object *object, struct gce_log_verdict *ret);
-/* What gce_bs_input.log is to be: NULL unless MANAGED. */
+/* Value of gce_bs_input.log: NULL unless MANAGED. */
 const struct gce_l4_log *gce_log_of(const struct gce_log_verdict *v);
 /* The condition of the Service.  `failure` not NULL: the backend service could not be written, so
  * what is asked for is not so.  False: nothing is to be said (never managed). */

@@ -170,7 +170,7 @@ static bool claim(struct gce_cluster_id *c, struct arena *a, const struct tt_hos
             mutex_unlock(&c->lock);
             return !young;
         }
-        /* Whoever looks is bound by its own deadline, and always comes to an end. */
+        /* The reader has its own deadline, and always ends. */
         clock_wait(clock_real(), &c->changed, &c->lock, CLOCK_NEVER);
     }
 }

@@ -13,7 +13,7 @@
 
 #include <trimtab/provider.h>
 
-/* What a plan shows as long as nobody has made the ConfigMap. */
+/* Value in a plan while the ConfigMap does not exist. */
 #define GCE_CLUSTER_ID_UNKNOWN "(new-cluster-id)"
 
 struct gce_cluster_id;

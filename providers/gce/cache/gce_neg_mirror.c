@@ -2,7 +2,7 @@
 /* gce_neg_mirror.c: see gce_neg_mirror.h.
  *
  *     name of a NEG ─▶ its zones ─▶ { state, when to compare, numbers of members }
- *     number ─▶ endpoint (gce_neg_numbers.h), counted: the last NEG that lets go of a node forgets it
+ *     number ─▶ endpoint (gce_neg_numbers.h), counted: freed with its last NEG
  *
  * One lock around everything; it is held for the length of a copy, never for a call. */
 #include "providers/gce/cache/gce_neg_mirror.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_options.c: see gce_options.h.  Which flag fills which member is the table `readers`; what stands
- * in no row there is accepted and does nothing. */
+/* gce_options.c: see gce_options.h.  Which flag fills which member is the table `readers`; what
+ * stands in no row there is accepted and does nothing. */
 #include "providers/gce/config/gce_options.h"
 
 #include "common/base/ip.h"
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* ---- from flags to members ------------------------------------------------------------------------- */
+/* ---- from flags to members ------------------------------------------------------------------- */
 
 enum reader_type {
     READ_BOOL,
@@ -153,7 +153,7 @@ static int read_one(const struct reader *r, const struct tt_kv *options, size_t 
     return ERR_OK;
 }
 
-/* ---- the rest ---------------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static int source_cidrs(struct arena *a, const char *text, struct gce_options *o, struct err *err)
 {

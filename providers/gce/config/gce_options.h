@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_options.h: the provider's flags: those of cloud-provider-gcp, those of ingress-gce's L4 and NEG
- * controllers, and two of our own.
+/* gce_options.h: the provider's flags: those of cloud-provider-gcp, those of ingress-gce's L4 and
+ * NEG controllers, and two of our own.
  *
  * Names and defaults are upstream's, so that the command lines of both programs can be put
  * together; a flag that both have is one flag.  Flags that cannot do anything here are accepted
@@ -24,10 +24,10 @@
 struct gce_periods {
     int64_t sync_ms;   /* --sync-period: members of NEGs and groups are listed again */
     int64_t neg_gc_ms; /* --neg-gc-period: read, nothing here needs it */
-    int64_t
-        legacy_race_ms; /* --prevent-legacy-race-l4-ilb: how old a new internal Service must be */
-    int64_t
-        provision_ms; /* --l4-netlb-provision-deadline: in error for so long, it is a persistent one */
+    /* --prevent-legacy-race-l4-ilb: how old a new internal Service must be */
+    int64_t legacy_race_ms;
+    /* --l4-netlb-provision-deadline: in error for so long, it is a persistent one */
+    int64_t provision_ms;
 };
 struct gce_options {
     /* cloud-provider-gcp */

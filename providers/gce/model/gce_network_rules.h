@@ -4,8 +4,9 @@
  *
  *     Service  spec.selector["networking.gke.io/network"]: blue
  *        └─▶ Network blue              spec.type L3, spec.parametersRef ─┐
- *               GKENetworkParamSet     ◀──────────────────────────────────┘  spec.vpc, spec.vpcSubnet
- *                  └─▶ projects/<network project>/global/networks/<vpc>, …/regions/<region>/subnetworks/<vpcSubnet>
+ *               GKENetworkParamSet   ◀──────────────────────────────────┘ spec.vpc, spec.vpcSubnet
+ *                  └─▶ projects/<network project>/global/networks/<vpc>,
+ *                      …/regions/<region>/subnetworks/<vpcSubnet>
  *     Node     annotation networking.gke.io/north-interfaces: its address in blue (gce_neg_rules.h)
  *
  * Both kinds of objects are cluster-wide.  Whatever is wrong with them, or keeps them from being

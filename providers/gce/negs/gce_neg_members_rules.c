@@ -2,7 +2,7 @@
 /* gce_neg_members_rules.c: the members of all NEGs of one Service (gce_neg_rules.h).
  *
  *     policy Cluster: nodes that take part ─┐
- *     policy Local: nodes of the endpoints ─┴▶ by zone ─▶ subset ─▶ by zone and subnetwork, with IPs
+ *     policy Local: nodes of the endpoints ─┴▶ by zone ─▶ subset ─▶ by zone, subnetwork, IPs
  *
  * Readiness of pods does not matter, the balancer's health check looks at that; endpoints that
  * terminate do not count.  Three deviations, all off with `upstream`: 25 candidates or fewer are

@@ -132,7 +132,7 @@ static inline enum gce_found decide_found(const char *value)
                                       : GCE_FOUND_PRESENT;
 }
 
-/* The rule of the words; scheme, target and backend service of what nobody set are "", as decoded. */
+/* The rule of the words; unset scheme, target and backend service are "", as decoded. */
 static inline struct gce_rule decide_rule(const char *value)
 {
     bool is_bs = str_eq(value, "bs");
