@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* task_fiber.h: tells AddressSanitizer and ThreadSanitizer that a thread changes its stack; nothing in other builds.
+/* task_fiber.h: tells AddressSanitizer and ThreadSanitizer that a thread changes its stack; nothing
+ * in other builds.
  *
- * A struct fiber is one stack: a task's, or the one of the thread that runs them.  Each switch is fiber_leave() on the old
- * stack and fiber_arrived() on the new one.  Private to task.c.  Thread rule: task.c's.
+ * A struct fiber is one stack: a task's, or the one of the thread that runs them.  Each switch is
+ * fiber_leave() on the old stack and fiber_arrived() on the new one.  Private to task.c.  Thread
+ * rule: task.c's.
  * Source: <sanitizer/common_interface_defs.h>, <sanitizer/tsan_interface.h>. */
 #ifndef TRIMTAB_BASE_TASK_FIBER_H
 #define TRIMTAB_BASE_TASK_FIBER_H
@@ -35,7 +37,7 @@
 struct fiber {
     const void *stack; /* lowest address; NULL: not known yet */
     size_t n;
-    void *fake; /* ASan's stack for locals that are looked at after their function returned */
+    void *fake; /* ASan's stack for locals that are checked after their function returned */
     void *tsan;
 };
 
@@ -67,7 +69,8 @@ static inline void fiber_done(struct fiber *f)
     (void)f;
 }
 
-/* Right before the switch from `from` to `to`.  Inlined always: ThreadSanitizer counts the returns on each stack. */
+/* Right before the switch from `from` to `to`.  Inlined always: ThreadSanitizer counts the returns
+ * on each stack. */
 __attribute__((always_inline)) static inline void fiber_leave(struct fiber *from, struct fiber *to)
 {
 #ifdef FIBER_ASAN
@@ -92,8 +95,8 @@ __attribute__((always_inline)) static inline void fiber_leave_for_good(struct fi
     (void)to;
 }
 
-/* Right after the switch, on the stack of `on`.  `from`: the thread's, when a task begins; where its stack lies is learnt
- * then. */
+/* Right after the switch, on the stack of `on`.  `from`: the thread's, when a task begins; where
+ * its stack lies is learnt then. */
 __attribute__((always_inline)) static inline void fiber_arrived(struct fiber *on,
                                                                 struct fiber *from)
 {

@@ -46,7 +46,7 @@ int inventory_check(const struct inventory *inv, struct err *err)
                : ERR_OK;
 }
 
-/* ---- units --------------------------------------------------------------------------------------- */
+/* ---- units ----------------------------------------------------------------------------------- */
 
 static int compare(const void *x, const void *y)
 {
@@ -103,7 +103,7 @@ void inventory_filter(struct inventory *inv, bool (*keep)(const struct inventory
     inv->n = kept;
 }
 
-/* ---- Services ------------------------------------------------------------------------------------ */
+/* ---- Services -------------------------------------------------------------------------------- */
 
 static bool counts(const struct tt_provider *d, const struct tt_service *s)
 {
@@ -169,7 +169,7 @@ struct tt_service *inventory_service(struct arena *a, const char *key, const cha
     return s;
 }
 
-/* ---- report -------------------------------------------------------------------------------------- */
+/* ---- report ---------------------------------------------------------------------------------- */
 
 static void report_one(const struct inventory_report *r, const struct inventory_item *item,
                        const struct tt_service *remover)

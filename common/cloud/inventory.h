@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inventory.h: resources in a cloud that carry our names or tags, by owner (list_owned, provider.h).
+/* inventory.h: resources in a cloud that carry our names or tags, by owner (list_owned,
+ * provider.h).
  *
  * A provider reads the cloud and adds an item for each resource that is ours.  Items with the same
  * `unit` are parts of one load balancer and have one owner: the first that any of them names.  The
- * owner of an item may exist (used), or be gone: then the item is an orphan, and if the owner's name
- * is known the provider can delete the whole unit as a Service of that name and UID.
+ * owner of an item may exist (used), or be gone: then the item is an orphan, and if the owner's
+ * name is known the provider can delete the whole unit as a Service of that name and UID.
  *
- *     inventory_init()  inventory_add() …  inventory_settle()  inventory_next() …  inventory_report()
+ *     inventory_init()  inventory_add() …  inventory_settle()  inventory_next() …
+ *     inventory_report()
  *
  * Items and texts live in the caller's arena.  One thread.  Source: docs/adr/0020. */
 #ifndef TRIMTAB_CLOUD_INVENTORY_H
@@ -63,8 +65,8 @@ void inventory_filter(struct inventory *inv, bool (*keep)(const struct inventory
 
 /* ---- Services -------------------------------------------------------------------------------- */
 
-/* Calls each() for every Service that has a load balancer of ours, or is being deleted: it wants one
- * (with the classes of `d`), or carries the cleanup finalizer or one of `d`. */
+/* Calls each() for every Service that has a load balancer of ours, or is being deleted: it wants
+ * one (with the classes of `d`), or carries the cleanup finalizer or one of `d`. */
 void inventory_each_service(const struct tt_provider *d, const struct tt_host *host,
                             const struct tt_call *call,
                             void (*each)(void *arg, const struct tt_service *svc), void *arg);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* token.c: see token.h.  `fetching` stands for the fetch under way, because no lock is held while
+/* token.c: see token.h.  `fetching` stands for the fetch in progress, because no lock is held while
  * it runs. */
 #include "common/cloud/token.h"
 
@@ -56,7 +56,7 @@ void token_cache_free(struct token_cache *c)
     free(c);
 }
 
-/* ---- the credential ------------------------------------------------------------------------------ */
+/* ---- the credential -------------------------------------------------------------------------- */
 
 static int64_t now_of(const struct token_cache *c)
 {
@@ -121,7 +121,7 @@ const char *token_cache_challenge(struct token_cache *c, struct arena *a)
     return copy;
 }
 
-/* ---- turns --------------------------------------------------------------------------------------- */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 enum token_turn token_cache_turn(struct token_cache *c, struct token_wait *wait, struct err *err)
 {
@@ -158,7 +158,7 @@ void token_cache_ended(struct token_cache *c, const struct err *err)
     mutex_unlock(&c->lock);
 }
 
-/* ---- blocking ------------------------------------------------------------------------------------ */
+/* ---- blocking -------------------------------------------------------------------------------- */
 
 static void wake(void *arg)
 {

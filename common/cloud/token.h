@@ -18,7 +18,8 @@
  * The cache does not know how a credential is fetched.  No lock is held during a fetch.  Secrets
  * are wiped when they are replaced, dropped or freed.  Thread-safe.
  *
- *     before a wave of jobs       token_cache_ready()  blocks; then each job takes token_cache_get()
+ *     before a wave of jobs       token_cache_ready()  blocks; then each job takes
+ *                                 token_cache_get()
  *     the server refuses it       token_cache_drop(), then, in a job that cannot block:
  *                                 token_cache_turn(), and after TOKEN_TURN_MINE the fetch,
  *                                 token_cache_store() on success, and token_cache_ended() always */

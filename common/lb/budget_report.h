@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* budget_report.h: a provider's budgets of requests (common/net/budget.h) as metrics of the controller.
+/* budget_report.h: a provider's budgets of requests (common/net/budget.h) as metrics of the
+ * controller.
  *
  * The status page reads them from there. */
 #ifndef TRIMTAB_LB_BUDGET_REPORT_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* call_watch.c: one polling thread for all calls of a provider.
  *
- * Why polling: tt_call.cancelled is a question that any plugin may ask at any time, and that is all the ABI
- * promises.  50 ms keep us well inside the 100 ms in which every blocking call must end.  Why not per call: a
- * re-sync makes thousands of calls, most of which end without blocking at all.
+ * Why polling: tt_call.cancelled is a question that any plugin may ask at any time, and that is all
+ * the ABI promises.  50 ms keep us well inside the 100 ms in which every blocking call must end.
+ * Why not per call: a re-sync makes thousands of calls, most of which end without blocking at all.
  * Real time only paces the looking; whether a deadline is over is asked of the host's clock.
- * The entry list is guarded by the lock; cancel_fire() is called under it, which is safe because cancel
- * hooks are quick and never come back here. */
+ * The entry list is guarded by the lock; cancel_fire() is called under it, which is safe because
+ * cancel hooks are quick and never come back here. */
 #include "common/lb/call_watch.h"
 #include "common/base/arena.h"
 #include "common/base/clock.h"
@@ -86,7 +86,8 @@ void call_watch_free(struct call_watch *w)
     free(w);
 }
 
-/* Returns the error of the system, 0 if the thread runs.  Does not wait for one: all calls would. */
+/* Returns the error of the system, 0 if the thread runs.  Does not wait for one:
+ * all calls would. */
 static int start_thread(struct call_watch *w) _requires_(w->lock)
 {
     int rc = w->running ? 0 : pthread_create(&w->thread, NULL, watch_main, w);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* call_watch.h: turns "asked whether it should stop" into "told to stop".
  *
- * The ABI lets a provider ask call->cancelled() and compare call->deadline_ms; what blocks in here (a wait for
- * HTTP answers, a back-off) must be interrupted instead, by a struct cancel.  A watch has one thread, made
- * with the first call, that looks at all calls under way every 50 ms and sleeps when there is none:
+ * The ABI lets a provider ask call->cancelled() and compare call->deadline_ms; what blocks in here
+ * (a wait for HTTP answers, a back-off) must be interrupted instead, by a struct cancel.  A watch
+ * has one thread, made with the first call, that looks at all calls in progress every 50 ms and
+ * sleeps when there is none:
  *
  *     struct call_watch_entry e = {.call = call, .host = host, .cancel = cancel};
  *     call_watch_add(w, &e);   … work that honours cancel …   call_watch_remove(w, &e);
@@ -19,7 +20,7 @@
 
 struct call_watch;
 
-/* One call under way; the caller's, usually on its stack. */
+/* One call in progress; the caller's, usually on its stack. */
 struct call_watch_entry {
     /* by the caller, before call_watch_add() */
     const struct tt_call *call;
@@ -33,8 +34,9 @@ struct call_watch_entry {
 struct call_watch *call_watch_new(void) _warn_unused_;
 /* No entry may be left.  NULL is fine. */
 void call_watch_free(struct call_watch *w);
-/* Looks at once, too: a call that is over before it began has its cancel fired on return.  When the system refuses the
- * thread, the host's log says so and the next call tries again; the fence and the limits of requests hold meanwhile. */
+/* Looks at once, too: a call that is over before it began has its cancel fired on return.  When the
+ * system refuses the thread, the host's log says so and the next call tries again; the fence and
+ * the limits of requests hold meanwhile. */
 void call_watch_add(struct call_watch *w, struct call_watch_entry *e);
 /* After it returns, the watch does not touch the entry any more. */
 void call_watch_remove(struct call_watch *w, struct call_watch_entry *e);

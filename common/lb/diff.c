@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diff.c: collects field differences for the plan.
  *
- * Two rules keep a re-sync quiet.  Clouds write 64-bit numbers as text, so "80" and 80 are equal; and they
- * leave out members that have their zero value, so an absent member equals a wanted false, 0, "", [] or {}.
- * Lists of plain values that differ become one line per item that came or went, because that is what a
- * person compares; when only their order differs, the whole lists are shown.  Pure. */
+ * Two rules keep a re-sync quiet.  Clouds write 64-bit numbers as text, so "80" and 80 are equal;
+ * and they leave out members that have their zero value, so an absent member equals a wanted false,
+ * 0, "", [] or {}.  Lists of plain values that differ become one line per item that came or went,
+ * because that is what a person compares; when only their order differs, the whole lists
+ * are shown. Pure. */
 #include "common/lb/diff.h"
 #include "common/base/str.h"
 
@@ -94,7 +95,7 @@ bool lb_diff_set(struct lb_diff *d, const char *path, const struct str_set *old_
     return gone.n + come.n > 0;
 }
 
-/* ---- JSON trees ------------------------------------------------------------------------------------ */
+/* ---- JSON trees ------------------------------------------------------------------------------ */
 static bool is_plain(struct json_object *o)
 {
     return !json_object_is_type(o, json_type_object) && !json_object_is_type(o, json_type_array);

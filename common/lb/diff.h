@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diff.h: field differences between what is and what should be, for plans.  Pure.
  *
- * Two ways in: lists of strings compared as sets (one field with - and + lines in print), and two JSON
- * trees of which the members named in a table are compared.  Numbers as text compare as numbers.  The result is
- * appended to a growing array in the arena. */
+ * Two ways in: lists of strings compared as sets (one field with - and + lines in print), and two
+ * JSON trees of which the members named in a table are compared.  Numbers as text compare as
+ * numbers.  The result is appended to a growing array in the arena. */
 #ifndef TRIMTAB_LB_DIFF_H
 #define TRIMTAB_LB_DIFF_H
 
@@ -31,8 +31,8 @@ bool lb_diff_int(struct lb_diff *d, const char *path, int64_t old_value, int64_t
 /* One field per item that is only on one side, all with the same path. */
 bool lb_diff_set(struct lb_diff *d, const char *path, const struct str_set *old_set,
                  const struct str_set *new_set);
-/* Compares every member of `wanted` with `found` (deep; members only in `found` are not ours and are ignored; lists
- * are compared in order). */
+/* Compares every member of `wanted` with `found` (deep; members only in `found` are not ours and
+ * are ignored; lists are compared in order). */
 bool lb_diff_json(struct lb_diff *d, const char *path, struct json_object *found,
                   struct json_object *wanted);
 

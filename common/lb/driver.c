@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* driver.c: one sync of a batch, from the provider's facts to each Service's result.
  *
- * Owns the frame: arena, HTTP handle, cancelling, items and their results.  What happens inside a stage
- * stands in driver_stage.c.  Everything is done in the caller's thread; a sync keeps no state behind (the cloud
- * is the state), so whatever ends it early, the next one finds out by observing. */
+ * Owns the frame: arena, HTTP handle, cancelling, items and their results.  What happens inside a
+ * stage stands in driver_stage.c.  Everything is done in the caller's thread; a sync keeps no state
+ * behind (the cloud is the state), so whatever ends it early, the next one finds
+ * out by observing. */
 #include "common/lb/driver.h"
 #include "common/base/str.h"
 #include "common/lb/driver_internal.h"
@@ -12,7 +13,7 @@
 
 #include <string.h>
 
-/* ---- items ------------------------------------------------------------------------------------------ */
+/* ---- items ----------------------------------------------------------------------------------- */
 bool lb_item_is_active(const struct lb_item *item)
 {
     return item->err.code == ERR_OK && !item->settled && item->group == 0;
@@ -64,7 +65,7 @@ void drive_fail_active(struct drive *d, const struct err *err)
     }
 }
 
-/* ---- frame ------------------------------------------------------------------------------------------ */
+/* ---- frame ----------------------------------------------------------------------------------- */
 /* Asked by the HTTP handle right before each mutating request (fencing: docs/architecture.md). */
 static bool call_may_mutate(void *arg)
 {
@@ -136,8 +137,9 @@ static void drive_facts(struct drive *d)
     }
 }
 
-/* ---- results ---------------------------------------------------------------------------------------- */
-/* A deadline stops work in the same way as a shutdown does, but means something else: try again later. */
+/* ---- results --------------------------------------------------------------------------------- */
+/* A deadline stops work in the same way as a shutdown does, but means something else:
+ * try again later. */
 static void item_explain_deadline(const struct drive *d, struct lb_item *item)
 {
     const struct tt_call *call = d->s.call;
@@ -184,7 +186,7 @@ static int32_t results_report(struct drive *d)
     return first;
 }
 
-/* ---- the two ways in ---------------------------------------------------------------------------------- */
+/* ---- the two ways in ------------------------------------------------------------------------- */
 int32_t lb_driver_reconcile(const struct lb_driver_config *cfg, const struct tt_call *call,
                             const struct tt_batch *batch)
 {

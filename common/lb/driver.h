@@ -3,18 +3,22 @@
  *
  *     facts (I/O) → per stage: observe (I/O) → plan (pure) → execute (I/O) → … → status (pure)
  *
- * Think of a cook with a list: first look what is in the kitchen (facts, observe), write down what is missing and why
- * (plan), read the list aloud (report), and only then go shopping (execute).  Rules:
+ * Think of a cook with a list: first look what is in the kitchen (facts, observe), write down what
+ * is missing and why (plan), read the list aloud (report), and only then go shopping (execute).
+ * Rules:
  *   - The driver works on a batch, a single key being a batch of one: there is no second path.
- *   - "Nothing to do" may come from a snapshot of bounded age.  Before anything is changed, what is touched is
- *     observed again in this very sync (observe with fresh = true) and planned again.
+ *   - "Nothing to do" may come from a snapshot of bounded age.  Before anything is changed, what
+ *     is touched is observed again in this very sync (observe with fresh = true) and planned again.
  *   - CONFLICT means observe and plan again, at most 5 times with jitter; then it is the result.
- *   - An operation that fails for one owner's sake takes that owner out of the batch; the others are planned again.
- *     When nobody knows for whose sake, half of the owners wait while the other half is tried.
+ *   - An operation that fails for one owner's sake takes that owner out of the batch; the others
+ *     are planned again.  When nobody knows for whose sake, half of the owners wait while the other
+ *     half is tried.
  *   - While planning only, no stage is executed; later stages are planned with unknown outputs.
  *   - Finalizers are held before the first mutation for a Service.
- *   - What an operation took away is put back (lb_op.undo) when its owner fails before the replacement is there.
- * A provider hands in a table of functions (struct lb_flow); each gets the sync and keeps its own state in it. */
+ *   - What an operation took away is put back (lb_op.undo) when its owner fails before the
+ *     replacement is there.
+ * A provider hands in a table of functions (struct lb_flow); each gets the sync and keeps
+ * its own state in it. */
 #ifndef TRIMTAB_LB_DRIVER_H
 #define TRIMTAB_LB_DRIVER_H
 
@@ -37,10 +41,10 @@ struct lb_item {
     struct err err;  /* not OK: it has left the batch, with this result */
     bool settled;    /* left without failure (IMPLEMENTED_ELSEWHERE counts as err) */
     bool began;      /* active when the turn of the stage began (the driver's) */
-    struct lb_kinds *
-        full; /* of which the cloud has refused something for a limit in this stage (the driver's) */
-    unsigned
-        group; /* not 0: waits while the driver finds out by halves who spoils a shared operation */
+    /* of which the cloud has refused something for a limit in this stage (the driver's) */
+    struct lb_kinds *full;
+    /* not 0: waits while the driver finds out by halves who spoils a shared operation */
+    unsigned group;
     void *data; /* the provider's, arena-owned */
     /* of findings.h, in s->life */
     struct tt_finding *findings;
@@ -52,8 +56,8 @@ struct lb_item {
 
 struct lb_sync {
     /* given */
-    struct arena
-        *a; /* life of the sync; of a flow that forgets: of the turn of a stage under way */
+    /* life of the sync; of a flow that forgets: of the turn of a stage in progress */
+    struct arena *a;
     struct arena *life; /* life of the sync */
     void *provider;
     const struct tt_host *host;
@@ -76,46 +80,53 @@ struct lb_sync {
 
 struct lb_stage {
     const char *name;
-    /* Has the stage anything to do with this sync?  Pure; NULL: always.  One that has not is passed over: it observes nothing,
-     * reports no plan and holds no finalizer. */
+    /* Has the stage anything to do with this sync?  Pure; NULL: always.  One that has not is passed
+     * over: it observes nothing, reports no plan and holds no finalizer. */
     bool (*needed)(const struct lb_sync *s);
-    /* Reads what is.  A failure that concerns one item goes to item->err and is no failure of the stage. */
+    /* Reads what is.  A failure that concerns one item goes to item->err and is no failure
+     * of the stage. */
     int (*observe)(struct lb_sync *s, struct err *err);
     /* Pure.  Appends operations for every item without err; may set item->err (INVALID …). */
     int (*plan)(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 };
 struct lb_flow {
     const char *name;
-    /* Reads what must be known before planning; may settle items (IMPLEMENTED_ELSEWHERE, INVALID).  May be NULL. */
+    /* Reads what must be known before planning; may settle items
+     * (IMPLEMENTED_ELSEWHERE, INVALID). May be NULL. */
     int (*facts)(struct lb_sync *s, struct err *err);
     const struct lb_stage *stages;
     size_t n_stages;
-    /* What observe and plan allocate in s->a goes when the next turn begins, or the next stage, and what an operation
-     * allocates, when wrote() was told of it; what later ones need is allocated in s->life.  For flows of big batches, which would pile up a dozen plans. */
+    /* Allocations of observe and plan in s->a are freed when the next turn or stage begins, those
+     * of an operation after its wrote(); allocate longer-lived data in s->life.  For flows of big
+     * batches, which would pile up a dozen plans. */
     bool forgets;
     /* Finalizers of the provider's own that an ENSURE or UPDATE of this item holds; NULL: none. */
     size_t (*finalizers)(const struct lb_sync *s, const struct lb_item *item,
                          const char *const **ret_names);
-    /* What of the Service is the provider's own affair: TT_OWN_… (provider.h), handed to host->result_own().  Asked after
-     * facts, before each execution, and before the result is set; of failed items, too.  NULL: nothing. */
+    /* own() returns which parts of the Service the provider manages itself: TT_OWN_… (provider.h),
+     * passed to host->result_own().  Asked after facts, before each execution, and before the
+     * result is set; of failed items, too.  NULL: nothing. */
     uint32_t (*own)(const struct lb_sync *s, const struct lb_item *item);
-    /* After all stages went well for the item, and never while planning: Kubernetes objects of the provider's that go
-     * with its load balancer.  A failure is the item's.  May be NULL. */
+    /* After all stages went well for the item, and never while planning: Kubernetes objects of the
+     * provider's that go with its load balancer.  A failure is the item's.  May be NULL. */
     int (*objects)(struct lb_sync *s, struct lb_item *item, struct err *err);
-    /* After all stages (and objects) went well for the item: sets its results through the host.  May not fail. */
+    /* After all stages (and objects) went well for the item: sets its results through
+     * the host. May not fail. */
     void (*status)(struct lb_sync *s, struct lb_item *item);
-    /* Told of an item that ends with a failure, before its result is set; for metrics.  May be NULL. */
+    /* Told of an item that ends with a failure, before its result is set; for metrics.
+     * May be NULL. */
     void (*failed)(struct lb_sync *s, const struct lb_item *item);
-    /* Which owners does this failure concern?  NULL: all owners of the operation.  An empty set: nobody knows; when
-     * the cloud refused the operation for what is in it, the driver finds out by halves, else all owners fail. */
+    /* Which owners does this failure concern?  NULL: all owners of the operation.  An empty set:
+     * nobody knows; when the cloud refused the operation for what is in it, the driver finds out by
+     * halves, else all owners fail. */
     struct str_set (*culprits)(const struct lb_sync *s, const struct lb_op *op,
                                const struct err *err);
-    /* Told at the end of each operation, while others of the plan go on: a lock that only this one needed may be let go.
-     * Must not block.  May be NULL. */
+    /* Told at the end of each operation, while others of the plan go on: a lock that only this one
+     * needed may be released.  Must not block.  May be NULL. */
     void (*over)(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
                  const struct err *err);
-    /* Told after each operation, to keep a snapshot true: writes update it, errors and conflicts drop what they
-     * touched.  May be NULL. */
+    /* Told after each operation, to keep a snapshot true: writes update it, errors and conflicts
+     * drop what they touched.  May be NULL. */
     void (*wrote)(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
                   const struct err *err);
 };
@@ -143,8 +154,8 @@ struct lb_driver_config {
                                .rng = (p)->rng,                                                    \
                                .cancel = (p)->cancel,                                              \
                                .watch = (p)->watch})
-/* Reconciles every item of the batch and sets each one's result through the host.  Returns TT_OK when all went
- * well, else the code of the first item that failed. */
+/* Reconciles every item of the batch and sets each one's result through the host.  Returns TT_OK
+ * when all went well, else the code of the first item that failed. */
 int32_t lb_driver_reconcile(const struct lb_driver_config *cfg, const struct tt_call *call,
                             const struct tt_batch *batch);
 /* Reports the plan and changes nothing. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* driver_internal.h: what driver.c (a sync from begin to end), driver_stage.c (one stage of it) and driver_undo.c (what a
- * stage took away and did not replace) share.
+/* driver_internal.h: what driver.c (a sync from begin to end), driver_stage.c (one stage of it) and
+ * driver_undo.c (what a stage took away and did not replace) share.
  *
  * Private to common/lb.  A struct drive lives on the stack of one call; one thread. */
 #ifndef TRIMTAB_LB_DRIVER_INTERNAL_H
@@ -18,7 +18,8 @@ struct drive_failure {
     struct err err;
 };
 
-/* Something that was taken away, and whose replacement is not there yet (plan.h, struct lb_undo). */
+/* Something that was taken away, and whose replacement is not there yet
+ * (plan.h, struct lb_undo). */
 struct drive_debt {
     struct str_set owners;
     const struct lb_undo *undo;
@@ -32,7 +33,7 @@ struct drive {
     struct map *by_key;           /* the items */
     struct call_watch *own_watch; /* when the provider has none */
     struct call_watch_entry entry;
-    /* the plan under way */
+    /* the plan in progress */
     struct lb_plan plan;
     const struct tt_plan *view;
     struct drive_failure *failures; /* of the last execution, in the plan's order */
@@ -40,7 +41,7 @@ struct drive {
     struct drive_debt *debts; /* of this sync, the oldest first */
     size_t n_debts;
     size_t cap_debts;
-    bool apart;        /* the stage under way has taken what goes from what comes */
+    bool apart;        /* the stage in progress has taken what goes from what comes */
     unsigned n_groups; /* that wait; the last one is tried next */
 };
 

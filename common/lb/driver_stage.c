@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* driver_stage.c: one stage of a sync: observe, plan, look again if that is needed, execute, and what to
- * do with what failed.
+/* driver_stage.c: one stage of a sync: observe, plan, look again if that is needed, execute, and
+ * what to do with what failed.
  *
- * The loop ends, because each turn but the last either looks afresh for the first time, counts a conflict
- * (DRIVER_TRIES at most), learns of a limit for the first time, or takes at least one Service out of the batch.  Part of driver.h; one thread. */
+ * The loop ends, because each turn but the last either looks afresh for the first time, counts a
+ * conflict (DRIVER_TRIES at most), learns of a limit for the first time, or takes at least one
+ * Service out of the batch.  Part of driver.h; one thread. */
 #include "common/base/str.h"
 #include "common/lb/driver_internal.h"
 #include "common/lb/findings.h"
@@ -15,13 +16,13 @@
 #define PAUSE_BASE_MS 100
 #define PAUSE_MAX_MS  2000
 
-/* What a turn of the loop came to. */
+/* Result of a turn of the loop. */
 enum turn {
     TURN_DONE = 0,
     TURN_AGAIN,
 };
 
-/* ---- waiting between tries ---------------------------------------------------------------------------- */
+/* ---- waiting between tries ------------------------------------------------------------------- */
 struct nap {
     struct mutex lock;
     struct cond woken;
@@ -55,8 +56,9 @@ static void stage_pause(struct lb_sync *s)
     mutex_done(&nap.lock);
 }
 
-/* ---- observing and planning --------------------------------------------------------------------------- */
-/* Our observation was older than we thought: somebody else wrote, or the thing to be made is there. */
+/* ---- observing and planning ------------------------------------------------------------------ */
+/* Our observation was older than we thought: somebody else wrote, or the thing to be
+ * made is there. */
 static bool is_stale(int code)
 {
     return code == ERR_CONFLICT || code == ERR_EXISTS;
@@ -99,7 +101,7 @@ static int stage_write_down(struct drive *d, const struct lb_stage *stage, struc
     return rc;
 }
 
-/* ---- finalizers --------------------------------------------------------------------------------------- */
+/* ---- finalizers ------------------------------------------------------------------------------ */
 static struct lb_item *item_of(const struct drive *d, const char *key)
 {
     return map_get(d->by_key, key);
@@ -131,9 +133,9 @@ static bool item_lacks(const struct lb_item *item, bool own, const char *const *
     return lacks;
 }
 
-/* The finalizer goes on before the first mutation: a Service deleted meanwhile must wait for us.  A healthy
- * load balancer whose Service lost its finalizer gets it back, too; an UPDATE with nothing to do does not
- * care.  The host makes no request when all are there. */
+/* The finalizer continues before the first mutation: a Service deleted meanwhile must wait for us.
+ * A healthy load balancer whose Service lost its finalizer gets it back, too; an UPDATE with
+ * nothing to do does not care.  The host makes no request when all are there. */
 static int item_hold(struct drive *d, size_t i, bool changes, struct err *err)
 {
     const struct lb_sync *s = &d->s;
@@ -156,7 +158,7 @@ static int item_hold(struct drive *d, size_t i, bool changes, struct err *err)
     return ERR_OK;
 }
 
-/* False: somebody has left the batch, the plan must be made anew. */
+/* False: somebody has left the batch, the plan must be recreated. */
 static bool stage_hold(struct drive *d)
 {
     bool all = true;
@@ -171,7 +173,7 @@ static bool stage_hold(struct drive *d)
     return all;
 }
 
-/* ---- executing ---------------------------------------------------------------------------------------- */
+/* ---- executing ------------------------------------------------------------------------------- */
 /* A permission that we can do without: its owners are told what to do by hand. */
 static void tell_forbidden(struct drive *d, const struct lb_op *op)
 {
@@ -213,8 +215,8 @@ void drive_op_done(void *arg, const struct lb_op *op, int index, unsigned outcom
                            outcome == LB_DONE ? TT_OK : (int32_t)err->code, err->message, took_ms);
 }
 
-/* The cloud read the operation and did not like what is in it: a part of it may be fine.  A bad request for a reason that
- * nobody knows is one, too, whatever its code. */
+/* The cloud read the operation and did not like what is in it: a part of it may be fine.  A bad
+ * request for a reason that nobody knows is one, too, whatever its code. */
 static bool is_refusal(const struct err *err)
 {
     return err->code == ERR_INVALID || err->code == ERR_QUOTA || err->code == ERR_IN_USE ||
@@ -244,8 +246,9 @@ static bool halve(struct drive *d, const struct str_set *owners)
     return true;
 }
 
-/* A write for Services that go and for others was refused: what comes may want what goes has not let go of yet.  Those that
- * stay wait until the others are through; nobody's deletion hangs on somebody's creation.  Once per stage. */
+/* A write for Services that go and for others was refused: what comes may want what goes has not
+ * let go of yet.  Those that stay wait until the others are through; nobody's deletion hangs on
+ * somebody's creation.  Once per stage. */
 static bool take_apart(struct drive *d, const struct str_set *owners)
 {
     size_t going = 0, staying = 0;
@@ -270,7 +273,8 @@ static bool take_apart(struct drive *d, const struct str_set *owners)
     return some;
 }
 
-/* Takes those out of the batch for whose sake the operation failed; at least one, so that the loop ends. */
+/* Takes those out of the batch for whose sake the operation failed; at least one, so that
+ * the loop ends. */
 static void failure_settle(struct drive *d, const struct drive_failure *f)
 {
     const struct lb_flow *flow = d->cfg->flow;
@@ -298,7 +302,8 @@ static void failure_settle(struct drive *d, const struct drive_failure *f)
     }
 }
 
-/* Keeps in mind that there is no room for this; false: its planner has no other order for it, or has been told before. */
+/* Keeps in mind that there is no room for this; false: its planner has no other order for it, or
+ * has been told before. */
 static bool note_full(struct drive *d, struct lb_item *item, const char *what)
 {
     const struct lb_plan_service *planned = lb_plan_service(&d->plan, item->key);
@@ -309,9 +314,9 @@ static bool note_full(struct drive *d, struct lb_item *item, const char *what)
     return lb_kinds_have(item->full, what);
 }
 
-/* At a limit the Services whose planner has another order for it are planned once more, with what goes before what comes
- * (lb_plan_makes_room()).  Returns whether the failure is settled by that: an owner of it is.  Once per stage for each Service
- * and what it asks about. */
+/* At a limit the Services whose planner has another order for it are planned once more, with what
+ * goes before what comes (lb_plan_makes_room()).  Returns whether the failure is settled by that:
+ * an owner of it is.  Once per stage for each Service and what it asks about. */
 static bool make_room(struct drive *d, const struct drive_failure *f)
 {
     const char *list = arena_printf(d->s.life, "%s %s", f->op->kind, f->op->name);
@@ -409,11 +414,12 @@ static enum turn stage_execute(struct drive *d)
         return TURN_DONE;
     }
     enum turn turn = failures_settle(d);
-    drive_put_back(d); /* at once: those of this batch who did not fail go on after it */
+    drive_put_back(d); /* at once: those of this batch who did not fail continue after it */
     return turn;
 }
 
-/* A Service that is led back to what it asked for keeps what stands: it leaves the batch if its plan takes something down. */
+/* A Service that is led back to what it asked for keeps what stands: it leaves the batch if its
+ * plan takes something down. */
 static bool spare_what_stands(struct drive *d)
 {
     bool some = false;
@@ -433,7 +439,7 @@ static bool spare_what_stands(struct drive *d)
     return some;
 }
 
-/* ---- the loop ----------------------------------------------------------------------------------------- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 static enum turn stage_fail(struct drive *d, const struct err *err)
 {
     if (is_stale(err->code) && try_again(d)) {
@@ -472,8 +478,8 @@ static void note_active(struct drive *d)
     }
 }
 
-/* A Service is not refused on the word of a snapshot: what it lacks may have come, what is in its way may have gone.
- * True: some were, and all are looked at once more. */
+/* A Service is not refused on the word of a snapshot: what it lacks may have come, what is in its
+ * way may have gone.  True: some were, and all are checked once more. */
 static bool take_back_refusals(struct drive *d)
 {
     bool some = false;

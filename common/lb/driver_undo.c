@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* driver_undo.c: puts back what a stage took away when what was to replace it does not come.
  *
- * Some clouds force a resource to go before its replacement can be made.  Such an operation carries its undo (plan.h).  From
- * the moment that it is done the sync owes it, through conflicts and new plans, until an operation makes the replacement.
- * As soon as an owner of the debt has failed, the undo is carried out as a plan of its own, the last debt first: whoever
- * came in before comes in again, and the owner's error says so.  A sync that is cancelled puts nothing back: nothing may be
- * sent any more, and the next process finds what is held (docs/adr/0030-putting-back.md).
- * Part of driver.h; one thread. */
+ * Some clouds force a resource to go before its replacement can be made.  Such an operation carries
+ * its undo (plan.h).  From the moment that it is done the sync owes it, through conflicts and new
+ * plans, until an operation makes the replacement.  As soon as an owner of the debt has failed, the
+ * undo is carried out as a plan of its own, the last debt first: whoever came in before comes in
+ * again, and the owner's error says so.  A sync that is cancelled puts nothing back: nothing may be
+ * sent any more, and the next process finds what is held (docs/adr/0030-putting-back.md).  Part of
+ * driver.h; one thread. */
 #include "common/base/str.h"
 #include "common/lb/driver_internal.h"
 
 #include <string.h>
 
-/* Each further try takes down what works, so it waits as long as for a Service that must be edited. */
+/* Each further try takes down what works, so it waits as long as for a Service that
+ * must be edited. */
 #define AGAIN_AFTER_MS 300000
 #define WHY            "its replacement is refused"
 
-/* ---- what is owed --------------------------------------------------------------------------------- */
+/* ---- what is owed ---------------------------------------------------------------------------- */
 static bool is_same(const struct lb_undo *x, const struct lb_undo *y)
 {
     return str_eq(x->kind, y->kind) && str_eq(x->name, y->name);
 }
 
-/* Keeps an older debt for the same resource: its state before the sync is put back.  The operation goes with its turn, the debt
- * stays. */
+/* Keeps an older debt for the same resource: its state before the sync is put back.  The operation
+ * goes with its turn, the debt stays. */
 static void owe(struct drive *d, struct str_set owners, const struct lb_undo *undo)
 {
     for (size_t i = 0; i < d->n_debts; i++) {
@@ -50,7 +52,8 @@ static void drop(struct drive *d, size_t i)
     d->n_debts--;
 }
 
-/* A deletion that is answered "not found" after it was observed may be ours, with its first answer lost. */
+/* A deletion that is answered "not found" after it was observed may be ours, with its
+ * first answer lost. */
 static bool took_away(const struct lb_op *op, unsigned outcome)
 {
     return outcome == LB_DONE || (outcome == LB_TOLERATED && op->verb == LB_DELETE);
@@ -71,7 +74,7 @@ void drive_debts_book(struct drive *d, const unsigned *outcomes)
     }
 }
 
-/* ---- putting back ----------------------------------------------------------------------------------- */
+/* ---- putting back ---------------------------------------------------------------------------- */
 static struct lb_item *failed_owner(const struct drive *d, const struct drive_debt *debt)
 {
     const char *key;
@@ -109,8 +112,8 @@ static void add_op(struct lb_plan *p, const struct drive_debt *debt, const struc
     (void)lb_plan_add(p, NULL, &op);
 }
 
-/* After a refusal that stays the next try is as late as after a faulty Service.  A bad request for a reason that nobody knows
- * is one; clouds throttle with that status, too. */
+/* After a refusal that stays the next try is as late as after a faulty Service.  A bad request for
+ * a reason that nobody knows is one; clouds throttle with that status, too. */
 static bool is_for_good(const struct err *err)
 {
     bool unknown = err->http_status == 400 || err->http_status == 422;

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exec.c: carries out a sealed plan, part by part, and within a part each operation as soon as what it waits for is over.
+/* exec.c: carries out a sealed plan, part by part, and within a part each operation as soon as what
+ * it waits for is over.
  *
- * The executor knows attributes, not flows.  One operation is one http_job: the provider's step function is asked for the next
- * request until it says that it is done, so waiting for a long-running cloud operation and having many in flight are the same
- * loop in common/net; one that is to be sent after another one waits in it (HTTP_WAIT).  Each operation passes one gate
- * (gate_open()): it waits, begins, or is withheld, and has one outcome bit in the end.  Operations that need no HTTP run before
- * those that do, all of a type that are ready in one call if it wants that.
- * After a failure nothing of a later wave begins but what `finally` allows; what is in flight is waited for.  Cancelling stops
- * all of it: the next sync finds what is left and resumes.
- * One thread; blocks; may not log (the caller is told through on_done, part by part, in the order of waves). */
+ * The executor knows attributes, not flows.  One operation is one http_job: the provider's step
+ * function is asked for the next request until it says that it is done, so waiting for a
+ * long-running cloud operation and having many in flight are the same loop in common/net; one that
+ * is to be sent after another one waits in it (HTTP_WAIT).  Each operation passes one gate
+ * (gate_open()): it waits, begins, or is withheld, and has one outcome bit in the end.  Operations
+ * that need no HTTP run before those that do, all of a type that are ready in one call if it wants
+ * that.
+ * After a failure nothing of a later wave begins but what `finally` allows; what is in flight is
+ * waited for.  Cancelling stops all of it: the next sync finds what is left and resumes.
+ * One thread; blocks; may not log (the caller is told through on_done, part by part, in
+ * the order of waves). */
 #include "common/lb/exec.h"
 #include "common/base/str.h"
 
@@ -47,7 +51,7 @@ struct lb_exec {
     const struct lb_exec_config *cfg;
     struct lb_exec_result *res;
     struct output **outputs; /* one list per operation */
-    struct slot **slots;     /* per operation of the part under way; NULL before it begins */
+    struct slot **slots;     /* per operation of the part in progress; NULL before it begins */
     enum op_state *states;   /* per operation */
     int failed_wave;         /* the lowest with a failure; 0: none */
     bool cancelled;          /* an operation ended so */
@@ -57,7 +61,7 @@ struct lb_exec {
 
 static enum http_next slot_step(struct http_job *job, const struct http_response *resp);
 
-/* ---- what steps call -------------------------------------------------------------------------------- */
+/* ---- what steps call ------------------------------------------------------------------------- */
 void lb_run_output(struct lb_op_run *run, const char *name, const char *value)
 {
     struct arena *a = run->exec->cfg->a;
@@ -114,15 +118,15 @@ static void stop_here(struct lb_exec *x)
     }
 }
 
-/* ---- may it begin? ------------------------------------------------------------------------------------ */
+/* ---- may it begin? --------------------------------------------------------------------------- */
 static bool is_cancelled(const struct lb_exec *x)
 {
     return x->cancelled || cancel_fired(x->cfg->cancel);
 }
 
-/* After a failure, `finally` decides; what stands in the same wave, or before it, is not stopped by it.  OK_OR_BEFORE_CRITICAL
- * undoes what a half-done plan must not keep, but once the critical operation has been sent, the rest must stay for the next
- * sync to resume. */
+/* After a failure, `finally` decides; what stands in the same wave, or before it, is not stopped by
+ * it.  OK_OR_BEFORE_CRITICAL undoes what a half-done plan must not keep, but once the critical
+ * operation has been sent, the rest must stay for the next sync to resume. */
 static bool may_run(const struct lb_exec *x, const struct lb_op *op)
 {
     if (x->failed_wave == 0 || op->wave <= x->failed_wave) {
@@ -145,7 +149,8 @@ static bool is_tolerated(const struct lb_op *op, int code)
            (code == ERR_FORBIDDEN && (op->tolerate & LB_TOLERATE_FORBIDDEN) != 0);
 }
 
-/* Is all over that it waits for?  *ret_well: and it ended well.  What its only_if names may have ended in any way. */
+/* Is all over that it waits for?  *ret_well: and it ended well.  What its only_if names may have
+ * ended in any way. */
 static bool all_over(const struct lb_exec *x, const struct lb_op *op, bool *ret_well)
 {
     *ret_well = true;
@@ -160,7 +165,8 @@ static bool all_over(const struct lb_exec *x, const struct lb_op *op, bool *ret_
     return true;
 }
 
-/* The gate of every operation.  True: it may begin.  Else it waits, or it is over now without having begun. */
+/* The gate of every operation.  True: it may begin.  Else it waits, or it is over
+ * now without having begun. */
 static bool gate_open(struct lb_exec *x, int index)
 {
     const struct lb_op *op = &x->plan->ops[index];
@@ -211,7 +217,7 @@ static enum http_next slot_wait(struct lb_exec *x, struct slot *s, const struct 
     return turn;
 }
 
-/* ---- one operation ------------------------------------------------------------------------------------ */
+/* ---- one operation --------------------------------------------------------------------------- */
 static void slot_begin(struct lb_exec *x, struct slot *s)
 {
     s->run.now_ms = clock_now_ms(x->cfg->clock);
@@ -220,7 +226,8 @@ static void slot_begin(struct lb_exec *x, struct slot *s)
     if (!s->started) {
         s->started = true;
         s->started_ms = s->run.now_ms;
-        /* Before the request leaves: if we die while it is under way, the cloud may have done it. */
+        /* Before the request leaves: if we die while it is in progress, the cloud may
+         * have done it. */
         x->critical_open |= s->run.op->critical;
     }
 }
@@ -244,7 +251,7 @@ static enum http_next slot_step(struct http_job *job, const struct http_response
     slot_begin(x, s);
     enum http_next next = s->run.op->type->step(&s->run, resp);
     if (next != HTTP_DONE) {
-        err_clear(&job->err); /* a failure that the step mends by asking again is none */
+        err_clear(&job->err); /* a failure that the step fixes by asking again is none */
     } else {
         slot_end(x, s);
     }
@@ -313,8 +320,8 @@ static void slot_tell(struct lb_exec *x, struct slot *s)
     arena_free(s->own);
 }
 
-/* ---- one part ----------------------------------------------------------------------------------------- */
-/* Operations of the part under way, by wave and then in the plan's order. */
+/* ---- one part -------------------------------------------------------------------------------- */
+/* Operations of the part in progress, by wave and then in the plan's order. */
 struct part {
     int *ops;
     size_t n;
@@ -434,7 +441,7 @@ static struct part part_of(const struct lb_exec *x, int no)
     return part;
 }
 
-/* ---- the plan ----------------------------------------------------------------------------------------- */
+/* ---- the plan -------------------------------------------------------------------------------- */
 static int check_runnable(const struct lb_plan *plan, struct err *err)
 {
     if (!plan->sealed) {

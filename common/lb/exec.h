@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exec.h: carries out a sealed plan on one HTTP handle: each operation as soon as those that it waits for are over.
+/* exec.h: carries out a sealed plan on one HTTP handle: each operation as soon as those that it
+ * waits for are over.
  *
- * Knows attributes, not flows.  After a failure no later wave begins; then `finally` decides what still runs.
- * Blocks; honours cancelling between operations and inside transfers.  One thread. */
+ * Knows attributes, not flows.  After a failure no later wave begins; then `finally` decides what
+ * still runs.  Blocks; honours cancelling between operations and inside transfers.  One thread. */
 #ifndef TRIMTAB_LB_EXEC_H
 #define TRIMTAB_LB_EXEC_H
 
@@ -15,12 +16,12 @@
 
 struct lb_exec;
 
-/* One operation under way: what a lb_op_type's step sees. */
+/* One operation in progress: what a lb_op_type's step sees. */
 struct lb_op_run {
     const struct lb_op *op;
     struct lb_exec *exec;
-    struct arena
-        *a; /* the sync's; of a caller that forgets: the operation's, until on_done was told */
+    /* the sync's; of a caller that forgets: the operation's, until on_done was told */
+    struct arena *a;
     void *provider;           /* the provider's handle */
     void *state;              /* op->type->state_size zeroed bytes */
     struct http_request *req; /* fill it, then return HTTP_SEND */
@@ -31,11 +32,13 @@ struct lb_op_run {
 };
 /* Outputs: strings copied; they live as long as the plan. */
 void lb_run_output(struct lb_op_run *run, const char *name, const char *value);
-/* The text of a value: known, or an output of an operation that is done.  NULL when absent or not known. */
+/* The text of a value: known, or an output of an operation that is done.  NULL when absent
+ * or not known. */
 const char *lb_run_value(const struct lb_op_run *run, struct lb_value v);
 
-/* The cloud has taken the operation up (its answer is a good one, also when the work goes on there): what is
- * `sent_after` this one may go.  A step that never says so lets others wait until it is done. */
+/* The cloud has taken the operation up (its answer is a good one, also when the work continues
+ * there): what is `sent_after` this one may go.  A step that never says so lets others
+ * wait until it is done. */
 void lb_run_accepted(struct lb_op_run *run);
 
 struct lb_exec_config {

@@ -88,7 +88,7 @@ void lb_explain_weighted(struct lb_explain *x)
     lb_explain_add(x, &row);
 }
 
-/* The text of the first note with this heading; NULL: there is none. */
+/* The text of the first note with this heading; NULL if there is none. */
 static const char *note_of(const struct tt_explain_row *rows, size_t n, const char *heading)
 {
     for (size_t i = 0; i < n; i++) {

@@ -7,8 +7,9 @@
  *     lb_explain_decision(&x, "aws-load-balancer-type", "not set", "classic load balancer");
  *     lb_explain_send(&x, host, result, "demo/web");
  *
- * A provider writes rows (struct tt_explain_row of the ABI) and no text: the text is made of the rows here, so it cannot say
- * more than the JSON does.  What a section means stands in trimtab/provider.h.  Pure, but for lb_explain_send(). */
+ * A provider writes rows (struct tt_explain_row of the ABI) and no text: the text is made of the
+ * rows here, so it cannot say more than the JSON does.  What a section means stands in
+ * trimtab/provider.h.  Pure, but for lb_explain_send(). */
 #ifndef TRIMTAB_LB_EXPLAIN_H
 #define TRIMTAB_LB_EXPLAIN_H
 
@@ -18,7 +19,8 @@
 
 #include <trimtab/provider.h>
 
-/* Rows in their order.  Texts are copied to the arena; lists of names are borrowed, and live as long. */
+/* Rows in their order.  Texts are copied to the arena; lists of names are borrowed, and
+ * live as long. */
 struct lb_explain {
     struct arena *a;
     struct tt_explain_row *rows;
@@ -47,12 +49,13 @@ void lb_explain_decision(struct lb_explain *x, const char *subject, const char *
 void lb_explain_nodes(struct lb_explain *x, size_t count, size_t of, const char *phrase);
 void lb_explain_left_out(struct lb_explain *x, const char *node, const char *reason);
 void lb_explain_text_row(struct lb_explain *x, uint32_t section, const char *value);
-/* Adds a note that the load balancer weighs nodes by the header X-Load-Balancing-Endpoint-Weight of their health check's
- * answer; lb_explain_is_weighted() finds it in rows. */
+/* Adds a note that the load balancer weighs nodes by the header X-Load-Balancing-Endpoint-Weight of
+ * their health check's answer; lb_explain_is_weighted() finds it in rows. */
 void lb_explain_weighted(struct lb_explain *x);
 bool lb_explain_is_weighted(const struct tt_explain_row *rows, size_t n);
-/* Adds a note on what the load balancer does when every node fails its health check: it sends to all of them (`open`), or to
- * none.  For policy Local, where a Service without a ready pod makes them fail. */
+/* Adds a note on what the load balancer does when every node fails its health check: it sends to
+ * all of them (`open`), or to none.  For policy Local, where a Service without a ready
+ * pod makes them fail. */
 void lb_explain_all_down(struct lb_explain *x, bool open);
 /* Finds it in rows: returns 1 when it sends to all, -1 to none, 0 when no row says so. */
 int lb_explain_find_all_down(const struct tt_explain_row *rows, size_t n);
@@ -61,12 +64,12 @@ int lb_explain_find_all_down(const struct tt_explain_row *rows, size_t n);
 void lb_explain_send(const struct lb_explain *x, const struct tt_host *host,
                      struct tt_result *result, const char *key);
 
-/* The text, of at most b->columns columns.  Not for a terminal (b->columns 0), a row that states one fact is one line, for
- * grep; only sentences are wrapped.  `key`: "namespace/name". */
+/* The text, of at most b->columns columns.  Not for a terminal (b->columns 0), a row that states
+ * one fact is one line, for grep; only sentences are wrapped.  `key`: "namespace/name". */
 void lb_explain_text(struct str_buf *b, const char *key, const struct tt_explain_row *rows,
                      size_t n);
-/* Adds the members that hold what the text says: verdict, kind, answer, addresses, decisions, backends, packet,
- * health_check, notes, warnings (docs/interfaces.md). */
+/* Adds the members that hold what the text says: verdict, kind, answer, addresses, decisions,
+ * backends, packet, health_check, notes, warnings (docs/interfaces.md). */
 void lb_explain_json(struct json_object *o, const struct tt_explain_row *rows, size_t n);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain_json.c: the rows of an explanation as members, of which docs/interfaces.md and docs/schemas/explain.json have the
- * names.
+/* explain_json.c: the rows of an explanation as members, of which docs/interfaces.md and
+ * docs/schemas/explain.json have the names.
  *
- * Every member is always there: null or an empty list says that there is nothing to say.  Part of explain.h.  Pure. */
+ * Every member is always there: null or an empty list says that there is nothing to say.  Part of
+ * explain.h.  Pure. */
 #include "common/lb/explain.h"
 
 /* Text or null. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain_text.c: the rows of an explanation as text (docs/ux.md): the answer, the questions in a column, then nodes, the way
- * of a packet, and health.
+/* explain_text.c: the rows of an explanation as text (docs/ux.md): the answer, the questions in a
+ * column, then nodes, the way of a packet, and health.
  *
  * Part of explain.h.  Pure. */
 #include "common/lb/explain.h"

@@ -12,7 +12,7 @@
 #define PORT        "port_"
 #define VALUE_SHOWN 100
 
-/* ---- keys ---------------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static bool stands_for(const char *row, const char *key)
 {
@@ -62,7 +62,7 @@ static const char *with_port(struct arena *a, const char *key, const char *port)
                : arena_printf(a, "%.*s%s%s", (int)(at - key), key, port, at + strlen("<port>"));
 }
 
-/* ---- keys of another domain ---------------------------------------------------------------------------- */
+/* ---- keys of another domain ------------------------------------------------------------------ */
 
 /* "kubernetes.io" of "service.beta.kubernetes.io/x". */
 static const char *last_labels(struct arena *a, const char *key)
@@ -75,8 +75,8 @@ static const char *last_labels(struct arena *a, const char *key)
     return dot == NULL ? domain : dot;
 }
 
-/* How far the domain of `key` is from that of the known one: its slips, or 4 with a label too few or too many; SIZE_MAX: it is
- * another domain. */
+/* How far the domain of `key` is from that of the known one: its slips, or 4 with a label too few
+ * or too many; SIZE_MAX: it is another domain. */
 static size_t domain_distance(struct arena *a, const char *key, const char *known)
 {
     const char *domain = str_lower(a, arena_strndup(a, key, strcspn(key, "/")));
@@ -87,8 +87,8 @@ static size_t domain_distance(struct arena *a, const char *key, const char *know
     return str_eq(last_labels(a, domain), last_labels(a, right)) ? 4 : SIZE_MAX;
 }
 
-/* The known key that has the very name of `key` behind another domain: that of another row of the table, or a slip of its own.
- * NULL: none. */
+/* The known key that has the very name of `key` behind another domain: that of another row of the
+ * table, or a slip of its own.  NULL: none. */
 static const char *of_another_domain(struct arena *a, const struct lb_annotation_keys *keys,
                                      const char *key)
 {
@@ -107,10 +107,10 @@ static const char *of_another_domain(struct arena *a, const struct lb_annotation
     return best;
 }
 
-/* ---- slips --------------------------------------------------------------------------------------------- */
+/* ---- slips ----------------------------------------------------------------------------------- */
 
-/* The known key under that prefix that is near.  The name behind the prefix decides: a whole key is long enough for three slips,
- * "name" is not. */
+/* The known key under that prefix that is near.  The name behind the prefix decides: a whole key is
+ * long enough for three slips, "name" is not. */
 static const char *of_same_prefix(struct arena *a, const struct lb_annotation_keys *keys,
                                   const char *prefix, const char *name)
 {
@@ -165,7 +165,7 @@ const char *lb_annotation_meant_text(struct arena *a, const char *key, const cha
     return arena_printf(a, "annotation %s is unknown and has no effect; is %s meant?", key, meant);
 }
 
-/* ---- private or public ----------------------------------------------------------------------------- */
+/* ---- private or public ----------------------------------------------------------------------- */
 
 static bool is_word(const char *word, const char *const *words, size_t n)
 {
@@ -219,7 +219,7 @@ int lb_private_slip_refuse(const struct tt_kv *slip, const char *wanted, const c
                    slip->key, wanted, lenient);
 }
 
-/* ---- findings of an item ------------------------------------------------------------------------------- */
+/* ---- findings of an item --------------------------------------------------------------------- */
 
 /* At most `max` bytes, whole characters. */
 static const char *clipped(struct arena *a, const char *text, size_t max)
@@ -322,7 +322,7 @@ const char *lb_nobody_nodes(struct arena *a, const char *const *reasons, size_t 
                         more ? "; …" : "");
 }
 
-/* ---- the driver's ---------------------------------------------------------------------------------- */
+/* ---- the driver's ---------------------------------------------------------------------------- */
 
 void lb_findings_stage_begin(struct lb_sync *s)
 {

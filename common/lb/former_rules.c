@@ -12,7 +12,7 @@
 #define TEXT_MAX 16384 /* bytes; a condition may have twice as many */
 #define PORT_MAX 65535
 
-/* ---- writing ---------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 static struct json_object *port_json(const struct tt_port *p)
 {
     struct json_object *o = json_object_new_object();
@@ -50,7 +50,7 @@ char *former_text(struct arena *a, const struct svc_scope *wishes, const struct 
     return strlen(text) <= TEXT_MAX ? text : NULL;
 }
 
-/* ---- reading ---------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 static int cmp_kv(const void *x, const void *y)
 {
     return strcmp(((const struct tt_kv *)x)->key, ((const struct tt_kv *)y)->key);

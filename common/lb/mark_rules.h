@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mark_rules.h: the mark that tells what trimtab made or edited from what it only took over.  Pure.
  *
- *     trimtab.io/carried-out: 1f0e…-uid 203.0.113.10,2001:db8::1           it was made here
- *     trimtab.io/carried-out: 1f0e…-uid 203.0.113.10,2001:db8::1 edited    it was taken over, then edited
+ *     trimtab.io/carried-out: 1f0e…-uid 203.0.113.10,2001:db8::1           made here
+ *     trimtab.io/carried-out: 1f0e…-uid 203.0.113.10,2001:db8::1 edited    adopted, then edited
  *
- * The uid is the Service's, so that a copy of the Service under another name has none; the addresses are those that its status
- * names, so that a load balancer that another controller made for the Service meanwhile has none either.  A Service whose
- * status names no address is being made.  The controller writes the mark with its finalizers, before the first mutation,
- * and with the status; it goes with the finalizers.  Source: docs/adr/0029. */
+ * The uid is the Service's, so that a copy of the Service under another name has none; the
+ * addresses are those that its status names, so that a load balancer that another controller made
+ * for the Service meanwhile has none either.  A Service whose status names no address is being
+ * made.  The controller writes the mark with its finalizers, before the first mutation, and with
+ * the status; it goes with the finalizers.  Source: docs/adr/0029. */
 #ifndef TRIMTAB_LB_MARK_RULES_H
 #define TRIMTAB_LB_MARK_RULES_H
 
@@ -25,21 +26,24 @@ enum mark {
 /* Returns the mark of a Service with this uid and status; MARK_NONE has none. */
 char *mark_text(struct arena *a, enum mark mark, const char *uid, const struct tt_ingress *ingress,
                 size_t n);
-/* Returns the Service's mark, if it is its own and speaks of the load balancer that its status names. */
+/* Returns the Service's mark, if it is its own and speaks of the load balancer that
+ * its status names. */
 enum mark mark_of(struct arena *a, const struct tt_service *s);
-/* Does the Service's own mark name addresses?  Then it has had a load balancer, although its status may be empty by now. */
+/* Does the Service's own mark name addresses?  Then it has had a load balancer, although its status
+ * may be empty by now. */
 bool mark_has_addresses(struct arena *a, const struct tt_service *s);
 
-/* Asked by providers: is what the Service names put right wherever it differs?  (TT_ITEM_PUT_RIGHT) */
+/* Asked by providers: is what the Service names put right wherever it differs?
+ * (TT_ITEM_PUT_RIGHT) */
 bool lb_puts_right(const struct tt_item *item);
-/* Did another process of ours make the load balancer?  What it had before an edit that this process did not see is ours, too.
- * (TT_ITEM_MADE) */
+/* Did another process of ours make the load balancer?  What it had before an edit that this process
+ * did not see is ours, too.  (TT_ITEM_MADE) */
 bool lb_was_made(const struct tt_item *item);
-/* Asked by providers in an update of backends: has the Service, as it is handed over, never been carried out?  Nodes then
- * follow by what stands.  (TT_ITEM_UNPROVEN) */
+/* Asked by providers in an update of backends: has the Service, as it is handed over, never been
+ * carried out?  Nodes then follow by what stands.  (TT_ITEM_UNPROVEN) */
 bool lb_is_unproven(const struct tt_item *item);
-/* Asked by planners and the driver: is the Service handed over as it was, so that nothing that stands may be taken down for it?
- * (TT_ITEM_FORMER) */
+/* Asked by planners and the driver: is the Service handed over as it was, so that nothing that
+ * stands may be taken down for it?  (TT_ITEM_FORMER) */
 bool lb_leads_back(const struct tt_item *item);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* name_rules.c: names of a cloud's things against its published pattern (name_rules.h).
  *
- * Owns the matching and the sentence; which pattern belongs to which field stands in each provider's *_name_rules.c.  Pure. */
+ * Owns the matching and the sentence; which pattern belongs to which field stands in each
+ * provider's *_name_rules.c.  Pure. */
 #include "common/lb/name_rules.h"
 
 #include <string.h>
@@ -72,7 +73,7 @@ int name_check(const struct name_rule *r, const char *field, const char *text,
                    r->what, r->pattern, why == NULL ? "" : "; ", str_nonnull(why));
 }
 
-/* ---- fields ---------------------------------------------------------------------------------------- */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 static int check_one(const struct name_fields *f, const struct name_seen *seen, struct err *err)
 {

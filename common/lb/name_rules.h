@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* name_rules.h: names of a cloud's things that a Service's owner writes: do they follow the cloud's published pattern?
+/* name_rules.h: names of a cloud's things that a Service's owner writes: do they follow the cloud's
+ * published pattern?
  *
- * A name that the cloud could never have given is refused before the first call, with the field and the pattern.  Whether a
- * Service is new, edited or stands already decides how strict the check is:
+ * A name that the cloud could never have given is refused before the first call, with the field and
+ * the pattern.  Whether a Service is new, edited or stands already decides how strict the check is:
  *
  *     new, or the field was edited                   the pattern counts
- *     the Service stands, the field is as it was     only what could lead to another thing is refused
+ *     the Service stands, the field is as it was     only what could lead to another thing is
+ *                                                    refused
  *
- * "Stands" means that the status has an address, and that this process has not seen another value: a Service that some other
- * controller provisioned with a name that the cloud once took goes on, whatever the cloud's page says today.
- * Pure. */
+ * "Stands" means that the status has an address, and that this process has not seen another value:
+ * a Service that some other controller provisioned with a name that the cloud once took continues,
+ * whatever the cloud's page says today.  Pure. */
 #ifndef TRIMTAB_LB_NAME_RULES_H
 #define TRIMTAB_LB_NAME_RULES_H
 
@@ -20,8 +22,8 @@
 #include <stddef.h>
 #include <trimtab/types.h>
 
-/* A kind of name.  Sets are characters with ranges, as between the brackets of a regular expression ("a-z0-9_.-"; a '-' at
- * the end is itself). */
+/* A kind of name.  Sets are characters with ranges, as between the brackets of a regular expression
+ * ("a-z0-9_.-"; a '-' at the end is itself). */
 struct name_rule {
     const char *what;    /* with its article: "the name of a subnet" */
     const char *pattern; /* as the cloud's page has it; shown to people */
@@ -41,14 +43,14 @@ enum name_state {
     NAME_IS_NEW = 0, /* the Service is new, or the field was edited: by the pattern */
     NAME_STANDS = 1, /* only by what could lead elsewhere (url_segment_fault()) */
 };
-/* By the annotation `key`; `previous` is the Service as it was synced before, or NULL.  It stands as lb_service_stands() says:
- * another program may have wiped the status. */
+/* By the annotation `key`; `previous` is the Service as it was synced before, or NULL.  It stands
+ * as lb_service_stands() says:  another program may have wiped the status. */
 enum name_state svc_annotation_state(const struct tt_service *s, const struct tt_service *previous,
                                      const char *key);
 
-/* ERR_INVALID with "FIELD: "TEXT": want WHAT (PATTERN)".  With NAME_STANDS a text passes that is one harmless segment; then
- * the message says what it holds.  `field` is as people write it: "annotation service.beta…/azure-pip-name".  `err` may be
- * NULL. */
+/* ERR_INVALID with "FIELD: "TEXT": want WHAT (PATTERN)".  With NAME_STANDS a text passes that is
+ * one harmless segment; then the message says what it holds.  `field` is as people write it:
+ * "annotation service.beta…/azure-pip-name".  `err` may be NULL. */
 int name_check(const struct name_rule *r, const char *field, const char *text,
                enum name_state state, struct err *err) _warn_unused_;
 
@@ -56,8 +58,8 @@ int name_check(const struct name_rule *r, const char *field, const char *text,
 struct name_field {
     const char *key;              /* the whole key */
     const struct name_rule *rule; /* NULL: `also` judges by itself */
-    char
-        separator; /* '\0': one name; ' ' or ',': a list; '=': the left sides of pairs with commas between them */
+    /* '\0': one name; ' ' or ',': a list; '=': the left sides of pairs with commas between them */
+    char separator;
     const char *word; /* a text that counts beside names ("*"), compared without case; or NULL */
     int kind;         /* the provider's own */
 };
@@ -71,16 +73,18 @@ struct name_seen {
 struct name_fields {
     const struct name_field *fields;
     size_t n;
-    /* A further check of a name that follows its rule, with the same codes and message.  May be NULL. */
+    /* A further check of a name that follows its rule, with the same codes and message.
+     * May be NULL. */
     int (*also)(void *arg, const struct name_seen *seen, struct err *err);
-    /* Does this Service's kind of load balancer use the field at all?  What nobody reads harms nobody, and a load balancer
-     * that works is not held up for it.  NULL: each one counts. */
+    /* Does this Service's kind of load balancer use the field at all?  What nobody reads harms
+     * nobody, and a load balancer that works is not held up for it.  NULL: each one counts. */
     bool (*counts)(void *arg, const struct name_field *field, const struct tt_service *s);
     void *arg;
 };
-/* Checks every field of the table that the Service has.  `previous`: the Service as it was synced before, or NULL.  On a load
- * balancer that trimtab made (mark_rules.h) no text stands that does not follow its rule: it is an edit, whenever it was made.
- * ERR_INVALID with the first fault, as name_check().  What is blank, or is no pair, names nothing. */
+/* Checks every field of the table that the Service has.  `previous`: the Service as it was synced
+ * before, or NULL.  On a load balancer that trimtab made (mark_rules.h) no text stands that does
+ * not follow its rule: it is an edit, whenever it was made.  ERR_INVALID with the first fault, as
+ * name_check().  What is blank, or is no pair, names nothing. */
 int names_check(struct arena *a, const struct name_fields *f, const struct tt_service *s,
                 const struct tt_service *previous, struct err *err) _warn_unused_;
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* node_rules.c: which nodes take part in load balancing, and which changes of nodes matter.
  *
- * One node set serves all Services, whatever their traffic policy: not being deleted, not excluded by label,
- * not about to be removed by the autoscaler.  Readiness does not count (controller.md §1.14): a load
- * balancer finds out by its own health checks, faster and without a write.  The decoder computes
- * node_flags() once per object; everything else reads the flags.  Pure; thread-safe. */
+ * One node set serves all Services, whatever their traffic policy: not being deleted, not excluded
+ * by label, not about to be removed by the autoscaler.  Readiness does not count (controller.md
+ * §1.14): a load balancer finds out by its own health checks, faster and without a write.  The
+ * decoder computes node_flags() once per object; everything else reads the
+ * flags.  Pure; thread-safe. */
 #include "common/lb/node_rules.h"
 #include "common/base/hash.h"
 #include "common/base/str.h"
@@ -15,7 +16,7 @@
 
 #define LOGGABLE_MAX 20 /* upstream's maxNodeNamesToLog */
 
-/* ---- predicates, §1.14 --------------------------------------------------------------------------- */
+/* ---- predicates, §1.14 ----------------------------------------------------------------------- */
 static const char *label_of(const struct tt_node *n, const char *key)
 {
     for (uint32_t i = 0; i < n->n_labels; i++) {
@@ -92,7 +93,7 @@ const char *node_left_out_because(struct arena *a, const struct tt_node *n)
     return (n->flags & TT_NODE_TAINTED) != 0 ? "taint " LB_AUTOSCALER_TAINT : NULL;
 }
 
-/* ---- changes, §1.15 ------------------------------------------------------------------------------ */
+/* ---- changes, §1.15 -------------------------------------------------------------------------- */
 bool node_should_sync(const struct tt_node *old_node, const struct tt_node *cur)
 {
     return node_is_included(old_node) != node_is_included(cur) ||
@@ -113,8 +114,9 @@ static int cmp_placed(const void *a, const void *b)
     return order != 0 ? order : (x->place > y->place) - (x->place < y->place);
 }
 
-/* Upstream's map from name to providerID as a sorted heap array: of several nodes of one name the last one
- * counts.  (The API server never sends duplicates; the rule only settles what a hand-made list means.) */
+/* Upstream's map from name to providerID as a sorted heap array: of several nodes of one name the
+ * last one counts.  (The API server never sends duplicates; the rule only settles what
+ * a hand-made list means.) */
 static struct placed *by_name_new(const struct tt_node *const *nodes, size_t n, size_t *ret_n)
 {
     struct placed *all = xcalloc(n + 1, sizeof *all);
@@ -166,7 +168,7 @@ uint64_t nodes_fingerprint(const struct tt_node *const *nodes, size_t n)
     return sum;
 }
 
-/* ---- names for logs and events, §1.15 -------------------------------------------------------------- */
+/* ---- names for logs and events, §1.15 -------------------------------------------------------- */
 const char **nodes_loggable(struct arena *a, const char *const *names, size_t n, size_t *ret_n)
 {
     size_t shown = n > LOGGABLE_MAX ? LOGGABLE_MAX : n;

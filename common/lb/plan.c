@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan.c: building a plan and checking that it can be carried out.
  *
- * Planners append; lb_plan_seal() then proves what the executor relies on, so that a planner's slip is a
- * BUG before the first request and never a half-done flow: references point backwards and out of the own
- * wave, every operation says why and for whom, one operation at most is critical.  Texts handed in are
- * borrowed (they are arena-owned or literals); lists are grown here.  Pure; one thread. */
+ * Planners append; lb_plan_seal() then proves what the executor relies on, so that a planner's slip
+ * is a BUG before the first request and never a half-done flow: references point backwards and out
+ * of the own wave, every operation says why and for whom, one operation at most is critical.  Texts
+ * handed in are borrowed (they are arena-owned or literals); lists are grown here.
+ * Pure; one thread. */
 #include "common/lb/plan.h"
 #include "common/base/map.h"
 #include "common/base/str.h"
@@ -239,7 +240,7 @@ size_t lb_plan_changes(const struct lb_plan *p)
     return n;
 }
 
-/* ---- sealing --------------------------------------------------------------------------------------- */
+/* ---- sealing --------------------------------------------------------------------------------- */
 /* May operation `at` depend on operation `on`?  Only when that one is over before `at` begins. */
 static int check_reference(const struct lb_plan *p, size_t at, int on, const char *what,
                            struct err *err)
@@ -257,7 +258,8 @@ static int check_reference(const struct lb_plan *p, size_t at, int on, const cha
     return ERR_OK;
 }
 
-/* Waiting for one that may still be under way: it must be before this one, and of its wave unless `after` says more. */
+/* Waiting for one that may still be in progress: it must be before this one, and of its wave unless
+ * `after` says more. */
 static int check_sent_after(const struct lb_plan *p, size_t at, struct err *err)
 {
     const struct lb_op *op = &p->ops[at];

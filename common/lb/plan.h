@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan.h: what is to be done, as an ordered list of operations that can be printed before it is carried out.
+/* plan.h: what to do, as an ordered list of operations that can be printed before it is carried
+ * out.
  *
- * A planner is a pure function that appends operations; the executor (exec.h) carries them out and knows no
- * flow.  What a flow needs beyond "one after the other" are attributes of an operation:
+ * A planner is a pure function that appends operations; the executor (exec.h) carries them out and
+ * knows no flow.  What a flow needs beyond "one after the other" are attributes of an operation:
  *
  *   parallel   runs in the same wave as the operation before it
- *   after      the operations that it waits for, where its planner names them, instead of all waves before
+ *   after      the operations that it waits for, where its planner names them, instead of all waves
+ *              before
  *   only_if    runs only when another operation ended in a certain way
- *   tolerate   outcomes that count as fine: ABSENT on delete, EXISTS on create, IN_USE, FORBIDDEN (→ event)
+ *   tolerate   outcomes that count as fine: ABSENT on delete, EXISTS on create, IN_USE, FORBIDDEN
+ *              (→ event)
  *   sent_after beside another operation, but sent only when the cloud has taken that one up
- *   critical   from right before this operation is sent, a stop leaves something that must be resumed
- *   finally    runs although the plan failed: ALWAYS, only when all went well (OK), or when all went well or
- *              the failure came before the critical operation (OK_OR_BEFORE_CRITICAL)
+ *   critical   from right before this operation is sent, a stop leaves something that must be
+ *              resumed
+ *   finally    runs although the plan failed: ALWAYS, only when all went well (OK), or when all
+ *              went well or the failure came before the critical operation (OK_OR_BEFORE_CRITICAL)
  *   refs       values that an earlier operation will produce; printed as "known after N"
- *   undo       how what the operation took away is put back as it was, should its replacement be refused
+ *   undo       how what the operation took away is put back as it was, should its replacement be
+ *              refused
  *
- * If a flow seems to need an `if` in the executor, the planner lacks an attribute.  A plan is never stored:
- * the cloud is the state.  Everything lives in the sync's arena and is const once the plan is sealed. */
+ * If a flow seems to need an `if` in the executor, the planner lacks an attribute.  A plan is never
+ * stored:  the cloud is the state.  Everything lives in the sync's arena and is const once
+ * the plan is sealed. */
 #ifndef TRIMTAB_LB_PLAN_H
 #define TRIMTAB_LB_PLAN_H
 
@@ -74,28 +80,31 @@ struct lb_field {
     struct lb_value new_value; /* text NULL and op -1: taken away */
 };
 
-/* How one kind of operation is carried out.  Exactly one of the three functions is set; each sets run->err on failure and run
- * outputs on success. */
+/* How one kind of operation is carried out.  Exactly one of the three functions is set; each sets
+ * run->err on failure and run outputs on success. */
 struct lb_op_type {
     const char *name;  /* "insert", "patch": for logs */
     size_t state_size; /* zeroed bytes at run->state */
-    /* A job on the HTTP handle (net/http.h), asked for its next request until it says HTTP_DONE.  The first call has resp NULL;
-     * the provider waits for long-running operations by asking again. */
+    /* A job on the HTTP handle (net/http.h), asked for its next request until it says HTTP_DONE.
+     * The first call has resp NULL; the provider waits for long-running operations
+     * by asking again. */
     enum http_next (*step)(struct lb_op_run *run, const struct http_response *resp);
-    /* Carries the operation out in this one call, without HTTP: for what answers at once, such as a kernel. */
+    /* Carries the operation out in this one call, without HTTP: for what answers at once, such
+     * as a kernel. */
     void (*run)(struct lb_op_run *run);
-    /* The same for all operations of the type that are ready at the same moment (today: those of a wave), in the plan's order,
-     * so that they can be one transaction.  n is at least 1. */
+    /* The same for all operations of the type that are ready at the same moment (today: those of a
+     * wave), in the plan's order, so that they can be one transaction.  n is at least 1. */
     void (*run_many)(struct lb_op_run *const *runs, size_t n);
     bool again; /* TT_OP_AGAIN: each process does it for itself */
 };
 /* Exactly one of them is set. */
 bool lb_op_type_is_whole(const struct lb_op_type *type);
 
-/* How something that an operation takes away, or changes, is put back as it was.  It is owed from the moment that the operation
- * is done until a later one, which makes the replacement, is done, too.  If the sync of an owner ends in between, the driver
- * carries it out.  What it points to stays as it is while the sync observes and plans again; a flow that forgets (driver.h)
- * allocates it in the life of the sync. */
+/* How something that an operation takes away, or changes, is put back as it was.  It is owed from
+ * the moment that the operation is done until a later one, which makes the replacement, is done,
+ * too.  If the sync of an owner ends in between, the driver carries it out.  What it points to
+ * stays as it is while the sync observes and plans again; a flow that forgets (driver.h) allocates
+ * it in the life of the sync. */
 struct lb_undo {
     enum lb_verb verb;      /* LB_CREATE: it stood before; LB_CHANGE: it stood otherwise */
     const char *kind;       /* the cloud's word for what is put back */
@@ -106,11 +115,12 @@ struct lb_undo {
     const struct lb_op_type *type;
     const void *arg; /* the provider's */
     unsigned calls;  /* requests expected */
-    const struct lb_undo
-        *then; /* what follows it when it is carried out (its until_… are not read), or NULL */
+    /* what follows it when it is carried out (its until_… are not read), or NULL */
+    const struct lb_undo *then;
 };
 
-/* The operations that another one waits for: each has ended well, or in a tolerated outcome, or was passed over by its only_if. */
+/* The operations that another one waits for: each has ended well, or in a tolerated outcome, or was
+ * passed over by its only_if. */
 struct lb_after {
     int *ops; /* indexes of earlier operations, each once; in the plan's arena */
     size_t n;
@@ -133,25 +143,27 @@ struct lb_op {
     bool shared;
     /* order and hard rules */
     bool parallel;
-    /* Grown by lb_plan_after() and, where it is given, by lb_plan_seal() with what fields and only_if_op refer to.  One that is
-     * critical or has `finally` waits for more, as the words above say. */
+    /* Grown by lb_plan_after() and, where it is given, by lb_plan_seal() with what fields and
+     * only_if_op refer to.  One that is critical or has `finally` waits for more, as
+     * the words above say. */
     struct lb_after after;
-    bool
-        critical; /* waits for all that stand before it in the plan, and is waited for by all behind it */
+    /* waits for all that stand before it in the plan, and is waited for by all behind it */
+    bool critical;
     bool gives_back;   /* deletes a reservation that was made for the time of a plan only */
     unsigned tolerate; /* LB_TOLERATE_… */
     enum lb_finally finally;
     int only_if_op; /* index, or -1 */
-    /* Index of an earlier operation, or -1: nothing is sent before the cloud has taken that one up (lb_run_accepted(), exec.h), or it
-     * has ended well; both may then be in flight (a detach after its attach).  When it fails, or is not run itself, this one is
-     * not run.  It is one of the same wave where `after` is not given. */
+    /* Index of an earlier operation, or -1: nothing is sent before the cloud has taken that one up
+     * (lb_run_accepted(), exec.h), or it has ended well; both may then be in flight (a detach after
+     * its attach).  When it fails, or is not run itself, this one is not run.  It is one of the
+     * same wave where `after` is not given. */
     int sent_after;
     unsigned only_if;             /* LB_DONE | … */
     const char *forbidden_event;  /* message of the event when FORBIDDEN is tolerated, or NULL */
     const char *forbidden_reason; /* its reason */
     const struct lb_undo *undo;   /* or NULL */
-    const char *
-        part; /* what of the resource the operation makes, where several change it: "listeners"; or NULL */
+    /* what of the resource the operation makes, where several change it: "listeners"; or NULL */
+    const char *part;
     /* carrying it out */
     const struct lb_op_type *type; /* NULL for LB_KEEP */
     const void *arg;               /* the provider's, arena-owned */
@@ -168,10 +180,11 @@ struct lb_kinds {
     size_t n;
 };
 bool lb_kinds_have(const struct lb_kinds *k, const char *kind); /* NULL: none */
-/* Makes *k when it is NULL, in `a`, as the copy of the word.  What is there already, or one too many, changes nothing. */
+/* Makes *k when it is NULL, in `a`, as the copy of the word.  What is there already, or one too
+ * many, changes nothing. */
 void lb_kinds_add(struct arena *a, struct lb_kinds **k, const char *kind);
 
-/* What the plan says about one key. */
+/* The plan of one key. */
 struct lb_plan_service {
     const char *key;
     const char *kind;     /* "external, target pool, us-central1" */
@@ -188,8 +201,9 @@ struct lb_plan_service {
     const struct tt_finding *findings;
     size_t n_findings;
     const char *serves_nobody;
-    /* Of limits; NULL: none.  Kinds, and kinds with names, of which the cloud has refused something; those for which the planner
-     * would do otherwise then (lb_plan_makes_room()); and whether its owner is told that it does. */
+    /* Of limits; NULL: none.  Kinds, and kinds with names, of which the cloud has refused
+     * something; those for which the planner would do otherwise then (lb_plan_makes_room()); and
+     * whether its owner is told that it does. */
     const struct lb_kinds *full;
     struct lb_kinds *asks_room;
     bool makes_room;
@@ -205,7 +219,9 @@ struct lb_plan {
     struct map *by_key; /* the same from a number of them on: index + 1 of each; NULL before */
     /* after lb_plan_seal() */
     int waves;
-    int parts; /* stretches of the plan of which each begins when the one before is over; within one, `after` decides */
+    /* stretches of the plan of which each begins when the one before is over; within
+     * one, `after` decides */
+    int parts;
     unsigned reads; /* requests made to plan it; set by the driver */
     bool sealed;
 };
@@ -215,21 +231,23 @@ void lb_plan_init(struct lb_plan *p, struct arena *a);
 struct lb_plan_service *lb_plan_service(struct lb_plan *p, const char *key);
 void lb_plan_because(struct lb_plan *p, const char *key, const char *fmt, ...) _printf_(3, 4);
 void lb_plan_effect(struct lb_plan *p, const char *key, const char *fmt, ...) _printf_(3, 4);
-/* Asked where both something comes to a list of a limited length and something leaves it; `what` is the kind of the operation
- * that makes what comes, or, where each resource has a limit of its own, its kind and name ("security group nodes").  Returns
- * true if what leaves must go first: in this stage the cloud has refused such an operation for a limit
- * (ERR_QUOTA).  The effect says so, once. */
+/* Asked where both something comes to a list of a limited length and something leaves it; `what` is
+ * the kind of the operation that makes what comes, or, where each resource has a limit of its own,
+ * its kind and name ("security group nodes").  Returns true if what leaves must go first: in this
+ * stage the cloud has refused such an operation for a limit (ERR_QUOTA).  The effect
+ * says so, once. */
 bool lb_plan_makes_room(struct lb_plan *p, const char *key, const char *what);
-/* All that is known of limits, and was asked and told about them, holds for `key` in `to` as in `from`: a plan that is a part of
- * another one. */
+/* All that is known of limits, and was asked and told about them, holds for `key` in `to` as in
+ * `from`: a plan that is a part of another one. */
 void lb_plan_room_like(struct lb_plan *to, struct lb_plan *from, const char *key);
-/* A value that the Service names and that is left as it was taken over (lb_puts_right() says no): a sentence without the full
- * stop.  What to do about it is added. */
+/* A value that the Service names and that is left as it was taken over (lb_puts_right() says no): a
+ * sentence without the full stop.  What to do about it is added. */
 void lb_plan_left(struct lb_plan *p, const char *key, const char *fmt, ...) _printf_(3, 4);
-/* Appends a copy of *op (owners {key} when op->owners is empty) and returns its index.  Pointers into `ops` move;
- * keep indexes. */
+/* Appends a copy of *op (owners {key} when op->owners is empty) and returns its index.  Pointers
+ * into `ops` move; keep indexes. */
 int lb_plan_add(struct lb_plan *p, const char *key, const struct lb_op *op);
-/* Operation `op` waits for `on`, and no longer for whole waves.  -1: for nothing beyond what it refers to. */
+/* Operation `op` waits for `on`, and no longer for whole waves.  -1: for nothing beyond
+ * what it refers to. */
 void lb_plan_after(struct lb_plan *p, int op, int on);
 /* Does operation `op` wait, itself or by way of others, until `on` is over?  Of a sealed plan. */
 bool lb_plan_waits_for(const struct lb_plan *p, int op, int on);
@@ -239,9 +257,9 @@ bool lb_op_ends_undo(const struct lb_op *op, const struct lb_undo *u);
 bool lb_op_takes_down(const struct lb_op *op);
 /* An operation with the defaults: no only_if, no sent_after. */
 #define LB_OP(...) ((struct lb_op){.only_if_op = -1, .sent_after = -1, __VA_ARGS__})
-/* Checks the plan (refs, only_if and after point backwards, owners exist, a parallel operation does not depend on its own
- * wave, sent_after points backwards, why is set, the replacement that ends an undo comes later, at most one critical)
- * and numbers the waves.  A broken plan is ERR_BUG. */
+/* Checks the plan (refs, only_if and after point backwards, owners exist, a parallel operation does
+ * not depend on its own wave, sent_after points backwards, why is set, the replacement that ends an
+ * undo comes later, at most one critical) and numbers the waves.  A broken plan is ERR_BUG. */
 int lb_plan_seal(struct lb_plan *p, struct err *err) _warn_unused_;
 /* Number of operations that change something. */
 size_t lb_plan_changes(const struct lb_plan *p);

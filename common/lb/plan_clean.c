@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_clean.c: a plan whose texts may be shown: what annotations, names in the cloud and plugins put there is escaped.
+/* plan_clean.c: a plan whose texts may be shown: what annotations, names in the cloud and plugins
+ * put there is escaped.
  *
  * Part of plan_print.h.  JSON has the texts as they are.  Pure. */
 #include "common/lb/plan_print.h"

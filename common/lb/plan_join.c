@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_join.c: the plans of several Services as one, for `trimtab plan` over a whole cluster.
  *
- * Services are sorted by key, operations keep the order of their plans and are numbered anew, and with them
- * the "known after N" in their fields and what they are sent after.  An operation on a shared resource that several plans have
- * is done once: it stands once, with all owners.  Waves are kept: the plans would be carried out side by side, so
- * the joined one has as many waves as the longest.  Strings are borrowed from the plans.  Part of
- * plan_print.h.  Pure. */
+ * Services are sorted by key, operations keep the order of their plans and are numbered again, and
+ * with them the "known after N" in their fields and what they are sent after.  An operation on a
+ * shared resource that several plans have is done once: it stands once, with all owners.  Waves are
+ * kept: the plans would be carried out side by side, so the joined one has as many waves as the
+ * longest.  Strings are borrowed from the plans.  Part of plan_print.h.  Pure. */
 #include "common/base/map.h"
 #include "common/base/str.h"
 #include "common/lb/plan_print.h"
@@ -21,7 +21,8 @@ struct join {
     struct map *shared; /* identity of a shared operation → struct tt_operation of `operations` */
 };
 
-/* "known after 3" of a plan whose operations have the numbers `to` (by their old ones) in the joined one. */
+/* "known after 3" of a plan whose operations have the numbers `to` (by their old ones)
+ * in the joined one. */
 static const char *renumbered(struct arena *a, const char *text, const uint32_t *to, uint32_t n_to)
 {
     uint64_t n;
@@ -54,10 +55,10 @@ static struct tt_operation *operation_moved(struct arena *a, const struct tt_ope
     return moved;
 }
 
-/* ---- what several plans do to one resource -------------------------------------------------------- */
+/* ---- what several plans do to one resource --------------------------------------------------- */
 
-/* Two operations of different plans are one when these texts are equal.  A resource that has one name in several zones occurs
- * several times in a plan: `nth` is the occurrence. */
+/* Two operations of different plans are one when these texts are equal.  A resource that has one
+ * name in several zones occurs several times in a plan: `nth` is the occurrence. */
 static const char *identity(struct arena *a, const struct tt_operation *op, uint32_t nth)
 {
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
@@ -145,7 +146,7 @@ static void add_operations(struct join *j, const struct tt_plan *plan)
     }
 }
 
-/* ---- all ------------------------------------------------------------------------------------------ */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static int cmp_key(const void *a, const void *b)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_order.c: see plan_order.h.
  *
- * An operation whose planner names no others is a step of the plan: it waits for all that stand before it, but for its
- * neighbours marked `parallel`.  So does a critical one, and all behind that wait for it, but for its neighbours marked so.
- * Such a place ends a part of the plan.
- * Within a part an operation that names others waits for these alone.  Its wave is one more than the highest among them, so it
- * says how long the chain before it is.  One that is to be run after a failure, too, waits for all ordinary ones.
+ * An operation whose planner names no others is a step of the plan: it waits for all that stand
+ * before it, but for its neighbours marked `parallel`.  So does a critical one, and all behind that
+ * wait for it, but for its neighbours marked so.  Such a place ends a part of the plan.
+ * Within a part an operation that names others waits for these alone.  Its wave is one more than
+ * the highest among them, so it says how long the chain before it is.  One that is to be run after
+ * a failure, too, waits for all ordinary ones.
  *
  * docs/planner.md has the rules for planners, docs/adr/0002 the reasons. */
 #include "common/lb/plan_order.h"
@@ -82,7 +83,7 @@ static bool is_ordinary(const struct lb_op *op)
 /* The walk over a plan. */
 struct order {
     struct lb_plan *p;
-    int part;         /* the one under way; 0 before the first operation */
+    int part;         /* the one in progress; 0 before the first operation */
     int least;        /* wave of the last barrier: all behind it are beyond */
     int highest;      /* wave so far */
     int step_wave;    /* of the neighbours that name nobody; 0: there are none in this part */

@@ -11,10 +11,10 @@
  *
  *     Plan: 1 to create, 1 to change, 0 to delete, in 2 waves (5 calls). Nothing has been changed.
  *
- * Wave, symbol, kind and name stand in columns per Service; when a reason does not fit behind them, all
- * reasons of that Service go to lines of their own, so that the eye finds them at one place.  On a terminal that has no room
- * for columns, each cell is a line.  Names are never cut: people paste them.  Wraps at the buffer's columns (names and single
- * words longer than that aside).
+ * Wave, symbol, kind and name stand in columns per Service; when a reason does not fit behind them,
+ * all reasons of that Service go to lines of their own, so that the eye finds them at one place.
+ * On a terminal that has no room for columns, each cell is a line.  Names are never cut: people
+ * paste them.  Wraps at the buffer's columns (names and single words longer than that aside).
  * Same plan, same bytes.  Pure. */
 #include "common/lb/plan_print.h"
 
@@ -44,7 +44,7 @@ struct columns {
 static void print_service(struct printer *p, const struct tt_plan_service *s);
 static void print_last_line(struct printer *p);
 
-/* ---- words -------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 static void pad(struct str_buf *b, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -83,7 +83,7 @@ static const char *color_off(const struct printer *p)
     return p->how->color ? "\033[0m" : "";
 }
 
-/* ---- counting ------------------------------------------------------------------------------------------- */
+/* ---- counting -------------------------------------------------------------------------------- */
 static size_t count_verb(const struct tt_plan *plan, uint32_t verb)
 {
     size_t n = 0;
@@ -140,7 +140,7 @@ static bool is_shown(const struct printer *p, const struct tt_operation *op,
     return is_printed_with(op, s) && (op->verb != TT_OP_KEEP || p->how->verbose);
 }
 
-/* ---- one operation ---------------------------------------------------------------------------------------- */
+/* ---- one operation --------------------------------------------------------------------------- */
 /* "security group k8s-elb-a1": operations have numbers in JSON only. */
 static void append_operation(struct str_buf *b, const struct tt_plan *plan, uint64_t n)
 {
@@ -153,7 +153,8 @@ static void append_operation(struct str_buf *b, const struct tt_plan *plan, uint
     str_appendf(b, "operation %llu", (unsigned long long)n);
 }
 
-/* "address known after address; sent after target pool a1; because the Service is new", in a buffer of the caller's. */
+/* "address known after address; sent after target pool a1; because the Service is new", in a buffer
+ * of the caller's. */
 static void tail_text(struct str_buf *t, const struct tt_plan *plan, const struct tt_operation *op)
 {
     str_append(t, op->note);
@@ -216,7 +217,8 @@ static struct columns columns_measure(const struct printer *p, const struct tt_p
     return c;
 }
 
-/* One or two cells of a row: pads to the column, or breaks the line when the text was too long for it. */
+/* One or two cells of a row: pads to the column, or breaks the line when the text was too
+ * long for it. */
 static size_t cell_end(struct str_buf *b, size_t at, size_t column)
 {
     if (at + 2 <= column) {
@@ -347,7 +349,7 @@ static void print_operation(struct printer *p, const struct tt_operation *op,
     print_fields(p, op);
 }
 
-/* ---- one Service ------------------------------------------------------------------------------------------ */
+/* ---- one Service ----------------------------------------------------------------------------- */
 static void print_attention(struct printer *p, const char *text)
 {
     str_appendf(p->b, "  %s!%s ", color_on(p, "!"), color_off(p));
@@ -536,7 +538,7 @@ static void print_service(struct printer *p, const struct tt_plan_service *s)
     str_append_c(p->b, '\n');
 }
 
-/* ---- all ---------------------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 static void print_quiet_ones(struct printer *p)
 {
     uint32_t n = 0;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_print_counts.c: the numbers of a plan in words; a reservation that is given back is not called a delete.
+/* plan_print_counts.c: the numbers of a plan in words; a reservation that is given back is not
+ * called a delete.
  *
- * A plan that makes a load balancer may reserve an address for as long as it runs, and give the reservation back at its end:
- * that is a delete, but nothing goes away.  Such operations (TT_OP_GIVES_BACK) get words of their own; the JSON summary
- * counts them as deletes.  Part of plan_print.h.  Pure. */
+ * A plan that makes a load balancer may reserve an address for as long as it runs, and give the
+ * reservation back at its end:  that is a delete, but nothing goes away.  Such operations
+ * (TT_OP_GIVES_BACK) get words of their own; the JSON summary counts them as deletes.  Part of
+ * plan_print.h.  Pure. */
 #include "common/lb/plan_print.h"
 
 #include <string.h>

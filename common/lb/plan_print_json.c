@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_print_json.c: a plan as JSON for programs.
  *
- * Holds everything that the text says, with the member names that docs/interfaces.md promises: those are never
- * renamed; more may be added, there too (tests/sim/cli_test.py compares).  An operation is listed with each of its
- * owners; `n` is its identity.  All owners of an operation that has many stand in its first listing alone: else the document
- * would grow with the square of the Services.  Part of plan_print.h.  Pure. */
+ * Holds everything that the text says, with the member names that docs/interfaces.md promises:
+ * those are never renamed; more may be added, there too (tests/sim/cli_test.py compares).  An
+ * operation is listed with each of its owners; `n` is its identity.  All owners of an operation
+ * that has many stand in its first listing alone: else the document would grow with the square of
+ * the Services.  Part of plan_print.h.  Pure. */
 #include "common/lb/plan_print.h"
 
 #include "common/base/map.h"

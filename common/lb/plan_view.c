@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_view.c: a sealed plan as the ABI's struct tt_plan, which the host logs, prints and counts.
  *
- * The view shares the plan's strings; it adds what only people need: numbers from 1, and "known after N"
- * for values that an operation will produce.  Services are sorted by key, so that two plans of one state
- * look the same.  Part of plan.h.  Pure; lives in the plan's arena. */
+ * The view shares the plan's strings; it adds what only people need: numbers from 1, and "known
+ * after N" for values that an operation will produce.  Services are sorted by key, so that two
+ * plans of one state look the same.  Part of plan.h.  Pure; lives in the plan's arena. */
 #include "common/base/str.h"
 #include "common/lb/plan.h"
 #include "common/lb/plan_print.h"
@@ -45,7 +45,8 @@ static bool is_of_part_before(const struct lb_op *op, const struct lb_op *other)
     return other->verb != LB_KEEP && other->part_no == op->part_no - 1;
 }
 
-/* Every edge of an operation whose planner names some.  Kept ones are there already: nobody waits for them. */
+/* Every edge of an operation whose planner names some.  Kept ones are there already:
+ * nobody waits for them. */
 static const uint32_t *after_view(struct arena *a, const struct lb_plan *p, const struct lb_op *op,
                                   uint32_t *ret_n)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* service_rules.c: predicates and small values of a Service, as upstream's service controller has them.
+/* service_rules.c: predicates and small values of a Service, as upstream's service controller has
+ * them.
  *
- * Every function is one row or one table of controller.md (sections named beside them), so that the two can
- * be read side by side; trimtab-eval asks these very functions.  Source ranges stand in source_ranges.c.
- * Absent and empty text are the same here unless a line says otherwise: that is how Go decodes a string
- * without a pointer.  Pure: no I/O, no clock; thread-safe. */
+ * Every function is one row or one table of controller.md (sections named beside them), so that the
+ * two can be read side by side; trimtab-eval asks these very functions.  Source ranges stand in
+ * source_ranges.c.  Absent and empty text are the same here unless a line says otherwise: that is
+ * how Go decodes a string without a pointer.  Pure: no I/O, no clock; thread-safe. */
 #include "common/lb/service_rules.h"
 #include "common/base/str.h"
 
@@ -15,7 +16,7 @@ static bool text_eq(const char *a, const char *b)
     return strcmp(str_nonnull(a), str_nonnull(b)) == 0;
 }
 
-/* ---- §1.4 ---------------------------------------------------------------------------------------- */
+/* ---- §1.4 ------------------------------------------------------------------------------------ */
 bool svc_wants_lb(const struct tt_service *s)
 {
     return svc_wants_lb_of(s, NULL, 0);
@@ -58,7 +59,7 @@ bool svc_needs_cleanup(const struct tt_service *s)
            (s->deleted_us != 0 || !text_eq(s->type, "LoadBalancer"));
 }
 
-/* ---- §1.5 ---------------------------------------------------------------------------------------- */
+/* ---- §1.5 ------------------------------------------------------------------------------------ */
 static bool texts_eq(const char *const *a, size_t na, const char *const *b, size_t nb)
 {
     if (na != nb) {
@@ -134,8 +135,8 @@ static const struct tt_kv *next_annotation(const struct svc_scope *scope,
     return *i < s->n_annotations ? &s->annotations[(*i)++] : NULL;
 }
 
-/* Both are sorted by key.  An absent map equals an empty one: upstream's difference between the two only
- * costs it a sync. */
+/* Both are sorted by key.  An absent map equals an empty one: upstream's difference between the two
+ * only costs it a sync. */
 static bool annotations_eq(const struct svc_scope *scope, const struct tt_service *a,
                            const struct tt_service *b)
 {
@@ -153,7 +154,8 @@ static bool annotations_eq(const struct svc_scope *scope, const struct tt_servic
     }
 }
 
-/* What differs among the members that upstream compares, in its order; NULL when none does. */
+/* The first difference among the members that upstream compares, in its order; NULL if there is
+ * none. */
 static const char *first_difference(const struct svc_scope *scope, const struct tt_service *o,
                                     const struct tt_service *c)
 {
@@ -235,7 +237,7 @@ bool svc_needs_update_in(const struct svc_scope *scope, const struct tt_service 
     return what != NULL;
 }
 
-/* ---- values -------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 const char *svc_annotation(const struct tt_service *s, const char *key)
 {
     size_t low = 0;
@@ -260,7 +262,8 @@ char *svc_key(struct arena *a, const struct tt_service *s)
     return arena_printf(a, "%s/%s", str_nonnull(s->ns), str_nonnull(s->name));
 }
 
-/* §2.3.  Upstream cuts at 32 bytes after taking the dashes out, so the last hex digit of a UID is lost. */
+/* §2.3.  Upstream cuts at 32 bytes after taking the dashes out, so the last hex digit of a
+ * UID is lost. */
 char *svc_default_lb_name(struct arena *a, const char *uid)
 {
     char name[33] = "a";
@@ -274,7 +277,7 @@ char *svc_default_lb_name(struct arena *a, const char *uid)
     return arena_strdup(a, name);
 }
 
-/* ---- §2.5 ---------------------------------------------------------------------------------------- */
+/* ---- §2.5 ------------------------------------------------------------------------------------ */
 bool svc_only_local_traffic(const struct tt_service *s)
 {
     return (text_eq(s->type, "LoadBalancer") || text_eq(s->type, "NodePort")) &&
@@ -295,7 +298,7 @@ const char *svc_health_check(const struct tt_service *s, int32_t *ret_port)
     return served ? "/healthz" : NULL;
 }
 
-/* ---- §1.7 ---------------------------------------------------------------------------------------- */
+/* ---- §1.7 ------------------------------------------------------------------------------------ */
 int svc_split_key(struct arena *a, const char *key, const char **ret_ns, const char **ret_name,
                   struct err *err)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* service_rules.h: what a Service means to a load-balancer controller.  Pure.
  *
- * Predicates and values that upstream's service controller and its helpers compute from Services and Nodes.
- * Source: controller.md §1.4, 1.5, 1.13–1.15, 2.3–2.6 (kubernetes cloud-provider 1.36); vectors §6.  Asked from outside by
- * trimtab-eval (kubernetes.*). */
+ * Predicates and values that upstream's service controller and its helpers compute from Services
+ * and Nodes.
+ * Source: controller.md §1.4, 1.5, 1.13–1.15, 2.3–2.6 (kubernetes cloud-provider 1.36); vectors §6.
+ * Asked from outside by trimtab-eval (kubernetes.*). */
 #ifndef TRIMTAB_LB_SERVICE_RULES_H
 #define TRIMTAB_LB_SERVICE_RULES_H
 
@@ -21,7 +22,8 @@
 /* Annotations and conditions that trimtab writes to a Service (controller/rules/report_rules.h). */
 #define LB_LAST_PLAN_ANNOTATION  "trimtab.io/last-plan"
 #define LB_LAST_ERROR_ANNOTATION "trimtab.io/last-error"
-/* That a controller of ours has made its load balancer or carried out an edit of it (mark_rules.h). */
+/* That a controller of ours has made its load balancer or carried out an edit of it
+ * (mark_rules.h). */
 #define LB_MARK_ANNOTATION  "trimtab.io/carried-out"
 #define LB_EXCLUDE_LABEL    "node.kubernetes.io/exclude-from-external-load-balancers"
 #define LB_AUTOSCALER_TAINT "ToBeDeletedByClusterAutoscaler"
@@ -31,16 +33,19 @@ bool svc_wants_lb(const struct tt_service *s);
 /* The same, where `classes` (n of them) count as ours too. */
 bool svc_wants_lb_of(const struct tt_service *s, const char *const *classes, size_t n);
 bool svc_has_finalizer(const struct tt_service *s, const char *finalizer);
-/* Something of it cannot be read (TT_SERVICE_UNREADABLE): it may use anything that Services share. */
+/* Something of it cannot be read (TT_SERVICE_UNREADABLE): it may use anything
+ * that Services share. */
 bool svc_is_unreadable(const struct tt_service *s);
 /* §1.4: carries the cleanup finalizer and is being deleted or is no LoadBalancer any more. */
 bool svc_needs_cleanup(const struct tt_service *s);
-/* §1.5.  *ret_what (may be NULL) names the first difference in user's words ("spec.ports"), or NULL. */
+/* §1.5.  *ret_what (may be NULL) names the first difference in user's words
+ * ("spec.ports"), or NULL. */
 bool svc_needs_update(const struct tt_service *old_svc, const struct tt_service *cur,
                       const char *const *classes, size_t n_classes, const char **ret_what);
-/* The same for a controller that writes annotations itself: a change of these alone (a trailing '*' stands for all
- * keys that begin so) is none.  With follows_distribution one of spec.trafficDistribution counts, which upstream's
- * generic controller does not look at (gce-l4.md §7.2). */
+/* The same for a controller that writes annotations itself: a change of these alone (a trailing '*'
+ * stands for all keys that begin so) is none.  With follows_distribution one of
+ * spec.trafficDistribution counts, which upstream's generic controller does not look
+ * at (gce-l4.md §7.2). */
 struct svc_scope {
     const char *const *classes;
     size_t n_classes;
@@ -49,8 +54,8 @@ struct svc_scope {
     bool follows_distribution;
     /* Addresses and host names in status.loadBalancer.ingress count, too. */
     bool follows_ingress;
-    bool
-        skips_reports; /* annotations of the controller's own (svc_is_report) count as own ones, too */
+    /* annotations of the controller's own (svc_is_report) count as own ones, too */
+    bool skips_reports;
     /* Of the others these alone count, written in the same way; NULL: all. */
     const char *const *wishes;
     size_t n_wishes;
@@ -72,8 +77,8 @@ bool svc_needs_health_check(const struct tt_service *s);
 /* "/healthz" and the port, or NULL and 0. */
 const char *svc_health_check(const struct tt_service *s, int32_t *ret_port);
 
-/* §2.6: sorted, normalised, unique.  ERR_INVALID with upstream's text; IPv4-mapped ranges shorter than /97 are
- * INVALID (our deviation, §9.2 row 2). */
+/* §2.6: sorted, normalised, unique.  ERR_INVALID with upstream's text; IPv4-mapped ranges shorter
+ * than /97 are INVALID (our deviation, §9.2 row 2). */
 int svc_source_ranges(struct arena *a, const struct tt_service *s, struct str_set *ret,
                       struct err *err) _warn_unused_;
 /* Upstream's rule without our deviation; for trimtab-eval and for reading what others made. */

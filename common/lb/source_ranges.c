@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* source_ranges.c: which addresses may use a load balancer.
  *
- * Reads spec.loadBalancerSourceRanges or, when that is empty, the annotation; gives a sorted set of masked
- * networks.  The error texts are upstream's, because people search for them and events repeat them.
- * Source: controller.md §2.6, rows 114–128 of §6.7; the deviation is §9.2 row 2 (docs/deviations.md).
- * Part of service_rules.h.  Pure; thread-safe. */
+ * Reads spec.loadBalancerSourceRanges or, when that is empty, the annotation; gives a sorted set of
+ * masked networks.  The error texts are upstream's, because people search for them and events
+ * repeat them.
+ * Source: controller.md §2.6, rows 114–128 of §6.7; the deviation is §9.2 row 2
+ * (docs/deviations.md).  Part of service_rules.h.  Pure; thread-safe. */
 #include "common/base/ip.h"
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
@@ -21,8 +22,8 @@ static bool read_ranges(struct arena *a, const char *const *items, size_t n, boo
         if (!ip_net_parse_sloppy(item, &net)) {
             return false;
         }
-        /* "::ffff:10.0.0.0/90" is no IPv4 range any more, and "/96" silently becomes all of IPv4: nobody
-         * who writes either means what upstream makes of it. */
+        /* "::ffff:10.0.0.0/90" is no IPv4 range any more, and "/96" silently becomes all of IPv4:
+         * nobody who writes either means what upstream makes of it. */
         if (!allow_mapped && net.was_mapped && (net.addr.len != 4 || net.prefix == 0)) {
             return false;
         }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* status_rules.c: when a load-balancer status has changed, and the exact bodies of our patches.
  *
- * Bodies are strategic merge patches (annotations: merge patch) that name only what we mean to change, as
- * compact JSON with sorted members: the bytes that upstream's diff would send.  The one difference on
- * purpose is the removal of finalizers: upstream's {"finalizers":null} would wipe what others have added
- * since our copy was read.  Source: controller.md §1.13, vectors 36–39, 132, 133.  Pure; thread-safe. */
+ * Bodies are strategic merge patches (annotations: merge patch) that name only what we mean to
+ * change, as compact JSON with sorted members: the bytes that upstream's diff would send.  The one
+ * difference on purpose is the removal of finalizers: upstream's {"finalizers":null} would wipe
+ * what others have added since our copy was read.  Source: controller.md §1.13, vectors 36–39, 132,
+ * 133.  Pure; thread-safe. */
 #include "common/lb/status_rules.h"
 #include "common/base/err.h"
 #include "common/base/str.h"
@@ -13,7 +14,7 @@
 
 #include <string.h>
 
-/* ---- comparing ------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 static bool text_eq(const char *a, const char *b)
 {
     return strcmp(str_nonnull(a), str_nonnull(b)) == 0;
@@ -71,7 +72,7 @@ struct tt_ingress *status_normalise(struct arena *a, const struct tt_ingress *in
     return out;
 }
 
-/* ---- writing JSON ------------------------------------------------------------------------------------ */
+/* ---- writing JSON ---------------------------------------------------------------------------- */
 /* Appends `"name":"value"` with a comma where one is needed; NULL appends nothing. */
 static void put_text(struct str_buf *b, const char *name, const char *value)
 {
@@ -117,7 +118,7 @@ static void put_ingress(struct str_buf *b, const struct tt_ingress *in)
     str_append_c(b, '}');
 }
 
-/* ---- patches ----------------------------------------------------------------------------------------- */
+/* ---- patches --------------------------------------------------------------------------------- */
 char *status_patch(struct arena *a, const struct tt_ingress *old_in, size_t n_old,
                    const struct tt_ingress *new_in, size_t n_new)
 {

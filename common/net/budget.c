@@ -10,15 +10,16 @@
 
 #include <stdlib.h>
 
-#define CUT_EVERY_MS   1000 /* requests sent together are refused together: that is one refusal */
-#define LEAST_PART     0.05 /* of the documented rate: what is left of it at least */
-#define MOST_TIMES     20.0 /* the documented rate: an account's own limit may be higher */
-#define CUT_TO_PART    0.7 /* of a rate that was refused although it is the documented one or less */
+#define CUT_EVERY_MS 1000 /* requests sent together are refused together: that is one refusal */
+#define LEAST_PART   0.05 /* of the documented rate: what is left of it at least */
+#define MOST_TIMES   20.0 /* the documented rate: an account's own limit may be higher */
+/* of a rate that was refused although it is the documented one or less */
+#define CUT_TO_PART    0.7
 #define GROWTH_PART    0.05  /* of the documented rate, per second */
 #define GROWTH_MOST_MS 10000 /* that count at once: what lies further back was no shortage of now */
 #define RESERVE_PART   0.25  /* of the bucket, for what somebody waits for */
 
-/* ---- one budget, pure ------------------------------------------------------------------------------ */
+/* ---- one budget, pure ------------------------------------------------------------------------ */
 
 void budget_init(struct budget *b, const struct budget_limit *limit, int64_t now_ms)
 {
@@ -37,7 +38,8 @@ static void set_rate(struct budget *b, double per_second, int64_t now_ms)
     b->bucket.at_ms = now_ms > b->bucket.at_ms ? now_ms : b->bucket.at_ms;
 }
 
-/* A cut rate returns to the documented one by itself; beyond that it grows only while it is short of tokens. */
+/* A cut rate returns to the documented one by itself; beyond that it grows only while it
+ * is short of tokens. */
 static void grow(struct budget *b, int64_t now_ms)
 {
     int64_t passed_ms = now_ms - b->grown_ms;
@@ -103,7 +105,7 @@ void budget_refused(struct budget *b, int64_t now_ms, int64_t retry_after_ms)
     }
 }
 
-/* ---- several, with a lock ---------------------------------------------------------------------------- */
+/* ---- several, with a lock -------------------------------------------------------------------- */
 
 struct budgets {
     struct clock *clock;

@@ -51,8 +51,9 @@ struct budget {
 };
 
 void budget_init(struct budget *b, const struct budget_limit *limit, int64_t now_ms);
-/* When a request may be sent: `now_ms`, or the later moment for which a token is booked.  Background:
- * true in *ret_again says that nothing is booked, and the caller asks again at that moment. */
+/* When a request may be sent: `now_ms`, or the later moment for which a token is booked.
+ * Background:  true in *ret_again says that nothing is booked, and the caller asks again
+ * at that moment. */
 int64_t budget_take(struct budget *b, int64_t now_ms, bool background, bool *ret_again);
 /* The API refused a request as too many; `retry_after_ms` 0: it did not say for how long. */
 void budget_refused(struct budget *b, int64_t now_ms, int64_t retry_after_ms);
@@ -78,7 +79,8 @@ typedef void budgets_report_fn(void *arg, enum budget_event event, const struct 
 struct budgets *budgets_new(const struct budget_limit *limits, size_t n, struct clock *clock,
                             budgets_report_fn *report, void *arg) _warn_unused_;
 void budgets_free(struct budgets *s); /* NULL is fine */
-/* As budget_take() and budget_refused(), of the `kind`th limit.  NULL: no budgets, `now` at once. */
+/* As budget_take() and budget_refused(), of the `kind`th limit.  NULL: no budgets,
+ * `now` at once. */
 int64_t budgets_take(struct budgets *s, size_t kind, bool background, bool *ret_again);
 void budgets_refused(struct budgets *s, size_t kind, int64_t retry_after_ms);
 

@@ -20,7 +20,8 @@
 /* Kept connections per handle: Go keeps 25 per host, and we rarely talk to more than one. */
 #define MAX_KEPT_CONNECTIONS 32L
 
-/* libcurl counts: with the first call it and OpenSSL read their configuration, with the last one they drop it. */
+/* libcurl counts: with the first call it and OpenSSL read their configuration, with the
+ * last one they drop it. */
 int http_global_init(struct err *err)
 {
     /* libcurl is told not to touch signals (CURLOPT_NOSIGNAL); a server that closes early must

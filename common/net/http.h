@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http.h: HTTP requests that block, several at a time, over one libcurl multi handle.
  *
- * A `struct http` belongs to one thread or task (a sync worker, the reflector thread) and keeps its own
- * connection cache; it is made once and never per request (docs/architecture.md).  The unit of work is a
- * *job*: a small state machine that is asked for its next request until it says that it is done.
- * A cloud call with its waiting (insert, then wait for the operation) is one job; a wave of a
- * plan is several jobs on the same handle; a reflector is a job that never ends.
+ * A `struct http` belongs to one thread or task (a sync worker, the reflector thread) and keeps its
+ * own connection cache; it is made once and never per request (docs/architecture.md).  The unit of
+ * work is a *job*: a small state machine that is asked for its next request until it says that it
+ * is done.  A cloud call with its waiting (insert, then wait for the operation) is one job; a wave
+ * of a plan is several jobs on the same handle; a reflector is a job that never ends.
  *
  * In a task (common/base/task.h) the thread's other tasks run while one of these functions blocks.
  *
@@ -16,13 +16,15 @@
  * What is checked here, for everybody: deadlines (connect, idle, total), caps on header and body
  * bytes, redirects, cancelling within 100 ms (a poke ends the poll), client certificates, CAs and
  * tokens re-read when their files change, proxies by Go's rules, gzip, HTTP/2 where offered, and
- * `may_mutate` before *each* mutation is sent and while its body is (fencing: docs/architecture.md).  What is not: retries
- * (retry.h), rate limits (ratelimit.h), meaning of statuses.
- * Errors: TRANSIENT (connect, TLS, time-out, cut answer; err says which host and phase; its reason is "refused" when
- * nothing listens, "no-host" when the name does not resolve, "broken" when the connection ended before an answer,
- * "untrusted" when the server's certificate did not verify, "refused-certificate" when the server would not have
- * ours), CANCELLED (also when may_mutate said no), INVALID (a URL that is none, or that url_check_sent() refuses; an
- * answer over a cap), AUTH (credentials could not be read).  An answer with any status is success here. */
+ * `may_mutate` before *each* mutation is sent and while its body is (fencing:
+ * docs/architecture.md).  What is not: retries (retry.h), rate limits (ratelimit.h), meaning of
+ * statuses.
+ * Errors: TRANSIENT (connect, TLS, time-out, cut answer; err says which host and phase; its reason
+ * is "refused" when nothing listens, "no-host" when the name does not resolve, "broken" when the
+ * connection ended before an answer, "untrusted" when the server's certificate did not verify,
+ * "refused-certificate" when the server would not have ours), CANCELLED (also when may_mutate said
+ * no), INVALID (a URL that is none, or that url_check_sent() refuses; an answer over a cap), AUTH
+ * (credentials could not be read).  An answer with any status is success here. */
 #ifndef TRIMTAB_NET_HTTP_H
 #define TRIMTAB_NET_HTTP_H
 
@@ -43,8 +45,9 @@ struct http_response;
 struct http_sent;
 struct http_transfer;
 
-/* A client certificate that is handed over while the program runs, as credential plugins do.  Every handle whose http_tls
- * names it takes a new one up as it does a changed file: kept connections close, endless streams end.  Thread-safe. */
+/* A client certificate that is handed over while the program runs, as credential plugins do.  Every
+ * handle whose http_tls names it takes a new one up as it does a changed file: kept connections
+ * close, endless streams end.  Thread-safe. */
 struct http_pair;
 /* From when to when a certificate is good, in s since 1970. */
 struct http_pair_life {
@@ -53,9 +56,10 @@ struct http_pair_life {
 };
 struct http_pair *http_pair_new(void) _warn_unused_;
 void http_pair_free(struct http_pair *p);
-/* Both PEM (the certificate may be a chain), or both NULL: none from now on.  ERR_INVALID when they are none or do not
- * belong together: then nothing changes.  True in *ret_changed when it is another one than before.  The last two
- * outputs may be NULL; *ret_life is untouched when there is none.  No key text in errors. */
+/* Both PEM (the certificate may be a chain), or both NULL: none from now on.  ERR_INVALID when they
+ * are none or do not belong together: then nothing changes.  True in *ret_changed when it is
+ * another one than before.  The last two outputs may be NULL; *ret_life is untouched when there is
+ * none.  No key text in errors. */
 int http_pair_set(struct http_pair *p, const char *cert_pem, const char *key_pem,
                   struct http_pair_life *ret_life, bool *ret_changed,
                   struct err *err) _warn_unused_;
@@ -63,8 +67,8 @@ int http_pair_set(struct http_pair *p, const char *cert_pem, const char *key_pem
 /* How to reach and trust servers.  Borrowed by http objects until they are freed; immutable, so one
  * serves all threads.  NULL members mean the default. */
 struct http_tls {
-    struct file_watch
-        *ca_file; /* PEM; NULL and ca_pem NULL: the system's roots, or SSL_CERT_FILE and _DIR */
+    /* PEM; NULL and ca_pem NULL: the system's roots, or SSL_CERT_FILE and _DIR */
+    struct file_watch *ca_file;
     const char *ca_pem;           /* PEM text instead of a file */
     struct file_watch *cert_file; /* client certificate, PEM (chain) */
     struct file_watch *key_file;
@@ -74,7 +78,8 @@ struct http_tls {
     const char *server_name; /* SNI and name to verify, when it is not the URL's host */
     bool insecure;           /* no verification */
 };
-/* Runs in the handle's thread, below http_run() and its like; must not block and must not use the handle. */
+/* Runs in the handle's thread, below http_run() and its like; must not block and must not
+ * use the handle. */
 typedef void http_observe_fn(void *arg, const struct http_sent *sent);
 struct http_config {
     const char *user_agent;
@@ -85,14 +90,15 @@ struct http_config {
     bool no_http2;         /* DISABLE_HTTP2 */
     struct clock *clock;   /* NULL: the real one; governs delays only, never socket time-outs */
     struct cancel *cancel; /* stops everything on this handle; may be NULL */
-    /* For a command that answers once: a request to the server that refused the last connection, or whose name has no
-     * address, does not wait for its not_before_ms, so that attempts are used up at once. */
+    /* For a command that answers once: a request to the server that refused the last connection, or
+     * whose name has no address, does not wait for its not_before_ms, so that attempts are
+     * used up at once. */
     bool answers_once;
     bool (*may_mutate)(
         void *arg);       /* asked from the handle's thread right before a mutating request */
     void *may_mutate_arg; /* is sent, and while its body is on its way; NULL: always yes */
-    /* Counts and logs each request that leaves for a server, whatever code asked for it (struct http_sent).  Required:
-     * http_ignore_sent where nothing is counted. */
+    /* Counts and logs each request that leaves for a server, whatever code asked for it (struct
+     * http_sent).  Required:  http_ignore_sent where nothing is counted. */
     http_observe_fn *observe;
     void *observe_arg;
 };
@@ -122,7 +128,7 @@ struct http_request {
     int64_t total_ms;      /* 0 = 120,000; -1 = no limit */
     size_t max_body;       /* 0 = 32 MiB, of the decoded body */
     int max_redirects;     /* 0 = none are followed; credentials are dropped across hosts */
-    bool streams;          /* its answer goes on for long (a watch): counted when it begins */
+    bool streams;          /* its answer continues for long (a watch): counted when it begins */
     bool direct; /* never through a proxy: what is on this machine or link, and hands out secrets */
 };
 /* One answer.  Lives until the job's step function returns. */
@@ -140,12 +146,14 @@ struct http_response {
 enum http_sent_part {
     HTTP_SENT_WHOLE = 0, /* it has its answer, or none will come */
     HTTP_SENT_BEGAN,     /* req.streams: its answer, a 2xx, begins; took_ms lasts until now */
-    HTTP_SENT_ENDED, /* the same stream has ended: received_bytes counts, all else was told before */
+    /* the same stream has ended: received_bytes counts, all else was told before */
+    HTTP_SENT_ENDED,
 };
-/* One request on the wire.  Each hop of a redirect is one, and so is each copy that libcurl sends anew because a kept
- * connection had died.  A server that cannot be reached counts, too (status 0).  A request that is held back here does
- * not count: by may_mutate, by a cancel before its first byte, or because its URL cannot be used.  One whose time ends while
- * libcurl holds it in line for a connection counts as a server that cannot be reached, although no byte of it left. */
+/* One request on the wire.  Each hop of a redirect is one, and so is each copy that libcurl sends
+ * again because a kept connection had died.  A server that cannot be reached counts, too (status
+ * 0).  A request that is held back here does not count: by may_mutate, by a cancel before its first
+ * byte, or because its URL cannot be used.  One whose time ends while libcurl holds it in line for
+ * a connection counts as a server that cannot be reached, although no byte of it left. */
 struct http_sent {
     const struct http_job *job; /* api and op are its req's */
     void *owner;                /* of http_bind(); NULL: none */
@@ -169,8 +177,9 @@ int64_t http_response_date_s(const struct http_response *r);
 
 enum http_next {
     HTTP_SEND = 0, /* job->req is filled: send it */
-    HTTP_WAIT, /* nothing to send yet: step is called again, with resp NULL, whenever something happened on this
-                    * handle, and at job->req.not_before_ms at the latest */
+    /* nothing to send yet: step is called again, with resp NULL, whenever something happened on
+     * this handle, and at job->req.not_before_ms at the latest */
+    HTTP_WAIT,
     HTTP_DONE, /* nothing more; job->err says how it ended */
 };
 /* A job.  The caller embeds or allocates it, fills the first group and keeps it until it is done.
@@ -179,7 +188,7 @@ struct http_job {
     /* by the caller */
     enum http_next (*step)(struct http_job *job, const struct http_response *resp);
     /* resp NULL: first call, fill job->req.  Later: the answer of job->req, or status 0 with
-         * job->err set when there was none; fill job->req anew and return HTTP_SEND, or set
+         * job->err set when there was none; fill job->req again and return HTTP_SEND, or set
          * job->err and return HTTP_DONE. */
     bool (*on_body)(struct http_job *job, int status, const char *bytes, size_t n);
     /* NULL: the body is collected.  Else bytes of a 2xx come here as they arrive (decoded);
@@ -189,10 +198,10 @@ struct http_job {
     struct cancel *cancel; /* this job's own; may be NULL */
     /* by both */
     struct http_request req;
-    struct err err; /* how it ended: OK, or the last failure that step did not mend */
+    struct err err; /* how it ended: OK, or the last failure that step did not fix */
     /* by http */
     bool done;
-    struct http_transfer *transfer; /* internal; NULL when nothing is under way */
+    struct http_transfer *transfer; /* internal; NULL when nothing is in progress */
 };
 
 struct http *http_new(const struct http_config *cfg) _warn_unused_;
@@ -206,7 +215,7 @@ void http_run(struct http *h, struct http_job *const *jobs, size_t n);
 
 /* Adds a job; returns at once (its first step runs here). */
 void http_start(struct http *h, struct http_job *job);
-/* Ends a job that is under way with CANCELLED; its step is not called again. */
+/* Ends a job that is in progress with CANCELLED; its step is not called again. */
 void http_stop(struct http *h, struct http_job *job);
 /* Drives what was started until a job is done, http_wakeup() is called, or `until_ms` of the
  * config's clock (CLOCK_NEVER: none). */
@@ -221,17 +230,18 @@ struct http_pool *http_pool_new(const struct http_config *cfg) _warn_unused_;
 void http_pool_free(struct http_pool *p);
 struct http *http_pool_get(struct http_pool *p) _warn_unused_;
 void http_pool_put(struct http_pool *p, struct http *h);
-/* The handle's cancel and may_mutate for the duration of one call (replacing the config's).  `owner` is what requests are
- * counted for (http_sent.owner); NULL: for none. */
+/* The handle's cancel and may_mutate for the duration of one call (replacing the config's).
+ * `owner` is what requests are counted for (http_sent.owner); NULL: for none. */
 void http_bind(struct http *h, struct cancel *cancel, bool (*may_mutate)(void *arg), void *arg,
                void *owner);
 
 /* The `owner` that is bound; NULL: none. */
 void *http_owner(const struct http *h);
 
-/* Process-wide set-up of libcurl and SIGPIPE, which each handle has done for its life as well: a program that makes handles
- * in several threads calls it before the first of them, and http_global_done() once at exit.  Others need neither, so that
- * a command that asks no server does not read the configuration of OpenSSL. */
+/* Process-wide set-up of libcurl and SIGPIPE, which each handle has done for its life as well: a
+ * program that makes handles in several threads calls it before the first of them, and
+ * http_global_done() once at exit.  Others need neither, so that a command that asks no server does
+ * not read the configuration of OpenSSL. */
 int http_global_init(struct err *err) _warn_unused_;
 void http_global_done(void);
 

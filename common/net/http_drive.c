@@ -121,8 +121,9 @@ static struct http_transfer *find_fenced(struct http *h)
     return NULL;
 }
 
-/* A server that takes the bytes slowly would get the last ones when another process may write already.  What it has not
- * got whole it does not execute.  What the kernel still holds must not arrive later, either: the connection is reset. */
+/* A server that takes the bytes slowly would get the last ones when another process may write
+ * already.  What it has not got whole it does not execute.  What the kernel still holds must not
+ * arrive later, either: the connection is reset. */
 static void end_fenced(struct http *h)
 {
     struct http_transfer *t;
@@ -146,9 +147,9 @@ static int64_t opening_deadline(const struct http_transfer *t, int64_t now_ms)
     return opens && now_ms < until_ms ? until_ms : CLOCK_NEVER;
 }
 
-/* Streams are to share a connection.  When several begin at once libcurl (7.88.1) makes one for each of them, unless
- * it has never spoken to the server: after a GOAWAY there would be as many connections as watches.  So the
- * next one begins when the last one is connected. */
+/* Streams are to share a connection.  When several begin at once libcurl (7.88.1) makes one for
+ * each of them, unless it has never spoken to the server: after a GOAWAY there would be as many
+ * connections as watches.  So the next one begins when the last one is connected. */
 static bool stream_opens(const struct http *h)
 {
     const int64_t now_ms = http_real_ms();
@@ -166,7 +167,8 @@ static bool has_turn(const struct http_transfer *t)
                                        : t->http->n_counted < HTTP_MAX_RUNNING;
 }
 
-/* Does the request go to the server that refused the last connection?  A command does not wait for it to come back. */
+/* Does the request go to the server that refused the last connection?  A command does not wait for
+ * it to come back. */
 static bool is_in_vain(const struct http_transfer *t)
 {
     const char *refused = t->http->refused;
@@ -290,9 +292,10 @@ static bool has_streams(const struct http *h)
     return false;
 }
 
-/* While libcurl reads for one HTTP/2 stream it may come upon the answer of another, keep it in memory, and not say
- * that there is something to do: no socket will ever wake us for that (7.88.1, one start in fifty).  Whoever lets
- * it work once more gets the bytes.  So after each sign of life we look again soon, then less and less often. */
+/* While libcurl reads for one HTTP/2 stream it may come upon the answer of another, keep it in
+ * memory, and not say that there is something to do: no socket will ever wake us for that (7.88.1,
+ * one start in fifty).  Whoever lets it work once more gets the bytes.  So after each sign of life
+ * we look again soon, then less and less often. */
 static void learn_lull(struct http *h, int64_t slept_ms)
 {
     if (slept_ms < h->lull_ms) {

@@ -116,7 +116,8 @@ static const char *tls_reason(struct http_transfer *t, CURLcode code)
     return t->curl_text[0] == '\0' ? curl_easy_strerror(code) : t->curl_text;
 }
 
-/* Alerts by which a server says that our certificate will not do, or that it wants one (RFC 8446 §6.2). */
+/* Alerts by which a server says that our certificate will not do, or that it wants one
+ * (RFC 8446 §6.2). */
 static bool is_certificate_alert(const char *why)
 {
     static const char *const alerts[] = {"alert unknown ca",
@@ -192,8 +193,8 @@ static int cut_error(struct http_transfer *t, CURLcode code, struct err *err)
                    t->body_bytes);
 }
 
-/* Before anything of an answer came: libcurl has no code for "too many open files", and says "out of memory" or "could not
- * resolve" when it means that a thread could not be started. */
+/* Before anything of an answer came: libcurl has no code for "too many open files", and says "out
+ * of memory" or "could not resolve" when it means that a thread could not be started. */
 static int exhausted_error(struct http_transfer *t, CURLcode code, struct err *err)
 {
     const char *why = NULL;

@@ -14,7 +14,7 @@
  *
  * A job that was started has exactly one transfer until it is done; all of them hang in one list in
  * order of start.  Steps of jobs may start and stop other jobs, so nobody holds a pointer into
- * that list across a step: loops search anew.  One thread; only http_poke() may be called from
+ * that list across a step: loops search again.  One thread; only http_poke() may be called from
  * others. */
 #ifndef TRIMTAB_NET_HTTP_INTERNAL_H
 #define TRIMTAB_NET_HTTP_INTERNAL_H
@@ -36,7 +36,7 @@ struct tls_text {
     uint64_t generation; /* of the file when it was last looked at */
     bool loaded;
 };
-/* What new connections use.  Invalid new contents are ignored: the old ones stay. */
+/* Files for new connections.  Invalid new contents are ignored: the old ones stay. */
 struct tls_state {
     struct tls_text ca, cert, key;
     uint64_t handed;    /* generation of the pair that was handed over; 0: none was looked at */
@@ -100,8 +100,8 @@ struct http_transfer {
     bool with_credentials; /* still the origin to which they were given */
     int redirects;
     int sends; /* of this hop; libcurl sends again when a kept connection was dead */
-    bool
-        counts; /* this hop has to be told to the observer: libcurl has it, and we did not hold it back */
+    /* this hop has to be told to the observer: libcurl has it, and we did not hold it back */
+    bool counts;
     bool began;   /* a stream whose beginning was told */
     bool sending; /* a mutation whose body is on its way: may_mutate is asked until it is out */
     struct curl_slist *headers;
@@ -140,7 +140,8 @@ int64_t http_real_ms(void);
 void http_drive(struct http *h, int64_t until_ms);
 
 /* http_sleep.c */
-/* Blocks for `ms` of real time, until a socket of libcurl's is ready, or until bytes come from `wake_fd` (-1: none). */
+/* Blocks for `ms` of real time, until a socket of libcurl's is ready, or until bytes come from
+ * `wake_fd` (-1: none). */
 void http_sleep(struct http *h, int wake_fd, int64_t ms);
 /* A new socket of this handle. */
 void http_sleep_note_socket(struct http *h, int fd);
@@ -159,7 +160,8 @@ void http_transfer_complete(struct http_transfer *t, CURLcode code);
 void http_transfer_cancel(struct http_transfer *t);
 void http_transfer_detach(struct http_transfer *t);
 bool http_transfer_is_endless(const struct http_transfer *t);
-/* Tells the observer of the hop that ended (err NULL: answered), once; nothing when it never left. */
+/* Tells the observer of the hop that ended (err NULL: answered), once; nothing when
+ * it never left. */
 void http_transfer_observe(struct http_transfer *t, const struct err *err);
 /* The same for one that is given up: what had not been sent yet does not count. */
 void http_transfer_observe_end(struct http_transfer *t, const struct err *err);
@@ -185,7 +187,8 @@ const char *http_origin(struct http_transfer *t); /* "https://host:port", for me
 const char *http_span(struct http_transfer *t, int64_t ms);
 
 /* http_pair.c */
-/* Copies of both texts (NULL: there is none) when the generation is another than *generation, which is set; else false. */
+/* Copies of both texts (NULL if there is none) when the generation is another than *generation,
+ * which is set; else false. */
 bool http_pair_take(struct http_pair *p, struct arena *a, uint64_t *generation, char **ret_cert,
                     char **ret_key);
 /* A private key that belongs to the first certificate; ret_life may be NULL. */

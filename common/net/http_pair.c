@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_pair.c: what is a certificate, what a pair; and a pair that is handed over while the program runs.
+/* http_pair.c: what is a certificate, what a pair; and a pair that is handed over while the program
+ * runs.
  *
- * A handle asks http_pair_take() before each request and every few seconds beside streams (http_tls.c); the generation
- * tells it cheaply that nothing is new.  Must not log or show key text. */
+ * A handle asks http_pair_take() before each request and every few seconds beside streams
+ * (http_tls.c); the generation tells it cheaply that nothing is new.  Must not log or
+ * show key text. */
 #include <openssl/asn1.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
@@ -25,7 +27,8 @@ struct http_pair {
 
 /* --- judging contents ------------------------------------------------------------------------ */
 
-/* A daemon has nobody to ask: OpenSSL would do it at the terminal, for certificates as well as for keys. */
+/* A daemon has nobody to ask: OpenSSL would do it at the terminal, for certificates as well
+ * as for keys. */
 static int no_passphrase(char *buf, int size, int rwflag, void *arg)
 {
     (void)buf, (void)size, (void)rwflag, (void)arg;

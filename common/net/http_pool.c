@@ -63,7 +63,7 @@ void http_pool_put(struct http_pool *p, struct http *h)
     if (h == NULL) {
         return;
     }
-    /* What the last user bound may be freed before the next one comes. */
+    /* Data bound by the last user may be freed before the next one comes. */
     http_bind(h, p->cfg.cancel, p->cfg.may_mutate, p->cfg.may_mutate_arg, NULL);
     struct pooled *e = xcalloc(1, sizeof(*e));
     e->http = h;

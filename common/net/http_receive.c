@@ -3,8 +3,9 @@
  * out.
  *
  * Owns the caps on headers and body, the collecting of both, the time of the last byte, and
- * may_mutate before the first byte (http_drive.c asks again while a body is on its way). A callback that finds something wrong writes t->err and makes libcurl stop;
- * http_errors.c prefers that text to libcurl's own.
+ * may_mutate before the first byte (http_drive.c asks again while a body is on its way). A callback
+ * that finds something wrong writes t->err and makes libcurl stop; http_errors.c prefers that text
+ * to libcurl's own.
  * Must not remove handles from the multi: libcurl is on the stack. */
 #include <ctype.h>
 #include <string.h>
@@ -58,7 +59,7 @@ void http_receive_setup(struct http_transfer *t)
 
 /* --- about to send --------------------------------------------------------------------------- */
 
-/* What Go's transport calls replayable: a lost answer to one of these may be asked for again. */
+/* Replayable requests, as Go's transport calls them: after a lost answer they may be sent again. */
 static bool is_replayable(const struct http_transfer *t)
 {
     static const char *const methods[] = {"GET", "HEAD", "OPTIONS", "TRACE"};
@@ -184,7 +185,7 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *arg)
         return 0;
     }
     bool blank = n <= 2 && (bytes[0] == '\r' || bytes[0] == '\n');
-    /* 1xx answers come before the real one; the first status line after them starts anew. */
+    /* 1xx answers come before the real one; the first status line after them starts again. */
     bool interim = t->head_done && t->status >= 100 && t->status < 200;
     if ((t->status == 0 || interim) && n > 5 && strncasecmp(bytes, "HTTP/", 5) == 0) {
         t->status = parse_status(bytes, n);

@@ -168,7 +168,7 @@ static int add_header(struct http_transfer *t, const struct http_header *h, stru
     return ERR_OK;
 }
 
-/* What libcurl would add by itself unless told otherwise. */
+/* Headers that libcurl would add by itself. */
 static void suppress_defaults(struct http_transfer *t)
 {
     static const char *const names[] = {"Accept", "Expect", "Content-Type"};

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_server.c: the HTTP server as a whole: start, stop, and what holds for all connections together.
+/* http_server.c: the HTTP server as a whole: start, stop, and what holds for all connections
+ * together.
  *
- * Owns the list of connections, in the order of their last use; from its end go those that are closed when places or
- * memory run out.  Owns the sweep too: one timer, set to the nearest deadline of any connection.
- * Must not know what is served.  One thread, the loop's. */
+ * Owns the list of connections, in the order of their last use; from its end go those that are
+ * closed when places or memory run out.  Owns the sweep too: one timer, set to the nearest deadline
+ * of any connection.  Must not know what is served.  One thread, the loop's. */
 #include "common/net/http_server.h"
 
 #include <errno.h>
@@ -151,7 +152,7 @@ void server_notice(struct http_server *s, const char *what)
     }
 }
 
-/* --- the list ------------------------------------------------------------------------------------ */
+/* --- the list --------------------------------------------------------------------------------- */
 
 static void unlink_conn(struct http_server *s, struct conn *c)
 {
@@ -226,7 +227,7 @@ void server_evict_held(struct http_server *s, struct conn *except)
     }
 }
 
-/* --- deadlines ----------------------------------------------------------------------------------- */
+/* --- deadlines -------------------------------------------------------------------------------- */
 
 void server_sweep_by(struct http_server *s, int64_t at_ms)
 {

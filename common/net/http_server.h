@@ -33,8 +33,8 @@ struct http_server_config {
     /* TLS: a pair, or everything (then counted up).  All NULL: plain HTTP. */
     const char *tls_cert_pem;
     const char *tls_key_pem;
-    const char
-        *tls_client_ca_pem; /* clients must show a certificate of this CA; NULL: none is asked */
+    /* clients must show a certificate of this CA; NULL: none is asked */
+    const char *tls_client_ca_pem;
     struct server_tls *tls;
 
     /* How much: a client that wants more is refused or closed. */
@@ -44,14 +44,15 @@ struct http_server_config {
      * one that has been without a request for longest is closed for the new one; when all are at
      * work, the new one is closed. */
     size_t max_connections;
-    /* TLS handshakes under way; 0 = no limit.  One takes 40 KiB; a client that has not begun yet takes
-     * next to nothing.  Above it the oldest one is closed. */
+    /* TLS handshakes in progress; 0 = no limit.  One takes 40 KiB; a client that has not begun yet
+     * takes next to nothing.  Above it the oldest one is closed. */
     size_t max_handshakes;
     /* Bytes of unfinished requests and unread answers of all connections; 0 = no limit.  Above
      * it the oldest connections that hold some are closed. */
     size_t max_held;
 
-    /* How long, in ms.  Those that say "whole" cannot be stretched by sending a byte now and then. */
+    /* How long, in ms.  Those that say "whole" cannot be stretched by sending a byte
+     * now and then. */
     int64_t handshake_ms; /* TLS, whole; 0 = 60,000 */
     int64_t read_ms;      /* a request from its first byte to its last, whole; 0 = 600,000 */
     int64_t send_ms;      /* until a finished answer is taken, whole; 0 = 600,000 */
@@ -71,9 +72,9 @@ struct http_server_config {
 int http_server_new(struct event_base *base, const struct http_server_config *cfg,
                     struct http_server **ret, struct err *err) _warn_unused_;
 void http_server_free(struct http_server *s); /* closes all connections */
-/* Frees a loop in which servers lived, after them and all else in it, in place of event_base_free(): what a TLS connection
- * has just sent is reported to it in the loop's next turn, and libevent forgets the connection, its socket included, when
- * that turn never comes. */
+/* Frees a loop in which servers lived, after them and all else in it, in place of
+ * event_base_free(): what a TLS connection has just sent is reported to it in the loop's next turn,
+ * and libevent forgets the connection, its socket included, when that turn never comes. */
 void http_server_free_loop(struct event_base *base);
 /* Makes a loop; TRANSIENT if no file descriptor is free.  Freed by http_server_free_loop(). */
 int http_server_new_loop(struct event_base **ret, struct err *err) _warn_unused_;
@@ -97,7 +98,7 @@ const char *http_req_header(const struct http_req *r, const char *name);
 const char *http_req_header_at(const struct http_req *r, size_t i, const char **ret_name);
 const char *http_req_body(const struct http_req *r, size_t *ret_len); /* NUL-terminated */
 const char *http_req_peer(const struct http_req *r);                  /* "127.0.0.1:54321" */
-/* What the client showed in the handshake, and what it sent along; NULL: nothing.  Borrowed from the
+/* The client's certificate in the handshake, and its chain; NULL: none.  Borrowed from the
  * connection; verified only with `require_client_ca_pem`. */
 X509 *http_req_client_cert(const struct http_req *r);
 STACK_OF(X509) * http_req_client_chain(const struct http_req *r);

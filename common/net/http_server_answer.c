@@ -3,7 +3,7 @@
  *
  * Owns the bytes of answers: status line, Date-less headers, length or chunks.  An answer that
  * must not have a body (HEAD, 204, 304) keeps its headers and loses the body here, so handlers
- * need not care. After an ending (answer, end, drop) the request is freed; http_server.c goes on
+ * need not care. After an ending (answer, end, drop) the request is freed; http_server.c continues
  * with the connection.
  * One thread, the loop's. */
 #include <event2/bufferevent_ssl.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_server_conn.c: one connection of the HTTP server, from its first byte to its end.
  *
- * Reads until a request is whole (http_server_parse.c), gives it to the handler, waits for its answer
- * (http_server_answer.c), then the next request of the same connection or the end.  While a handler thinks, the connection
- * goes on being read, because that is how a client that left is noticed (on_gone); a client that pipelines instead is
- * stopped by the read watermark, and one that pipelines without reading answers gets no further ones.
- * Every phase has a deadline that bytes now and then do not move; server.c's sweep looks at them.
- * Must not know what is served.  One thread, the loop's. */
+ * Reads until a request is whole (http_server_parse.c), gives it to the handler, waits for its
+ * answer (http_server_answer.c), then the next request of the same connection or the end.  While a
+ * handler thinks, the connection continues being read, because that is how a client that left is
+ * noticed (on_gone); a client that pipelines instead is stopped by the read watermark, and one that
+ * pipelines without reading answers gets no further ones.  Every phase has a deadline that bytes
+ * now and then do not move; server.c's sweep looks at them.  Must not know what is served.  One
+ * thread, the loop's. */
 #include <event2/bufferevent_ssl.h>
 #include <openssl/err.h>
 #include <string.h>
@@ -40,7 +41,7 @@ static size_t unsent(const struct conn *c)
     return c->bev == NULL ? 0 : evbuffer_get_length(bufferevent_get_output(c->bev));
 }
 
-/* --- life ---------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 void conn_start(struct http_server *s, evutil_socket_t fd, const char *peer)
 {
@@ -77,7 +78,8 @@ static void begin(struct conn *c, struct bufferevent *bev)
     settle(c);
 }
 
-/* The first byte of a TLS client.  Before it there is nothing of OpenSSL's: silent clients cost little. */
+/* The first byte of a TLS client.  Before it there is nothing of OpenSSL's: silent
+ * clients cost little. */
 static void on_knock(evutil_socket_t fd, short what, void *arg)
 {
     struct conn *c = arg;
@@ -143,7 +145,7 @@ void conn_close(struct conn *c)
     }
 }
 
-/* --- deadlines and sums -------------------------------------------------------------------------- */
+/* --- deadlines and sums ----------------------------------------------------------------------- */
 
 static enum conn_phase phase_of(const struct conn *c)
 {
@@ -205,7 +207,7 @@ bool conn_is_idle(const struct conn *c)
     return c->phase != PHASE_NONE && c->phase != PHASE_SEND && !c->running;
 }
 
-/* --- requests ------------------------------------------------------------------------------------ */
+/* --- requests --------------------------------------------------------------------------------- */
 
 /* Answers what the parser refused.  The client may still be sending: closing at once would reset
  * the connection and take our answer from under its eyes. */
@@ -270,7 +272,7 @@ static bool may_read_on(struct conn *c)
 void conn_run(struct conn *c)
 {
     if (c->running) {
-        return; /* a handler answered at once: the loop below goes on by itself */
+        return; /* a handler answered at once: the loop below continues by itself */
     }
     c->running = true;
     struct evbuffer *in = input_of(c);
@@ -309,7 +311,7 @@ void conn_request_ended(struct conn *c)
     conn_run(c);
 }
 
-/* --- what libevent says -------------------------------------------------------------------------- */
+/* --- what libevent says ----------------------------------------------------------------------- */
 
 static void on_readable(struct bufferevent *bev, void *arg)
 {

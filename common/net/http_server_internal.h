@@ -38,7 +38,7 @@ struct http_server {
     /* connections, the one that was used last first */
     struct conn *conns, *last;
     size_t n_conns;
-    size_t n_shaking; /* handshakes under way */
+    size_t n_shaking; /* handshakes in progress */
     size_t held;      /* bytes, sum of conn.held */
     /* deadlines */
     struct event *sweep;
@@ -52,7 +52,7 @@ enum conn_state {
     CONN_LINGERING, /* input is thrown away until the client closes */
 };
 
-/* What a connection is given time for. */
+/* Phases of a connection with a time limit. */
 enum conn_phase {
     PHASE_NONE = 0, /* the handler's time */
     PHASE_HANDSHAKE,
@@ -109,7 +109,7 @@ struct http_req {
     bool no_body; /* HEAD, 204, 304 */
 };
 
-/* What the parser found.  Negative: nothing can be read from this connection any more. */
+/* Result of the parser.  Negative: nothing can be read from this connection any more. */
 enum parse_result {
     PARSE_MORE = 0,     /* wait for bytes */
     PARSE_REQUEST = 1,  /* conn->req is complete */
@@ -139,7 +139,8 @@ void server_forget(struct http_server *s, struct conn *c);
 bool server_evict_idle(struct http_server *s);
 /* Makes room for one more handshake. */
 void server_evict_shaking(struct http_server *s);
-/* Closes old connections that hold bytes, until all together are within the limit; `c` (may be NULL) last. */
+/* Closes old connections that hold bytes, until all together are within the limit; `c`
+ * (may be NULL) last. */
 void server_evict_held(struct http_server *s, struct conn *c);
 /* Has the sweep look at this moment at the latest. */
 void server_sweep_by(struct http_server *s, int64_t at_ms);

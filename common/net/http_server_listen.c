@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_server_listen.c: the socket that listens, and new connections on it.
  *
- * Owns binding and accepting, and what happens when there is no place for one more: another goes, or the new one.  Without
- * a free file descriptor accepting pauses, because the socket would wake the loop without end.
- * Must not know what a connection says.  One thread, the loop's. */
+ * Owns binding and accepting, and what happens when there is no place for one more: another goes,
+ * or the new one.  Without a free file descriptor accepting pauses, because the socket would wake
+ * the loop endlessly.  Must not know what a connection says.  One thread, the loop's. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -28,7 +28,7 @@ static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct socka
 static void on_accept_error(struct evconnlistener *l, void *arg);
 static void on_resume(evutil_socket_t fd, short what, void *arg);
 
-/* --- binding ------------------------------------------------------------------------------------- */
+/* --- binding ---------------------------------------------------------------------------------- */
 
 static struct place place_v4(struct in_addr addr, uint16_t port)
 {
@@ -58,7 +58,8 @@ static int open_listener(const struct place *p, bool share_port)
         return -1;
     }
     int on = 1, v6only = p->both ? 0 : 1;
-    /* Connections of the process before us, which are only waiting out, do not keep us from the port. */
+    /* Connections of the process before us, which are only waiting out, do not keep us
+     * from the port. */
     bool ok = setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0;
     ok = ok && (!share_port || setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) == 0);
     ok = ok && (p->ss.ss_family != AF_INET6 ||
@@ -147,7 +148,7 @@ void http_server_resume(struct http_server *s)
     (void)evconnlistener_enable(s->listener);
 }
 
-/* --- accepting ----------------------------------------------------------------------------------- */
+/* --- accepting -------------------------------------------------------------------------------- */
 
 bool http_address_text(const struct sockaddr *sa, char *out, size_t n)
 {

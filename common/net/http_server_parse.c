@@ -27,7 +27,8 @@ static enum parse_result refuse(int status, int *ret_status)
     return PARSE_REFUSE;
 }
 
-/* Takes the CR from the end of a line of *n bytes.  Returns false if there is none, or another one or a NUL before it. */
+/* Takes the CR from the end of a line of *n bytes.  Returns false if there is none, or another one
+ * or a NUL before it. */
 static bool cut_cr(char *line, size_t *n)
 {
     if (*n == 0 || line[*n - 1] != '\r') {

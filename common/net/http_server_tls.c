@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_server_tls.c: certificates of the HTTP server as OpenSSL wants them, and which one a client gets.
+/* http_server_tls.c: certificates of the HTTP server as OpenSSL wants them, and which one a client
+ * gets.
  *
- * Owns the SSL_CTX of every pair and the table of names that leads to them.  The handshake starts with the context of
- * `own`; once the client's name is known, another pair's is put in its place (certificate and key only: versions, ciphers
- * and what is asked of the client stay as they were).
+ * Owns the SSL_CTX of every pair and the table of names that leads to them.  The handshake starts
+ * with the context of `own`; once the client's name is known, another pair's is put in its place
+ * (certificate and key only: versions, ciphers and what is asked of the client stay as they were).
  * Must not read files or know a connection.  One thread at a time. */
 #include "common/net/http_server_tls.h"
 
@@ -19,7 +20,7 @@
 #include "common/base/str.h"
 #include "common/net/http_server_internal.h"
 
-/* More names than that in one certificate are not looked at. */
+/* More names than that in one certificate are not checked. */
 #define MAX_NAMES 1000
 
 struct server_tls {
@@ -87,7 +88,7 @@ SSL *server_tls_accept(struct server_tls *t)
     return SSL_new(t->ctx[0]);
 }
 
-/* --- one pair ------------------------------------------------------------------------------------ */
+/* --- one pair --------------------------------------------------------------------------------- */
 
 /* Without it OpenSSL would ask for a password on the terminal. */
 static int no_password(char *buf, int size, int for_writing, void *arg)
@@ -146,7 +147,7 @@ static int make_ctx(const struct server_tls_spec *spec, const struct server_tls_
     return rc;
 }
 
-/* --- what holds for all pairs -------------------------------------------------------------------- */
+/* --- what holds for all pairs ----------------------------------------------------------------- */
 
 /* The handler judges certificates; the handshake takes any. */
 static int accept_any(X509_STORE_CTX *store, void *arg)
@@ -176,7 +177,8 @@ static bool require_client_cert(SSL_CTX *ctx, const char *ca_pem)
     X509_free(ca);
     BIO_free(bio);
     SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
-    /* Without it, sessions of clients with certificates cannot be resumed (SSL_CTX_set_verify(3)). */
+    /* Without it, sessions of clients with certificates cannot be resumed
+     * (SSL_CTX_set_verify(3)). */
     SSL_CTX_set_session_id_context(ctx, (const unsigned char *)"trimtab", 7);
     return ok;
 }
@@ -228,7 +230,7 @@ static int choose_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_l
     return SSL_TLSEXT_ERR_OK;
 }
 
-/* --- names --------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static void register_name(struct server_tls *t, const char *name, size_t i)
 {
@@ -261,8 +263,8 @@ static bool is_ip(const char *s)
     return inet_pton(AF_INET, s, buf) == 1 || inet_pton(AF_INET6, s, buf) == 1;
 }
 
-/* The common name if it is one, and the DNS names.  Addresses of the certificate are no names: a pair that is to serve an
- * address is told so. */
+/* The common name if it is one, and the DNS names.  Addresses of the certificate are no names: a
+ * pair that is to serve an address is told so. */
 static void register_cert_names(struct server_tls *t, size_t i)
 {
     X509 *cert = SSL_CTX_get0_certificate(t->ctx[i]);
@@ -284,7 +286,8 @@ static void register_cert_names(struct server_tls *t, size_t i)
     GENERAL_NAMES_free(alt);
 }
 
-/* Later entries overwrite: names of certificates first, then those that were given; the last pair first. */
+/* Later entries overwrite: names of certificates first, then those that were given; the
+ * last pair first. */
 static void register_names(struct server_tls *t, const struct server_tls_spec *spec)
 {
     for (size_t i = t->n - 1; i > 0; i--) {

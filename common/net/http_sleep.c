@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_sleep.c: how a handle waits for its sockets.
  *
- * A thread of its own sleeps in curl_multi_poll().  A task (common/base/task.h) hands the same sockets to task_poll(), so that
- * the handles of all tasks of a thread are polled together.  libcurl 7.88 tells its sockets by curl_multi_fdset() alone, which
- * leaves out descriptors from FD_SETSIZE on: a handle that ever got one looks by itself (HIGH_LOOK_MS).
- * Must not know jobs and deadlines (http_drive.c). */
+ * A thread of its own sleeps in curl_multi_poll().  A task (common/base/task.h) hands the same
+ * sockets to task_poll(), so that the handles of all tasks of a thread are polled together.
+ * libcurl 7.88 tells its sockets by curl_multi_fdset() alone, which leaves out descriptors from
+ * FD_SETSIZE on: a handle that ever got one looks by itself (HIGH_LOOK_MS).  Must not know jobs and
+ * deadlines (http_drive.c). */
 #include <stdlib.h>
 #include <sys/select.h>
 

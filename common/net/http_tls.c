@@ -3,7 +3,7 @@
  * change.
  *
  * Source: controller.md §4.3.  A new CA is used by new connections; a new client certificate also
- * ends the old ones: kept connections are closed, requests under way may finish but give their
+ * ends the old ones: kept connections are closed, requests in progress may finish but give their
  * connection up, and endless streams are ended so that they come back with the new certificate.
  * New contents that are no certificate, or a key that does not fit (files of a pair are not
  * replaced in one instant), are ignored until they are good: the old ones stay in use.

@@ -2,9 +2,9 @@
 /* jwt.c: signing of JSON Web Tokens with OpenSSL.
  *
  * Source: gce-cloud-provider.md §2.4 (RS256 for service accounts), RFC 7515, RFC 7518 §3.3 to
- * §3.5 (PS256 for client assertions of Azure, azure.md §2.4). Owns the compact serialisation and the choice of the algorithm by the kind of key.  What
- * the claims mean is the caller's.  Must not put key text, or OpenSSL's words about it, into an
- * error.
+ * §3.5 (PS256 for client assertions of Azure, azure.md §2.4). Owns the compact serialisation and
+ * the choice of the algorithm by the kind of key.  What the claims mean is the caller's.  Must not
+ * put key text, or OpenSSL's words about it, into an error.
  * Thread-safe: a parsed key is only read; each signature has a context of its own. */
 #include "common/net/jwt.h"
 
@@ -146,8 +146,8 @@ static bool ecdsa_to_raw(struct arena *a, unsigned char **sig, size_t *n)
     return ok;
 }
 
-/* RSA keys sign with PKCS#1 v1.5 padding unless told otherwise, which is what RS256 means; PS256 has a salt as long as its
- * hash (RFC 7518 §3.5). */
+/* RSA keys sign with PKCS#1 v1.5 padding unless told otherwise, which is what RS256 means; PS256
+ * has a salt as long as its hash (RFC 7518 §3.5). */
 static bool set_padding(EVP_PKEY_CTX *ctx, bool pss)
 {
     return !pss || (EVP_PKEY_CTX_set_rsa_padding(ctx, RSA_PKCS1_PSS_PADDING) == 1 &&

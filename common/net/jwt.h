@@ -19,7 +19,8 @@ void jwt_key_free(struct jwt_key *k);
 /* header.claims.signature; the algorithm follows the key; `kid` may be NULL or "" (left out). */
 int jwt_sign(struct arena *a, const struct jwt_key *k, const char *kid, struct json_object *claims,
              char **ret, struct err *err) _warn_unused_;
-/* The same under a header of the caller's own, borrowed: its "alg" (RS256, PS256, ES256) must fit the key. */
+/* The same under a header of the caller's own, borrowed: its "alg" (RS256, PS256, ES256)
+ * must fit the key. */
 int jwt_sign_header(struct arena *a, const struct jwt_key *k, struct json_object *header,
                     struct json_object *claims, char **ret, struct err *err) _warn_unused_;
 

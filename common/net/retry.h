@@ -29,8 +29,8 @@ struct retry {
 };
 
 void retry_begin(struct retry *r, const struct retry_policy *policy, int64_t now_ms);
-/* What kind of failure an answer is: maps status 0 and 408, 425, 429, 5xx to TRANSIENT/THROTTLED;
- * 0 (OK) for others. */
+/* The kind of failure of an answer: maps status 0 and 408, 425, 429, 5xx to TRANSIENT/THROTTLED; 0
+ * (OK) for others. */
 int retry_classify(int http_status);
 /* After a failed attempt.  `retry_after_ms` 0 = server said nothing; `unit` in [0,1) is the
  * randomness. True: send again at *ret_at_ms.  False: give up. */

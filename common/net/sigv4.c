@@ -157,7 +157,7 @@ static const char *header_value(struct arena *a, const char *value)
     return out;
 }
 
-/* What is signed, sorted. */
+/* The signed headers, sorted. */
 struct headers {
     struct http_header *items;
     size_t n;

@@ -13,7 +13,7 @@
 
 #include "common/base/ip.h"
 
-/* Longest URL that is looked at: more than any API here needs, less than what would hurt. */
+/* Longest URL that is checked: more than any API here needs, less than what would hurt. */
 #define URL_MAX_BYTES ((size_t)64 * 1024)
 
 static int parse_authority(struct arena *a, const char *text, struct url *u, struct err *err);

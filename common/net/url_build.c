@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* url_build.c: puts URLs and paths of resources together (url_build.h).
  *
- * Owns what may stand in a segment: a server that decodes a segment once too often, or resolves dots after decoding, must not
- * find another path in it.  So '%' is refused beside '/', and both dot segments.
+ * Owns what may stand in a segment: a server that decodes a segment once too often, or resolves
+ * dots after decoding, must not find another path in it.  So '%' is refused beside '/', and both
+ * dot segments.
  * Must not know a cloud's rules of names; those are the providers' *_name_rules.c.  Pure. */
 #include "common/net/url_build.h"
 
@@ -11,9 +12,10 @@
 
 #include "common/net/url.h"
 
-/* ---- segments ------------------------------------------------------------------------------------ */
+/* ---- segments -------------------------------------------------------------------------------- */
 
-/* Bytes at `s` that are one control character: U+0000 to U+001F, U+007F, and U+0080 to U+009F in UTF-8; else 0. */
+/* Bytes at `s` that are one control character: U+0000 to U+001F, U+007F, and U+0080 to U+009F in
+ * UTF-8; else 0. */
 static size_t control_bytes(const char *s)
 {
     unsigned char c = (unsigned char)s[0];
@@ -55,7 +57,7 @@ const char *url_segment_fault(const char *text)
     return NULL;
 }
 
-/* ---- the builder --------------------------------------------------------------------------------- */
+/* ---- the builder ----------------------------------------------------------------------------- */
 
 void url_build_begin(struct url_build *b, const char *base)
 {
@@ -156,7 +158,7 @@ void url_append_pair(struct str_buf *query, const char *name, const char *value)
     url_append_query_escaped(query, str_nonnull(value));
 }
 
-/* ---- names of resources -------------------------------------------------------------------------- */
+/* ---- names of resources ---------------------------------------------------------------------- */
 
 static void append_byte(struct str_buf *b, char c)
 {

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* url_check.c: the last look at a URL before the HTTP client sends it (url_check_sent() of url_build.h).
+/* url_check.c: the last look at a URL before the HTTP client sends it (url_check_sent() of
+ * url_build.h).
  *
- * Builders refuse names; this refuses whole URLs, whoever put them together: a link that a server sent, the target of a
- * redirect, a constant with a slip.  Servers and proxies on the way resolve dot segments, some of them after decoding, and a
- * path that they resolve is another one than the one that was checked, logged and allowed.
- * Must not repair: a URL that would have to be mended is one that nobody meant.  Pure. */
+ * Builders refuse names; this refuses whole URLs, whoever put them together: a link that a server
+ * sent, the target of a redirect, a constant with a slip.  Servers and proxies on the way resolve
+ * dot segments, some of them after decoding, and a path that they resolve is another one than the
+ * one that was checked, logged and allowed.  Must not repair: a URL that would have to be fixed is
+ * one that nobody meant.  Pure. */
 #include "common/net/url_build.h"
 
 #include <string.h>
 
-/* The byte at s[0..n), decoded once, and its length in the text (1 or 3).  A malformed escape stands for itself. */
+/* The byte at s[0..n), decoded once, and its length in the text (1 or 3).  A malformed escape
+ * stands for itself. */
 static unsigned char decoded(const char *s, size_t n, size_t *ret_len)
 {
     static const char digits[] = "0123456789abcdef";

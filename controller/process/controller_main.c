@@ -6,7 +6,7 @@
  * configuration changes, that thread builds another app.  Identity, election and the HTTPS port are
  * the process's and outlive every app.  The first SIGTERM or SIGINT ends it in order, within
  * STOP_MS; a second one at once, also when the loop hangs.  SIGHUP has certificates read again.
- * A separate thread writes the log from the start, so that its reader can block no other thread. */
+ * A separate thread writes the log. */
 #include "controller/process/controller_main.h"
 
 #include <event2/event.h>
@@ -281,8 +281,7 @@ static bool run_once(struct run *r)
     }
     bool again = r->exit_code == 0 && app_wants_reload(app) && !is_stopping(r);
     if (!app_stop(app, again ? RELOAD_MS : STOP_MS)) {
-        /* A call into the provider hangs: its memory cannot be freed.  A reload
-         * becomes a restart. */
+        /* A hanging call keeps its memory: the reload becomes a restart. */
         (void)log_flush(LOG_END_MS); /* else the line that says so is lost */
         _exit(again ? 1 : r->exit_code);
     }
@@ -333,8 +332,7 @@ static void exit_at_once(int number)
     _exit(1);
 }
 
-/* The first of the two, whichever it is.  The kernel itself counts: whatever the loop does, another
- * one ends the process. */
+/* The first signal.  The kernel counts: a second one ends the process whatever the loop does. */
 static void first_signal(int number)
 {
     (void)signal(SIGTERM, exit_at_once);
@@ -355,8 +353,7 @@ static void on_pulse(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* The first turn of the loop: this process serves and competes, so what waits for
- * it may continue. */
+/* First turn of the loop: the process serves and competes. */
 static void on_first_turn(evutil_socket_t fd, short what, void *arg)
 {
     struct run *r = arg;
@@ -404,8 +401,7 @@ static int run_loop(struct run *r)
     return rc;
 }
 
-/* Only a provider with more than the service controller's part has something left to
- * do without that. */
+/* Without that part, only a provider with further parts has something to do. */
 static int check_parts(const struct options *o, const struct plugin *plugin, struct err *err)
 {
     if (options_service_controller_on(o) || (plugin->desc.capabilities & TT_CAP_MORE_PARTS) != 0) {
@@ -426,9 +422,7 @@ static int check_drift(const struct options *o, const struct plugin *plugin, str
                    plugin->desc.name);
 }
 
-/* The C library gives each thread a heap of its own, and what is free in one is of no use to the
- * others: with ten workers that is a tenth of the memory.  Workers wait for a cloud, not for each
- * other's malloc(). */
+/* One heap for all threads: with ten workers it saves a tenth of the memory. */
 static void share_heap(void)
 {
 #ifdef M_ARENA_MAX

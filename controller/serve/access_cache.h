@@ -26,8 +26,8 @@ struct access_answer {
     enum access_outcome outcome;
     const char *text;        /* TROUBLE: the error; NO: what the server said; or "" */
     struct access_user user; /* YES to a token */
-    bool denied;     /* NO to a user: an explicit denial, not just the lack of a permission */
-    struct arena *a; /* owns it and its texts */
+    bool denied;             /* NO to a user: an explicit denial, not just a missing permission */
+    struct arena *a;         /* owns it and its texts */
 };
 /* A new one with one reference, in an arena of its own that the caller fills before sharing it. */
 struct access_answer *access_answer_new(enum access_outcome outcome) _warn_unused_;

@@ -45,8 +45,8 @@ struct status_leader {
     const char *lease;  /* "kube-system/cloud-controller-manager" */
     const char *holder; /* "" none, or unknown */
 };
-/* Requests to one API since the start, and the limit that we keep ourselves; or those of one kind, which the provider
- * spaces out by what the cloud takes (common/net/budget.h). */
+/* Requests to one API since the start, and the limit that we keep ourselves; or those of one kind,
+ * which the provider spaces out by what the cloud takes (common/net/budget.h). */
 struct status_budget {
     const char *api;    /* "kubernetes", "gce" … */
     const char *kind;   /* "ec2 writes"; "": all requests of the API */

@@ -39,7 +39,8 @@ static struct status_budget *budget_of(struct status_budget *all, size_t *n, con
     return &all[(*n)++];
 }
 
-/* The value of the series of `f` with the labels of `like`, which has the same ones; 0: there is none. */
+/* The value of the series of `f` with the labels of `like`, which has the same ones; 0 if
+ * there is none. */
 static double value_like(const struct metrics_family *f, const struct metrics_series *like)
 {
     for (size_t i = 0; i < f->n; i++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* board.c: see board.h.
  *
- * A row takes 56 bytes and its key as long as all is well: thousands of Services are to cost little.  What is pending, and
- * what is wrong, has a block of its own.  Kinds are few and held once (kube/words.h). */
+ * A row takes 56 bytes and its key as long as all is well: thousands of Services are to cost
+ * little.  What is pending, and what is wrong, has a block of its own.  Kinds are few and held once
+ * (kube/words.h). */
 #include "controller/sync/board.h"
 
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 
 #define BATCHES_MAX 1024 /* at most one per worker, of which there are 1,000 at most */
 
-/* What a Service has that waits for something, or of which something is to be told. */
+/* Data of a Service that is waiting or has something to report. */
 struct trouble {
     int64_t failing_us;
     int64_t next_us;
@@ -130,7 +131,7 @@ void board_free(struct board *b)
     free(b);
 }
 
-/* ---- batches ------------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 uint64_t board_batch_begin(struct board *b, const char *batch_key, size_t n)
 {
@@ -160,7 +161,7 @@ void board_batch_end(struct board *b, uint64_t batch)
     mutex_unlock(&b->lock);
 }
 
-/* ---- one Service --------------------------------------------------------------------------------- */
+/* ---- one Service ----------------------------------------------------------------------------- */
 
 static struct entry *entry_of(struct board *b, const char *key) _requires_(b->lock)
 {
@@ -275,7 +276,7 @@ void board_drop(struct board *b, const char *key)
     mutex_unlock(&b->lock);
 }
 
-/* ---- plans --------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 /* Of one Service of a plan. */
 struct pending {
@@ -356,7 +357,7 @@ static char *lines_left(const char *before, const struct tt_plan_service *s)
     return text;
 }
 
-/* What of its operations concerns whom: one pass, as a plan may be of thousands of Services and operations. */
+/* Assigns operations to Services in one pass, because a plan may have thousands of both. */
 static struct map *pending_of(const struct tt_plan *plan)
 {
     struct map *all = map_new(pending_free);
@@ -417,7 +418,7 @@ void board_plan(struct board *b, const struct tt_plan *plan)
     map_free(pending);
 }
 
-/* ---- readers ------------------------------------------------------------------------------------- */
+/* ---- readers --------------------------------------------------------------------------------- */
 
 struct copying {
     struct arena *a;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* board.h: how the last sync of each Service ended, and what is pending: what /status shows.
  *
- * Syncs write it down as they go; readers copy.  Nothing is decided by it: losing it loses a page, nothing else.  A row is
- * made when a Service's first sync begins and goes with its load balancer; what can be read off the Service itself
- * (address, conditions) is not kept.  Texts of failures and pending plans are there only as long as they are true.
- * Thread-safe; one lock (row 4 of common/base/lock.h), held for a few instructions, while all rows are copied as well. */
+ * Syncs write it down as they go; readers copy.  Nothing is decided by it: losing it loses a page,
+ * nothing else.  A row is made when a Service's first sync begins and goes with its load balancer;
+ * what can be read off the Service itself (address, conditions) is not kept.  Texts of failures and
+ * pending plans are there only as long as they are true.  Thread-safe; one lock (row 4 of
+ * common/base/lock.h), held for a few instructions, while all rows are copied as well. */
 #ifndef TRIMTAB_CONTROLLER_BOARD_H
 #define TRIMTAB_CONTROLLER_BOARD_H
 
@@ -49,8 +50,8 @@ struct board_row {
     unsigned create, change, delete_; /* operations of the pending plan */
     const char *plan; /* their lines: "+ firewall k8s-fw-…  because …\n"; "" nothing is pending */
     const char *findings; /* of the last plan, a line each: wishes without effect; "" none */
-    const char
-        *serves_nobody; /* why the load balancer serves nobody; "" it does, or nobody knows */
+    /* why the load balancer serves nobody; "" it does, or nobody knows */
+    const char *serves_nobody;
     const char *left; /* lines about values that its last ensure left as they were taken over; "" */
 };
 /* Services that are being dealt with together. */
@@ -73,13 +74,14 @@ struct board;
 struct board *board_new(struct clock *clock) _warn_unused_;
 void board_free(struct board *b); /* NULL is fine */
 
-/* --- the syncs ------------------------------------------------------------------------------------------ */
-/* A batch is taken up; `n` Services under `batch_key` ("" for one without).  Returns its number for board_batch_end(). */
+/* --- the syncs -------------------------------------------------------------------------------- */
+/* A batch is taken up; `n` Services under `batch_key` ("" for one without).  Returns its number for
+ * board_batch_end(). */
 uint64_t board_batch_begin(struct board *b, const char *batch_key, size_t n);
 void board_batch_end(struct board *b, uint64_t batch);
 /* A sync that will call the provider begins. */
 void board_begin(struct board *b, const char *key, const char *verb);
-/* What a plan says about each of its Services; replaces what was pending before. */
+/* The plan of each of its Services; replaces the former pending one. */
 void board_plan(struct board *b, const struct tt_plan *plan);
 /* How a sync ended.  `delay_ms` from now until it is tried again by itself; < 0: not. */
 struct board_end {
@@ -97,7 +99,7 @@ void board_late(struct board *b, const char *key, const char *message);
 /* It has no load balancer any more, and wants none. */
 void board_drop(struct board *b, const char *key);
 
-/* --- readers -------------------------------------------------------------------------------------------- */
+/* --- readers ---------------------------------------------------------------------------------- */
 /* How many Services are in each state. */
 void board_counts(struct board *b, size_t ret[BOARD_STATES]);
 void board_look(struct board *b, struct arena *a, struct board_view *ret);

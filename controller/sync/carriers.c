@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* carriers.c: see carriers.h.
  *
- * A carrier whose last worker has been counted out takes no other one: its thread is about to end, and is joined when the
- * next worker is started. */
+ * A carrier whose last worker has been counted out takes no other one: its thread is about to end,
+ * and is joined when the next worker is started. */
 #include "controller/sync/carriers.h"
 
 #include <pthread.h>
@@ -24,7 +24,7 @@ struct carriers {
     struct carrier *first; /* newest first */
 };
 
-/* What a new worker runs; freed by it. */
+/* Function and argument of a new worker; freed by it. */
 struct start {
     void (*work)(void *arg, struct carrier *c);
     void *arg;

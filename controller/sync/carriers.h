@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* carriers.h: the threads below the workers: one for each, or few that carry many as tasks.
  *
- * A worker that waits for the cloud needs a stack, not a thread (common/base/task.h).  So workers that block only where a
- * task may share threads: the first CARRIERS_MAX get one each, and those that follow join the thread with the fewest.  A
- * worker never changes its thread.
+ * A worker that waits for the cloud needs a stack, not a thread (common/base/task.h).  So workers
+ * that block only where a task may share threads: the first CARRIERS_MAX get one each, and those
+ * that follow join the thread with the fewest.  A worker never changes its thread.
  * Thread rule: one caller at a time (the lock of workers.c); a worker's function runs without it.
  * Source: docs/adr/0046-tasks.md. */
 #ifndef TRIMTAB_CONTROLLER_CARRIERS_H
@@ -23,8 +23,9 @@ struct carrier; /* one thread */
 struct carriers *carriers_new(bool shares) _warn_unused_;
 /* All workers have ended.  Waits until their threads have. */
 void carriers_free(struct carriers *c);
-/* Starts a worker: work(arg, its carrier), which calls carriers_ended() as its last act.  `waits` lets it ask the system for
- * a thread for half a second.  TRANSIENT when there is none, and none that could be shared. */
+/* Starts a worker: work(arg, its carrier), which calls carriers_ended() as its last act.  `waits`
+ * lets it ask the system for a thread for half a second.  TRANSIENT when there is none, and none
+ * that could be shared. */
 int carriers_start(struct carriers *c, void (*work)(void *arg, struct carrier *c), void *arg,
                    bool waits, struct err *err) _warn_unused_;
 /* One of its workers is about to return. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* late_calls.h: calls into a plugin that do not come back.
  *
- * A thread looks at the open calls now and then.  One that has used half of its time is logged; one that is beyond its
- * deadline is logged, counted and told to its Services' owners, and the workers get one thread more in its place (workers.h).
- * It keeps its thread and its Services until it returns: nobody can take them from it.  Only for plugins: a built-in
- * provider that does not come back ends the process (health check "workers"). */
+ * A thread looks at the open calls now and then.  One that has used half of its time is logged; one
+ * that is beyond its deadline is logged, counted and told to its Services' owners, and the workers
+ * get one thread more in its place (workers.h).  It keeps its thread and its Services until it
+ * returns: nobody can take them from it.  Only for plugins: a built-in provider that does not come
+ * back ends the process (health check "workers"). */
 #ifndef TRIMTAB_CONTROLLER_LATE_CALLS_H
 #define TRIMTAB_CONTROLLER_LATE_CALLS_H
 
@@ -22,8 +23,8 @@ struct late_calls;
 
 struct late_calls_args {
     const struct syncer *syncer;
-    /* How many calls are beyond their deadline now; called when that changes and at each look while there are some, without
-     * a lock. */
+    /* How many calls are beyond their deadline now; called when that changes and at each look while
+     * there are some, without a lock. */
     void (*late)(void *arg, unsigned n);
     void *arg;
 };

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* node_fanout.h: from "a node changed" to the Services whose load balancer that concerns.
  *
- * Node changes gather for FANOUT_IDLE_MS (FANOUT_MAX_MS at most), so that 500 nodes that appear at once are one
- * pass.  A pass compares the digests of all nodes (node_sets.h) with what each known Service was last given and queues
- * those that differ, with reason NODES.  Upstream's node queue and its passes, by their effect (controller.md §1.15;
- * deviations 5 and 11).  It touches no load balancer itself.
+ * Node changes gather for FANOUT_IDLE_MS (FANOUT_MAX_MS at most), so that 500 nodes that appear at
+ * once are one pass.  A pass compares the digests of all nodes (node_sets.h) with what each known
+ * Service was last given and queues those that differ, with reason NODES.  Upstream's node queue
+ * and its passes, by their effect (controller.md §1.15; deviations 5 and 11).  It touches no load
+ * balancer itself.
  * A thread of its own, so that busy workers hold nothing up; thread-safe. */
 #ifndef TRIMTAB_CONTROLLER_NODE_FANOUT_H
 #define TRIMTAB_CONTROLLER_NODE_FANOUT_H

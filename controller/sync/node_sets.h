@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* node_sets.h: digests of all nodes: by them "did the nodes change?" is one comparison.
  *
- * Two of them: `eligible` is of who takes part in load balancing at all and serves every Service; `own` is of what the
- * provider's node_digest() says and concerns only Services whose backends hang on it (TT_OWN_NODES).  So a node that
- * turns unready wakes those, and nobody else.  What was found for a list of nodes is kept until the list changes:
- * thousands of syncs of one state of the cluster look at each node once.  Thread-safe (row 1 of common/base/lock.h);
- * the provider is asked outside the lock. */
+ * Two of them: `eligible` is of who takes part in load balancing at all and serves every Service;
+ * `own` is of what the provider's node_digest() says and concerns only Services whose backends hang
+ * on it (TT_OWN_NODES).  So a node that turns unready wakes those, and nobody else.  What was found
+ * for a list of nodes is kept until the list changes:  thousands of syncs of one state of the
+ * cluster look at each node once.  Thread-safe (row 1 of common/base/lock.h); the provider is asked
+ * outside the lock. */
 #ifndef TRIMTAB_CONTROLLER_NODE_SETS_H
 #define TRIMTAB_CONTROLLER_NODE_SETS_H
 

@@ -149,7 +149,7 @@ int64_t notify_pulse(struct notify *n)
         return n->due_ms - now_ms;
     }
     bool fed = is_alive(n) && notify_send(n, "WATCHDOG=1");
-    /* What failed is tried again a few times before the manager's time is over. */
+    /* A failed notification is retried a few times within the manager's time-out. */
     int64_t wait_ms = fed ? n->period_ms : n->period_ms / 4 + 1;
     n->due_ms = now_ms + wait_ms;
     return wait_ms;

@@ -17,11 +17,11 @@
 #define REQUEST_MS 3000 /* the dying process waits for 5 s */
 #define OBJECT_MAX ((size_t)1024 * 1024)
 
-/* ---- the object ---------------------------------------------------------------------------------- */
+/* ---- the object ------------------------------------------------------------------------------ */
 
 struct object {
     char *path;
-    struct json_object *tree; /* NULL: there is none */
+    struct json_object *tree; /* NULL if there is none */
 };
 
 static int path_of(const struct quarantine_place *p, struct arena *a, const char *map_name,
@@ -81,7 +81,7 @@ int quarantine_read(const struct quarantine_place *place, struct arena *a,
     return rc;
 }
 
-/* ---- counting ------------------------------------------------------------------------------------ */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 /* The member of `o`, made when it is not there. */
 static struct json_object *member_made(struct json_object *o, const char *name)
@@ -107,7 +107,8 @@ static struct json_object *new_map(const struct options *o)
     return map;
 }
 
-/* The whole object goes back with the resourceVersion that was read: the server refuses what another has overtaken. */
+/* The whole object goes back with the resourceVersion that was read: the server refuses what
+ * another has overtaken. */
 static int put_object(const struct quarantine_place *p, struct arena *a, const struct object *o,
                       const char *text, struct err *err)
 {
@@ -159,7 +160,7 @@ int quarantine_note(const struct quarantine_place *place, const struct tt_provid
     return rc;
 }
 
-/* ---- the program that counts --------------------------------------------------------------------- */
+/* ---- the program that counts ----------------------------------------------------------------- */
 
 static void not_observed(void *arg, const struct kube_sent *sent)
 {

@@ -10,7 +10,7 @@
 #include "common/base/str.h"
 #include "controller/kube/store/held.h"
 
-/* What few entries have, or for a moment only. */
+/* Members that few entries have, or only for a moment. */
 struct rare {
     char *foreign_uid;
     char *let_go_uid;
@@ -23,7 +23,8 @@ struct rare {
     uint64_t nobody;
 };
 
-/* There is one for each Service of the cluster: its members are those of struct service_known, in 80 bytes. */
+/* There is one for each Service of the cluster: its members are those of struct
+ * service_known, in 80 bytes. */
 struct known {
     struct kube_held state;
     struct kube_held accepted;
@@ -203,7 +204,8 @@ bool service_cache_has(struct service_cache *c, const char *key)
     return has;
 }
 
-/* Another object has the name: what was known of the old one says nothing about it.  Returns what is to be unreferenced. */
+/* Another object has the name: what was known of the old one says nothing about it.  Returns what
+ * is to be unreferenced. */
 static struct kube_held forget_object(struct known *e)
 {
     struct rare *r = e->rare;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sync.c: the order of things for the Services of a batch; see sync.h.
  *
- * What is handed over is remembered *before* the call (object, node and endpoint fingerprints), as upstream does:
- * whatever the call comes to, the next change is compared with what it was given. */
+ * What is handed over is remembered *before* the call (object, node and endpoint fingerprints), as
+ * upstream does:  whatever the call comes to, the next change is compared with what
+ * it was given. */
 #include "controller/sync/sync.h"
 
 #include <stdio.h>
@@ -61,7 +62,7 @@ int64_t syncer_endpoints_delay_ms(const struct syncer *s, const struct tt_servic
     return delay_ms < SYNC_ENDPOINTS_MAX_MS ? delay_ms : SYNC_ENDPOINTS_MAX_MS;
 }
 
-/* ---- load and decide ----------------------------------------------------------------------------- */
+/* ---- load and decide ------------------------------------------------------------------------- */
 
 bool sync_backends_are_known(const struct sync_batch *b, const struct sync_item *item)
 {
@@ -149,7 +150,7 @@ static void load(struct sync_batch *b, struct sync_item *item)
     }
 }
 
-/* ---- before the call ----------------------------------------------------------------------------- */
+/* ---- before the call ------------------------------------------------------------------------- */
 
 /* The name now stands for another object: what belonged to the old one goes first (§1.8). */
 static void clean_up_replaced(struct sync_batch *b, struct sync_item *item)
@@ -212,7 +213,7 @@ static void before_delete(struct sync_batch *b, struct sync_item *item)
 
     if (ask && sync_call_get(item, item->svc, &exists, &err) != ERR_OK) {
         if (err.code == ERR_IMPLEMENTED_ELSEWHERE && sync_holds_finalizers(b->s)) {
-            exists = true; /* its delete says what is to be done with the finalizers */
+            exists = true; /* its delete says what to do with the finalizers */
         } else {
             item->err = err;
             err_prefix(&item->err, "failed to check if load balancer exists before cleanup");
@@ -293,9 +294,10 @@ static void before(struct sync_batch *b, struct sync_item *item)
     }
 }
 
-/* ---- the batch ----------------------------------------------------------------------------------- */
+/* ---- the batch ------------------------------------------------------------------------------- */
 
-/* A Service for which the provider ended the process again and again: true, and item->err says so. */
+/* A Service for which the provider ended the process again and again: true, and
+ * item->err says so. */
 static bool hold_back(struct sync_item *item)
 {
     const struct syncer *s = item->s;
@@ -349,8 +351,8 @@ static void release(struct sync_item *item)
     kube_snapshot_unref(item->slices);
 }
 
-/* Whether the provider's digests of nodes concern it is known once it was called; who fails may not have come so far
- * as to say so again. */
+/* Whether the provider's digests of nodes concern it is known once it was called; who fails may not
+ * have come so far as to say so again. */
 static void note_nodes(const struct sync_batch *b, const struct sync_item *item)
 {
     const struct syncer *s = b->s;
@@ -388,7 +390,8 @@ static void batch_run(struct sync_batch *b)
         }
         note_nodes(b, item);
         sync_findings_tell(item);
-        /* An item that failed on the way to the call has its error; one that needs no call has none. */
+        /* An item that failed on the way to the call has its error; one that needs no
+         * call has none. */
         if (item->joins || item->refused || item->err.code == ERR_OK) {
             sync_after(b, item);
         }

@@ -157,7 +157,7 @@ static void after_vanished(struct sync_item *item)
     }
 }
 
-/* What a Service that stays says of a load balancer that is gone. */
+/* Status of an existing Service whose load balancer is deleted. */
 static int take_back(struct sync_item *item)
 {
     return sync_object_is_gone(item) ? ERR_OK : sync_write_status(item, NULL, 0, &item->err);
@@ -213,7 +213,7 @@ static void forget(struct sync_item *item)
     }
 }
 
-/* What is known of it is forgotten, so that nothing in the cloud is touched for its sake, whatever takes its name. */
+/* Drops all state of the Service, so that a new one of its name starts without it. */
 static void keep(struct sync_item *item)
 {
     size_t n_lost = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sync_call.c: calls into the provider, one way for all: items in, results out.
  *
- * A call is cancelled at shutdown and after sync_call_timeout_ms().  A provider with reconcile_batch gets the keys of
- * one batch key at once; the others get one Service per call. */
+ * A call is cancelled at shutdown and after sync_call_timeout_ms().  A provider with
+ * reconcile_batch gets the keys of one batch key at once; the others get one Service per call. */
 #include "common/base/str.h"
 #include "controller/sync/sync_internal.h"
 
@@ -41,7 +41,8 @@ static uint32_t verb_of(enum sync_do todo)
 struct tt_item sync_item_in(const struct sync_item *item, const struct tt_service *svc,
                             uint32_t verb)
 {
-    /* A refused edit is no state that the load balancer ever had: tried again, it is an edit still. */
+    /* A refused edit is no state that the load balancer ever had: tried again, it is
+     * an edit still. */
     const struct kube_object *state = item->known.accepted;
     struct tt_item in = {
         .size = sizeof(in), .verb = verb, .reasons = item->reasons, .service = svc};

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sync_drift.c: looks whether somebody else changed a load balancer (--drift): plans it, and tells what differs.
+/* sync_drift.c: looks whether somebody else changed a load balancer (--drift): plans it, and tells
+ * what differs.
  *
- * A look is a reason of its own in the queue (QUEUE_REASON_LOOK), behind all work.  Only what was fine is looked at: synced
- * by this process, as it is now, with the nodes and endpoints that are there now, so that whatever the plan holds is nobody's
- * doing here.  Reads only: the host refuses writes while a plan is made.  With "repair" the Service is synced afterwards,
- * as at any re-sync; nothing is changed here.  Source: docs/adr/0020. */
+ * A look is a reason of its own in the queue (QUEUE_REASON_LOOK), behind all work.  Only what was
+ * fine is checked: synced by this process, as it is now, with the nodes and endpoints that are
+ * there now, so that whatever the plan holds is nobody's doing here.  Reads only: the host refuses
+ * writes while a plan is made.  With "repair" the Service is synced afterwards, as at any re-sync;
+ * nothing is changed here.  Source: docs/adr/0020. */
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "controller/rules/drift_rules.h"
@@ -48,7 +50,7 @@ void sync_drift_schedule(const struct sync_item *item, bool soon)
     queue_add_after(s->queue, item->key, batch_key, QUEUE_REASON_LOOK, delay_ms);
 }
 
-/* ---- what was found ------------------------------------------------------------------------------ */
+/* ---- what was found -------------------------------------------------------------------------- */
 
 static void count_found(const struct sync_item *item, const struct tt_plan *plan)
 {
@@ -101,7 +103,7 @@ void syncer_on_planned(void *call_arg, const struct tt_plan *plan)
     }
 }
 
-/* ---- looking ------------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 static void look_at(struct sync_batch *b, struct sync_item **items, uint32_t n)
 {

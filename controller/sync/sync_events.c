@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sync_events.c: the events of the service controller, in upstream's words (controller.md §1.17). */
+/* sync_events.c: the events of the service controller, in upstream's
+ * words (controller.md §1.17). */
 #include "common/base/log.h"
 #include "common/lb/node_rules.h"
 #include "controller/rules/report_rules.h"
@@ -7,7 +8,8 @@
 
 #define COMPONENT "service-controller"
 
-/* A Service that a controller of the provider's own serves: it sends the events, of its failures too. */
+/* A Service that a controller of the provider's own serves: it sends the events, of
+ * its failures too. */
 static bool is_silent(const struct sync_item *item)
 {
     return sync_owns(item, TT_OWN_EVENTS);

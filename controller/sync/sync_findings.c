@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sync_findings.c: what the plans of a sync said beside operations: wishes without effect, and that nobody is served.
+/* sync_findings.c: what the plans of a sync said beside operations: wishes without effect, and that
+ * nobody is served.
  *
- * Both are told once for each state.  A finding is told when the Service is made or edited under our eyes (TT_REASON_SPEC) and it
- * was not there before; after a start, plan, explain and the status page name it without an event.  That nobody is served is told when
- * it becomes so; the condition says the same, and goes when somebody is served again.  Source: docs/operations.md. */
+ * Both are told once for each state.  A finding is told when the Service is made or edited under
+ * our eyes (TT_REASON_SPEC) and it was not there before; after a start, plan, explain and the
+ * status page name it without an event.  That nobody is served is told when it becomes so; the
+ * condition says the same, and goes when somebody is served again.  Source: docs/operations.md. */
 #include <string.h>
 
 #include "common/base/hash.h"
@@ -49,8 +51,9 @@ static const struct tt_condition *condition_now(const struct sync_item *item)
     return NULL;
 }
 
-/* Something is written for the Service, or trimtab has made or edited its load balancer before: nothing is written to one that
- * was only taken over.  A process that died behind its last write to the cloud has told nothing. */
+/* Something is written for the Service, or trimtab has made or edited its load balancer before:
+ * nothing is written to one that was only taken over.  A process that died behind its last write to
+ * the cloud has told nothing. */
 static bool is_ours(const struct sync_item *item)
 {
     return item->result->planned > 0 || (item->reasons & TT_REASON_SPEC) != 0 ||

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sync_former.c: leads a Service back to what it asked for last, when what worked was taken down and its replacement fails.
+/* sync_former.c: leads a Service back to what it asked for last, when what worked was taken down
+ * and its replacement fails.
  *
- * The provider puts back what it took within its sync.  A process that dies in between, or a put-back that fails, leaves the
- * rest to the next sync: so what the Service asked for when it was carried out last is kept on it (former_rules.h) from before
- * the removal until an ensure ends well.  An ensure that fails while it is there is followed by one of the Service as it was,
- * which makes what is missing and takes nothing down.  Queue and owner hear of the failure alone.  docs/adr/0030. */
+ * The provider puts back what it took within its sync.  A process that dies in between, or a
+ * put-back that fails, leaves the rest to the next sync: so what the Service asked for when it was
+ * carried out last is kept on it (former_rules.h) from before the removal until an ensure ends
+ * well.  An ensure that fails while it is there is followed by one of the Service as it was, which
+ * makes what is missing and takes nothing down.  Queue and owner hear of the failure alone.
+ * docs/adr/0030. */
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "common/lb/former_rules.h"
 #include "common/lb/status_rules.h"
 #include "controller/sync/sync_internal.h"
 
-/* Each further try takes down what works again, so it waits as long as for a Service that must be edited. */
+/* Each further try takes down what works again, so it waits as long as for a Service that
+ * must be edited. */
 #define AGAIN_AFTER_MS 300000
 
 static const struct tt_condition *kept(const struct sync_item *item)
@@ -57,7 +61,8 @@ const char *sync_former_gone_body(const struct sync_item *item)
     return there ? condition_patch_remove(item->a, LB_REPLACING_CONDITION) : NULL;
 }
 
-/* The Service as it was before something was taken down for it; NULL: nothing was, as far as the Service says. */
+/* The Service as it was before something was taken down for it; NULL: nothing was, as far
+ * as the Service says. */
 static const struct tt_service *former_of(const struct sync_item *item)
 {
     const struct svc_scope wishes = scope_of_wishes(&item->s->scope);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sync_internal.h: one Service on its way through a sync.  Private to sync*.c.
  *
- * The parts: sync.c the order of things; sync_call.c calls into the provider; sync_report.c what a Service says of its load
- * balancer; sync_drift.c looks whether somebody else changed something; sync_left.c Services that went while nobody watched;
- * sync_findings.c wishes without effect, and that nobody is served; sync_unreadable.c Services and endpoints that cannot be read; sync_upkeep.c the nodes of those that are refused; sync_former.c leads back what was taken down in vain;
- * sync_kube.c patches; sync_mark.c the mark of what was made here; sync_after.c what an outcome means; sync_events.c the words of events; sync_board.c what /status
- * shows. */
+ * The parts: sync.c the order of things; sync_call.c calls into the provider; sync_report.c what a
+ * Service says of its load balancer; sync_drift.c looks whether somebody else changed something;
+ * sync_left.c Services that went while nobody watched; sync_findings.c wishes without effect, and
+ * that nobody is served; sync_unreadable.c Services and endpoints that cannot be read;
+ * sync_upkeep.c the nodes of those that are refused; sync_former.c leads back what was taken down
+ * in vain; sync_kube.c patches; sync_mark.c the mark of what was made here; sync_after.c what an
+ * outcome means; sync_events.c the words of events; sync_board.c what /status shows. */
 #ifndef TRIMTAB_CONTROLLER_SYNC_INTERNAL_H
 #define TRIMTAB_CONTROLLER_SYNC_INTERNAL_H
 
@@ -20,8 +22,8 @@ struct sync_item {
     const char *key;
     uint32_t reasons;
     int64_t changed_ms; /* as in struct queue_item */
-    const struct tt_service
-        *svc; /* as it is now; of a vanished one as last known; NULL: nothing is known */
+    /* as it is now; of a vanished one as last known; NULL: nothing is known */
+    const struct tt_service *svc;
     struct kube_object *obj;           /* holds svc, when it is in the store */
     struct service_known known;        /* before this sync; owns a reference */
     char version[SERVICE_VERSION_MAX]; /* of the Service, as seen or written last */
@@ -56,7 +58,7 @@ struct sync_item {
     bool unwritten;  /* err is that something could not be written to the Service */
 };
 
-/* What the items of a batch share. */
+/* Data common to the items of a batch. */
 struct sync_batch {
     const struct syncer *s;
     struct arena *a;
@@ -90,56 +92,63 @@ static inline bool sync_holds_finalizers(const struct syncer *s)
     return (s->desc->capabilities & TT_CAP_HOLDS_FINALIZERS) != 0;
 }
 
-/* The cloud has been at work for it since an earlier sync (TT_IN_PROGRESS): that it begins was said then. */
+/* The cloud has been at work for it since an earlier sync (TT_IN_PROGRESS): that it begins
+ * was said then. */
 static inline bool sync_goes_on(const struct sync_item *item)
 {
     return item->known.waits_ms != 0 && !item->s->strict_events;
 }
 
-/* What of the Service the provider called its own affair (TT_OWN_…) in its last call. */
+/* The parts of the Service that the provider manages itself (TT_OWN_…), by its last call. */
 static inline bool sync_owns(const struct sync_item *item, uint32_t bit)
 {
     return item->result != NULL && (item->result->own & bit) != 0;
 }
 
-/* --- sync_call.c ------------------------------------------------------------------------------------ */
+/* --- sync_call.c ------------------------------------------------------------------------------ */
 /* Asks the provider whether a load balancer exists.  The err is the provider's. */
 int sync_call_get(struct sync_item *item, const struct tt_service *svc, bool *ret_exists,
                   struct err *err);
-/* Asks the provider's validate() whether the Service asks for something possible; the outcome is in item->err. */
+/* Asks the provider's validate() whether the Service asks for something possible; the outcome
+ * is in item->err. */
 int sync_call_validate(struct sync_item *item);
 /* Deletes what belonged to item->svc, an object that was replaced.  The outcome is in item->err. */
 void sync_call_delete_old(struct sync_batch *b, struct sync_item *item);
 /* Calls the provider for all items that join; fills each one's result and err. */
 void sync_call_joined(struct sync_batch *b);
 
-/* What the provider is told of an item. */
+/* The provider's view of an item. */
 struct tt_item sync_item_in(const struct sync_item *item, const struct tt_service *svc,
                             uint32_t verb);
-/* What it is told of a batch; borrows `items`. */
+/* The provider's view of a batch; borrows `items`. */
 struct tt_batch sync_batch_in(const struct sync_batch *b, const struct tt_item **items, uint32_t n);
-/* How many keys wait in the queue for work, or for a look: each hints what the next calls of its like will need. */
+/* How many keys wait in the queue for work, or for a look: each hints what the next calls of its
+ * like will need. */
 uint32_t sync_waiting(const struct syncer *s, bool looks);
 
-/* --- sync_drift.c ----------------------------------------------------------------------------------- */
-/* Is it as the last good sync left it, as far as this process knows?  `same_backends` as in sync_facts. */
+/* --- sync_drift.c ----------------------------------------------------------------------------- */
+/* Is it as the last good sync left it, as far as this process knows?  `same_backends`
+ * as in sync_facts. */
 bool sync_may_look(const struct sync_batch *b, const struct sync_item *item, bool same_backends);
 /* Looks at all items that are SYNC_LOOK, and settles them. */
 void sync_look(struct sync_batch *b);
 /* The next look at it: in its round, or soon. */
 void sync_drift_schedule(const struct sync_item *item, bool soon);
 
-/* --- sync_left.c ------------------------------------------------------------------------------------ */
+/* --- sync_left.c ------------------------------------------------------------------------------ */
 /* Is this the key of syncer_ask_left()?  Then it is dealt with. */
 bool sync_left(const struct syncer *s, const struct queue_batch *batch);
 
-/* --- sync_upkeep.c ---------------------------------------------------------------------------------- */
-/* Does its load balancer stand, as far as the controller knows?  An empty status alone does not say no: another program may have
- * written it.  What this process has carried out counts, and the addresses in the mark on the Service. */
+/* --- sync_upkeep.c ---------------------------------------------------------------------------- */
+/* Does its load balancer stand, as far as the controller knows?  An empty status alone does not say
+ * no: another program may have written it.  What this process has carried out counts, and the
+ * addresses in the mark on the Service. */
 bool sync_stands(const struct sync_item *item);
-/* May its ensure have carried out something, or is it not known?  False: what stood before stands. */
+/* May its ensure have carried out something, or is it not known?  False: what
+ * stood before stands. */
 bool sync_has_touched(const struct sync_batch *b, const struct sync_item *item);
-/* By which Service its backends are updated: as it was accepted last if its last ensure was refused, else as it is. */
+/* By which Service its backends are updated: as it was accepted last if its last ensure was
+ * refused, else as it is. */
 const struct tt_service *sync_backends_service(const struct sync_item *item);
 /* Returns whether the last ensure of `svc`, by which backends are to be updated, failed. */
 bool sync_is_unproven(const struct sync_item *item, const struct tt_service *svc);
@@ -148,73 +157,81 @@ void sync_upkeep(struct sync_batch *b);
 /* Nodes and endpoints are those that were handed over before this sync. */
 bool sync_backends_are_known(const struct sync_batch *b, const struct sync_item *item);
 
-/* --- sync_unreadable.c ------------------------------------------------------------------------------ */
+/* --- sync_unreadable.c ------------------------------------------------------------------------ */
 /* For SYNC_UNREADABLE: item->err says what cannot be read. */
 void sync_unreadable_before(struct sync_item *item);
-/* Tells user, board and log; once for each reason.  It is not tried again: its mending is a change. */
+/* Tells user, board and log; once for each reason.  It is not tried again: its fixing
+ * is a change. */
 void sync_unreadable_settle(const struct sync_batch *b, struct sync_item *item);
-/* False: one of its EndpointSlices cannot be read and was not known before, so nobody can tell which nodes have endpoints;
- * item->err says so. */
+/* False: one of its EndpointSlices cannot be read and was not known before, so nobody can tell
+ * which nodes have endpoints; item->err says so. */
 bool sync_slices_are_known(struct sync_item *item);
 
-/* --- sync_kube.c ------------------------------------------------------------------------------------ */
+/* --- sync_kube.c ------------------------------------------------------------------------------ */
 int sync_add_finalizer(struct sync_item *item, struct err *err);
-/* Lets go of the cleanup finalizer, unless that is none of ours, and those that the provider named, in one patch. */
+/* Lets go of the cleanup finalizer, unless that is none of ours, and those that the
+ * provider named, in one patch. */
 int sync_remove_finalizers(struct sync_item *item, struct err *err);
 int sync_write_status(struct sync_item *item, const struct tt_ingress *ingress, size_t n,
                       struct err *err);
-/* Annotations, conditions, finalizers that the provider lets go of after an ENSURE, and the reports; `elsewhere`: the load
- * balancer is another controller's, and what is said of it, too. */
+/* Annotations, conditions, finalizers that the provider lets go of after an ENSURE, and the
+ * reports; `elsewhere`: the load balancer is another controller's, and what is said of it, too. */
 int sync_write_extras(struct sync_item *item, bool elsewhere, struct err *err);
 /* All that an ENSURE that went well leads to, in one request as a rule: these, and the status. */
 int sync_write_ensured(struct sync_item *item, struct err *err);
-/* The addresses of a load balancer that stands although its Service failed, and the mark for them; nothing if they are there. */
+/* The addresses of a load balancer that stands although its Service failed, and the mark for them;
+ * nothing if they are there. */
 int sync_write_moved(struct sync_item *item, const struct tt_ingress *ingress, size_t n,
                      struct err *err);
-/* The same after the deletion of what is the provider's own affair: nothing on a Service that stays speaks of the load
- * balancer when the finalizers go. */
+/* The same after the deletion of what is the provider's own affair: nothing on a Service that stays
+ * speaks of the load balancer when the finalizers go. */
 int sync_write_deleted(struct sync_item *item, struct err *err);
 /* After the finalizers are gone the object is gone too: nobody else holds it. */
 bool sync_object_is_gone(const struct sync_item *item);
 
-/* A failed sync: what the provider takes back or sets then (item->extras_due), and, when `report` says so, that it will be
- * tried again after `delay_ms`. */
+/* A failed sync: what the provider takes back or sets then (item->extras_due), and, when `report`
+ * says so, that it will be tried again after `delay_ms`. */
 void sync_write_failed(struct sync_item *item, bool report, int64_t delay_ms);
 /* The Service has no load balancer of ours any more, or never had one: what it says of it goes. */
 int sync_write_no_report(struct sync_item *item, struct err *err);
 /* The patch that makes the condition so; NULL: it is so. */
 const char *sync_condition_body(const struct sync_item *item, const struct tt_condition *wanted);
 
-/* --- sync_mark.c ------------------------------------------------------------------------------------ */
+/* --- sync_mark.c ------------------------------------------------------------------------------ */
 /* Once `svc` is known: whether this process marked it already. */
 void sync_mark_load(struct sync_item *item);
-/* TT_ITEM_PUT_RIGHT, TT_ITEM_MADE: for an ensure by `svc`, the item's Service or an older state of it. */
+/* TT_ITEM_PUT_RIGHT, TT_ITEM_MADE: for an ensure by `svc`, the item's Service or an older
+ * state of it. */
 uint32_t sync_mark_flags(const struct sync_item *item, const struct tt_service *svc);
-/* The patch that writes the mark before the first mutation of this ensure; NULL: none is to come, or it is there.  One of a
- * load balancer that is being made goes with a finalizer (or with the status), one of an edit also alone: *ret_alone. */
+/* The patch that writes the mark before the first mutation of this ensure; NULL: none is to come,
+ * or it is there.  One of a load balancer that is being made goes with a finalizer (or with the
+ * status), one of an edit also alone: *ret_alone. */
 const char *sync_mark_due(const struct sync_item *item, bool *ret_alone);
 /* The patch that writes it, NULL: that takes it off. */
 const char *sync_mark_body(struct arena *a, const char *text);
-/* The patch that goes with that of the status: the mark of what was made or edited names these addresses; NULL: it has none. */
+/* The patch that goes with that of the status: the mark of what was made or edited names these
+ * addresses; NULL: it has none. */
 const char *sync_mark_follows(const struct sync_item *item, const struct tt_ingress *ingress,
                               size_t n);
-/* The patch that takes it off, whoever it speaks of; NULL: there is none. */
+/* The patch that takes it off, whoever it speaks of; NULL if there is none. */
 const char *sync_mark_gone(const struct sync_item *item);
 /* It was written. */
 void sync_mark_note(struct sync_item *item);
 
-/* --- sync_former.c ---------------------------------------------------------------------------------- */
-/* The patch that keeps what the Service asked for when it was carried out last; NULL: it is there, or not known. */
+/* --- sync_former.c ---------------------------------------------------------------------------- */
+/* The patch that keeps what the Service asked for when it was carried out last; NULL: it
+ * is there, or not known. */
 const char *sync_former_body(const struct sync_item *item);
-/* The patch that takes it off; NULL: there is none. */
+/* The patch that takes it off; NULL if there is none. */
 const char *sync_former_gone_body(const struct sync_item *item);
-/* Ensures once more what failed in this batch, as it was before something that worked was taken down for it. */
+/* Ensures once more what failed in this batch, as it was before something that worked
+ * was taken down for it. */
 void sync_lead_back(struct sync_batch *b);
 
-/* --- sync_report.c ---------------------------------------------------------------------------------- */
+/* --- sync_report.c ---------------------------------------------------------------------------- */
 #define SYNC_REPORTS_MAX 4
-/* Patches that bring condition and annotations up to date; returns how many `ret` got.  `delay_ms`, after which it is
- * tried again, counts with SYNC_REPORT_FAILED. */
+/* Patches that bring condition and annotations up to date; returns how many `ret` got.  `delay_ms`,
+ * after which it is tried again, counts with SYNC_REPORT_FAILED. */
 enum sync_report {
     SYNC_REPORT_DONE = 0, /* the sync went well */
     SYNC_REPORT_FAILED,
@@ -222,10 +239,11 @@ enum sync_report {
 };
 size_t sync_report_bodies(const struct sync_item *item, enum sync_report what, int64_t delay_ms,
                           const char **ret);
-/* Whether a failed Service says something else of its load balancer than its condition, as this sync sees it. */
+/* Whether a failed Service says something else of its load balancer than its condition,
+ * as this sync sees it. */
 bool sync_report_is_news(const struct sync_item *item);
 
-/* --- sync_findings.c -------------------------------------------------------------------------------- */
+/* --- sync_findings.c -------------------------------------------------------------------------- */
 /* Sends the events of what this sync's plans found; once, before the outcome is told. */
 void sync_findings_tell(const struct sync_item *item);
 /* The patch of the condition LoadBalancerServesNobody; NULL: it is right, or nobody knows. */
@@ -233,12 +251,12 @@ const char *sync_nobody_body(const struct sync_item *item);
 /* The same when there is no load balancer any more. */
 const char *sync_nobody_gone_body(const struct sync_item *item);
 
-/* --- sync_after.c ----------------------------------------------------------------------------------- */
+/* --- sync_after.c ----------------------------------------------------------------------------- */
 void sync_after(struct sync_batch *b, struct sync_item *item);
 /* Tells user, log, metrics and queue how it ended. */
 void sync_settle(struct sync_batch *b, struct sync_item *item);
 
-/* --- sync_board.c ----------------------------------------------------------------------------------- */
+/* --- sync_board.c ----------------------------------------------------------------------------- */
 void sync_board_begin(const struct sync_item *item);
 /* `delay_ms` as in struct board_end; `outcome` of item->err. */
 void sync_board_end(const struct sync_batch *b, const struct sync_item *item,
@@ -248,7 +266,7 @@ void sync_board_kept(const struct sync_item *item, const char *message);
 /* "ensure", "update", "delete" or "none". */
 const char *sync_todo_word(enum sync_do todo);
 
-/* --- sync_events.c ---------------------------------------------------------------------------------- */
+/* --- sync_events.c ---------------------------------------------------------------------------- */
 void sync_event_kept(const struct sync_item *item, const char *message); /* SYNC_KEEP */
 void sync_event_begin(struct sync_item *item); /* Ensuring…, Deleting…; once */
 void sync_event_no_nodes(const struct sync_item *item);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sync_kube.c: what is written to a Service: finalizers, status, annotations, conditions.
  *
- * All of it goes to the status subresource, as upstream's does: RBAC needs no more.  Bodies come from
- * common/lb/status_rules.h, service_patch.h sends them: a Service of the same name that came meanwhile is not written to.  A
- * Service that is gone needs nothing written. */
+ * All of it goes to the status subresource, as upstream's does: RBAC needs no more.  Bodies come
+ * from common/lb/status_rules.h, service_patch.h sends them: a Service of the same name that came
+ * meanwhile is not written to.  A Service that is gone needs nothing written. */
 #include <string.h>
 
 #include "common/base/log.h"
@@ -64,8 +64,9 @@ int sync_add_finalizer(struct sync_item *item, struct err *err)
     bool alone = false;
     const char *mark = sync_mark_due(item, &alone);
     size_t n = 1;
-    if (body ==
-        NULL) { /* whether an edit leads to work is not known yet, and a mark of one alone is a request */
+    if (body == NULL) {
+        /* whether an edit leads to work is not known yet, and a mark of one alone
+             * is a request */
         return ERR_OK;
     }
     if (mark != NULL) {
@@ -137,7 +138,7 @@ int sync_write_status(struct sync_item *item, const struct tt_ingress *ingress, 
     return rc;
 }
 
-/* ---- what only some providers set ---------------------------------------------------------------- */
+/* ---- what only some providers set ------------------------------------------------------------ */
 
 static const struct tt_condition *condition_now(const struct tt_service *svc, const char *type)
 {
@@ -149,7 +150,8 @@ static const struct tt_condition *condition_now(const struct tt_service *svc, co
     return NULL;
 }
 
-/* The patch that makes it so; NULL: it is so.  The moment of the last transition stays as long as the status does. */
+/* The patch that makes it so; NULL: it is so.  The moment of the last transition stays as long as
+ * the status does. */
 const char *sync_condition_body(const struct sync_item *item, const struct tt_condition *wanted)
 {
     const struct tt_condition *now = condition_now(item->svc, wanted->type);
@@ -167,8 +169,9 @@ const char *sync_condition_body(const struct sync_item *item, const struct tt_co
     return condition_patch(item->a, &c);
 }
 
-/* Names only the provider's own keys: what somebody else wrote meanwhile stays.  What goes with a finalizer (`lets_go`) is
- * named in any case: the last sync may have written it after this one's view of the Service, and nobody would take it back. */
+/* Names only the provider's own keys: what somebody else wrote meanwhile stays.  What goes with a
+ * finalizer (`lets_go`) is named in any case: the last sync may have written it after this one's
+ * view of the Service, and nobody would take it back. */
 static const char *annotations_body(const struct sync_item *item, bool lets_go)
 {
     const struct tt_result *r = item->result;
@@ -196,11 +199,11 @@ static const char *annotations_body(const struct sync_item *item, bool lets_go)
     return changes ? str_buf_to_arena(&b, item->a) : NULL;
 }
 
-/* ---- several writes as one ------------------------------------------------------------------------ */
+/* ---- several writes as one ------------------------------------------------------------------- */
 
 #define WRITES_MAX (HOST_CONDITIONS_MAX + 4 + SYNC_REPORTS_MAX)
 
-/* What is to be written to one Service, in order. */
+/* The writes to one Service, in order. */
 struct writes {
     bool none; /* TT_OWN_STATUS: only finalizers are the controller's */
     const char *bodies[WRITES_MAX];
@@ -250,7 +253,7 @@ static void add_conditions(struct writes *w, const struct sync_item *item)
     }
 }
 
-/* What a Service that stays says of its load balancer.  It was found in the store, or there is nobody to tell. */
+/* Status of an existing Service, found in the store. */
 static void add_report(struct writes *w, const struct sync_item *item, enum sync_report what,
                        int64_t delay_ms)
 {
@@ -345,7 +348,7 @@ int sync_remove_finalizers(struct sync_item *item, struct err *err)
     struct writes w = writes_of(item);
 
     w.stop = true;
-    /* What else the provider takes back: once the finalizers are gone nobody would. */
+    /* Other values that the provider removes, before the finalizers are gone. */
     if (item->result != NULL && !item->result->broken && !sync_object_is_gone(item)) {
         add_conditions(&w, item);
         add(&w, annotations_body(item, body != NULL), "failed to update annotations");

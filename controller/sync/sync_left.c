@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sync_left.c: Services that went, or lost their type, while no process watched, and that no finalizer held back.
+/* sync_left.c: Services that went, or lost their type, while no process watched, and that no
+ * finalizer held back.
  *
- * The provider knows of them by what it keeps beside them (list_left).  A Service that is gone is put into the cache as the
- * provider describes it, and its key into the queue: from then on it is one that has vanished under our eyes.  Asking
- * for them goes through the queue, too, under a key that is no Service's, so that it backs off and is counted as others. */
+ * The provider knows of them by what it keeps beside them (list_left).  A Service that is gone is
+ * put into the cache as the provider describes it, and its key into the queue: from then on it is
+ * one that has vanished under our eyes.  Asking for them goes through the queue, too, under a key
+ * that is no Service's, so that it backs off and is counted as others. */
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "controller/queue/queue_rules.h"
@@ -54,7 +56,7 @@ void syncer_on_left(void *call_arg, const struct tt_service *service)
 
     if (object != NULL &&
         (scope_wants(&s->scope, object->service) || scope_is_foreign(&s->scope, object->service))) {
-        return; /* it is looked at anyway, or is another controller's by now */
+        return; /* it is checked anyway, or is another controller's by now */
     }
     if (object == NULL) {
         note_gone(s, key, service);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sync_mark.c: the mark on a Service whose load balancer trimtab has made or edited (common/lb/mark_rules.h).
+/* sync_mark.c: the mark on a Service whose load balancer trimtab has made or edited
+ * (common/lb/mark_rules.h).
  *
- * Decides whether an ensure makes or edits, and gives bodies of patches; sync_kube.c and the host's hold_finalizers() send
- * them, joined with finalizers and status, so that the mark costs no request of its own: but for the first edit of
- * a Service that was taken over with its finalizers on.  docs/adr/0029. */
+ * Decides whether an ensure makes or edits, and gives bodies of patches; sync_kube.c and the host's
+ * hold_finalizers() send them, joined with finalizers and status, so that the mark costs no request
+ * of its own: but for the first edit of a Service that was taken over with its finalizers on.
+ * docs/adr/0029. */
 #include "common/base/str.h"
 #include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
@@ -40,8 +42,8 @@ static enum mark mark_due(const struct sync_item *item)
     if (!knows || item->todo != SYNC_ENSURE || item->obj == NULL || mark_now(item) != MARK_NONE) {
         return MARK_NONE;
     }
-    /* One that was taken away a moment ago, as the finalizers show, is being made again.  An address that another program took
-     * out of the status says nothing of the kind. */
+    /* One that was taken away a moment ago, as the finalizers show, is being made again.  An
+     * address that another program took out of the status says nothing of the kind. */
     bool stands = item->svc->n_ingress > 0 || item->known.addresses != 0;
     if (!stands || item->view_lets_go) {
         return MARK_MADE;

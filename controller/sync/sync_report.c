@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sync_report.c: when a Service's condition and annotations of ours change (report_rules.h has their texts).
+/* sync_report.c: when a Service's condition and annotations of ours change (report_rules.h has
+ * their texts).
  *
- * Gives bodies of patches; sync_kube.c sends them, joined with whatever else is written, so that a report costs no request
- * of its own unless nothing else is to be said.  What the Service says already is not said again.  With the flags off
- * nothing is added or brought up to date; what stands there goes with the load balancer all the same. */
+ * Gives bodies of patches; sync_kube.c sends them, joined with whatever else is written, so that a
+ * report costs no request of its own unless nothing else is to be said.  What the Service says
+ * already is not said again.  With the flags off nothing is added or brought up to date; what
+ * stands there goes with the load balancer all the same. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "controller/sync/sync_internal.h"
@@ -85,7 +87,7 @@ static size_t after_good(const struct sync_item *item, const char **ret)
             LB_LAST_PLAN_ANNOTATION,
             report_last_plan(item->a, &r->changes, clock_wall_us(item->s->clock))};
     }
-    if (item->todo == SYNC_ENSURE) { /* an update of its nodes does not mend the rest */
+    if (item->todo == SYNC_ENSURE) { /* an update of its nodes does not fix the rest */
         wanted[n_wanted++] = (struct annotation){LB_LAST_ERROR_ANNOTATION, NULL};
     }
     return push(ret, n, annotations_body(item, wanted, n_wanted));

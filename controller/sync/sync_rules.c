@@ -212,7 +212,7 @@ struct sync_outcome sync_outcome(int32_t code, int64_t retry_after_ms)
     return o;
 }
 
-/* ---- fingerprints ----------------------------------------------------------------------------------- */
+/* ---- fingerprints ---------------------------------------------------------------------------- */
 
 static uint64_t mix_text(uint64_t h, const char *text)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sync_rules.h: what is to be done about a Service, and what its outcome means for the queue.  Pure.
+/* sync_rules.h: what to do about a Service, and what its outcome means for the queue.  Pure.
  *
- * The decisions of upstream's service controller (controller.md §1.3, 1.6–1.11, 1.15) with our deviations (§1.21), as
- * functions of a few facts, so that the whole matrix can be tested as a table. */
+ * The decisions of upstream's service controller (controller.md §1.3, 1.6–1.11, 1.15) with our
+ * deviations (§1.21), as functions of a few facts, so that the whole matrix can be tested
+ * as a table. */
 #ifndef TRIMTAB_CONTROLLER_SYNC_RULES_H
 #define TRIMTAB_CONTROLLER_SYNC_RULES_H
 
@@ -13,8 +14,8 @@
 
 #include "common/lb/service_rules.h"
 
-/* Which Services are the controller's: those without a class, and the classes and finalizers that the provider's
- * descriptor names. */
+/* Which Services are the controller's: those without a class, and the classes and finalizers that
+ * the provider's descriptor names. */
 struct sync_scope {
     const char *const *classes;
     size_t n_classes;
@@ -26,10 +27,10 @@ struct sync_scope {
     size_t n_wishes;
     bool follows_ingress; /* TT_CAP_FOLLOWS_INGRESS */
 };
-/* What the descriptor says of it. */
+/* The provider's properties by its descriptor. */
 struct sync_scope sync_scope_of(const struct tt_provider *desc);
 
-/* Type LoadBalancer and no class, or one of ours. */
+/* Type LoadBalancer and no class, or one of trimtab. */
 bool scope_wants(const struct sync_scope *scope, const struct tt_service *s);
 /* Type LoadBalancer with a class of somebody else. */
 bool scope_is_foreign(const struct sync_scope *scope, const struct tt_service *s);
@@ -37,7 +38,8 @@ bool scope_is_foreign(const struct sync_scope *scope, const struct tt_service *s
 bool scope_holds(const struct sync_scope *scope, const struct tt_service *s);
 /* scope_holds(), and it is being deleted or is no LoadBalancer any more. */
 bool scope_needs_cleanup(const struct sync_scope *scope, const struct tt_service *s);
-/* Does it ask for something else than it did?  Annotations that ask for nothing, and our own, do not count. */
+/* Does it ask for something else than it did?  Annotations that ask for nothing, and our
+ * own, do not count. */
 bool scope_is_edit(const struct sync_scope *scope, const struct tt_service *was,
                    const struct tt_service *is);
 /* The annotations by which it asks are `wishes` of the scope that is returned. */
@@ -48,24 +50,26 @@ bool scope_lost_finalizer(const struct sync_scope *scope, const struct tt_servic
 /* The same object has other addresses in its status than it had, while it wants a load balancer. */
 bool scope_changed_addresses(const struct sync_scope *scope, const struct tt_service *was,
                              const struct tt_service *is);
-/* The reasons for which a change of a Service is queued (§1.3); 0: not at all.  `old_svc` NULL: it is new.  A change of the
- * status' addresses is one with follows_ingress, but no edit.
+/* The reasons for which a change of a Service is queued (§1.3); 0: not at all.  `old_svc` NULL: it
+ * is new.  A change of the status' addresses is one with follows_ingress, but no edit.
  * `started` false: the first list is still coming in. */
 uint32_t scope_reasons(const struct sync_scope *scope, const struct tt_service *old_svc,
                        const struct tt_service *cur, bool started, const char **ret_what);
 
-/* What to do about a key. */
+/* The action for a key. */
 enum sync_do {
     SYNC_NOTHING = 0,
     SYNC_FORGET, /* nothing in the cloud can be ours: drop what is known */
     SYNC_ENSURE,
-    SYNC_UPDATE,           /* only the backends */
-    SYNC_DELETE,           /* clean up, then let go of the finalizers */
-    SYNC_DELETE_IF_EXISTS, /* ask the provider first; when there is nothing, the Service is left alone */
-    SYNC_LOOK,             /* whether somebody else changed it: plan, change nothing */
-    SYNC_UNREADABLE,       /* something of it cannot be read: tell, change nothing */
+    SYNC_UPDATE, /* only the backends */
+    SYNC_DELETE, /* clean up, then let go of the finalizers */
+    /* ask the provider first; when there is nothing, the Service is left alone */
+    SYNC_DELETE_IF_EXISTS,
+    SYNC_LOOK,            /* whether somebody else changed it: plan, change nothing */
+    SYNC_UNREADABLE,      /* something of it cannot be read: tell, change nothing */
     SYNC_DELETE_VANISHED, /* the object is gone; the last known state says what to clean up */
-    SYNC_KEEP, /* the same, but nobody was seen to delete it: its load balancer stays (orphan_guard.h) */
+    /* the same, but nobody was seen to delete it: its load balancer stays (orphan_guard.h) */
+    SYNC_KEEP,
 };
 
 struct sync_facts {
@@ -87,7 +91,7 @@ struct sync_facts {
 };
 enum sync_do sync_decide(const struct sync_facts *f);
 
-/* What an outcome means for the queue and for the user. */
+/* Consequences of an outcome for the queue and for the user. */
 enum sync_retry {
     RETRY_NO = 0,   /* fine: the count of failures is forgotten */
     RETRY_AFTER,    /* at the moment that was asked for; the count stays */
@@ -104,10 +108,12 @@ struct sync_outcome {
 /* `code` as TT_…; IMPLEMENTED_ELSEWHERE is no failure. */
 struct sync_outcome sync_outcome(int32_t code, int64_t retry_after_ms);
 
-/* A digest of the addresses and host names of a status, not 0; their modes and ports do not count. */
+/* A digest of the addresses and host names of a status, not 0; their modes and ports
+ * do not count. */
 uint64_t addresses_fingerprint(const struct tt_ingress *ingress, size_t n);
 
-/* A digest of a Service's endpoints, for "did the set change": order of slices counts (they come sorted). */
+/* A digest of a Service's endpoints, for "did the set change": order of slices counts
+ * (they come sorted). */
 uint64_t slices_fingerprint(const struct tt_slice *const *slices, size_t n);
 
 #endif

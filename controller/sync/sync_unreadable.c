@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sync_unreadable.c: a Service of which something cannot be read (controller/kube/store/object.h).
  *
- * "Cannot be read" is not "is not there": its load balancer stays as it is, it counts as another user of what Services share,
- * and its owner is told what is wrong.  Its deletion is carried out by name and uid, like any other (sync_rules.c). */
+ * "Cannot be read" is not "is not there": its load balancer stays as it is, it counts as another
+ * user of what Services share, and its owner is told what is wrong.  Its deletion is carried out by
+ * name and uid, like any other (sync_rules.c). */
 #include <string.h>
 
 #include "common/base/hash.h"
@@ -15,7 +16,8 @@ void sync_unreadable_before(struct sync_item *item)
     const struct syncer *s = item->s;
     const struct kube_object *state = item->known.state;
 
-    /* So that it is cleaned up when it goes at once.  What was synced stays what the next sync compares with. */
+    /* So that it is cleaned up when it goes at once.  What was synced stays what the next sync
+     * compares with. */
     if (state == NULL || !str_eq(state->uid, item->obj->uid)) {
         service_cache_set(s->cache, item->key, item->obj, scope_wants(&s->scope, item->svc));
     }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sync_upkeep.c: nodes join and leave a load balancer that stands, whatever is wrong with its Service.
+/* sync_upkeep.c: nodes join and leave a load balancer that stands, whatever is wrong with its
+ * Service.
  *
- * An ensure that failed is followed by an update of the backends, because the nodes of an existing load balancer change
- * whether or not its Service can be carried out.  The update follows the Service that was accepted last, if the ensure
- * carried out nothing.  Otherwise, or if this process has seen no accepted Service, it follows the resources in the cloud:
- * the provider gets the Service with the mark "unproven".  The queue and the owner hear of the ensure's failure alone. */
+ * An ensure that failed is followed by an update of the backends, because the nodes of an existing
+ * load balancer change whether or not its Service can be carried out.  The update follows the
+ * Service that was accepted last, if the ensure carried out nothing.  Otherwise, or if this process
+ * has seen no accepted Service, it follows the resources in the cloud:  the provider gets the
+ * Service with the mark "unproven".  The queue and the owner hear of the ensure's failure alone. */
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "common/lb/mark_rules.h"
@@ -36,9 +38,9 @@ bool sync_has_touched(const struct sync_batch *b, const struct sync_item *item)
            item->result->operations_done > 0;
 }
 
-/* A refusal left what was accepted before, as did whatever failed before anything was carried out: an address that cannot be
- * had, a right or a quota that is missing.  Otherwise half of the new one may stand, perhaps of another kind, which must not be
- * led back. */
+/* A refusal left what was accepted before, as did whatever failed before anything was carried out:
+ * an address that cannot be had, a right or a quota that is missing.  Otherwise half of the new one
+ * may stand, perhaps of another kind, which must not be led back. */
 static bool keeps_old(const struct sync_batch *b, const struct sync_item *item)
 {
     bool same = item->err.code == ERR_INVALID || item->todo == SYNC_UNREADABLE ||

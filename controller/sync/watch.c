@@ -36,7 +36,8 @@ static void service_gone(struct watch *w, const struct kube_object *old_obj)
     }
 }
 
-/* Those whose deletion nobody saw.  A deletionTimestamp is an order, a list that lacks one is none. */
+/* Those whose deletion nobody saw.  A deletionTimestamp is an order, a list that lacks
+ * one is none. */
 static bool may_be_kept(const struct syncer *s, const struct tt_service *svc)
 {
     return scope_wants(&s->scope, svc) && svc->deleted_us == 0;
@@ -101,7 +102,8 @@ static const struct tt_condition *condition_of(const struct kube_object *o)
     return NULL;
 }
 
-/* Another wrote over the condition of a Service that cannot be read, which no sync writes again by itself. */
+/* Another wrote over the condition of a Service that cannot be read, which no sync writes
+ * again by itself. */
 static bool loses_condition(const struct watch *w, const struct kube_object *old_obj,
                             const struct kube_object *cur)
 {
@@ -116,7 +118,8 @@ static bool loses_condition(const struct watch *w, const struct kube_object *old
                            !str_eq(was->reason, is->reason) || !str_eq(was->message, is->message));
 }
 
-/* Somebody else took a finalizer off: it comes back, or the load balancer would stay when the Service goes. */
+/* Somebody else took a finalizer off: it comes back, or the load balancer would stay
+ * when the Service goes. */
 static bool loses_finalizer(const struct syncer *s, const struct kube_object *old_obj,
                             const struct kube_object *cur)
 {
@@ -124,8 +127,8 @@ static bool loses_finalizer(const struct syncer *s, const struct kube_object *ol
            !service_cache_has_let_go(s->cache, cur->key, cur->uid);
 }
 
-/* Another program wrote over the addresses that the status was given.  They come back, or no client finds the load balancer,
- * and what reads the status takes the Service for a new one. */
+/* Another program wrote over the addresses that the status was given.  They come back, or no client
+ * finds the load balancer, and what reads the status takes the Service for a new one. */
 static bool loses_addresses(const struct syncer *s, const struct kube_object *old_obj,
                             const struct kube_object *cur)
 {

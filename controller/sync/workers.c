@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* workers.c: see workers.h.
  *
- * Owns the count of workers: how many there may be, which are late, how long each has been at its batch.  The threads that
- * carry them are carriers.c's.  Locks: `lock` is the innermost but for the log's; no batch is processed under it. */
+ * Owns the count of workers: how many there may be, which are late, how long each has been at its
+ * batch.  The threads that carry them are carriers.c's.  Locks: `lock` is the innermost but for the
+ * log's; no batch is processed under it. */
 #include "controller/sync/workers.h"
 
 #include <malloc.h>
@@ -15,19 +16,21 @@
 #include "controller/sync/carriers.h"
 #include "controller/sync/late_calls.h"
 
-/* A call is cancelled after its time-out; who is not back by then and this much later does not come back. */
+/* A call is cancelled after its time-out; who is not back by then and this much later does
+ * not come back. */
 #define STUCK_GRACE_MS (2 * 60 * 1000)
-/* No key costs more calls than this many (is there one, the old one's end, the work, another look): a batch that takes longer
- * than all of them hangs outside of calls. */
+/* No key costs more calls than this many (is there one, the old one's end, the work, another look):
+ * a batch that takes longer than all of them hangs outside of calls. */
 #define CALLS_PER_KEY 4
 
-/* After so many keys, and when nothing waits any more, the kernel gets back what their syncs left free. */
+/* After so many keys, and when nothing waits any more, the kernel gets back what their
+ * syncs left free. */
 #define TRIM_AFTER_KEYS 1000
 
 /* Between two attempts to start a worker after the system refused one. */
 #define REFUSED_MS (10 * 1000)
 
-/* What one worker has. */
+/* State of one worker. */
 struct busy {
     size_t n; /* keys; 0: it waits */
     int64_t since_ms;
@@ -49,8 +52,8 @@ struct workers {
     int64_t refused_until_ms
         _guarded_by_(lock); /* until then no thread is asked for; 0: none was refused */
     unsigned late_seen _guarded_by_(lock); /* late calls at the last look */
-    struct late_calls
-        *late_calls; /* NULL: nobody looks; of the thread that starts and ends the workers */
+    /* NULL: nobody looks; of the thread that starts and ends the workers */
+    struct late_calls *late_calls;
     size_t untrimmed _guarded_by_(lock);         /* keys since the heap was trimmed */
     struct queue_counts told _guarded_by_(lock); /* what the counters stand at */
 };
@@ -85,7 +88,8 @@ static void make_room(struct workers *w) _requires_(w->lock)
     memset(&w->busy[w->n], 0, (w->room - w->n) * sizeof(*w->busy));
 }
 
-/* Returns TRANSIENT when the system refuses a thread.  `waits` lets it ask for half a second, with the lock held. */
+/* Returns TRANSIENT when the system refuses a thread.  `waits` lets it ask for half a second, with
+ * the lock held. */
 static int start_one(struct workers *w, bool waits, struct err *err) _requires_(w->lock)
 {
     make_room(w);
@@ -111,13 +115,15 @@ static void start_more(struct workers *w)
     mutex_unlock(&w->lock);
 }
 
-/* From the thread that looks at calls, after each look: another thread for one that is lost, and again while it is refused. */
+/* From the thread that looks at calls, after each look: another thread for one that is lost, and
+ * again while it is refused. */
 static void late_seen(void *arg, unsigned n)
 {
     struct workers *w = arg;
 
     mutex_lock(&w->lock);
-    /* One may have come back, and its stand-in ended, since the last look: the number alone would not tell. */
+    /* One may have come back, and its stand-in ended, since the last look: the number
+     * alone would not tell. */
     bool more = n > w->late_seen || (n > 0 && able(w) == 0) || w->refused_until_ms > 0;
     w->late_seen = n;
     mutex_unlock(&w->lock);
@@ -133,8 +139,8 @@ static void count_ended(struct workers *w, struct carrier *c) _requires_(w->lock
     cond_broadcast(&w->ended_one);
 }
 
-/* Whether this worker is one too many, because a late one came back.  Then it is counted out at once: of two that ask, one
- * stays. */
+/* Whether this worker is one too many, because a late one came back.  Then it is counted out at
+ * once: of two that ask, one stays. */
 static bool is_surplus(struct workers *w, struct carrier *c)
 {
     mutex_lock(&w->lock);
@@ -227,7 +233,8 @@ void workers_publish(struct workers *w)
     mutex_unlock(&w->lock);
 }
 
-/* Thousands of plans leave holes between what is kept of each Service: a sixth of the heap among 20,000. */
+/* Thousands of plans leave holes between what is kept of each Service: a sixth of the
+ * heap among 20,000. */
 static void trim_heap(struct workers *w, size_t n)
 {
     bool idle = queue_is_idle(w->syncer->queue);

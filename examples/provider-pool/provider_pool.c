@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* provider_pool.c: an out-of-tree provider for trimtab that hands out addresses of one CIDR.
  *
- * What a vendor can learn from it: the descriptor, options and configuration, batches, results, and how to keep
- * state that survives a restart without a store of one's own.  A real provider would tell its appliance where
- * this one only writes down who has which address.
+ * What a vendor can learn from it: the descriptor, options and configuration, batches, results, and
+ * how to keep state that survives a restart without a store of one's own.  A real provider would
+ * tell its appliance where this one only writes down who has which address.
  *
- * State: one table, address → UID of the Service that has it.  The truth is in the cluster: the first call after
- * open() reads every Service that the controller knows and takes over what their status says; from then on the
- * table is right, because nobody else writes these statuses.
+ * State: one table, address → UID of the Service that has it.  The truth is in the cluster: the
+ * first call after open() reads every Service that the controller knows and takes over what their
+ * status says; from then on the table is right, because no other program writes these statuses.
  * Threads: calls come in parallel, so the table has a lock; no host function is called under it. */
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -47,7 +47,7 @@ static int32_t fail(struct failure *f, int32_t code, const char *message, const 
     return code;
 }
 
-/* ---- configuration ------------------------------------------------------------------------------------ */
+/* ---- configuration --------------------------------------------------------------------------- */
 /* "192.0.2.0/28" → the addresses between network and broadcast. */
 static int32_t range_parse(const char *text, struct range *ret, struct failure *f)
 {
@@ -186,7 +186,7 @@ static void pool_close(void *provider)
     free(p);
 }
 
-/* ---- the table (under the lock) ---------------------------------------------------------------------------- */
+/* ---- the table (under the lock) -------------------------------------------------------------- */
 /* Place of an address in the table; NO_ADDRESS when it is not ours to give. */
 static uint32_t address_index(const struct pool *p, const char *ip)
 {
@@ -239,7 +239,8 @@ static void release(struct pool *p, uint32_t i)
     }
 }
 
-/* What the cluster says that it has, once.  Services that are being deleted keep theirs until their DELETE. */
+/* Reads the addresses from the cluster, once.  Services that are being deleted keep theirs until
+ * their DELETE. */
 static void take_over(struct pool *p, const struct tt_service *const *all, uint32_t n)
 {
     for (uint32_t i = 0; !p->taken_over && i < n; i++) {
@@ -274,7 +275,7 @@ static int32_t choose(const struct pool *p, const struct tt_service *s, uint32_t
                               : fail(f, TT_QUOTA, "all addresses of the pool are taken", "");
 }
 
-/* ---- one Service ---------------------------------------------------------------------------------------------- */
+/* ---- one Service ----------------------------------------------------------------------------- */
 static int32_t check_spec(const struct pool *p, const struct tt_service *s, struct failure *f)
 {
     for (uint32_t i = 0; i < s->n_ip_families; i++) {
@@ -348,7 +349,7 @@ static int32_t forget(struct pool *p, const struct tt_item *item)
     return TT_OK; /* also when there was nothing: deleting is idempotent */
 }
 
-/* ---- what the controller calls ------------------------------------------------------------------------------- */
+/* ---- what the controller calls --------------------------------------------------------------- */
 static void learn(struct pool *p, const struct tt_call *call)
 {
     const struct tt_service *const *all;
@@ -359,7 +360,8 @@ static void learn(struct pool *p, const struct tt_call *call)
     (void)pthread_mutex_unlock(&p->lock);
 }
 
-/* All due Services at once.  Each gets exactly one result; one that fails does not hold up the others. */
+/* All due Services at once.  Each gets exactly one result; one that fails does not hold
+ * up the others. */
 static int32_t pool_reconcile(void *provider, const struct tt_call *call,
                               const struct tt_batch *batch)
 {
@@ -432,7 +434,8 @@ static void explain_in_text(const struct pool *p, struct tt_result *result,
     p->host->result_text(result, line);
 }
 
-/* The rows become text for people and members for programs.  Reads nothing but the Services, and changes nothing. */
+/* The rows become text for people and members for programs.  Reads nothing but the Services, and
+ * changes nothing. */
 static int32_t pool_explain(void *provider, const struct tt_call *call,
                             const struct tt_batch *batch)
 {

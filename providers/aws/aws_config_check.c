@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_config_check.c: see aws_config_check.h.
  *
- * aws_config.c reads as upstream does; this file adds where (file:line), what would be right, and for check-config what a
- * person should look at although the controller would start.  Opens no connection. */
+ * aws_config.c reads as upstream does; this file adds where (file:line), what would be right, and
+ * for check-config what a person should look at although the controller would start.
+ * Opens no connection. */
 #include "providers/aws/aws_config_check.h"
 
 #include "common/base/str.h"
@@ -17,7 +18,7 @@
 
 #define NAMES_MAX 32
 
-/* What the functions below share. */
+/* Shared by the functions below. */
 struct checker {
     struct arena *a;
     const struct tt_open_args *args;
@@ -60,7 +61,7 @@ static const char *where_is(const struct checker *k, const char *key)
     return file_of(k->args);
 }
 
-/* ---- unknown keys ------------------------------------------------------------------------------------------ */
+/* ---- unknown keys ---------------------------------------------------------------------------- */
 
 /* The known key that was meant, perhaps, as it is written. */
 static const char *nearest(const struct checker *k, const struct gcfg_key *keys,
@@ -115,9 +116,10 @@ static const char *unknown_text(const struct checker *k, const struct gcfg_unkno
                         near != NULL ? "\"?" : "");
 }
 
-/* ---- loading ----------------------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
-/* What every sync of some Service would meet (13 row 35): upstream starts with it, and so do we. */
+/* Errors that every sync of some Service would meet (13 row 35): upstream starts with them, and so
+ * does trimtab. */
 static void warn_of_modes(const struct checker *k)
 {
     if (aws_config_nlb_groups(k->c) == AWS_NLB_GROUPS_INVALID) {
@@ -137,7 +139,7 @@ static void warn_of_modes(const struct checker *k)
     }
 }
 
-/* What upstream's start refuses after the file was read. */
+/* Values that upstream's start refuses after reading the file. */
 static int check_start(const struct checker *k, struct err *err)
 {
     struct err why = ERR_INIT;
@@ -187,7 +189,7 @@ int aws_config_load(struct arena *a, const struct tt_open_args *args, struct aws
     return load(&k, ret, err);
 }
 
-/* ---- check-config ------------------------------------------------------------------------------------------ */
+/* ---- check-config ---------------------------------------------------------------------------- */
 
 static bool same_section(const struct gcfg_entry *a, const struct gcfg_entry *b)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_explain.c: which load balancer a Service gets, by which rule, and which nodes serve it (explain, validate).
+/* aws_explain.c: which load balancer a Service gets, by which rule, and which nodes serve it
+ * (explain, validate).
  *
- * For people (docs/ux.md): the answer first, then the facts that led to it in the order in which they are asked. */
+ * For people (docs/ux.md): the answer first, then the facts that led to it in the order in which
+ * they are asked. */
 #include "common/base/str.h"
 #include "common/lb/explain.h"
 #include "common/lb/node_rules.h"
@@ -20,7 +22,7 @@ static const char *annotation(const struct aws_service *s, const char *suffix)
     return svc_annotation(s->in, key);
 }
 
-/* ---- the Service ------------------------------------------------------------------------------------------------- */
+/* ---- the Service ----------------------------------------------------------------------------- */
 
 static void because_of_service(struct arena *a, struct lb_explain *b,
                                const struct aws_naming *naming, const struct aws_service *s)
@@ -54,7 +56,7 @@ static void because_of_service(struct arena *a, struct lb_explain *b,
                         naming->no_node_rules ? "DisableSecurityGroupIngress" : NULL);
 }
 
-/* What is there stays as it is: neither type nor scheme of a load balancer can be changed. */
+/* An existing load balancer keeps its type and scheme. */
 static void is_there(struct arena *a, struct lb_explain *b, const struct aws_item *it)
 {
     const struct aws_nlb *nlb = it->seen.nlb;
@@ -95,7 +97,7 @@ static void because_of_cloud(struct arena *a, struct lb_explain *b, const struct
     }
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------------------ */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static void explain_nodes(struct lb_explain *b, struct aws_session *x, const struct aws_item *it)
 {
@@ -123,7 +125,7 @@ static void explain_nodes(struct lb_explain *b, struct aws_session *x, const str
     }
 }
 
-/* ---- what can be said without looking at anything else -------------------------------------------------------------- */
+/* ---- what can be said without looking at anything else --------------------------------------- */
 
 static int check(struct arena *a, const struct aws_naming *naming, const struct aws_service *s,
                  struct err *err)
@@ -143,7 +145,7 @@ static int check(struct arena *a, const struct aws_naming *naming, const struct 
                : aws_classic_desired(a, naming, &plain, subnets, none, &classic, err);
 }
 
-/* ---- both --------------------------------------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 static void explain_one(struct aws_session *x, struct aws_item *it)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_flow.c: the flow of AWS: one Service from facts to its result, in one stage.
  *
- * Names and ids that one operation makes and another needs are late-bound, so the whole plan can be seen before anything is
- * done and needs no second look (docs/adr/0023).  Here a sync begins, is planned by aws_service_plan.c, and ends with what
- * Kubernetes is told. */
+ * Names and ids that one operation makes and another needs are late-bound, so the whole plan can be
+ * seen before anything is done and needs no second look (docs/adr/0023).  Here a sync begins, is
+ * planned by aws_service_plan.c, and ends with what Kubernetes is told. */
 #include "common/base/str.h"
 #include "common/lb/findings.h"
 #include "common/lb/mark_rules.h"
@@ -15,15 +15,17 @@
 #include "providers/aws/model/aws_annotations.h"
 #include "providers/aws/model/aws_name_rules.h"
 
-#define LOOK_MS           60000 /* instances that could not become targets, tags without the right; doubles */
+/* instances that could not become targets, tags without the right; doubles */
+#define LOOK_MS           60000
 #define LOOK_DOUBLINGS    4
 #define REFUSED_TOLD      10
 #define GROUP_PATIENCE_MS 600000
 #define HANDED_AGAIN_MS   1000
 
-/* ---- the beginning -------------------------------------------------------------------------------------------- */
+/* ---- the beginning --------------------------------------------------------------------------- */
 
-/* Of a Service that is wanted: the plan carries them, and the controller tells them (common/lb/findings.h). */
+/* Of a Service that is wanted: the plan carries them, and the controller tells them
+ * (common/lb/findings.h). */
 static void note_findings(const struct aws_sync *y, const struct aws_item *it,
                           const struct aws_finding *findings, size_t n)
 {
@@ -33,7 +35,7 @@ static void note_findings(const struct aws_sync *y, const struct aws_item *it,
     }
 }
 
-/* What a deletion finds, when it is done: no plan speaks of the Service any more. */
+/* Findings at the end of a deletion: no plan contains the Service any more. */
 static void tell_findings(const struct aws_sync *y, const struct aws_item *it)
 {
     const struct tt_host *host = y->p->host;
@@ -94,7 +96,7 @@ static int facts(struct lb_sync *s, struct err *err)
     return ERR_OK;
 }
 
-/* ---- planning ---------------------------------------------------------------------------------------------------- */
+/* ---- planning -------------------------------------------------------------------------------- */
 
 /* The load balancer has a security group of its own, whose rules are the source ranges. */
 static bool rules_are_ours(const struct aws_sync *y, const struct aws_item *it)
@@ -126,7 +128,8 @@ static const char *nobody_by_wish(const struct aws_sync *y, const struct aws_ite
     return NULL;
 }
 
-/* Why nobody is served once the plan is carried out; NULL: somebody is, or only AWS' health checks know. */
+/* Why nobody is served once the plan is carried out; NULL: somebody is, or only AWS'
+ * health checks know. */
 static const char *nobody(const struct aws_sync *y, const struct aws_item *it,
                           const struct aws_planning *p)
 {
@@ -194,7 +197,7 @@ static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     return ERR_OK;
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 /* An NLB that has failed has no address to be told of (5.3 item 10). */
 static const char *dns_of(const struct aws_sync *y, const struct aws_item *it)
@@ -231,7 +234,8 @@ static void tell_refused(const struct aws_sync *y, const struct aws_item *it)
     }
 }
 
-/* A group that is still in use: for ten minutes that is normal, network interfaces go late (7.4). */
+/* A group that is still in use: for ten minutes that is normal, network interfaces
+ * go late (7.4). */
 static bool is_patient(const struct aws_sync *y, const struct aws_item *it)
 {
     int64_t now = clock_now_ms(y->s->clock);
@@ -239,7 +243,8 @@ static bool is_patient(const struct aws_sync *y, const struct aws_item *it)
            GROUP_PATIENCE_MS;
 }
 
-/* When somebody should look again though all went well; 0: no need.  What does not change is looked at ever more seldom. */
+/* When somebody should look again though all went well; 0: no need.  What does not change is
+ * checked ever more seldom. */
 static int64_t look_again_ms(const struct aws_sync *y, const struct aws_item *it)
 {
     const struct aws_scope *x = y->scope;
@@ -251,7 +256,8 @@ static int64_t look_again_ms(const struct aws_sync *y, const struct aws_item *it
     return lacks ? lacks_ms + (int64_t)(rng_unit(y->s->rng) * (double)lacks_ms / 5) : 0;
 }
 
-/* Ours has gone.  The status goes on naming the other one; the next look lets go of the Service. */
+/* Ours has gone.  The status continues naming the other one; the next look lets go
+ * of the Service. */
 static void tell_handed_over(const struct aws_sync *y, const struct aws_item *it)
 {
     const struct tt_host *host = y->p->host;
@@ -328,7 +334,7 @@ const struct lb_flow aws_flow = {
     .wrote = aws_wrote,
 };
 
-/* ---- the ways in ----------------------------------------------------------------------------------------------------- */
+/* ---- the ways in ----------------------------------------------------------------------------- */
 
 static struct lb_driver_config driver_config(struct aws_scope *x)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_get.c: is there anything of this Service's?  (get_load_balancer, and the session that explain and orphans share)
+/* aws_get.c: is there anything of this Service's?  (get_load_balancer, and the session that explain
+ * and orphans share)
  *
- * Balancers of both kinds count, and so do the pieces that an interrupted deletion left (a target group, a security group, rules in groups of nodes):
- * who asks wants to know whether there is something to go on with (docs/spec/aws.md 7.3). */
+ * Balancers of both kinds count, and so do the pieces that an interrupted deletion left (a target
+ * group, a security group, rules in groups of nodes):  who asks wants to know whether there is
+ * something to continue with (docs/spec/aws.md 7.3). */
 #include "common/base/str.h"
 #include "providers/aws/aws_session.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_observe_around.c: what all Services share and a sync looks at: places and instances, and the groups beside them.
+/* aws_observe_around.c: what all Services share and a sync looks at: places and instances, and the
+ * groups beside them.
  *
- * Subnets, route tables and zones change seldom: they are kept for ten minutes.  Security groups and other Services stand in
- * aws_observe_groups.c. */
+ * Subnets, route tables and zones change seldom: they are kept for ten minutes.  Security groups
+ * and other Services stand in aws_observe_groups.c. */
 #include "common/base/str.h"
 #include "common/lb/mark_rules.h"
 #include "common/lb/node_rules.h"
@@ -10,10 +11,10 @@
 
 #include <string.h>
 
-/* ---- places ----------------------------------------------------------------------------------------------------- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
-/* "us-east-1a" in "us-east-1": an availability zone by its name.  Local and Wavelength zones have longer ones, and only
- * AWS can tell what they are (4.9 item 6). */
+/* "us-east-1a" in "us-east-1": an availability zone by its name.  Local and Wavelength zones have
+ * longer ones, and only AWS can tell what they are (4.9 item 6). */
 static bool is_plain_zone(const char *zone, const char *region)
 {
     size_t n = strlen(region);
@@ -31,8 +32,8 @@ static bool zones_are_plain(const struct aws_doc *subnets, const char *region)
     return true;
 }
 
-/* An NLB that exists keeps its subnets, unless an option says otherwise: only their ranges are of interest.  A classic one
- * follows (4.6 item 1). */
+/* An NLB that exists keeps its subnets, unless an option says otherwise: only their ranges are of
+ * interest.  A classic one follows (4.6 item 1). */
 static bool needs_tables(const struct aws_sync *y, const struct aws_item *it)
 {
     const struct aws_options *o = &y->p->naming.options;
@@ -76,7 +77,7 @@ static int observe_places(struct aws_sync *y, struct aws_item *it, struct err *e
     return ERR_OK;
 }
 
-/* ---- instances --------------------------------------------------------------------------------------------------- */
+/* ---- instances ------------------------------------------------------------------------------- */
 
 static void join_left_out(struct aws_sync *y, struct aws_item *it, const struct aws_texts *more)
 {
@@ -111,8 +112,8 @@ static struct str_set seen_targets(struct arena *a, const struct aws_observed *s
     return str_set_make(a, items, n);
 }
 
-/* The ids that are chosen, and those of nodes that are targets and take part at all: labels of target-node-labels that no node
- * has, or that were never carried out, take no node out. */
+/* The ids that are chosen, and those of nodes that are targets and take part at all: labels of
+ * target-node-labels that no node has, or that were never carried out, take no node out. */
 static struct aws_texts with_targets_of_now(struct aws_sync *y, const struct aws_item *it,
                                             const struct tt_node *const *nodes, size_t n,
                                             struct aws_texts chosen)
@@ -162,7 +163,7 @@ static int observe_instances(struct aws_sync *y, struct aws_item *it, struct err
     return ERR_OK;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------------ */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 int aws_observe_around(struct aws_sync *y, struct aws_item *it, struct err *err)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_observe_others.c: what other load balancers need of security groups that a sync may change.
  *
- * A group is shared when another Service names it, when it was made for another Service (its name says so), or when another
- * classic balancer has it in the cloud.  An annotation alone does not decide: a Service may name a group that is another's
- * own, and what a Service says now may not be carried out yet.  Balancers are listed only where a rule may be taken away from
- * nodes and nothing else says that the group is shared (4.11, FIX). */
+ * A group is shared when another Service names it, when it was made for another Service (its name
+ * says so), or when another classic balancer has it in the cloud.  An annotation alone does not
+ * decide: a Service may name a group that is another's own, and what a Service says now may not be
+ * carried out yet.  Balancers are listed only where a rule may be taken away from nodes and nothing
+ * else says that the group is shared (4.11, FIX). */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/aws/aws_sync.h"
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- other Services --------------------------------------------------------------------------------------------------- */
+/* ---- other Services -------------------------------------------------------------------------- */
 
 static bool is_node_port(const struct aws_service *s, int32_t port)
 {
@@ -25,7 +26,8 @@ static bool is_node_port(const struct aws_service *s, int32_t port)
     return false;
 }
 
-/* Rules that let our probes in may let another balancer's in, too: who comes second needs none of his own. */
+/* Rules that let our probes in may let another balancer's in, too: who comes second needs
+ * none of his own. */
 static bool has_health_rules(struct aws_sync *y, const struct aws_item *it)
 {
     const char *ours = arena_printf(y->s->a, AWS_RULE_HEALTH "%s", it->service->lb_name);
@@ -41,8 +43,8 @@ static bool has_health_rules(struct aws_sync *y, const struct aws_item *it)
     return false;
 }
 
-/* Only health checks can need the same rule as another Service's: node ports are one Service's own.  What the Service asked for
- * before its last edit is seen by its rules. */
+/* Only health checks can need the same rule as another Service's: node ports are one Service's own.
+ * What the Service asked for before its last edit is seen by its rules. */
 static bool shares_health_port(struct aws_sync *y, const struct aws_item *it)
 {
     const char *port = svc_annotation(it->service->in, AWS_ANNOTATION "healthcheck-port");
@@ -108,7 +110,8 @@ static void other_rule(struct others *o, const char *protocol, int32_t port, con
                                                  .description = ""};
 }
 
-/* Health rules of an NLB of another Service, from every subnet: which ones it has is not known here. */
+/* Health rules of an NLB of another Service, from every subnet: which ones it has is
+ * not known here. */
 static void other_rules(struct others *o, const struct aws_service *s)
 {
     static const char *const any[] = {"any"};
@@ -155,8 +158,8 @@ static bool is_itself(const struct others *o, const struct aws_service *s)
     return str_eq(s->key, mine->key) && str_eq(s->in->uid, mine->in->uid);
 }
 
-/* One that is being deleted needs nothing of nodes any more: of two that go at once, each would leave the rules to the
- * other. */
+/* One that is being deleted needs nothing of nodes any more: of two that go at once, each would
+ * leave the rules to the other. */
 static void other_service(struct others *o, const struct tt_service *svc)
 {
     const struct aws_service *s = aws_service_read(o->y->s->a, &o->y->p->naming, svc);
@@ -191,7 +194,7 @@ static void other_service(struct others *o, const struct tt_service *svc)
     }
 }
 
-/* ---- what stands in the cloud ------------------------------------------------------------------------------------- */
+/* ---- what stands in the cloud ---------------------------------------------------------------- */
 
 /* A group that was made for another Service is that Service's, whoever names it. */
 static void own_groups_of_others(struct others *o)
@@ -235,8 +238,9 @@ static bool is_named(const struct aws_service *s, const char *id)
     return is_among(&s->groups, id) || is_among(&s->extra_groups, id);
 }
 
-/* May this sync take away what nodes let in from the group?  A group of the Service's own is made for it alone, but another's
- * balancer may have it in the cloud still, after an edit that is not carried out yet, or of a Service that cannot be read. */
+/* May this sync take away what nodes let in from the group?  A group of the Service's own is made
+ * for it alone, but another's balancer may have it in the cloud still, after an edit that is not
+ * carried out yet, or of a Service that cannot be read. */
 static bool may_shut_out(const struct others *o, const char *id)
 {
     const struct aws_item *it = o->it;
@@ -261,7 +265,8 @@ static bool may_shut_out(const struct others *o, const char *id)
     return false;
 }
 
-/* Is there a group whose traffic may be shut out, and of which it is not known yet that others need it? */
+/* Is there a group whose traffic may be shut out, and of which it is not known yet that
+ * others need it? */
 static bool asks_what_stands(const struct others *o)
 {
     const struct aws_item *it = o->it;
@@ -296,11 +301,13 @@ static bool has_id(const struct other_ids *ids, const char *id)
     return false;
 }
 
-/* Groups that classic balancers have, whatever their Services say now: of an edit that is not carried out yet, of a Service
- * that cannot be read or is not known any more, of another cluster. */
+/* Groups that classic balancers have, whatever their Services say now: of an edit that is not
+ * carried out yet, of a Service that cannot be read or is not known any more,
+ * of another cluster. */
 static int groups_of_balancers(struct others *o, struct err *err)
 {
-    /* Read after the Services: a list from before would show balancers of Services that are gone, and the rule would stay. */
+    /* Read after the Services: a list from before would show balancers of Services that are gone,
+     * and the rule would stay. */
     const struct aws_doc *all = aws_sync_read(o->y, AWS_DOC_CLASSICS, NULL, INT64_MAX, err);
     const struct aws_classic *items = all != NULL ? all->items : NULL;
     for (size_t i = 0; all != NULL && i < all->n; i++) {
@@ -315,7 +322,8 @@ static int groups_of_balancers(struct others *o, struct err *err)
     return all != NULL ? ERR_OK : err->code;
 }
 
-/* Groups in which nodes are: nodes talk to each other by them, whether a balancer has them, too, or not. */
+/* Groups in which nodes are: nodes talk to each other by them, whether a balancer has them,
+ * too, or not. */
 static int groups_of_nodes(struct others *o, struct err *err)
 {
     struct aws_sync *y = o->y;
@@ -343,8 +351,8 @@ static int groups_that_stand(struct others *o, struct err *err)
     return rc == ERR_OK ? groups_of_nodes(o, err) : rc;
 }
 
-/* Another balancer's probes may come in by rules that bear this Service's name.  While it is not known what all need, those
- * stay; the last Service takes them (aws_left_descriptions). */
+/* Another balancer's probes may come in by rules that bear this Service's name.  While it is not
+ * known what all need, those stay; the last Service takes them (aws_left_descriptions). */
 static void keep_shared_checks(struct others *o)
 {
     const char *ours = arena_printf(o->y->s->a, AWS_RULE_HEALTH "%s", o->it->service->lb_name);
@@ -360,10 +368,10 @@ static void keep_shared_checks(struct others *o)
     }
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
-/* A plan of what goes, or of an edit, must know what others need as the sync will; one of a Service that may be as it should be
- * reads lists alone. */
+/* A plan of what goes, or of an edit, must know what others need as the sync will; one of a Service
+ * that may be as it should be reads lists alone. */
 static bool plans_a_change(const struct aws_sync *y, const struct aws_item *it)
 {
     return y->s->planning && (!it->want || it->item->in->reasons != TT_REASON_RESYNC);
@@ -384,7 +392,8 @@ int aws_observe_others(struct aws_sync *y, struct aws_item *it, struct err *err)
     struct others o = {.y = y, .it = it, .rules = shares_health_port(y, it)};
     o.names = xcalloc((size_t)n + 1, sizeof(*o.names));
     o.own_names = xcalloc(2 * (size_t)n + 1, sizeof(*o.own_names));
-    /* Not for around.places: a balancer that keeps its subnets is planned without those of the VPC. */
+    /* Not for around.places: a balancer that keeps its subnets is planned without those
+     * of the VPC. */
     struct aws_need subnets = {.kind = AWS_DOC_SUBNETS,
                                .not_older_ms = y->scope->started_ms - AWS_FACTS_AGE_MS};
     int rc = o.rules ? aws_sync_read_facts(y, &subnets, 1, err) : ERR_OK;

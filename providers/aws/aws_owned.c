@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_owned.c: everything in the cloud that has a name and tag of ours (list_owned, provider.h), for `trimtab orphans`.
+/* aws_owned.c: everything in the cloud that has a name and tag of ours (list_owned, provider.h),
+ * for `trimtab orphans`.
  *
- * Balancers, target groups and security groups are listed whole; tags are asked for, twenty at a time, of those whose names
- * could be ours.  Reads only. */
+ * Balancers, target groups and security groups are listed whole; tags are asked for, twenty at a
+ * time, of those whose names could be ours.  Reads only. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/aws/aws_owned_rules.h"

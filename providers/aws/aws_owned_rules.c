@@ -87,7 +87,7 @@ void aws_owned_target_group(struct aws_owned_list *l, const struct aws_target_gr
                                                    .used = map_has(l->keys, key)});
 }
 
-/* ---- security groups ------------------------------------------------------------------------------------------ */
+/* ---- security groups ------------------------------------------------------------------------- */
 
 static void own_group(struct aws_owned_list *l, const struct aws_group *g)
 {
@@ -117,7 +117,8 @@ static const char *balancer_of(const struct aws_rule *r)
     return NULL;
 }
 
-/* Rules of ours have ports and a range of addresses; what others described as ours may have none. */
+/* Rules of ours have ports and a range of addresses; what others described as ours
+ * may have none. */
 static const char *rule_arguments(struct aws_owned_list *l, const struct aws_group *g,
                                   const struct aws_rule *r)
 {
@@ -196,7 +197,7 @@ void aws_owned_referring(struct aws_owned_list *l, const struct aws_group *g)
     }
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 void aws_owned_settle(struct aws_owned_list *l)
 {
@@ -207,7 +208,7 @@ void aws_owned_settle(struct aws_owned_list *l)
     }
 }
 
-/* ---- words ---------------------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 const struct inventory_words aws_owned_words[AWS_OWNED_KINDS] = {
     [AWS_OWNED_CLASSIC] = {"classic load balancer", "billed by the hour"},
@@ -229,7 +230,8 @@ const char *aws_owned_command(struct arena *a, const struct inventory_item *item
     return item->id == NULL ? NULL : arena_printf(a, "aws %s %s", commands[item->kind], item->id);
 }
 
-/* A unit that is called by its UID can be deleted as a Service of that UID; hashed names tell none. */
+/* A unit that is called by its UID can be deleted as a Service of that UID; hashed
+ * names tell none. */
 const struct tt_service *aws_owned_service(const struct aws_owned_list *l,
                                            const struct inventory_item *item)
 {

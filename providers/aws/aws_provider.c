@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_provider.c: the AWS provider's descriptor: open, close, and the ways into the flow.
  *
- * Everything that a call needs hangs on struct aws_provider; there is no other state.  open() reads the configuration and
- * finds out who and where we are (aws_start.c).  With a saved state in place of the cloud no request is made at all. */
+ * Everything that a call needs hangs on struct aws_provider; there is no other state.  open() reads
+ * the configuration and finds out who and where we are (aws_start.c).  With a saved state in place
+ * of the cloud no request is made at all. */
 #include "providers/aws/aws_provider.h"
 
 #include "common/base/str.h"
@@ -110,7 +111,7 @@ static int32_t open_provider(const struct tt_open_args *args, void **ret_provide
     return aws_provider_open(args, NULL, ret_provider, result);
 }
 
-/* ---- the descriptor ------------------------------------------------------------------------------ */
+/* ---- the descriptor -------------------------------------------------------------------------- */
 
 static const char *const event_reasons[] = {
     "AnnotationIgnored", "NoNodeHasLabels",    "NotHandedOver",    "PortIgnored",

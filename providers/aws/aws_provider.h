@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_provider.h: the provider's handle: what open() builds and every call shares.
  *
- * Immutable after open() but for members that lock themselves.  Several workers call at the same time, for different
- * Services.  Private to providers/aws but for the descriptor. */
+ * Immutable after open() but for members that lock themselves.  Several workers call at the same
+ * time, for different Services.  Private to providers/aws but for the descriptor. */
 #ifndef TRIMTAB_AWS_PROVIDER_H
 #define TRIMTAB_AWS_PROVIDER_H
 
@@ -35,7 +35,8 @@ struct aws_provider {
     struct http_pool *http;
     struct cancel *cancel; /* fired by close() */
     struct call_watch *watch;
-    /* Rules in the groups of nodes: who adds some holds it together with others, who takes some away alone (7.5). */
+    /* Rules in the groups of nodes: who adds some holds it together with others, who takes some
+     * away alone (7.5). */
     struct hold *node_groups;
     struct aws_memory *memory; /* what earlier calls of this process found out (aws_memory.h) */
     bool repair_adopted;       /* --repair-adopted */
@@ -53,8 +54,9 @@ struct aws_open_with {
 };
 int32_t aws_provider_open(const struct tt_open_args *args, const struct aws_open_with *with,
                           void **ret_provider, struct tt_result *result);
-/* Who and where we are: region, VPC, subnet, cluster id (1.4, 2.5); makes auth and client.  Asks IMDS and EC2 only for what
- * the configuration does not say.  Names the key that would help. (aws_start.c) */
+/* Identity and place: region, VPC, subnet, cluster id (1.4, 2.5); makes auth and client.  Asks IMDS
+ * and EC2 only for what the configuration does not say.  Names the key that would help.
+ * (aws_start.c) */
 int aws_start(struct aws_provider *p, const struct tt_open_args *args, struct err *err);
 
 /* The flow (aws_flow.c). */

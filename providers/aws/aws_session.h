@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_session.h: a call that does not go through the driver (get, explain, orphans): it looks, and changes nothing.
+/* aws_session.h: a call that does not go through the driver (get, explain, orphans): it looks, and
+ * changes nothing.
  *
- * Made of the same parts as a sync, so that "is it there?" and "what is to be done?" look in the same way.  Begin and end in
- * the same function; one thread. */
+ * Made of the same parts as a sync, so that "is it there?" and "what to do?" look in the same way.
+ * Begin and end in the same function; one thread. */
 #ifndef TRIMTAB_AWS_SESSION_H
 #define TRIMTAB_AWS_SESSION_H
 
@@ -15,7 +16,8 @@ struct aws_session {
     struct lb_sync s;
     struct aws_sync y;
 };
-/* Items are not `want`ed: they are looked at as a deletion does, whole.  `fresh`: no list that is a minute old will do. */
+/* Items are not `want`ed: they are checked as a deletion does, whole.  `fresh`: no list that is a
+ * minute old will do. */
 void aws_session_begin(struct aws_session *x, struct aws_provider *p, const struct tt_call *call,
                        const struct tt_batch *batch, bool fresh);
 void aws_session_end(struct aws_session *x);

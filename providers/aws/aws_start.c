@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_start.c: who and where we are: region, VPC, subnet, cluster (docs/spec/aws.md 1.4, 2.5).
  *
- * What the configuration says is taken; only what it does not say is asked of the metadata service and of EC2 (the own
- * instance).  A start that fails says which key of the cloud config would make it work without asking. */
+ * What the configuration says is taken; only what it does not say is asked of the metadata service
+ * and of EC2 (the own instance).  A start that fails says which key of the cloud config would make
+ * it work without asking. */
 #include "common/base/str.h"
 #include "common/lb/budget_report.h"
 #include "common/lb/exposed.h"
@@ -24,7 +25,7 @@ struct start {
     struct aws_tags tags;
 };
 
-/* ---- region --------------------------------------------------------------------------------------------------- */
+/* ---- region ---------------------------------------------------------------------------------- */
 
 static struct aws_endpoint_args endpoint_args(const struct start *x)
 {
@@ -81,7 +82,7 @@ static int find_region(struct start *x, struct err *err)
     return rc;
 }
 
-/* ---- the clients ------------------------------------------------------------------------------------------------ */
+/* ---- the clients ----------------------------------------------------------------------------- */
 
 static int make_client(struct start *x, bool answers_once, struct err *err)
 {
@@ -115,7 +116,7 @@ static int make_client(struct start *x, bool answers_once, struct err *err)
     return rc;
 }
 
-/* ---- the own instance ---------------------------------------------------------------------------------------------- */
+/* ---- the own instance ------------------------------------------------------------------------ */
 
 static struct aws_tags read_tags(struct arena *a, const struct aws_node *instance)
 {
@@ -183,7 +184,7 @@ static int find_self(struct start *x, struct err *err)
     return rc;
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static int find_cluster(struct start *x, struct aws_cluster *ret, struct err *err)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_state.c: a saved state in place of the cloud: the member "aws" of a world (docs/interfaces.md; aws_cloud.h).
+/* aws_state.c: a saved state in place of the cloud: the member "aws" of a world
+ * (docs/interfaces.md; aws_cloud.h).
  *
- * It has what the describe calls answer, with the SDK's names.  Each resource is turned into the element that AWS would have
- * sent, and goes the way of an answer from there, so that nothing is decoded twice over. */
+ * It has what the describe calls answer, with the SDK's names.  Each resource is turned into the
+ * element that AWS would have sent, and goes the way of an answer from there, so that nothing is
+ * decoded twice over. */
 #include "common/base/str.h"
 #include "common/data/json.h"
 #include "providers/aws/cloud/aws_cloud_parts.h"
@@ -10,7 +12,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* ---- elements from JSON ----------------------------------------------------------------------------------------- */
+/* ---- elements from JSON ---------------------------------------------------------------------- */
 
 /* EC2's names on the wire that are not the SDK's with a small first letter. */
 static const char *ec2_name(struct arena *a, const char *name, bool of_item)
@@ -78,7 +80,7 @@ static struct aws_node *element(struct making *m, const char *name, struct json_
     return n;
 }
 
-/* ---- documents --------------------------------------------------------------------------------------------------- */
+/* ---- documents ------------------------------------------------------------------------------- */
 
 struct loading {
     struct aws_cloud *c;
@@ -160,7 +162,7 @@ static int load_lists(struct loading *l, struct err *err)
     return rc;
 }
 
-/* What is a list by itself, or one thing, as a list; a new reference. */
+/* A list, or a single value as a list; a new reference. */
 static struct json_object *as_list(struct json_object *value)
 {
     if (json_object_is_type(value, json_type_array)) {

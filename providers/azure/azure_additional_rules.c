@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_additional_rules.c: additional public addresses that are another Service's (azure_additional_rules.h).  Pure. */
+/* azure_additional_rules.c: additional public addresses that are another Service's
+ * (azure_additional_rules.h).  Pure. */
 #include "providers/azure/azure_additional_rules.h"
 
 #include "common/base/str.h"
@@ -34,8 +35,8 @@ const char *azure_additional_frontend(struct azure_sync *y, struct json_object *
                        : str_nonnull(azure_prop_str(frontend, "privateIPAddress"));
 }
 
-/* Was the rule made for a Service other than `s`?  By its name, or, where the cluster has no such Service, by the service tag
- * of its public IP. */
+/* Was the rule made for a Service other than `s`?  By its name, or, where the cluster has no such
+ * Service, by the service tag of its public IP. */
 static bool is_anothers(struct azure_sync *y, const struct azure_service *s, struct json_object *lb,
                         struct json_object *rule)
 {
@@ -68,7 +69,8 @@ static bool opens_port_of(struct arena *a, const struct azure_access *x, struct 
     return false;
 }
 
-/* Without floating IP the security group sees nodes' addresses there, and this one decides nothing. */
+/* Without floating IP the security group sees nodes' addresses there, and this
+ * one decides nothing. */
 static bool is_withheld(struct azure_sync *y, const struct azure_access *x, const char *address)
 {
     for (size_t i = 0; i < y->lbs.n; i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_describe.c: kind, address and reasons of each Service of a plan (azure_describe.h).  Pure. */
+/* azure_describe.c: kind, address and reasons of each Service of a
+ * plan (azure_describe.h). Pure. */
 #include "providers/azure/azure_describe.h"
 #include "common/base/str.h"
 #include "providers/azure/model/azure_access_rules.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_describe.h: the head of a Service in a plan: what it gets, by which rule, and the address that it has.
+/* azure_describe.h: the head of a Service in a plan: what it gets, by which rule, and the address
+ * that it has.
  *
  * Source: docs/ux.md.  Pure. */
 #ifndef TRIMTAB_AZURE_DESCRIBE_H

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_explain.c: which load balancer a Service gets, by which rule, and which nodes serve it (explain, validate).
+/* azure_explain.c: which load balancer a Service gets, by which rule, and which nodes serve it
+ * (explain, validate).
  *
- * For people (docs/ux.md): the answer first, then the facts that led to it in the order in which they are asked. */
+ * For people (docs/ux.md): the answer first, then the facts that led to it in the order in which
+ * they are asked. */
 #include "common/base/str.h"
 #include "common/lb/explain.h"
 #include "common/lb/service_rules.h"
@@ -16,7 +18,7 @@
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/model/azure_name_rules.h"
 
-/* ---- the Service ------------------------------------------------------------------------------------------- */
+/* ---- the Service ----------------------------------------------------------------------------- */
 
 static void because_of_service(struct lb_explain *b, const struct azure_service *s,
                                const struct azure_config *c)
@@ -48,7 +50,7 @@ static void because_of_service(struct lb_explain *b, const struct azure_service 
     }
 }
 
-/* What is there, and what its name follows from. */
+/* The present load balancer, and the source of its name. */
 static void because_of_balancer(struct lb_explain *b, struct azure_session *x,
                                 const struct azure_item *it, const char *expected)
 {
@@ -67,9 +69,9 @@ static void because_of_balancer(struct lb_explain *b, struct azure_session *x,
     }
 }
 
-/* ---- both -------------------------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
-/* What a sync would refuse it for. */
+/* Reasons for which a sync would refuse it. */
 static int check(struct arena *a, const struct azure_naming *naming, const struct azure_service *s,
                  struct err *err)
 {
@@ -106,7 +108,8 @@ static bool is_refusal(int code)
     return code == ERR_INVALID || code == ERR_NOT_FOUND || code == ERR_IN_USE || code == ERR_QUOTA;
 }
 
-/* Who is in the pools, or could be.  Without the right to read machines the rules alone are told. */
+/* Members and candidates of the pools.  Without the right to read machines the rules alone are
+ * told. */
 struct who {
     bool known;
     struct azure_members members;

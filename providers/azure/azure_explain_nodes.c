@@ -8,7 +8,7 @@
 #include "providers/azure/members/azure_members_nic_plan.h"
 #include "providers/azure/members/azure_members_vmss_plan.h"
 
-/* ---- by the node alone ------------------------------------------------------------------------------------- */
+/* ---- by the node alone ----------------------------------------------------------------------- */
 
 /* NULL: it may take part. */
 static const char *by_rule(struct arena *a, const struct azure_config *c, const struct tt_node *n)
@@ -31,7 +31,7 @@ static const char *by_rule(struct arena *a, const struct azure_config *c, const 
                : NULL;
 }
 
-/* ---- by the pool ------------------------------------------------------------------------------------------- */
+/* ---- by the pool ----------------------------------------------------------------------------- */
 
 struct look {
     struct azure_sync *y;

@@ -8,8 +8,8 @@
 #define INTERNAL AZURE_ANNOTATION_PREFIX "azure-load-balancer-internal"
 #define LENIENT  "lenientInternal of the cloud-config"
 
-/* Of controllers for other clouds, which a manifest may carry beside ours: the Service page of Kubernetes' documentation ("internal
- * load balancer") and the pages of these controllers. */
+/* Of controllers for other clouds, which a manifest may carry beside ours: the Service page of
+ * Kubernetes' documentation ("internal load balancer") and the pages of these controllers. */
 static const char *const others[] = {
     AZURE_ANNOTATION_PREFIX "alibaba-cloud-*",
     AZURE_ANNOTATION_PREFIX "alicloud-*",

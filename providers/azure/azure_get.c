@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_get.c: does a load balancer of this Service exist?  (get_load_balancer, azure_session.h)
  *
- * A frontend on a balancer of either kind is one; so is a public IP of ours alone, because a deletion that was
- * interrupted must be gone on with (docs/spec/azure.md 10.3).  Ownership is asked of what is there, not guessed from
- * names, so an address that somebody else made and we merely use does not count. */
+ * A frontend on a balancer of either kind is one; so is a public IP of ours alone, because a
+ * deletion that was interrupted must be continued with (docs/spec/azure.md 10.3).  Ownership is
+ * asked of what is there, not guessed from names, so an address that somebody else made and we
+ * merely use does not count. */
 #include "common/base/str.h"
 #include "providers/azure/azure_session.h"
 #include "providers/azure/lb/azure_frontend_rules.h"

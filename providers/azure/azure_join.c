@@ -17,7 +17,8 @@ static bool is_placed(const struct azure_item *it)
     return it->want && it->target != NULL && !azure_item_is_unproven(it);
 }
 
-/* Ports of all before frontends of any: a frontend goes only when no rule of another Service is at it. */
+/* Ports of all before frontends of any: a frontend goes only when no rule of another Service
+ * is at it. */
 static void give_up(struct azure_lb_edits *b, const struct joining *j)
 {
     for (int frontends = 0; j->moves != NULL && frontends < 2; frontends++) {
@@ -64,7 +65,8 @@ static bool has_changed(const struct azure_lb_edits *b, const char *key)
     return has;
 }
 
-/* Those who found something taken, and those who may be about to leave it.  Returns whether anybody found something taken. */
+/* Those who found something taken, and those who may be about to leave it.  Returns whether anybody
+ * found something taken. */
 static bool find_movers(const struct azure_lb_edits *b, struct joining *j)
 {
     bool some = false;
@@ -80,7 +82,8 @@ static bool find_movers(const struct azure_lb_edits *b, struct joining *j)
     return some;
 }
 
-/* Whoever cannot be placed all the same gives up nothing.  Returns whether somebody had to be taken out. */
+/* A Service that still cannot be placed gives up nothing.  Returns whether one had to be
+ * removed. */
 static bool take_out_failed(struct joining *j)
 {
     bool some = false;
@@ -99,7 +102,8 @@ static void set_errors(const struct joining *j, const struct err *errs)
     }
 }
 
-/* True: more can be placed when those that move give up first what they leave; *b is what that makes of the documents. */
+/* True: more can be placed when those that move give up first what they leave; *b is what that
+ * makes of the documents. */
 static bool try_together(struct azure_lb_edits *b, struct joining *j)
 {
     size_t failed = count_failed(j);

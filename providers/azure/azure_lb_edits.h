@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_lb_edits.h: the balancers that a stage edits: all Services of the batch into one document each, one write each.
+/* azure_lb_edits.h: the balancers that a stage edits: all Services of the batch into one document
+ * each, one write each.
  *
- * A Service that moves joins its new balancer in the documents first (whoever cannot join stays where it is), but the
- * writes go the other way round: a public IP hangs on one frontend only, so the balancer that is left is written before
- * the one that is joined.
+ * A Service that moves joins its new balancer in the documents first (whoever cannot join stays
+ * where it is), but the writes go the other way round: a public IP hangs on one frontend only, so
+ * the balancer that is left is written before the one that is joined.
  * Source: docs/spec/azure.md 5.3, 6, 6.11, 12.6 (4).  Private to the stages of balancers. */
 #ifndef TRIMTAB_AZURE_LB_EDITS_H
 #define TRIMTAB_AZURE_LB_EDITS_H
@@ -20,8 +21,8 @@ struct azure_lb_edit {
     bool changed;
     bool frontends_changed;
     size_t level; /* written after all of lower levels */
-    const char
-        *until_pip; /* put back as it was until the public IP of that ID is made anew; or NULL */
+    /* put back as it was until the public IP of that ID is recreated; or NULL */
+    const char *until_pip;
 };
 /* A Service moves from one balancer to another. */
 struct azure_lb_move {
@@ -43,30 +44,32 @@ void azure_lb_edits_begin(struct azure_lb_edits *b, struct azure_sync *y, struct
 /* Does anything on the balancer belong to the Service? */
 bool azure_lb_has_pieces(struct azure_sync *y, const struct azure_service *s,
                          struct json_object *lb);
-/* Puts the Service onto its target, and notes from where it moves.  False: it cannot; its error says why, no document has
- * changed. */
+/* Puts the Service onto its target, and notes from where it moves.  False: it cannot; its error
+ * says why, no document has changed. */
 bool azure_lb_edits_join(struct azure_lb_edits *b, struct azure_item *it);
 /* Takes the Service off every balancer of the kind of `s` but `target` (NULL: off all). */
 void azure_lb_edits_leave(struct azure_lb_edits *b, struct azure_item *it,
                           const struct azure_service *s, const char *target);
-/* Takes off its target what the Service does not ask for there any more: rules, or (`frontends`, after the rules of all) frontends
- * that are to be made anew.  It has to be put there afterwards. */
+/* Takes off its target what the Service does not ask for there any more: rules, or (`frontends`,
+ * after the rules of all) frontends that are to be recreated.  It has to be
+ * put there afterwards. */
 void azure_lb_edits_give_up(struct azure_lb_edits *b, struct azure_item *it, bool frontends);
-/* Azure leaves a balancer that failed as it is; writing it again mends it (17 row 12). */
+/* Azure leaves a balancer that failed as it is; writing it again fixes it (17 row 12). */
 bool azure_lb_is_failed(struct json_object *lb);
-/* Writes the balancers of that kind that failed: the Service may have left one by a write that Azure accepted and did not
- * carry out, and is not done before that is mended. */
+/* Writes the balancers of that kind that failed: the Service may have left one by a write that
+ * Azure accepted and did not carry out, and is not done before that is fixed. */
 void azure_lb_edits_mend(struct azure_lb_edits *b, struct azure_item *it, bool internal);
-/* Only takes off those that would wait for each other for ever (they trade places); true: there are some. */
+/* Only takes off those that would wait for each other forever (they trade places); true:
+ * there are some. */
 bool azure_lb_edits_break(struct azure_lb_edits *b);
-/* Takes the frontends with that public IP off their balancers, where nobody but the Service uses them (8.9).  False: somebody
- * does, so that one of them stays. */
+/* Takes the frontends with that public IP off their balancers, where nobody but the Service uses
+ * them (8.9).  False: somebody does, so that one of them stays. */
 bool azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, const char *pip);
-/* Puts the frontends with that public IP on another one, `by`, until it is made anew; all else of them stays.  NULL: takes them
- * off, and leaves the balancer there. */
+/* Puts the frontends with that public IP on another one, `by`, until it is recreated; all else of
+ * them stays.  NULL: takes them off, and leaves the balancer there. */
 void azure_lb_edits_stand_in(struct azure_lb_edits *b, struct azure_item *it, const char *pip,
                              const char *by);
-/* What is left behind empty is deleted; operations are appended level by level. */
+/* Empty leftovers are deleted; operations are appended level by level. */
 int azure_lb_edits_emit(struct azure_lb_edits *b, struct err *err) _warn_unused_;
 /* Deletes a balancer as it is, members first. */
 int azure_lb_emit_delete(struct azure_sync *y, struct lb_plan *plan, struct json_object *lb,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_members_emit.h: writes of members, gathered first and put into waves then.
  *
- * Models of scale sets go before instances, and who joins before who leaves (14 row 18): ranks.  Writes of one lane, a
- * scale set or a balancer, are bounded, because Azure does them one after the other anyway and refuses what is too
- * much (14 row 38).
+ * Models of scale sets go before instances, and who joins before who leaves (14 row 18): ranks.
+ * Writes of one lane, a scale set or a balancer, are bounded, because Azure does them one after the
+ * other anyway and refuses what is too much (14 row 38).
  * Source: docs/spec/azure.md 7.3, 12.6.  Pure. */
 #ifndef TRIMTAB_AZURE_MEMBERS_EMIT_H
 #define TRIMTAB_AZURE_MEMBERS_EMIT_H
@@ -43,8 +43,8 @@ struct azure_member_writes {
 /* Appends a copy. */
 void azure_member_writes_add(struct arena *a, struct azure_member_writes *w,
                              const struct azure_member_write *item);
-/* Writes them all into the plan.  What the plan writes already (two balancers go, a machine leaves both) is written once,
- * without the pools of either. */
+/* Writes them all into the plan.  What the plan writes already (two balancers go, a machine leaves
+ * both) is written once, without the pools of either. */
 void azure_member_writes_emit(struct azure_sync *y, struct azure_member_writes *w,
                               struct lb_plan *plan);
 

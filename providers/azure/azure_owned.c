@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_owned.c: everything in the cloud that has a name or tag of ours (list_owned, provider.h), for `trimtab orphans`.
+/* azure_owned.c: everything in the cloud that has a name or tag of ours (list_owned, provider.h),
+ * for `trimtab orphans`.
  *
- * Balancers, public IPs and the security group are read as a sync of nobody reads them; whose their parts are says
- * azure_owned_rules.h.  Reads only. */
+ * Balancers, public IPs and the security group are read as a sync of nobody reads them; whose their
+ * parts are says azure_owned_rules.h.  Reads only. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/azure/azure_observe.h"
@@ -10,7 +11,8 @@
 #include "providers/azure/azure_session.h"
 #include "providers/azure/model/azure_doc.h"
 
-/* A class is another controller's; what this one has of it is an orphan as soon as it holds it no more. */
+/* A class is another controller's; what this one has of it is an orphan as soon as it holds
+ * it no more. */
 static void count_service(void *arg, const struct tt_service *svc)
 {
     azure_owned_count(arg, svc);

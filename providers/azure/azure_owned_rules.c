@@ -47,9 +47,10 @@ static const char *base_of(struct arena *a, const char *name)
     return arena_strndup(a, name, BASE_BYTES);
 }
 
-/* ---- documents ----------------------------------------------------------------------------------------- */
+/* ---- documents ------------------------------------------------------------------------------- */
 
-/* The base name in the name that is generated for a public IP, or for one that stands in (azure_renew_rules.h). */
+/* The base name in the name that is generated for a public IP, or for one that stands in
+ * (azure_renew_rules.h). */
 static const char *base_of_pip(const struct azure_owned_list *l, const char *name)
 {
     const char *prefix = arena_printf(l->a, "%s-", l->naming->cluster);
@@ -57,8 +58,8 @@ static const char *base_of_pip(const struct azure_owned_list *l, const char *nam
     return base == NULL && strstr(name, "-interim-") != NULL ? base_of(l->a, name) : base;
 }
 
-/* It hangs on a frontend of a Service that is gone, and the tag names one Service: of that name there may be another one by now,
- * with another UID. */
+/* It hangs on a frontend of a Service that is gone, and the tag names one Service: of that name
+ * there may be another one by now, with another UID. */
 static bool is_of_predecessor(const struct azure_owned_list *l, struct json_object *pip,
                               size_t n_keys)
 {
@@ -67,8 +68,8 @@ static bool is_of_predecessor(const struct azure_owned_list *l, struct json_obje
     return n_keys == 1 && base != NULL && !map_has(l->bases, base);
 }
 
-/* One that we made: by its generated name, the cluster's tag, and a Service's.  One without tags is told by its name alone; it
- * may be that of a cluster of the same name. */
+/* One that we made: by its generated name, the cluster's tag, and a Service's.  One without tags is
+ * told by its name alone; it may be that of a cluster of the same name. */
 void azure_owned_pip(struct azure_owned_list *l, struct json_object *pip)
 {
     struct json_object *tags = json_member(pip, "tags");
@@ -103,7 +104,7 @@ static bool is_ours(const struct azure_owned_list *l, struct json_object *lb)
            azure_find(pools, azure_pool_name(l->a, l->naming, AZURE_IPV6)) != NULL;
 }
 
-/* Whose the public IP of a frontend is, by its tag. */
+/* Owner of the public IP of a frontend, by its tag. */
 static const char *key_of_frontend(const struct azure_owned_list *l, struct json_object *frontend)
 {
     const char *pip = azure_ref(frontend, "publicIPAddress");
@@ -161,7 +162,7 @@ void azure_owned_nsg(struct azure_owned_list *l, struct json_object *nsg)
     }
 }
 
-/* ---- all of them --------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 void azure_owned_settle(struct azure_owned_list *l)
 {
@@ -178,7 +179,7 @@ void azure_owned_settle(struct azure_owned_list *l)
     }
 }
 
-/* ---- words --------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 const struct inventory_words azure_owned_words[AZURE_OWNED_KINDS] = {
     [AZURE_OWNED_FRONTEND] = {"frontend", "free"},

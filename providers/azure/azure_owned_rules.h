@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_owned_rules.h: whose the parts of shared documents are, and the public IPs, by name and tag.  Pure.
+/* azure_owned_rules.h: whose the parts of shared documents are, and the public IPs, by name and
+ * tag.  Pure.
  *
- * Frontends, rules and probes begin with the Service's base name ("a<uid>"), public IPs that we made are called
- * "<cluster>-a<uid>…" and say in their tags whose they are.  A balancer with a pool of the cluster's name is ours; what
- * lies in another one is not looked at.  The parts of one base name are a unit; whose it was says the tag of its public
- * IP, so of an internal Service nobody can tell.  Security rules of ours hold addresses of many Services: they are told
- * only when no Service is left.  Source: docs/adr/0020. */
+ * Frontends, rules and probes begin with the Service's base name ("a<uid>"), public IPs that we
+ * made are called "<cluster>-a<uid>…" and say in their tags whose they are.  A balancer with a pool
+ * of the cluster's name is ours; what lies in another one is not checked.  The parts of one base
+ * name are a unit; whose it was says the tag of its public IP, so of an internal Service nobody can
+ * tell.  Security rules of ours hold addresses of many Services: they are told only when no Service
+ * is left.  Source: docs/adr/0020. */
 #ifndef TRIMTAB_AZURE_OWNED_RULES_H
 #define TRIMTAB_AZURE_OWNED_RULES_H
 
@@ -16,8 +18,8 @@
 
 #include <trimtab/provider.h>
 
-/* Kinds of struct inventory_item.  `place` is the name of the balancer or security group (NULL: it stands alone), `id` that of
- * the document, `unit` "a<uid>" or "". */
+/* Kinds of struct inventory_item.  `place` is the name of the balancer or security group (NULL: it
+ * stands alone), `id` that of the document, `unit` "a<uid>" or "". */
 enum azure_owned_kind {
     AZURE_OWNED_FRONTEND = 0,
     AZURE_OWNED_RULE,
@@ -32,8 +34,8 @@ struct azure_owned_list {
     const struct azure_naming *naming;
     struct map *bases; /* base names of Services that count */
     struct map *keys;  /* and "ns/name" */
-    struct map *
-        pips; /* ID of each tagged public IP, lower case → "ns/name"; who made it does not matter */
+    /* ID of each tagged public IP, lower case → "ns/name"; who made it does not matter */
+    struct map *pips;
     struct inventory inv;
 };
 /* `a` and `naming` are set; the maps are made here and freed by _done(). */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_owner.c: whose a frontend is, for the Services and public IPs of one sync (azure_sync.h).
  *
- * Which public IPs a Service pins does not depend on the frontend, and to find out means to go through all of them.  So
- * the answer is kept, as long as the public IPs are the same list: or a thousand Services on one balancer would take a
- * thousand times a thousand times a thousand steps. */
+ * Which public IPs a Service pins does not depend on the frontend, and to find out means to go
+ * through all of them.  So the answer is kept, as long as the public IPs are the same list: or a
+ * thousand Services on one balancer would take a thousand times a thousand times
+ * a thousand steps. */
 #include "providers/azure/azure_sync.h"
 
 #define KEPT 1024 /* Services whose answer is kept; another one in the same place replaces it */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_pip_edits.h: the public IPs that a stage makes, changes and deletes: one write each, several Services may share one.
+/* azure_pip_edits.h: the public IPs that a stage makes, changes and deletes: one write each,
+ * several Services may share one.
  *
- * Each edit shows at once in `now`, so that the next Service of the batch decides by it: the first one that lets go of a shared
- * address makes the other one its last owner.  Source: docs/spec/azure.md 8, 12.6 (3), (7).  Private to the stages of
- * addresses.  One thread; everything lives in the sync's arena, the undo of a deletion in its life. */
+ * Each edit shows at once in `now`, so that the next Service of the batch decides by it: the first
+ * one that lets go of a shared address makes the other one its last owner.  Source:
+ * docs/spec/azure.md 8, 12.6 (3), (7).  Private to the stages of addresses.  One thread; everything
+ * lives in the sync's arena, the undo of a deletion in its life. */
 #ifndef TRIMTAB_AZURE_PIP_EDITS_H
 #define TRIMTAB_AZURE_PIP_EDITS_H
 
@@ -22,8 +24,8 @@ struct azure_pip_edits {
     struct azure_sync *y;
     struct azure_pip_edit *items;
     size_t n;
-    bool
-        makes_anew; /* what is deleted is made anew by the same plan, and put back if that is refused */
+    /* what is deleted is recreated by the same plan, and put back if that is refused */
+    bool makes_anew;
     struct map *by_id;           /* lower-case ID → struct azure_pip_edit */
     struct azure_pip_index *now; /* the public IPs as they would be: what the next Service sees */
 };
@@ -40,7 +42,8 @@ void azure_pip_edits_put(struct azure_pip_edits *e, const char *id, struct json_
 void azure_pip_edits_emit(struct azure_pip_edits *e, struct lb_plan *plan);
 
 /* ---- azure_stage_renew.c */
-/* Among the edits of the stage of addresses: what stands in for it->pips[ask->family] while that is made anew. */
+/* Among the edits of the stage of addresses: what stands in for it->pips[ask->family] while
+ * that is recreated. */
 void azure_renew_begin(struct azure_pip_edits *e, struct azure_item *it,
                        const struct azure_pip_ask *ask, struct lb_plan *plan);
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_predict_members.c: what a planned write says of other documents: pools of balancers list their members, and a
- * balancer that goes takes its pools from the interfaces of machines (docs/spec/azure.md 3.10, 5.8).  Part of azure_predict.h.
+/* azure_predict_members.c: what a planned write says of other documents: pools of balancers list
+ * their members, and a balancer that goes takes its pools from the interfaces of machines
+ * (docs/spec/azure.md 3.10, 5.8).  Part of azure_predict.h.
  *
- * Only plans come here.  The first write that concerns a balancer copies its document, the others edit that copy. */
+ * Only plans come here.  The first write that concerns a balancer copies its document, the others
+ * edit that copy. */
 #include "providers/azure/azure_predict.h"
 
 #include "common/base/str.h"
@@ -31,7 +33,7 @@ static struct json_object *editable(struct azure_sync *y, const char *id)
     return NULL;
 }
 
-/* ---- pools that are written by themselves ------------------------------------------------------------------ */
+/* ---- pools that are written by themselves ---------------------------------------------------- */
 
 static void pool_written(struct azure_sync *y, const char *id, struct json_object *doc)
 {
@@ -44,7 +46,7 @@ static void pool_written(struct azure_sync *y, const char *id, struct json_objec
     }
 }
 
-/* ---- machines ---------------------------------------------------------------------------------------------- */
+/* ---- machines -------------------------------------------------------------------------------- */
 
 struct joining {
     struct azure_sync *y;
@@ -113,7 +115,7 @@ void azure_predict_members(struct azure_sync *y, enum azure_kind kind, const cha
     }
 }
 
-/* ---- interfaces of a balancer that goes -------------------------------------------------------------------- */
+/* ---- interfaces of a balancer that goes ------------------------------------------------------ */
 
 static bool leave(struct json_object *nic, const char *pools)
 {

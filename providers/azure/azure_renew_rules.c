@@ -9,7 +9,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Why the public IP stays as it is, as the end of "public IP x …"; NULL: the Service may have another one in its place. */
+/* Why the public IP stays as it is, as the end of "public IP x …"; NULL: the Service may have
+ * another one in its place. */
 static const char *why_kept(const struct azure_service *s, enum azure_family f,
                             const struct azure_pip_ownership *o)
 {

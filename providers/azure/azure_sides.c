@@ -66,9 +66,10 @@ static void tell(struct azure_sync *y, const struct azure_item *it, const char *
                              value));
 }
 
-/* ---- private links ----------------------------------------------------------------------------------------- */
+/* ---- private links --------------------------------------------------------------------------- */
 
-/* A probe of the health check's node port, which upstream makes where it does not see the annotation, stands. */
+/* A probe of the health check's node port, which upstream makes where it does not see the
+ * annotation, stands. */
 static bool has_node_probe(struct azure_sync *y, const struct azure_service *s)
 {
     for (size_t i = 0; i < y->lbs.n; i++) {
@@ -98,7 +99,7 @@ static const struct azure_service *with_probes_as_they_stand(struct azure_sync *
     return copy;
 }
 
-/* ---- the side ---------------------------------------------------------------------------------------------- */
+/* ---- the side -------------------------------------------------------------------------------- */
 
 void azure_sides_settle(struct azure_sync *y)
 {
@@ -130,7 +131,7 @@ void azure_sides_settle(struct azure_sync *y)
     y->services = changed ? services : y->services;
 }
 
-/* ---- lists of ranges --------------------------------------------------------------------------------------- */
+/* ---- lists of ranges ------------------------------------------------------------------------- */
 
 static const char *const lists[] = {"azure-allowed-ip-ranges", "load-balancer-source-ranges"};
 

@@ -4,10 +4,12 @@
  *     clean      a Standard cluster's Basic balancers go (5.8)
  *     leave      Services that trade places leave first: a ring of moves has no order
  *     balancers  all Services of the batch, one document and one write per balancer
- *     tidy       the balancer of the other kind, when a Service changed sides: after the new one is up
+ *     tidy       the balancer of the other kind, when a Service changed sides: after the new one is
+ *                up
  *
- * Deletions first, then the others in the order of their creation.  A Service that cannot be put into its document fails
- * alone; the documents stay as they were for the next.  Source: docs/spec/azure.md 4.2, 5.3, 5.8, 6, 12.6 (4). */
+ * Deletions first, then the others in the order of their creation.  A Service that cannot be put
+ * into its document fails alone; the documents stay as they were for the next.  Source:
+ * docs/spec/azure.md 4.2, 5.3, 5.8, 6, 12.6 (4). */
 #include "providers/azure/azure_describe.h"
 #include "providers/azure/azure_effects.h"
 #include "providers/azure/azure_join.h"
@@ -20,7 +22,7 @@
 
 #include "common/base/str.h"
 
-/* ---- clean ------------------------------------------------------------------------------------------------- */
+/* ---- clean ----------------------------------------------------------------------------------- */
 
 int azure_plan_clean(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
@@ -40,9 +42,9 @@ int azure_plan_clean(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     return rc;
 }
 
-/* ---- leave, balancers -------------------------------------------------------------------------------------- */
+/* ---- leave, balancers ------------------------------------------------------------------------ */
 
-/* What a balancer needs beside the pieces of Services. */
+/* Parts of a balancer beside those of Services. */
 static bool needs_more(struct azure_sync *y, struct json_object *was)
 {
     struct json_object *tags = azure_own(y->s->a, json_object_new_object());
@@ -87,8 +89,8 @@ int azure_plan_leave(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     return azure_lb_edits_break(&b) ? azure_lb_edits_emit(&b, err) : ERR_OK;
 }
 
-/* A balancer that a Service has left by a write that then failed, or whose pool its move has changed: nobody else may come
- * to it.  Of both kinds: nodes are spread over all balancers. */
+/* A balancer that a Service has left by a write that then failed, or whose pool its move has
+ * changed: nobody else may come to it.  Of both kinds: nodes are spread over all balancers. */
 static void mend_left(struct azure_lb_edits *b)
 {
     struct azure_sync *y = b->y;
@@ -114,10 +116,10 @@ int azure_plan_balancers(struct lb_sync *s, struct lb_plan *plan, struct err *er
     return azure_lb_edits_emit(&b, err);
 }
 
-/* ---- tidy -------------------------------------------------------------------------------------------------- */
+/* ---- tidy ------------------------------------------------------------------------------------ */
 
-/* The Service as it would be on the other side.  One that stays keeps the addresses that it has now: so what it names
- * for the other side makes nobody's frontend its own (4.2 step 5). */
+/* The Service as it would be on the other side.  One that stays keeps the addresses that it has
+ * now: so what it names for the other side makes nobody's frontend its own (4.2 step 5). */
 static const struct azure_service *other_side(struct azure_sync *y, const struct azure_item *it)
 {
     struct arena *a = y->s->a;
@@ -165,7 +167,7 @@ int azure_plan_tidy(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     return azure_lb_edits_emit(&b, err);
 }
 
-/* ---- what must be known ------------------------------------------------------------------------------------ */
+/* ---- what must be known ---------------------------------------------------------------------- */
 
 /* Will this Service's frontend leave the balancer? */
 static bool is_leaving(struct azure_sync *y, const struct azure_item *it, struct json_object *lb,

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_stage_renew.c: public IPs that are made anew under their own names (azure_renew_rules.h).
+/* azure_stage_renew.c: public IPs that are recreated under their own names (azure_renew_rules.h).
  *
  *     before     the stage of addresses has made the interim ones
- *     here       frontends are put on the interim ones, the old ones deleted, and made anew
+ *     here       frontends are put on the interim ones, the old ones deleted, and recreated
  *     at a quota there are no interim ones: frontends are taken off meanwhile
- *     after      the stage of balancers puts the frontends back, the stage of releases deletes the interim ones
+ *     after      the stage of balancers puts the frontends back, the stage of releases deletes the
+ *                interim ones
  *
- * A refusal here puts back what was; where the old address is gone, that is another one (docs/adr/0030-putting-back.md).
+ * A refusal here puts back what was; where the old address is gone, that is another one
+ * (docs/adr/0030-putting-back.md).
  * Source: docs/spec/azure.md 8.7. */
 #include "providers/azure/azure_effects.h"
 #include "providers/azure/azure_lb_edits.h"
@@ -17,7 +19,7 @@
 
 #include "common/base/str.h"
 
-/* ---- the interim ones, in the stage of addresses ------------------------------------------------------------ */
+/* ---- the interim ones, in the stage of addresses --------------------------------------------- */
 
 /* A frontend with that public IP cannot be put on another one. */
 static int check_frontends(struct azure_sync *y, const struct azure_item *it, const char *pip,
@@ -73,7 +75,7 @@ void azure_renew_begin(struct azure_pip_edits *e, struct azure_item *it,
     it->interim[ask->family] = arena_strdup(y->s->life, id);
 }
 
-/* ---- the stage ---------------------------------------------------------------------------------------------- */
+/* ---- the stage ------------------------------------------------------------------------------- */
 
 static bool renews(const struct azure_item *it, int f)
 {

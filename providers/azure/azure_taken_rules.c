@@ -50,7 +50,7 @@ const char *azure_taken_owner(struct arena *a, const char *service, const char *
                        : arena_printf(a, "it belongs to cluster %s", cluster);
 }
 
-/* ---- public IPs -------------------------------------------------------------------------------------------- */
+/* ---- public IPs ------------------------------------------------------------------------------ */
 
 /* A balancer that bears a name of this cluster's is its own, whether or not a list has it. */
 static bool is_own_balancer(struct arena *a, const struct azure_naming *n, const char *holder)
@@ -74,7 +74,7 @@ int azure_taken_check_pip(struct arena *a, const struct azure_naming *n, struct 
                    azure_taken_owner(a, azure_pip_tag_services(tags), azure_pip_tag_cluster(tags)));
 }
 
-/* ---- private link services --------------------------------------------------------------------------------- */
+/* ---- private link services ------------------------------------------------------------------- */
 
 int azure_taken_check_link(struct arena *a, const struct azure_naming *n, struct json_object *link,
                            const char *name, const char *service, struct err *err)

@@ -21,7 +21,7 @@ struct targets {
     size_t n_by_name;
 };
 
-/* ---- what the batch adds -------------------------------------------------------------------------------- */
+/* ---- what the batch adds --------------------------------------------------------------------- */
 
 static size_t count_rules(const struct azure_naming *n, const struct azure_service *s)
 {
@@ -62,7 +62,7 @@ static void count(struct targets *t, const struct azure_item *it)
     t->by_name[t->n_by_name++] = (struct coming){.lb = it->target, .n = n};
 }
 
-/* ---- several Standard balancers ------------------------------------------------------------------------- */
+/* ---- several Standard balancers -------------------------------------------------------------- */
 
 static void put_text(void *arg, const char *text, size_t n)
 {
@@ -145,7 +145,7 @@ static int place(struct targets *t, struct azure_item *it, struct err *err)
     return rc;
 }
 
-/* ---- Basic ---------------------------------------------------------------------------------------------- */
+/* ---- Basic ----------------------------------------------------------------------------------- */
 
 /* The last one, as upstream walks. */
 static const char *where_it_is(struct targets *t, const struct azure_service *s)
@@ -211,9 +211,10 @@ static int choose_basic(struct targets *t, struct azure_item *it, struct err *er
                               err);
 }
 
-/* ---- all of them ---------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
-/* The rules may answer in lower case: a balancer that is there keeps its name, a new one is spelled as configured. */
+/* The rules may answer in lower case: a balancer that is there keeps its name, a new one is spelled
+ * as configured. */
 static const char *spelled(struct azure_sync *y, const char *name)
 {
     const struct azure_config *c = &y->p->config;

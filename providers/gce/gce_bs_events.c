@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_bs_events.c: what the owner of a Service hears of single operations (gce_flow.h).
  *
- * As ingress-gce tells it: of NEGs that are made and taken away and whose endpoints come and go, and of forwarding rules,
- * because clients notice these (gce-l4.md §3.7, §4.7, §7.7).  Only for its kinds; repeated ones are counted by the host. */
+ * As ingress-gce tells it: of NEGs that are made and taken away and whose endpoints come and go,
+ * and of forwarding rules, because clients notice these (gce-l4.md §3.7, §4.7, §7.7).  Only for its
+ * kinds; repeated ones are counted by the host. */
 #include "common/base/str.h"
 #include "providers/gce/gce_flow.h"
 #include "providers/gce/gce_provider.h"
@@ -67,7 +68,8 @@ static bool about_rule(struct arena *a, const struct gce_op *op, bool failed, st
     return true;
 }
 
-/* "… is already being used by 'projects/p/regions/r/forwardingRules/NAME'": the name; NULL: no rule has it. */
+/* "… is already being used by 'projects/p/regions/r/forwardingRules/NAME'": the name; NULL:
+ * no rule has it. */
 static const char *rule_in(struct arena *a, const char *message)
 {
     static const char before[] = "/forwardingRules/";

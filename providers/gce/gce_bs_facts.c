@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_bs_facts.c: what must be known of a Service before its balancer with a backend service is looked at (gce_flow.h).
+/* gce_bs_facts.c: what must be known of a Service before its balancer with a backend service is
+ * checked (gce_flow.h).
  *
- * The ids that names are made of (kube-system's UID, ConfigMap ingress-uid), in which network it is, which nodes take
- * part, in which zones, and what the Service asks for.  What the Service asks wrongly is found here, before anything was
- * read or written.  The only requests are the two ids', for a subnetwork that nobody configured, once per process, and
- * for the network that a Service names (gce_network.h). */
+ * The ids that names are made of (kube-system's UID, ConfigMap ingress-uid), in which network it
+ * is, which nodes take part, in which zones, and what the Service asks for.  What the Service asks
+ * wrongly is found here, before anything was read or written.  The only requests are the two ids',
+ * for a subnetwork that nobody configured, once per process, and for the network that a Service
+ * names (gce_network.h). */
 #include "common/base/str.h"
 #include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
@@ -36,7 +38,7 @@ static int find_ids(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
     return rc;
 }
 
-/* What nobody configured is asked of the cloud; a saved state is not asked. */
+/* Unconfigured values are read from the cloud, not from a saved state. */
 static int find_subnetwork(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {
     struct gce_provider *p = s->provider;
@@ -46,7 +48,8 @@ static int find_subnetwork(struct lb_sync *s, struct gce_bs_item *b, struct err 
     return gce_subnet_search_get(p->subnet_search, s, &b->facts.subnetwork, err);
 }
 
-/* Which nodes count does not depend on the Service's network: which are in it, members' rules ask later. */
+/* Which nodes count does not depend on the Service's network: which are in it, members'
+ * rules ask later. */
 struct gce_node_filter gce_bs_node_filter(const struct gce_bs_facts *f)
 {
     const char *own = f->network_name != NULL ? f->home_subnetwork : f->subnetwork;
@@ -59,7 +62,8 @@ struct gce_node_filter gce_bs_node_filter(const struct gce_bs_facts *f)
     };
 }
 
-/* The subnetwork that the Service names, as a link; whether it exists is seen when it is looked at. */
+/* The subnetwork that the Service names, as a link; whether it exists is seen when
+ * it is checked. */
 static const char *subnetwork_of(struct lb_sync *s, const struct gce_bs_item *b)
 {
     bool internal = gce_kind_is_internal(b->in.kind);
@@ -79,7 +83,8 @@ static void find_groups(struct lb_sync *s, struct gce_bs_item *b)
     struct gce_node_filter filter = gce_bs_node_filter(&b->facts);
     const struct gce_provider *p = s->provider;
     bool legacy = b->in.kind == GCE_KIND_ILB_GROUPS;
-    /* One rule for the process, whatever the kind: else two Services would undo each other's groups. */
+    /* One rule for the process, whatever the kind: else two Services would undo
+     * each other's groups. */
     const struct gce_groups_ask ask = {.filter = &filter,
                                        .nodes = s->batch->nodes,
                                        .n = s->batch->n_nodes,

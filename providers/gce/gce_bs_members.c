@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_bs_members.c: which NEGs a Service has, who belongs into them, and who is in them (gce_flow.h).
+/* gce_bs_members.c: which NEGs a Service has, who belongs into them, and who is in them
+ * (gce_flow.h).
  *
- * Thinking asks nobody: nodes, endpoints and the mirror say what is wanted.  Looking (gce_neg_observe.h) lists what must
- * be known before something is changed, or is due to be compared again; when it did, what is wanted is thought out once
- * more, because who is in a NEG stays in it. */
+ * Thinking asks nobody: nodes, endpoints and the mirror say what is wanted.  Looking
+ * (gce_neg_observe.h) lists what must be known before something is changed, or is due to be
+ * compared again; when it did, what is wanted is thought out once more, because who is in
+ * a NEG stays in it. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/cache/gce_neg_mirror.h"
@@ -26,7 +28,7 @@ static const char *neg_name(struct lb_sync *s, const struct gce_bs_item *b)
     return names.backend;
 }
 
-/* What the mirror knows, as the selection wants it. */
+/* The mirror's members, as input of the selection. */
 static void current_places(struct lb_sync *s, const struct gce_bs_item *b, const char *name,
                            struct gce_neg_places *ret)
 {
@@ -79,7 +81,8 @@ int gce_bs_members_think(struct lb_sync *s, struct lb_item *item, struct gce_bs_
     const struct gce_l4_flags *f = &b->facts.flags;
     struct gce_provider *p = s->provider;
     const struct gce_node_filter filter = gce_bs_node_filter(&b->facts);
-    /* Policy Cluster does not ask where the endpoints are, so it does not wait for the first slice (docs/deviations.md). */
+    /* Policy Cluster does not ask where the endpoints are, so it does not wait for the first slice
+     * (docs/deviations.md). */
     static const struct tt_slice nowhere = {.size = sizeof(nowhere)};
     static const struct tt_slice *const one[] = {&nowhere};
     size_t n_slices = item->in->has_slices != 0 ? item->in->n_slices : 0;
@@ -112,7 +115,7 @@ int gce_bs_members_think(struct lb_sync *s, struct lb_item *item, struct gce_bs_
     return rc;
 }
 
-/* ---- the NEGs of the Service ------------------------------------------------------------------------- */
+/* ---- the NEGs of the Service ----------------------------------------------------------------- */
 
 static bool has_zone(const struct gce_strs *zones, const char *zone)
 {
@@ -169,7 +172,8 @@ static void collect_zones(struct lb_sync *s, struct gce_bs_item *b)
     }
 }
 
-/* A NEG is looked at by who ensures or deletes; who only moves members knows it from the mirror, or looks, too. */
+/* A NEG is checked by who ensures or deletes; who only moves members knows it from the
+ * mirror, or looks, too. */
 void gce_bs_members_slots(struct lb_sync *s, struct gce_bs_item *b)
 {
     struct gce_provider *p = s->provider;
@@ -197,9 +201,9 @@ static void add_linked(struct lb_sync *s, struct gce_bs_item *b, const char *url
     }
 }
 
-/* After a restart nobody here knows of a NEG in a zone that has lost its nodes: it stays with the Service, and goes with
- * it (gce-l4.md §3.6, §6.4).  The list of all NEGs has it, or the backend service refers to it, or the object beside the
- * NEGs names it. */
+/* After a restart nobody here knows of a NEG in a zone that has lost its nodes: it stays with the
+ * Service, and goes with it (gce-l4.md §3.6, §6.4).  The list of all NEGs has it, or the backend
+ * service refers to it, or the object beside the NEGs names it. */
 static int look_at_strays(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {
     struct gce_provider *p = s->provider;
@@ -228,7 +232,7 @@ static int look_at_strays(struct lb_sync *s, struct gce_bs_item *b, struct err *
     return rc != ERR_OK || b->negs.n == before ? rc : gce_slots_look(&b->slots, s, err);
 }
 
-/* ---- members ------------------------------------------------------------------------------------------ */
+/* ---- members --------------------------------------------------------------------------------- */
 
 static const struct gce_neg_place *place_of(const struct gce_bs_item *b, const char *zone)
 {
@@ -254,7 +258,7 @@ static bool is_linked(struct lb_sync *s, const struct gce_bs_item *b, const stru
     return false;
 }
 
-/* What is wanted of each NEG, and whether it is there: seen by a look, or known. */
+/* The desired state of each NEG, and whether it exists: read or cached. */
 static void fill(struct lb_sync *s, struct gce_bs_item *b)
 {
     struct gce_provider *p = s->provider;
@@ -296,8 +300,8 @@ int gce_bs_members_observe(struct lb_sync *s, struct lb_item *item, struct gce_b
     if (b->in.verb == TT_VERB_DELETE || b->members.unsaid || p->offline) {
         return ERR_OK;
     }
-    /* When something was listed, who may stay is known better, and that may be a reason to list more: at most each NEG
-     * once. */
+    /* When something was listed, who may stay is known better, and that may be a reason to list
+     * more: at most each NEG once. */
     bool compare = b->in.verb == TT_VERB_ENSURE;
     for (size_t i = 0; rc == ERR_OK && i <= b->negs.n; i++) {
         unsigned reads = s->reads;

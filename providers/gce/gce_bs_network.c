@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_bs_network.c: in which network a balancer with a backend service is, and whether something of it is in another.
+/* gce_bs_network.c: in which network a balancer with a backend service is, and whether something of
+ * it is in another.
  *
- * With --enable-multi-networking a Service can name a network (gce_network.h); its facts then say where that is, and all
- * that is made follows from them.  Nothing that a balancer is made of can move to another network, so what stands
- * elsewhere is never made again: the sync is refused before the first write (gce_network_rules.h). */
+ * With --enable-multi-networking a Service can name a network (gce_network.h); its facts then say
+ * where that is, and all that is made follows from them.  Nothing that a balancer is made of can
+ * move to another network, so what stands elsewhere is never made again: the sync is refused before
+ * the first write (gce_network_rules.h). */
 #include "common/base/str.h"
 #include "providers/gce/cache/gce_network.h"
 #include "providers/gce/gce_flow.h"
 
 #include <string.h>
 
-/* ---- where it is to be -------------------------------------------------------------------------------------- */
+/* ---- where it is to be ----------------------------------------------------------------------- */
 
 int gce_bs_find_network(const struct gce_network_reads *r, const char *name, struct gce_bs_facts *f,
                         struct err *err)
@@ -42,11 +44,12 @@ int gce_bs_flow_find_network(struct lb_sync *s, struct gce_bs_item *b, struct er
                : ERR_OK;
 }
 
-/* ---- where it is -------------------------------------------------------------------------------------------- */
+/* ---- where it is ----------------------------------------------------------------------------- */
 
-/* What of the Service may lie in another network than it is to.  Where there is a balancer, it says of its NEGs, too; the
- * owner of NEGs alone may have made one that is not seen here.  External rules and backend services tell none; while the
- * flag is on, firewalls are no reason to refuse: they are made again where they are wanted. */
+/* The Service's resources that may be in another network.  Where there is a balancer, it says of
+ * its NEGs, too; the owner of NEGs alone may have made one that is not seen here.  External rules
+ * and backend services tell none; while the flag is on, firewalls are no reason to refuse: they are
+ * made again where they are wanted. */
 static size_t seen_networks(const struct gce_bs_item *b, struct gce_network_seen *ret)
 {
     bool internal = gce_kind_is_internal(b->in.kind);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_bs_older.c: finds the forwarding rules that an older Service of the same name left (gce_flow.h).
+/* gce_bs_older.c: finds the forwarding rules that an older Service of the same name left
+ * (gce_flow.h).
  *
- * They refer to the Service's backend service under a name that nobody can derive, because it holds the older uid.  The
- * snapshot, whose lists hold all rules of the region, is searched where it matters: before a balancer's first rule is
- * made beside a backend service that stands already, and before the balancer is deleted.  A rule that is found is a slot
- * like any other, so the cloud is asked about it before anything is done. */
+ * They refer to the Service's backend service under a name that nobody can derive, because it holds
+ * the older uid.  The snapshot, whose lists hold all rules of the region, is searched where it
+ * matters: before a balancer's first rule is made beside a backend service that stands already, and
+ * before the balancer is deleted.  A rule that is found is a slot like any other, so the cloud is
+ * asked about it before anything is done. */
 #include "common/base/str.h"
 #include "providers/gce/gce_flow.h"
 #include "providers/gce/model/gce_shared_ip_rules.h"

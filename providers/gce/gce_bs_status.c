@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_bs_status.c: what a Service with a backend service is told when all went well, or when it did not (gce_flow.h).
+/* gce_bs_status.c: what a Service with a backend service is told when all went well, or when it did
+ * not (gce_flow.h).
  *
- * Address, annotations, conditions and finalizers go through the results of the call; objects beside the Service
- * (ServiceNetworkEndpointGroup) are written before, because the Service is not done without them.  Kinds of ingress-gce
- * have its annotations and its events; the internal kind on instance groups those of cloud-provider-gcp.  A sync that
- * changed nothing says nothing.  Source: gce-l4.md §4.10, §4.11, §6.1, §7.7; gce-cloud-provider.md §6.4. */
+ * Address, annotations, conditions and finalizers go through the results of the call; objects
+ * beside the Service (ServiceNetworkEndpointGroup) are written before, because the Service is not
+ * done without them.  Kinds of ingress-gce have its annotations and its events; the internal kind
+ * on instance groups those of cloud-provider-gcp.  A sync that changed nothing says nothing.
+ * Source: gce-l4.md §4.10, §4.11, §6.1, §7.7; gce-cloud-provider.md §6.4. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/cache/gce_svcneg.h"
@@ -14,7 +16,7 @@
 
 #include <string.h>
 
-/* ---- results ----------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static void set_ingress(struct lb_sync *s, struct lb_item *item, const struct gce_bs_item *b)
 {
@@ -37,8 +39,8 @@ void gce_bs_flow_annotate(struct lb_sync *s, struct lb_item *item, const char *k
     }
 }
 
-/* A firewall that upstream opened to everybody of a family, and that we would not make: while it is left alone, so is the
- * annotation that names it (docs/deviations.md). */
+/* A firewall that upstream opened to everybody of a family, and that we would not make: while it is
+ * left alone, so is the annotation that names it (docs/deviations.md). */
 static bool is_left_alone(const struct gce_bs_item *b, const struct tt_kv *annotation)
 {
     return b->d.warn_family_dropped && b->in.adopts && !b->facts.repair_adopted &&
@@ -85,7 +87,8 @@ static void tell_synced(struct lb_sync *s, const struct lb_item *item, const str
     }
 }
 
-/* §4.12: a config that is wrong never fails a sync; the condition and an event say why it has no effect. */
+/* §4.12: a config that is wrong never fails a sync; the condition and an event say why it
+ * has no effect. */
 static void tell_log(struct lb_sync *s, const struct lb_item *item, const struct gce_bs_item *b,
                      const char *failure)
 {
@@ -135,7 +138,8 @@ void gce_bs_flow_clear_annotations(struct lb_sync *s, struct lb_item *item)
     }
 }
 
-/* gce-l4.md §6.1: what the controllers wrote on the Service goes with the balancer; its condition, too (A23). */
+/* gce-l4.md §6.1: what the controllers wrote on the Service goes with the balancer;
+ * its condition, too (A23). */
 static void clear(struct lb_sync *s, struct lb_item *item)
 {
     static const struct tt_condition gone = {.type = GCE_LOG_CONDITION};
@@ -216,7 +220,7 @@ void gce_bs_flow_failed(struct lb_sync *s, const struct lb_item *item, const str
                                 deletes ? "deleting" : "syncing", item->err.message));
 }
 
-/* ---- objects -------------------------------------------------------------------------------------------- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 /* The NEGs of the Service as the cloud has them: what was just made is read for its id. */
 static int look_at_negs(struct lb_sync *s, struct gce_bs_item *b, struct gce_slots *slots,
@@ -266,8 +270,8 @@ static bool same_negs(const struct gce_bs_item *b)
     return b->in.verb == TT_VERB_UPDATE && b->negs.first_op < 0;
 }
 
-/* A Service has an object while it has NEGs, also when what it is now says that it has groups: those of another network
- * were made while --enable-multi-networking was on. */
+/* A Service has an object while it has NEGs, also when what it is now says that it has groups:
+ * those of another network were made while --enable-multi-networking was on. */
 static bool has_object(const struct lb_sync *s, const struct gce_bs_item *b)
 {
     bool negs = gce_bs_has_negs(s, b);

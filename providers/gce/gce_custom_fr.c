@@ -4,7 +4,7 @@
 
 #include "common/base/str.h"
 
-/* One GET under way. */
+/* One GET in progress. */
 struct one {
     struct gce_api api; /* of the place where it is */
     struct gce_read read;

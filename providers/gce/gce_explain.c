@@ -2,9 +2,9 @@
 /* gce_explain.c: which load balancer a Service gets, by which rule, and which nodes serve it
  * (explain, validate).
  *
- * For people (docs/ux.md): the answer first, then the questions in the order in which they were asked
- * (gce_decide.h writes them down itself), then nodes, packet and health (gce_explain_nodes.h).
- * Looks as a sync would, once, and changes nothing. */
+ * For people (docs/ux.md): the answer first, then the questions in the order in which they were
+ * asked (gce_decide.h writes them down itself), then nodes, packet and health
+ * (gce_explain_nodes.h).  Looks as a sync would, once, and changes nothing. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/cache/gce_kube_system.h"
@@ -33,7 +33,7 @@ struct explain {
     struct gce_bs_facts facts; /* of find_facts() */
 };
 
-/* ---- looking ------------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 /* Names of ingress-gce's kinds hold it.  Who may not read it is told less, not nothing. */
 static const char *system_uid(struct explain *x)
@@ -102,7 +102,7 @@ static int decide(struct explain *x, struct err *err)
     return rc;
 }
 
-/* ---- refusals ---------------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 /* ERR_INVALID with the words that a sync would have, for what the Service alone can say. */
 static int check_kind(struct arena *a, const struct gce_provider *p, const struct tt_service *svc,
@@ -134,7 +134,7 @@ static int check_kind(struct arena *a, const struct gce_provider *p, const struc
     return gce_bs_desired_make(a, &f, &in, &d, err);
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static const char *zone_of(struct arena *a, const struct gce_explained *e, size_t node)
 {
@@ -158,7 +158,7 @@ static struct gce_strs all_zones(struct arena *a, const struct gce_explained *e)
     return gce_strs_of(a, set.items, set.n);
 }
 
-/* Who is in the NEGs now, because who is in stays. */
+/* Present members of the NEGs, because members stay. */
 static void read_members(struct explain *x, struct gce_explained *e)
 {
     struct arena *a = x->s->a;
@@ -246,9 +246,9 @@ static void nodes(struct explain *x)
     gce_explain_nodes(&x->rows, a, &e);
 }
 
-/* ---- NEGs alone ----------------------------------------------------------------------------------------- */
+/* ---- NEGs alone ------------------------------------------------------------------------------ */
 
-/* What the rules that it names come to, as a sync would say it. */
+/* The result of the rules that it names, as in a sync. */
 static const char *custom_rules(struct explain *x)
 {
     const struct gce_provider *p = x->session->p;
@@ -306,7 +306,7 @@ static void negs_alone(struct explain *x)
                               : "another program's (--run-l4-standalone-neg-controller is off)");
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------ */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static void say(struct explain *x)
 {

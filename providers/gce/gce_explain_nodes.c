@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_explain_nodes.c: see gce_explain_nodes.h.  Who serves is asked of the rules by which a sync decides. */
+/* gce_explain_nodes.c: see gce_explain_nodes.h.  Who serves is asked of the rules by which
+ * a sync decides. */
 #include "providers/gce/gce_explain_nodes.h"
 
 #include "common/lb/node_rules.h"
@@ -8,7 +9,7 @@
 
 #include <string.h>
 
-/* ---- target pools -------------------------------------------------------------------------------- */
+/* ---- target pools ---------------------------------------------------------------------------- */
 
 static size_t pool_nodes(struct lb_explain *x, struct arena *a, const struct gce_explained *e)
 {
@@ -28,7 +29,7 @@ static size_t pool_nodes(struct lb_explain *x, struct arena *a, const struct gce
     return m.n_ids;
 }
 
-/* ---- instance groups and NEGs ---------------------------------------------------------------------- */
+/* ---- instance groups and NEGs ---------------------------------------------------------------- */
 
 static bool has_internal_ip(const struct tt_node *n)
 {
@@ -160,7 +161,8 @@ static size_t neg_nodes(struct lb_explain *x, struct arena *a, const struct gce_
         lb_explain_add(x, &row);
         return 0;
     }
-    /* Policy Cluster does not ask where the endpoints are, and a sync does not wait for the first slice either. */
+    /* Policy Cluster does not ask where the endpoints are, and a sync does not wait for
+     * the first slice either. */
     bool assumed = !local && (!e->has_slices || e->n_slices == 0);
     const struct gce_neg_wish wish = {
         .ns = e->service->ns,
@@ -198,7 +200,7 @@ static size_t neg_nodes(struct lb_explain *x, struct arena *a, const struct gce_
     return n;
 }
 
-/* ---- the way of a packet ----------------------------------------------------------------------------- */
+/* ---- the way of a packet --------------------------------------------------------------------- */
 
 static void hop(struct lb_explain *x, const char *at, const char *name, int64_t port,
                 const char *source_address)

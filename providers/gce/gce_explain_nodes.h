@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_explain_nodes.h: which nodes serve a Service, and the way of a packet, for every kind.
  *
- * Rows of an explanation (common/lb/explain.h); nothing is looked at here.  Pure. */
+ * Rows of an explanation (common/lb/explain.h); nothing is checked here.  Pure. */
 #ifndef TRIMTAB_GCE_EXPLAIN_NODES_H
 #define TRIMTAB_GCE_EXPLAIN_NODES_H
 
@@ -11,7 +11,7 @@
 #include "providers/gce/model/gce_l4_rules.h"
 #include "providers/gce/model/gce_neg_rules.h"
 
-/* What is known of one Service that gets a load balancer here. */
+/* Data of one Service that gets a load balancer here. */
 struct gce_explained {
     const struct tt_service *service;
     enum gce_kind kind;
@@ -33,7 +33,8 @@ struct gce_explained {
     const struct gce_neg_places *current; /* members now; NULL: none, or not known */
     bool current_unknown;                 /* they could not be read: who stays is a guess */
 };
-/* Adds the rows of nodes, with those that are left out and why, of the packet's way, of health, and of the address. */
+/* Adds the rows of nodes, with those that are left out and why, of the packet's way, of health, and
+ * of the address. */
 void gce_explain_nodes(struct lb_explain *x, struct arena *a, const struct gce_explained *e);
 
 #endif

@@ -17,7 +17,7 @@
 #define NEGS_ONLY BIT(GCE_KIND_NEGS_ONLY)
 #define EVERY     (POOL | INTERNAL | NETLB | NEGS_ONLY)
 
-/* ---- keys ------------------------------------------------------------------------------------------------ */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static const char *const prefixes[] = {"alpha.cloud.google.com/", "cloud.google.com/",
                                        "networking.gke.io/",      "service.beta.kubernetes.io/",
@@ -45,8 +45,9 @@ static const char *const known[] = {GCE_ANN_TYPE,
                                     LB_SOURCE_RANGES_ANNOTATION,
                                     NULL};
 
-/* Sources: ingress-gce, pkg/annotations/service.go (NEGs of pods, BackendConfig, health checks, spillover); GKE's pages on
- * Services, Gateways, multi-cluster Services and Private Service Connect; the Service page of Kubernetes' documentation. */
+/* Sources: ingress-gce, pkg/annotations/service.go (NEGs of pods, BackendConfig, health checks,
+ * spillover); GKE's pages on Services, Gateways, multi-cluster Services and Private Service
+ * Connect; the Service page of Kubernetes' documentation. */
 static const char *const others[] = {"alpha.cloud.google.com/load-balancer-neg",
                                      "cloud.google.com/app-protocols",
                                      "cloud.google.com/backend-config",
@@ -79,7 +80,7 @@ static const char *const others[] = {"alpha.cloud.google.com/load-balancer-neg",
 const struct lb_annotation_keys gce_annotation_keys = {
     .prefixes = prefixes, .known = known, .others = others};
 
-/* ---- values ---------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static const char *const booleans[] = {"true", "false", NULL};
 static const char *const enabled[] = {"enabled", "disabled", NULL};

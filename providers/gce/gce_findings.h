@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_findings.h: wishes of a Service that have no effect on Google's cloud, by one table of annotations.  Pure.
+/* gce_findings.h: wishes of a Service that have no effect on Google's cloud, by one table of
+ * annotations.  Pure.
  *
  * Source: docs/spec/gce-cloud-provider.md 6, gce-l4.md 5; docs/adr/0028. */
 #ifndef TRIMTAB_GCE_FINDINGS_H
@@ -17,9 +18,11 @@ void gce_findings(struct lb_sync *s, const struct lb_item *item, enum gce_kind k
                   const struct gce_options *o);
 /* The same by what is desired of a backend service. */
 void gce_findings_desired(struct lb_sync *s, struct lb_item *item);
-/* Says why nobody is served by the load balancer that is planned, where no health check of Google's is needed to know it. */
+/* Says why nobody is served by the load balancer that is planned, where no health check of Google's
+ * is needed to know it. */
 void gce_findings_nobody(struct lb_sync *s, struct lb_item *item);
-/* ERR_INVALID for a slip of the key load-balancer-type whose value says Internal, on a Service without a load balancer. */
+/* ERR_INVALID for a slip of the key load-balancer-type whose value says Internal, on a Service
+ * without a load balancer. */
 int gce_findings_type_key_check(struct arena *a, const struct tt_service *s, bool lenient,
                                 struct err *err) _warn_unused_;
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_flow.c: the flow table by which common/lb's driver syncs any Service of Google's (gce_flow.h).
+/* gce_flow.c: the flow table by which common/lb's driver syncs any Service of Google's
+ * (gce_flow.h).
  *
- * Which kind a Service gets is decided first, by what it says and carries, and where that does not tell, by one look
- * at what is there (gce_decide.h).  What it has as another kind goes before the new one is made: two kinds share names
- * (forwarding rule a<uid>, backend service, firewall), so they cannot stand side by side. */
+ * Which kind a Service gets is decided first, by what it says and carries, and where that does not
+ * tell, by one look at what is there (gce_decide.h).  What it has as another kind goes before the
+ * new one is made: two kinds share names (forwarding rule a<uid>, backend service, firewall), so
+ * they cannot stand side by side. */
 #include "providers/gce/gce_flow.h"
 
 #include "common/base/str.h"
@@ -36,10 +38,11 @@ static enum gce_kind first_bs_kind(unsigned bits)
     return GCE_KIND_NONE;
 }
 
-/* Nodes follow what stands.  A Service that asks for another kind, in vain so far, bears the finalizer of the kind that it has,
- * and not that of the one that it asks for, which goes on before anything of it is made (it may be newer than the object that
- * is seen here). Only where a target pool is asked for: the other kinds share their names, and what is half made of one of them must
- * not be led back. */
+/* Nodes follow what stands.  A Service that asks for another kind, in vain so far, bears the
+ * finalizer of the kind that it has, and not that of the one that it asks for, which continues
+ * before anything of it is made (it may be newer than the object that is seen here). Only where a
+ * target pool is asked for: the other kinds share their names, and what is half made of one of them
+ * must not be led back. */
 static void follow_what_stands(struct lb_item *item)
 {
     struct gce_decision *d = &gce_item_of(item)->decision;
@@ -59,7 +62,7 @@ static void follow_what_stands(struct lb_item *item)
     }
 }
 
-/* What goes first; members alone are moved without a look at that. */
+/* Resources to delete first; an update of only members skips this. */
 static void find_formers(struct lb_item *item)
 {
     struct gce_item *g = gce_item_of(item);
@@ -78,7 +81,7 @@ static bool is_built(const struct lb_item *item)
            !gce_item_of(item)->decision.teardown;
 }
 
-/* ---- facts ------------------------------------------------------------------------------------------------- */
+/* ---- facts ----------------------------------------------------------------------------------- */
 
 static void elsewhere(struct lb_item *item, const char *because)
 {
@@ -89,8 +92,8 @@ static void elsewhere(struct lb_item *item, const char *because)
 static int facts_of_former(struct lb_sync *s, struct lb_item *item, struct err *err)
 {
     struct gce_item *g = gce_item_of(item);
-    /* The finalizer of the old kind may still be on it after the new balancer was made: in an older view, or where the
-     * patch failed.  What is of the new kind must then stay. */
+    /* The finalizer of the old kind may still be on it after the new balancer was made: in an older
+     * view, or where the patch failed.  What is of the new kind must then stay. */
     bool changes = item->in->verb != TT_VERB_DELETE;
     int rc = ERR_OK;
     if ((g->former & BIT(GCE_KIND_TARGET_POOL)) != 0) {
@@ -106,7 +109,8 @@ static int facts_of_former(struct lb_sync *s, struct lb_item *item, struct err *
     return rc;
 }
 
-/* gce-l4.md §1.6.2: a target pool is never turned into a backend service; who asks for it is told, and the annotation goes. */
+/* gce-l4.md §1.6.2: a target pool is never turned into a backend service; who asks for it is told,
+ * and the annotation goes. */
 static void guard(struct lb_sync *s, struct lb_item *item)
 {
     const struct gce_decision *d = &gce_item_of(item)->decision;
@@ -127,8 +131,9 @@ static void guard(struct lb_sync *s, struct lb_item *item)
                         &(struct tt_kv){"type", d->guard_race ? "race" : "migration"}, 1, 1);
 }
 
-/* Of a Service that is built, before anything is read for it.  One that goes is cleaned up whatever it says, and nodes follow
- * whatever it says: what reads a name takes an impossible one for absent. */
+/* Of a Service that is built, before anything is read for it.  One that goes is cleaned up whatever
+ * it says, and nodes follow whatever it says: what reads a name takes an impossible
+ * one for absent. */
 static int check_names(struct lb_sync *s, struct lb_item *item)
 {
     const struct gce_provider *p = provider_of(s);
@@ -199,9 +204,10 @@ static int facts(struct lb_sync *s, struct err *err)
     return gce_auth_ready(p->auth, s->http, s->cancel, err);
 }
 
-/* ---- stage 1: what it had ------------------------------------------------------------------------------------ */
+/* ---- stage 1: what it had -------------------------------------------------------------------- */
 
-/* A DELETE of a Service that nothing says anything about goes the way of target pools, which knows whom to wait for. */
+/* A DELETE of a Service that nothing says anything about goes the way of target pools, which knows
+ * whom to wait for. */
 static bool deletes_pool(const struct lb_item *item)
 {
     const struct gce_item *g = gce_item_of(item);
@@ -336,7 +342,7 @@ static int former_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     return ERR_OK;
 }
 
-/* ---- stage 2: instance groups ----------------------------------------------------------------------------------- */
+/* ---- stage 2: instance groups ---------------------------------------------------------------- */
 
 static bool wants_groups(const struct lb_item *item)
 {
@@ -389,7 +395,7 @@ static int groups_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     return ERR_OK;
 }
 
-/* ---- stage 3: the load balancer ----------------------------------------------------------------------------------- */
+/* ---- stage 3: the load balancer -------------------------------------------------------------- */
 
 static bool balancer_needed(const struct lb_sync *s)
 {
@@ -454,7 +460,7 @@ static int balancer_plan(struct lb_sync *s, struct lb_plan *plan, struct err *er
     return ERR_OK;
 }
 
-/* ---- results --------------------------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 /* Served here as ingress-gce serves it, or was until now. */
 static bool is_of_l4(const struct gce_item *g)
@@ -475,7 +481,8 @@ static size_t finalizers(const struct lb_sync *s, const struct lb_item *item,
     return names[0] != NULL ? 1 : 0;
 }
 
-/* Whose finalizers and whose events (gce-l4.md §7.7; gce-cloud-provider.md §6.3), and which nodes count. */
+/* The owner of finalizers and events (gce-l4.md §7.7; gce-cloud-provider.md §6.3), and the nodes
+ * that count. */
 static uint32_t own(const struct lb_sync *s, const struct lb_item *item)
 {
     const struct gce_item *g = gce_item_of(item);
@@ -578,8 +585,8 @@ static void drop_formers(struct lb_sync *s, struct lb_item *item)
 {
     const struct gce_item *g = gce_item_of(item);
     const struct gce_provider *p = provider_of(s);
-    /* Where the Go service controller ran before, it put its finalizer on these Services, too; who has taken its place
-     * takes it off (docs/adr/0011). */
+    /* Where the Go service controller ran before, it put its finalizer on these Services, too; who
+     * has taken its place takes it off (docs/adr/0011). */
     if (item->in->verb == TT_VERB_DELETE && has_bs_bits(g->former) &&
         gce_legacy_is_on(&p->options.switches, item->in->service)) {
         s->host->result_drop_finalizer(item->in->result, LB_CLEANUP_FINALIZER);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_flow_decide.c: which kind of balancer a Service of a sync gets: the decision (gce_decide.h) with the looks that it
- * asks for, and what the decisions about the cluster's other Services say. */
+/* gce_flow_decide.c: which kind of balancer a Service of a sync gets: the decision (gce_decide.h)
+ * with the looks that it asks for, and what the decisions about the cluster's
+ * other Services say. */
 #include "providers/gce/gce_flow.h"
 
 #include "common/lb/service_rules.h"
@@ -11,8 +12,8 @@ static struct gce_provider *provider_of(const struct lb_sync *s)
     return s->provider;
 }
 
-/* Looks at what the decision asks for.  A look that fails is no answer: upstream leaves such a Service alone without a
- * word; here its sync fails, and comes again. */
+/* Looks at what the decision asks for.  A look that fails is no answer: upstream leaves such a
+ * Service alone without a word; here its sync fails, and comes again. */
 static int look_for_case(struct lb_sync *s, const struct lb_item *item, unsigned needs,
                          struct gce_case *c, struct err *err)
 {
@@ -69,9 +70,10 @@ static bool has_kinds_finalizer(const struct tt_service *svc)
 
 #define YOUNG_US (60 * INT64_C(1000000))
 
-/* Has a Service without an address, and without the mark of a kind, had a balancer all the same?  Somebody may have wiped its
- * status, and taken its finalizers off: its address must stay, so its kind is that of the rule that stands.  The snapshot
- * tells without a request; before it has a list, a Service that is not new counts as one that may have. */
+/* Has a Service without an address, and without the mark of a kind, had a balancer all the same?
+ * Somebody may have wiped its status, and taken its finalizers off: its address must stay, so its
+ * kind is that of the rule that stands.  The snapshot tells without a request; before it has a
+ * list, a Service that is not new counts as one that may have. */
 static bool may_have_lost_its_marks(const struct lb_sync *s, const struct tt_service *svc)
 {
     const struct gce_provider *p = provider_of(s);
@@ -85,9 +87,10 @@ static bool may_have_lost_its_marks(const struct lb_sync *s, const struct tt_ser
            (known == GCE_UNKNOWN && (is_old || svc_has_finalizer(svc, LB_CLEANUP_FINALIZER)));
 }
 
-/* A look ahead costs a wave of its own.  It is spared where it could tell nothing: a Service that carries its kind's mark
- * (but the external kinds of ingress-gce, whose mark may meet a target pool), one that never had a balancer, and a target
- * pool as long as no other part is run here, which the look at the balancer itself finds out. */
+/* A look ahead costs a wave of its own.  It is spared where it could tell nothing: a Service that
+ * carries its kind's mark (but the external kinds of ingress-gce, whose mark may meet a target
+ * pool), one that never had a balancer, and a target pool as long as no other part is run here,
+ * which the look at the balancer itself finds out. */
 static bool worth_a_look(const struct lb_sync *s, const struct lb_item *item)
 {
     const struct gce_switches *f = &provider_of(s)->options.switches;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_flow_gone.c: remembers what an earlier stage of a sync takes away (gce_flow.h).
  *
- * A plan that is only shown takes nothing away, so a later stage would find it, and plan a change of what the sync will make
- * anew. */
+ * A plan that is only shown takes nothing away, so a later stage would find it, and plan a change
+ * of what the sync will make again. */
 #include "common/base/str.h"
 #include "providers/gce/gce_flow.h"
 #include "providers/gce/ops/gce_ops.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_flow_tell.c: what the owner of a Service hears, whatever kind its load balancer is of (gce_flow.h). */
+/* gce_flow_tell.c: what the owner of a Service hears, whatever kind its load balancer
+ * is of (gce_flow.h). */
 #include "providers/gce/gce_flow.h"
 
 #include "common/lb/service_rules.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_gauges.c: the counts behind the gauges (gce_gauges.h).
  *
- * A Service is 16 bytes in a table of digests: hash of its key, and a word of bits with the moment since when it is in
- * error.  A series is a number.  The gauges are set while the lock is held: two syncs at the same time must not leave the
- * older number. */
+ * A Service is 16 bytes in a table of digests: hash of its key, and a word of bits with the moment
+ * since when it is in error.  A series is a number.  The gauges are set while the lock is held: two
+ * syncs at the same time must not leave the older number. */
 #include "providers/gce/gce_gauges.h"
 
 #include "common/base/lock.h"
@@ -56,7 +56,7 @@ void gce_gauges_free(struct gce_gauges *g)
     free(g);
 }
 
-/* ---- words -------------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static uint64_t word_of(uint32_t bits, int64_t since_ms)
 {
@@ -78,7 +78,7 @@ static bool is_in_error(uint32_t bits)
     return gce_gauge_get(bits, GCE_GAUGE_STATUS) == GCE_STATUS_ERROR;
 }
 
-/* ---- counting ------------------------------------------------------------------------------------------------- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static struct count *count_of(struct gce_gauges *g, uint32_t id) _requires_(g->lock)
 {
@@ -132,7 +132,7 @@ static void move(struct gce_gauges *g, const struct tt_host *host, uint32_t from
     }
 }
 
-/* ---- deadlines -------------------------------------------------------------------------------------------------- */
+/* ---- deadlines ------------------------------------------------------------------------------- */
 
 /* Those whose deadline is over; goes through all only when there is one. */
 static void look(struct gce_gauges *g, const struct tt_host *host, int64_t now_ms)

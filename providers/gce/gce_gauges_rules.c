@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_gauges_rules.c: what a Service counts as, and in which series (gce_gauges.h).
  *
- * Tables: the parts of the bits, the gauges with their labels, the features.  Two programs call a gauge
- * number_of_l4_netlbs: cloud-provider-gcp counts target pools by status and deny_firewall, ingress-gce backend services by
- * feature.  Both are set, each with its own labels and the other's empty, which Prometheus takes for absent.  Pure. */
+ * Tables: the parts of the bits, the gauges with their labels, the features.  Two programs call a
+ * gauge number_of_l4_netlbs: cloud-provider-gcp counts target pools by status and deny_firewall,
+ * ingress-gce backend services by feature.  Both are set, each with its own labels and the other's
+ * empty, which Prometheus takes for absent.  Pure. */
 #include "providers/gce/gce_gauges.h"
 
 #include "common/base/str.h"
@@ -11,7 +12,7 @@
 #include "providers/gce/model/gce_network_rules.h"
 #include "providers/gce/model/gce_service_rules.h"
 
-/* ---- bits --------------------------------------------------------------------------------------------------- */
+/* ---- bits ------------------------------------------------------------------------------------ */
 
 static const struct {
     uint8_t shift;
@@ -42,7 +43,7 @@ uint32_t gce_gauge_with(uint32_t bits, enum gce_gauge_field f, unsigned value)
     return (bits & ~mask_of(f)) | ((value << fields[f].shift) & mask_of(f));
 }
 
-/* ---- words -------------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static const char *const yes_no[] = {"false", "true"};
 static const char *const status_words[] = {"Success", "UserError", "Error", "PersistentError"};
@@ -91,7 +92,7 @@ const char *gce_gauge_word(uint32_t bits, enum gce_gauge_field f)
     }
 }
 
-/* ---- what a Service is --------------------------------------------------------------------------------------- */
+/* ---- what a Service is ----------------------------------------------------------------------- */
 
 static enum protocol protocol_of(const struct tt_service *s)
 {
@@ -192,7 +193,7 @@ uint32_t gce_gauge_bits(const struct tt_service *s, enum gce_kind kind, enum gce
     return internal ? internal_bits(bits, s, f) : external_bits(bits, s, f);
 }
 
-/* ---- gauges ---------------------------------------------------------------------------------------------------- */
+/* ---- gauges ---------------------------------------------------------------------------------- */
 
 struct label {
     const char *name;
@@ -265,7 +266,7 @@ static void add_gauge(uint32_t bits, enum gauge gauge, struct gce_gauge_series *
     series->id = (uint32_t)gauge << GCE_GAUGE_BITS | (bits & mask);
 }
 
-/* ---- features -------------------------------------------------------------------------------------------------- */
+/* ---- features -------------------------------------------------------------------------------- */
 
 enum feature {
     ILB_SERVICE = 0,
@@ -328,7 +329,8 @@ static void ilb_features(uint32_t bits, struct gce_gauge_series *ret, size_t *n)
     add_feature(good && gce_gauge_get(bits, GCE_GAUGE_SUBNET), ILB_CUSTOM_SUBNET, ret, n);
 }
 
-/* An external one is in error only when the deadline is over; upstream gives L4NetLBStaticIP the number of the good ones. */
+/* An external one is in error only when the deadline is over; upstream gives L4NetLBStaticIP the
+ * number of the good ones. */
 static void netlb_features(uint32_t bits, struct gce_gauge_series *ret, size_t *n)
 {
     unsigned status = gce_gauge_get(bits, GCE_GAUGE_STATUS);

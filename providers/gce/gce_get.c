@@ -138,7 +138,7 @@ static int exists(struct gce_session *x, const struct tt_service *svc, bool *ret
     return ERR_OK;
 }
 
-/* What the class says, without a look: of one that neither program of Google's knows nothing can be there; NEGs alone are
+/* The answer by the class, without reads: for an unknown class nothing exists; NEGs alone are
  * looked for by whoever takes them away. */
 static bool is_told_by_class(const struct gce_provider *p, const struct tt_service *svc,
                              bool *ret_exists)

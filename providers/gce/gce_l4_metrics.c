@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_l4_metrics.c: see gce_l4_metrics.h.
  *
- * Upstream's L4 controllers do not react to nodes: a sync that only moves members (UPDATE) is none of theirs, but the NEG
- * controller's.  What was cancelled, or waits for something, has not ended and is not counted. */
+ * Upstream's L4 controllers do not react to nodes: a sync that only moves members (UPDATE) is none
+ * of theirs, but the NEG controller's.  What was cancelled, or waits for something, has not ended
+ * and is not counted. */
 #include "providers/gce/gce_l4_metrics.h"
 
 #include "common/base/str.h"
@@ -45,7 +46,7 @@ static const char *controller_name(const struct noted *n)
     return n->internal ? "l4-ilb-subsetting-controller" : "l4netlb-controller";
 }
 
-/* ---- histograms ------------------------------------------------------------------------------------------- */
+/* ---- histograms ------------------------------------------------------------------------------ */
 
 static void note_duration(const struct noted *n)
 {
@@ -83,9 +84,9 @@ static void note_duration(const struct noted *n)
     }
 }
 
-/* ---- counters --------------------------------------------------------------------------------------------- */
+/* ---- counters -------------------------------------------------------------------------------- */
 
-/* What failed; "" when it was no operation (something the user asks for, a read). */
+/* The failed resource; "" if it was not an operation (a user error, a read). */
 static const char *resource_of(const struct noted *n)
 {
     const struct gce_op *op = n->g->failed_op;
@@ -129,8 +130,9 @@ static bool asks_alike(const struct tt_service *was, const struct tt_service *no
     return gce_svc_scheme(was) == gce_svc_scheme(now) && str_eq(was->type, now->type);
 }
 
-/* Somebody took the finalizer of its kind off.  Seen at the first sync that ends well after two views of the Service, one
- * with it and one without; our own taking it away goes with another kind, or with deletion. */
+/* Somebody took the finalizer of its kind off.  Seen at the first sync that ends well after two
+ * views of the Service, one with it and one without; our own taking it away goes with another kind,
+ * or with deletion. */
 static void note_finalizer(const struct noted *n)
 {
     const struct tt_service *now = n->item->in->service;
@@ -152,7 +154,7 @@ static void note_finalizer(const struct noted *n)
                                 finalizer));
 }
 
-/* ---- the three controllers ---------------------------------------------------------------------------------- */
+/* ---- the three controllers ------------------------------------------------------------------- */
 
 static void note_negs(const struct noted *n)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_l4_resource_rules.c: what metrics call the resource that an operation failed on: label gce_resource (gce-l4.md
- * §4.14), by collection and name.  Pure. */
+/* gce_l4_resource_rules.c: what metrics call the resource that an operation failed on: label
+ * gce_resource (gce-l4.md §4.14), by collection and name.  Pure. */
 #include "providers/gce/gce_l4_metrics.h"
 
 #include "common/base/str.h"

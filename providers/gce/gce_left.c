@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_left.c: Services with NEGs alone that went while no process watched (list_left, provider.h).
  *
- * Such a Service bears no finalizer, as upstream has it; what remembers it is the ServiceNetworkEndpointGroup beside it,
- * which has one (gce-l4.md §6.4).  All of them are told: whose Service is there is left alone by the controller.  A
- * Service that only lost its type may have lost that object already, and still say that it has NEGs. */
+ * Such a Service bears no finalizer, as upstream has it; what remembers it is the
+ * ServiceNetworkEndpointGroup beside it, which has one (gce-l4.md §6.4).  All of them are told:
+ * whose Service is there is left alone by the controller.  A Service that only lost its type may
+ * have lost that object already, and still say that it has NEGs. */
 #include "common/base/str.h"
 #include "providers/gce/gce_provider.h"
 #include "providers/gce/model/gce_service_rules.h"
@@ -36,7 +37,7 @@ static void tell(void *arg, const char *text, size_t n)
     }
 }
 
-/* What says of itself that it has NEGs, and wants none. */
+/* Services with signs of NEGs that need none. */
 static void tell_unwanted(const struct gce_provider *p, const struct tt_call *call)
 {
     const struct tt_service *const *all = NULL;

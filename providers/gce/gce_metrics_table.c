@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_metrics_table.c: the metrics of the Google provider, under the names of the two programs whose parts it plays
- * (gce-cloud-provider.md §14.1; gce-l4.md §7.6).  A table only; docs/providers/gce.md is printed from it.  Who sets them:
- * gce_call_metrics.c (calls), gce_provider.c (tokens), gce_gauges.c (how many load balancers), gce_l4_metrics.c (syncs),
+/* gce_metrics_table.c: the metrics of the Google provider, under the names of the two programs
+ * whose parts it plays (gce-cloud-provider.md §14.1; gce-l4.md §7.6).  A table only;
+ * docs/providers/gce.md is printed from it.  Who sets them:  gce_call_metrics.c (calls),
+ * gce_provider.c (tokens), gce_gauges.c (how many load balancers), gce_l4_metrics.c (syncs),
  * gce_flow.c (migrations), gce_neg_metrics.c. */
 #include "common/base/str.h"
 #include "providers/gce/gce_l4_metrics.h"
 
-/* ---- labels ------------------------------------------------------------------------------------------------ */
+/* ---- labels ---------------------------------------------------------------------------------- */
 
 static const char *const call_labels[] = {"request", "region", "zone", "version"};
 static const char *const ilb_labels[] = {
@@ -45,7 +46,7 @@ static const char *const error_type_label[] = {"error_type"};
 static const char *const request_labels[] = {"request", "result"};
 static const char *const operation_type_label[] = {"operation_type"};
 
-/* ---- buckets ------------------------------------------------------------------------------------------------ */
+/* ---- buckets --------------------------------------------------------------------------------- */
 
 static const double call_buckets[] = {.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10};
 static const double l4_buckets[] = {.9375, 1.875, 3.75, 7.5,  15,   30,   60,   120,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_negs_only.c: Services of class standalone-passthrough-lb-neg: NEGs are made for them, the load balancer in front is
- * their owner's own (gce_flow.h).
+/* gce_negs_only.c: Services of class standalone-passthrough-lb-neg: NEGs are made for them, the
+ * load balancer in front is their owner's own (gce_flow.h).
  *
- * The NEGs are made, filled and taken away as those of other kinds are (gce_bs_members.c, gce_neg_plan.c).  What is of
- * this kind alone is here: what the Service says of them, and, where --run-l4-standalone-neg-controller is on, of the
- * forwarding rules that its owner made (gce_custom_fr_rules.h).  Nothing tells when he makes or changes them, so they
- * are looked at again: soon as long as one cannot be used, else every --sync-period.  Without that flag the status is
+ * The NEGs are made, filled and taken away as those of other kinds are (gce_bs_members.c,
+ * gce_neg_plan.c).  What is of this kind alone is here: what the Service says of them, and, where
+ * --run-l4-standalone-neg-controller is on, of the forwarding rules that its owner made
+ * (gce_custom_fr_rules.h).  Nothing tells when he makes or changes them, so they are checked again:
+ * soon as long as one cannot be used, else every --sync-period.  Without that flag the status is
  * another program's, and stays as it is.
  * Source: gce-l4.md §1.8, §3.9. */
 #include "common/base/str.h"
@@ -38,7 +39,7 @@ void gce_negs_only_look(struct lb_sync *s, struct gce_bs_item *b)
     gce_custom_judge(s->life, svc, &refs, seen, names.backend, &b->custom);
 }
 
-/* ---- status -------------------------------------------------------------------------------------------- */
+/* ---- status ---------------------------------------------------------------------------------- */
 
 static bool is_published(const struct tt_service *svc, const struct gce_strs *ips)
 {
@@ -59,7 +60,7 @@ static void publish(struct lb_sync *s, struct lb_item *item, const struct gce_cu
     s->host->result_condition(item->in->result, &v->condition);
 }
 
-/* What is well now is told again when it is wrong again. */
+/* A fixed problem is reported again when it returns. */
 static void tell(struct lb_sync *s, const struct lb_item *item, const struct gce_custom_verdict *v)
 {
     static const char *const reasons[] = {GCE_EVENT_NO_CUSTOM_RULE, GCE_EVENT_CUSTOM_RULE};
@@ -124,7 +125,7 @@ void gce_negs_only_status(struct lb_sync *s, struct lb_item *item, struct gce_bs
     gce_bs_flow_look_again(s, item, wait_ms(s, item, &b->custom));
 }
 
-/* ---- failures --------------------------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 void gce_negs_only_failed(struct lb_sync *s, const struct lb_item *item)
 {

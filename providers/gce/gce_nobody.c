@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_nobody.c: does anybody answer behind the load balancer that is planned (gce_findings.h)?
  *
- * Only what the plan itself knows counts: members of the pool, of the groups, of the NEGs.  Whether a member is healthy Google's health
- * checks know; a Service without pods is not told here, but with policy Local and NEGs, whose members are the nodes with endpoints. */
+ * Only what the plan itself knows counts: members of the pool, of the groups, of the NEGs.  Whether
+ * a member is healthy Google's health checks know; a Service without pods is not told here, but
+ * with policy Local and NEGs, whose members are the nodes with endpoints. */
 #include "common/base/str.h"
 #include "common/lb/node_rules.h"
 #include "providers/gce/gce_findings.h"

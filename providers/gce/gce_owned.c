@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_owned.c: everything in the project that has a name of ours (list_owned, provider.h), for `trimtab orphans`.
+/* gce_owned.c: everything in the project that has a name of ours (list_owned, provider.h), for
+ * `trimtab orphans`.
  *
- * One list per kind, in one wave, straight from the cloud: a snapshot would not do for what is going to be deleted.  Items are
- * read one by one as bytes arrive; what is kept of each is a few texts.  Whose they are says gce_owned_rules.h.  A kind that
- * may not be listed is said and left out.  Reads only. */
+ * One list per kind, in one wave, straight from the cloud: a snapshot would not do for what is
+ * going to be deleted.  Items are read one by one as bytes arrive; what is kept of each is a few
+ * texts.  Whose they are says gce_owned_rules.h.  A kind that may not be listed is said and left
+ * out.  Reads only. */
 #include "common/base/str.h"
 #include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
@@ -17,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is listed.  The last one only tells whether Ingress uses the instance groups. */
+/* The listed kinds.  The last one only shows whether Ingress uses the instance groups. */
 static const enum gce_collection kinds[] = {
     GCE_ADDRESSES, GCE_RULES,      GCE_POOLS, GCE_FIREWALLS, GCE_CHECKS,         GCE_BACKENDS,
     GCE_HCS,       GCE_REGION_HCS, GCE_NEGS,  GCE_GROUPS,    GCE_GLOBAL_BACKENDS};
@@ -69,7 +71,7 @@ static void take_text(void *arg, const char *text, size_t n)
     }
 }
 
-/* ---- what is known before --------------------------------------------------------------------------- */
+/* ---- what is known before -------------------------------------------------------------------- */
 
 static struct str_set node_names(struct arena *a, const struct gce_provider *p,
                                  const struct tt_call *call)
@@ -119,7 +121,7 @@ static int find_facts(struct listing *l, struct err *err)
     if (rc != ERR_OK) {
         return rc;
     }
-    /* What a plan would print for what is not known is no id. */
+    /* A placeholder of a plan is not an id. */
     f->cluster_id = str_eq(f->cluster_id, GCE_CLUSTER_ID_UNKNOWN) ? "" : f->cluster_id;
     uid = str_eq(uid, GCE_KUBE_SYSTEM_UNKNOWN) ? "" : uid;
     f->l4_hash = str_is_empty(uid) ? "" : gce_l4_cluster_hash(f->a, uid);
@@ -129,7 +131,7 @@ static int find_facts(struct listing *l, struct err *err)
     return ERR_OK;
 }
 
-/* ---- the lists ---------------------------------------------------------------------------------------- */
+/* ---- the lists ------------------------------------------------------------------------------- */
 
 static void list_state(struct listing *l)
 {
@@ -193,7 +195,7 @@ static int list_cloud(struct listing *l, struct err *err)
     return rc;
 }
 
-/* ---- telling -------------------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 /* Only what a part of ours can take away that runs here. */
 static const struct tt_service *remover_of(const void *arg, const struct inventory_unit *unit)

@@ -15,7 +15,7 @@
 
 #define LB_BYTES 32 /* "a" and 31 digits of a uid */
 
-/* ---- names of Services that count ---------------------------------------------------------------- */
+/* ---- names of Services that count ------------------------------------------------------------ */
 
 static void add(struct gce_owned_facts *f, const char *name)
 {
@@ -64,9 +64,9 @@ void gce_owned_facts_add(struct gce_owned_facts *f, const struct tt_service *svc
     }
 }
 
-/* ---- what a name says ------------------------------------------------------------------------------ */
+/* ---- what a name says ------------------------------------------------------------------------ */
 
-/* "a<uid>" in a name of the schemes without a cluster; NULL: it is none. */
+/* "a<uid>" in a name of the schemes without a cluster; NULL if it is not one. */
 static const char *lb_in(struct arena *a, const char *name)
 {
     static const char *const around[][2] = {
@@ -112,7 +112,7 @@ static bool is_shared(const struct gce_owned_facts *f, enum gce_collection c, co
             str_has_prefix(name, arena_printf(f->a, "k8s-%s-internal-", f->cluster_id)));
 }
 
-/* ---- what it refers to ------------------------------------------------------------------------------ */
+/* ---- what it refers to ----------------------------------------------------------------------- */
 
 static const char *last_part(const char *link)
 {
@@ -198,9 +198,9 @@ static unsigned pieces_of(enum gce_collection c, struct json_object *o)
     return bits;
 }
 
-/* ---- what it says of itself -------------------------------------------------------------------------- */
+/* ---- what it says of itself ------------------------------------------------------------------ */
 
-/* "ns/name" by the description; NULL: it is none of ours, or names no Service. */
+/* "ns/name" by the description; NULL if it is not one of trimtab, or names no Service. */
 static const char *key_of(struct arena *a, struct json_object *o)
 {
     const char *text = json_str(o, "description");
@@ -267,7 +267,7 @@ bool gce_owned_read(const struct gce_owned_facts *f, enum gce_collection c, stru
     return true;
 }
 
-/* ---- all of them --------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static struct gce_owned *owned_of(const struct inventory_item *item)
 {
@@ -317,7 +317,7 @@ void gce_owned_settle(const struct gce_owned_facts *f, struct inventory *inv)
     inventory_filter(inv, is_kept);
 }
 
-/* ---- words --------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 #define FREE "free"
 const struct inventory_words gce_owned_words[GCE_COLLECTION_MAX] = {
@@ -362,7 +362,7 @@ const char *gce_owned_command(const struct gce_owned_facts *f, const struct inve
                         project, place);
 }
 
-/* ---- by which Service it can be deleted ------------------------------------------------------------------ */
+/* ---- by which Service it can be deleted ------------------------------------------------------ */
 
 /* Of a Service of which nobody knows one any more. */
 static const char *some_uid(struct arena *a, const char *key)
@@ -409,7 +409,8 @@ const struct tt_service *gce_owned_service(const struct gce_owned_facts *f,
             return NULL;
         }
     }
-    /* Names of ingress-gce's are those of any Service of that namespace and name: one that is there would lose its own. */
+    /* Names of ingress-gce's are those of any Service of that namespace and name: one that is there
+     * would lose its own. */
     if (key == NULL || unit->items[0]->unit[0] == '\0' ||
         (l4 && map_has(f->used, key) && !map_has(f->pools, key))) {
         return NULL;

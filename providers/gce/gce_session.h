@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_session.h: a call that does not go through the driver (get, explain, orphans): it reads only (common/cloud/session.h).
+/* gce_session.h: a call that does not go through the driver (get, explain, orphans): it reads only
+ * (common/cloud/session.h).
  *
  * Begin and end in the same function; one thread. */
 #ifndef TRIMTAB_GCE_SESSION_H
@@ -19,7 +20,7 @@ void gce_session_begin(struct gce_session *x, struct gce_provider *p, const stru
 void gce_session_end(struct gce_session *x);
 /* Makes sure that a token is cached, unless a saved state stands for the cloud.  ERR_AUTH … */
 int gce_session_ready(struct gce_session *x, struct err *err) _warn_unused_;
-/* What of a Service's own pieces is there; the cloud itself is read, or the saved state. */
+/* A Service's existing resources, read from the cloud or the saved state. */
 struct gce_pieces {
     enum gce_known rule;
     struct gce_rule rule_is; /* valid when PRESENT */

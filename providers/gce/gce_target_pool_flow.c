@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_target_pool_flow.c: a Service with a target pool on its way through Google's flow (gce_flow.h).
+/* gce_target_pool_flow.c: a Service with a target pool on its way through Google's flow
+ * (gce_flow.h).
  *
  * facts     can it be served at all?
- * observe   gce_target_pool_observe.c     plan gce_target_pool_*plan.c     execute gce_target_pool_apply.c
- * status    the address, the condition about ports, output annotations, the finalizer of a deleted Service
+ * observe   gce_target_pool_observe.c     plan gce_target_pool_*plan.c     execute
+ *           gce_target_pool_apply.c
+ * status    the address, the condition about ports, output annotations, the finalizer of a deleted
+ *           Service
  *
- * A DELETE of a Service of which nothing says what kind it had comes here, too: it finds out for whom to wait. */
+ * A DELETE of a Service of which nothing says what kind it had comes here, too: it finds
+ * out for whom to wait. */
 #include "common/base/str.h"
 #include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
@@ -16,7 +20,7 @@
 #include "providers/gce/target_pool/gce_target_pool_observe.h"
 #include "providers/gce/target_pool/gce_target_pool_others.h"
 
-/* A Service that another controller serves is looked at again after this time. */
+/* A Service that another controller serves is checked again after this time. */
 #define KEPT_RETRY_MS (5 * 60 * 1000)
 
 static struct gce_provider *provider_of(const struct lb_sync *s)
@@ -24,7 +28,7 @@ static struct gce_provider *provider_of(const struct lb_sync *s)
     return s->provider;
 }
 
-/* ---- facts --------------------------------------------------------------------------------------- */
+/* ---- facts ----------------------------------------------------------------------------------- */
 
 static void elsewhere(struct lb_item *item, const char *because)
 {
@@ -57,7 +61,8 @@ static void check_members(struct lb_item *item, const struct gce_members *m)
     }
 }
 
-/* Things that it has as another kind go first, so a Service whose address cannot be had is refused before that. */
+/* Things that it has as another kind go first, so a Service whose address cannot be had
+ * is refused before that. */
 static int check_ahead(struct lb_sync *s, struct lb_item *item, struct err *err)
 {
     const struct gce_provider *p = provider_of(s);
@@ -119,16 +124,16 @@ int gce_tp_flow_facts(struct lb_sync *s, struct lb_item *item, struct err *err)
     if (t->in.verb == TT_VERB_ENSURE) {
         item->err.code = gce_tp_desired_make(s->a, &p->tp_facts, &t->in, &t->desired, &item->err);
     }
-    /* Who wants the check keeps it, whatever others want: no need to go through all Services. */
+    /* A Service that needs the check keeps it: no search of all Services. */
     t->in.others_want_node_check = (t->in.verb == TT_VERB_ENSURE && !t->desired.local) ||
                                    gce_tp_others_want_node_check(p, s->call, svc);
     return check_ahead(s, item, err);
 }
 
-/* ---- observing ----------------------------------------------------------------------------------- */
+/* ---- observing ------------------------------------------------------------------------------- */
 
-/* Whose is what was found?  A Service that another controller must finish keeps its finalizers,
- * and its owner is told who that is. */
+/* Owner of the found resources.  A Service that another controller must finish keeps its
+ * finalizers, and an event names that controller. */
 static void keep_for_other(struct lb_sync *s, struct lb_item *item, const char *who)
 {
     struct gce_tp_item *t = item->data;
@@ -216,7 +221,7 @@ void gce_tp_flow_observe(struct lb_sync *s, struct lb_item *item)
     }
 }
 
-/* ---- planning ------------------------------------------------------------------------------------ */
+/* ---- planning -------------------------------------------------------------------------------- */
 
 static void say_why_this_kind(const struct lb_sync *s, struct lb_plan *plan,
                               const struct lb_item *item)
@@ -254,7 +259,7 @@ void gce_tp_flow_plan(struct lb_sync *s, struct lb_plan *plan, struct lb_item *i
     }
 }
 
-/* ---- results ------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 /* §6.4, only with --enable-l4-lb-annotations. */
 static void output_annotations(struct lb_sync *s, struct lb_item *item)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* allocate.c: the flow of role allocator: Services get addresses and statuses, and no kernel is touched.
+/* allocate.c: the flow of role allocator: Services get addresses and statuses, and no kernel is
+ * touched.
  *
  * Directors, other processes, program what the statuses say (flow.c). */
 #include "providers/local/provider.h"
@@ -8,7 +9,8 @@
 #include "common/lb/exec.h"
 #include "common/lb/findings.h"
 
-/* The address was granted before the plan was made, and is the Service's when its status says so. */
+/* The address was granted before the plan was made, and is the Service's when its
+ * status says so. */
 static void run_address(struct lb_op_run *run)
 {
     (void)run;
@@ -44,7 +46,8 @@ static void add_op(struct lb_plan *plan, const char *key, bool goes, const char 
     (void)lb_plan_add(plan, key, &op);
 }
 
-/* How it is served decides over ipMode, and directors refuse what does not go together: its owner hears it here. */
+/* How it is served decides over ipMode, and directors refuse what does not go together: its owner
+ * hears it here. */
 static int check_serving(struct lb_sync *s, struct lb_item *item, struct local_item *it)
 {
     const struct local_provider *p = ((struct local_sync *)s->data)->p;

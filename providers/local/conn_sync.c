@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conn_sync.c: connSync: the kernel's daemons that carry connections of IPVS from one director to the others.
+/* conn_sync.c: connSync: the kernel's daemons that carry connections of IPVS from one director to
+ * the others.
  *
- * Both run on each director: it sends what it holds, and receives what the others hold.  They stay when the process ends. */
+ * Both run on each director: it sends what it holds, and receives what the others hold.  They stay
+ * when the process ends. */
 #include "providers/local/provider.h"
 
 #include <stdio.h>

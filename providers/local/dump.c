@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dump.c: the kernel's state as the provider reads it, for --local-state-dump: JSON, sorted, for support and for comparisons. */
+/* dump.c: the kernel's state as the provider reads it, for --local-state-dump: JSON, sorted, for
+ * support and for comparisons. */
 #include "providers/local/provider.h"
 
 #include <stdio.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain.c: how a Service is served, why, and what becomes of a packet hop by hop (explain, get_load_balancer).
+/* explain.c: how a Service is served, why, and what becomes of a packet hop by hop (explain,
+ * get_load_balancer).
  *
- * The same facts, the same look at the kernel and the same wanted state as a sync has; nothing is written. */
+ * The same facts, the same look at the kernel and the same wanted state as a sync has;
+ * nothing is written. */
 #include "providers/local/provider.h"
 
 #include <string.h>
@@ -44,7 +46,7 @@ void local_session_end(struct local_session *x)
     arena_free(x->a);
 }
 
-/* ---- explain ------------------------------------------------------------------------------------- */
+/* ---- explain --------------------------------------------------------------------------------- */
 
 static const char *addr_text(struct arena *a, const struct ip_addr *addr)
 {
@@ -176,7 +178,7 @@ static void explain_targets(struct lb_explain *b, const struct lb_sync *s,
     }
 }
 
-/* ---- targets on a bridge of this machine --------------------------------------------------------- */
+/* ---- targets on a bridge of this machine ----------------------------------------------------- */
 
 /* The link on whose network the target is; NULL: on none of this machine's. */
 static const struct local_link *link_near(const struct local_sync *y, const struct ip_addr *target)
@@ -193,8 +195,8 @@ static const struct local_link *link_near(const struct local_sync *y, const stru
     return NULL;
 }
 
-/* With br_netfilter the bridge itself forwards a connection whose destination became its own sender, and drops it at a port without
- * hairpin mode (vector G12). */
+/* With br_netfilter the bridge itself forwards a connection whose destination became its own
+ * sender, and drops it at a port without hairpin mode (vector G12). */
 static void explain_bridge(struct lb_explain *b, const struct local_sync *y,
                            const struct local_link *bridge)
 {
@@ -242,7 +244,7 @@ static void explain_hairpin(struct lb_explain *b, const struct local_session *x,
     }
 }
 
-/* ---- the way of a packet ------------------------------------------------------------------------- */
+/* ---- the way of a packet --------------------------------------------------------------------- */
 
 static void hop(struct lb_explain *b, const char *subject, const char *value, int64_t port,
                 const char *outcome)
@@ -361,7 +363,7 @@ int32_t local_explain(void *provider, const struct tt_call *call, const struct t
     return rc;
 }
 
-/* ---- is there anything? -------------------------------------------------------------------------- */
+/* ---- is there anything? ---------------------------------------------------------------------- */
 
 /* An allocator's Service has what its status says. */
 static int32_t get_allocated(struct local_provider *p, const struct tt_item *item)

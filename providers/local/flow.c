@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flow.c: the way of a Service through the provider `local`: addresses, what stands, what is to stand, status.
+/* flow.c: the way of a Service through the provider `local`: addresses, what stands, what is to
+ * stand, status.
  *
- *   facts    the allocator sees all Services; wishes are read, addresses granted, oldest Service first
+ *   facts    the allocator sees all Services; wishes are read, addresses granted, oldest Service
+ *            first
  *   observe  what this machine's kernel has (observe.c)
  *   plan     frontends that are wanted, compared with it (plan/)
  *   status   the addresses go to the Service */
@@ -25,7 +27,7 @@ static struct local_sync *sync_of(const struct lb_sync *s)
     return s->data;
 }
 
-/* ---- facts --------------------------------------------------------------------------------------- */
+/* ---- facts ----------------------------------------------------------------------------------- */
 
 static int older_first(const void *a, const void *b)
 {
@@ -58,7 +60,8 @@ static int grant(struct lb_sync *s, const struct lb_item *item, struct local_ite
     if (item->in->verb == TT_VERB_UPDATE) {
         return local_ipam_kept(p->ipam, item->key, now_ms, &it->grant, err);
     }
-    /* A process that only plans has an allocator of its own: what one Service would get is not free for the next. */
+    /* A process that only plans has an allocator of its own: what one Service would get is
+     * not free for the next. */
     bool looks = s->planning && !p->planning;
     int rc = looks ? local_ipam_would_grant(p->ipam, item->key, now_ms, &it->grant, err)
                    : local_ipam_grant(p->ipam, item->key, now_ms, &it->grant, err);
@@ -93,7 +96,7 @@ static int read_item(struct lb_sync *s, struct lb_item *item, struct local_item 
     return rc == ERR_OK ? grant(s, item, it, err) : rc;
 }
 
-/* What the kernel carries is told to the allocator before anybody is given an address. */
+/* The allocator learns the kernel's addresses before it assigns any. */
 static int look_first(struct lb_sync *s, struct err *err)
 {
     struct local_provider *p = sync_of(s)->p;
@@ -137,7 +140,7 @@ int local_facts(struct lb_sync *s, struct err *err)
     return ERR_OK;
 }
 
-/* ---- plan ---------------------------------------------------------------------------------------- */
+/* ---- plan ------------------------------------------------------------------------------------ */
 
 const struct local_pool *local_pool_at(const struct lb_sync *s, const struct local_item *it,
                                        size_t address)
@@ -147,7 +150,7 @@ const struct local_pool *local_pool_at(const struct lb_sync *s, const struct loc
                : local_pool_of(sync_of(s)->p->config, &it->grant.old[address - it->grant.n]);
 }
 
-/* What is to stand at one of its addresses. */
+/* The desired state at one of its addresses. */
 static int want_at(struct lb_sync *s, const struct lb_item *item, struct local_item *it,
                    const struct ip_addr *vip, const struct local_pool *pool,
                    struct local_wanted *ret)
@@ -175,7 +178,8 @@ static int want_at(struct lb_sync *s, const struct lb_item *item, struct local_i
     return local_fronts_desired(s->a, &args, ret, &failed->err);
 }
 
-/* A Service that leaves an address to those that share it may have a port by now that one of them has there. */
+/* A Service that leaves an address to those that share it may have a port by now that one
+ * of them has there. */
 static void leave_to_others(const struct lb_sync *s, const struct local_item *it,
                             struct local_wanted *w)
 {
@@ -411,7 +415,8 @@ static void fill_state(struct lb_sync *s, const struct lb_item *item, struct loc
     it->again_ms = local_ipvs_again_ms(st);
 }
 
-/* Others have routes for its addresses: nothing is tried until they give them up, or for a while. */
+/* Others have routes for its addresses: nothing is tried until they give them up, or
+ * for a while. */
 static int check_taken(const struct lb_sync *s, const struct local_item *it, struct err *err)
 {
     struct local_provider *p = sync_of(s)->p;
@@ -438,7 +443,7 @@ static int check_forwarding(const struct lb_sync *s, const struct local_item *it
         int64_t value = 1;
         int rc = p->kernel->ops->sysctl_read(p->kernel, name, &value, &ignored);
         if (rc == ERR_OK && value == 0) {
-            /* Not the Service's fault, and mended without a change of it: asked again soon. */
+            /* Not the Service's fault, and fixed without a change of it: asked again soon. */
             return err_set(err, ERR_TRANSIENT,
                            "%s is 0: this machine forwards nothing (sysctl -w %s=1)", name, name);
         }
@@ -481,7 +486,7 @@ int local_plan_stage(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     return ERR_OK;
 }
 
-/* ---- results ------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 const char *local_ip_mode_of(const struct local_provider *p, const struct local_serve *serve)
 {
@@ -491,7 +496,7 @@ const char *local_ip_mode_of(const struct local_provider *p, const struct local_
     return p->config->ip_mode == LOCAL_IP_MODE_VIP ? "VIP" : "Proxy";
 }
 
-/* IPVS tells nobody of changes that others make: so it is looked at again without a cause. */
+/* IPVS tells nobody of changes that others make: so it is checked again without a cause. */
 static int64_t local_again_ms(const struct lb_sync *s, const struct local_item *it)
 {
     bool ipvs = it->grant.n > 0 && local_mode_is_ipvs(it->wanted[0].serve.mode);

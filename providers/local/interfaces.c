@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* interfaces.c: at the start, the pools against the interfaces and addresses that this machine has.
  *
- * Reads the kernel once and hands what it says to model/config_machine.h, which is pure.  An error there ends the start, a
- * warning goes to the log. */
+ * Reads the kernel once and hands what it says to model/config_machine.h, which is pure.  An error
+ * there ends the start, a warning goes to the log. */
 #include "providers/local/provider.h"
 
 #include "common/base/str.h"

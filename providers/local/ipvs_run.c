@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ipvs_run.c: how changes of virtual services and destinations are carried out: those of a wave in one call, a code for each. */
+/* ipvs_run.c: how changes of virtual services and destinations are carried out: those of a wave in
+ * one call, a code for each. */
 #include "providers/local/plan/deeds.h"
 #include "providers/local/provider.h"
 
@@ -7,7 +8,8 @@
 
 #include "common/lb/exec.h"
 
-/* The sentence of one operation among several, of which the kernel's words were kept for the first that failed. */
+/* The sentence of one operation among several, of which the kernel's words were kept for
+ * the first that failed. */
 static void say(struct lb_op_run *run, int code, const struct err *first)
 {
     const struct local_ipvs_change *c = run->op->arg;

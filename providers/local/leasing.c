@@ -12,7 +12,7 @@
 #define LOOPBACK   1    /* the index of lo in every network namespace */
 #define GOODBYE_MS 1500 /* for letting go and the last write */
 
-/* ---- what the director's thread asks ---------------------------------------------------------------- */
+/* ---- what the director's thread asks --------------------------------------------------------- */
 
 /* The pool's addresses are on every director. */
 static bool is_everywhere(const struct local_pool *pool)
@@ -120,7 +120,7 @@ static enum local_heard_answer heard(void *arg, const struct ip_addr *addr, int6
                                          : LOCAL_HEARD_IGNORE;
 }
 
-/* ---- where this director announces -------------------------------------------------------------------- */
+/* ---- where this director announces ----------------------------------------------------------- */
 
 static const struct local_link *link_of(const struct local_link *links, size_t n, int index)
 {
@@ -199,7 +199,7 @@ static void look(void *arg, struct local_kernel *kernel, const struct local_link
     take_reach(l, reach, n_reach);
 }
 
-/* ---- what syncs say ------------------------------------------------------------------------------------ */
+/* ---- what syncs say -------------------------------------------------------------------------- */
 
 int local_leasing_link(const struct ip_addr *addr, const struct local_link *const *links, size_t n)
 {
@@ -237,7 +237,8 @@ static char *find_unsynced(const struct local_provider *p, const struct tt_call 
     return n == 0 ? NULL : xasprintf("%s/%s", all[n - 1]->ns, all[n - 1]->name);
 }
 
-/* Is the one that was found last still not synced?  As long as it is, the others need not be looked at. */
+/* Is the one that was found last still not synced?  As long as it is, the others need not
+ * be looked at. */
 static bool still_waits(const struct local_provider *p, const struct tt_call *call)
 {
     const char *key = p->leasing->unsynced;
@@ -276,7 +277,7 @@ void local_leasing_synced(struct local_provider *p, const struct tt_call *call,
     mutex_unlock(&l->lock);
 }
 
-/* ---- what people hear ----------------------------------------------------------------------------------- */
+/* ---- what people hear ------------------------------------------------------------------------ */
 
 static void set_gauge(const struct local_provider *p, const char *state, unsigned n)
 {
@@ -337,9 +338,9 @@ void local_leasing_tell(struct local_leasing *l)
     host->log(host->ctx, TT_LOG_INFO, 0, text, &of, 1);
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------ */
+/* ---- life ------------------------------------------------------------------------------------ */
 
-/* What tells machines apart, whatever their names are. */
+/* Identity of a machine, independent of its name. */
 static const char *machine_of(struct arena *a)
 {
     static const char *const files[] = {"/etc/machine-id", "/proc/sys/kernel/random/boot_id"};
@@ -355,7 +356,8 @@ static const char *machine_of(struct arena *a)
     return "unknown";
 }
 
-/* A process before this one may have left holds.  The others know of none: what is held comes anew. */
+/* A process before this one may have left holds.  The others know of none: what is
+ * held comes again. */
 static int let_go_of_leftovers(struct local_provider *p, struct err *err)
 {
     struct arena *a = arena_new();

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leasing.h: addresses that this director has only while it holds them: by its Lease among directors, or while it leads.
+/* leasing.h: addresses that this director has only while it holds them: by its Lease among
+ * directors, or while it leads.
  *
  *   leasing.c       the director's thread and syncs ask here whose an address is
  *   leasing_look.c  explain and plan ask the Leases who holds an address
  *   leasing_watch.c what the host's watch shows of Leases, for that thread
- *   leasing_talk.c  a thread of its own writes and reads Leases: the API server may take its time, the kernel may not
+ *   leasing_talk.c  a thread of its own writes and reads Leases: the API server may take its time,
+ *                   the kernel may not
  *
  * Lock: `lock` is taken last, for moments; nothing is called under it. */
 #ifndef TRIMTAB_LOCAL_LEASING_H
@@ -47,7 +49,7 @@ struct local_leasing {
     /* of the thread alone */
     char *version;       /* of the own Lease; "": not known, there may be none */
     char *rival_renewal; /* of a Lease of this name and another machine: when it was last written */
-    int64_t rival_ms;    /* since when that is known; 0: there is none */
+    int64_t rival_ms;    /* since when that is known; 0 if there is none */
     int64_t rival_told_ms;
     int64_t listed_ms;       /* when the last list was asked for */
     int64_t looked_until_ms; /* end of the lifetimes at the last look */

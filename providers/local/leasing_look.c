@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leasing_look.c: who holds an address, for people: a look at the Leases outside of the thread that keeps them (leasing.h). */
+/* leasing_look.c: who holds an address, for people: a look at the Leases outside of the thread that
+ * keeps them (leasing.h). */
 #include "providers/local/leasing.h"
 
 #include <string.h>

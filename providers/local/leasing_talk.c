@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leasing_talk.c: the thread that writes this director's Lease and reads the others' (leasing.h).
  *
- * It writes what the holder claims, each `renew` and whenever that has changed.  What others write comes by a watch (leasing_watch.c). While that is
- * not current, or something is amiss, it lists all after each write and twice a second. A
- * write is refused by the API server when the Lease is not as it was seen last: another machine of the same name shows that way. */
+ * It writes what the holder claims, each `renew` and whenever that has changed.  What others write
+ * comes by a watch (leasing_watch.c). While that is not current, or something is amiss, it lists
+ * all after each write and twice a second. A write is refused by the API server when the Lease is
+ * not as it was seen last: another machine of the same name shows that way. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +27,7 @@ static int64_t now_of(const struct local_leasing *l)
     return clock_now_ms(l->p->clock);
 }
 
-/* ---- what others wrote ------------------------------------------------------------------------------- */
+/* ---- what others wrote ----------------------------------------------------------------------- */
 
 struct listing {
     struct local_leasing *l;
@@ -52,7 +53,8 @@ static void say_rival(struct local_leasing *l, const struct local_lease *lease)
     }
 }
 
-/* The own Lease, as it is.  One of another machine is a rival's until it was not written for as long as a dead director's. */
+/* The own Lease, as it is.  One of another machine is a rival's until it was not written for as
+ * long as a dead director's. */
 void local_leasing_read_own(struct local_leasing *l, const struct local_lease *lease)
 {
     bool foreign = *lease->machine != '\0' && strcmp(lease->machine, l->machine) != 0;
@@ -132,7 +134,7 @@ static void list(struct local_leasing *l)
     local_director_wake(l->p->directing); /* what was taken, and what is to go */
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 struct answer {
     struct local_leasing *l;
@@ -166,7 +168,8 @@ static int32_t send(struct local_leasing *l, struct arena *a, const struct local
                             &sink);
 }
 
-/* Returns whether it was written.  `ends`: the kernel has let go of everything, and nothing comes any more. */
+/* Returns whether it was written.  `ends`: the kernel has let go of everything, and
+ * nothing comes any more. */
 static bool write_lease(struct local_leasing *l, bool ends)
 {
     _cleanup_(arena_freep) struct arena *a = arena_new();
@@ -209,7 +212,7 @@ static bool write_lease(struct local_leasing *l, bool ends)
     return rc == TT_OK;
 }
 
-/* ---- the thread ---------------------------------------------------------------------------------------- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 /* Everything is let go of in the kernel; then the others may know. */
 static void say_goodbye(struct local_leasing *l)
@@ -264,7 +267,8 @@ static bool is_ending(struct local_leasing *l)
     return ending;
 }
 
-/* Each request may take its time when the API server does not answer: the end of the process waits for one at most. */
+/* Each request may take its time when the API server does not answer: the end of the process waits
+ * for one at most. */
 static void make_turn(struct local_leasing *l)
 {
     int64_t now_ms = now_of(l);

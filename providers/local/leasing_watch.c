@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leasing_watch.c: what the host's watch shows of Leases, and when that does in place of a list (leasing.h).
+/* leasing_watch.c: what the host's watch shows of Leases, and when that does in place of a list
+ * (leasing.h).
  *
- * The watch's thread keeps what it hears in the view (leases/lease_view.h) and wakes the thread of leasing_talk.c, which looks at it.  At rest
- * nothing is listed: each renewal comes back through the watch, which shows that it works. */
+ * The watch's thread keeps what it hears in the view (leases/lease_view.h) and wakes the thread of
+ * leasing_talk.c, which looks at it.  At rest nothing is listed: each renewal comes back through
+ * the watch, which shows that it works. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,7 +72,7 @@ int64_t local_leasing_rest_ms(struct local_leasing *l)
     return watched ? local_holder_rest_ms(l->holder) : 0;
 }
 
-/* The own Lease as the watch shows it, in `a`; NULL: there is none. */
+/* The own Lease as the watch shows it, in `a`; NULL if there is none. */
 static const struct local_lease *own_of(const struct local_leasing *l, struct arena *a)
 {
     const struct local_lease *own = local_lease_view_own(l->view);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* machine.c: sysctls that must be right on this machine, looked at at the start and every ten minutes.
+/* machine.c: sysctls that must be right on this machine, looked at at the start and every ten
+ * minutes.
  *
- * A wrong one is logged once, until it changes.  Services that cannot work with it say so themselves (flow.c, ipvs.c).  Nothing is
- * written here. */
+ * A wrong one is logged once, until it changes.  Services that cannot work with it say so
+ * themselves (flow.c, ipvs.c).  Nothing is written here. */
 #include "providers/local/provider.h"
 
 #include <stdio.h>

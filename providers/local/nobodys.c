@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nobodys.c: addresses in the kernel that no Service has, and whose guard names none, because others took it or put it there.
+/* nobodys.c: addresses in the kernel that no Service has, and whose guard names none, because
+ * others took it or put it there.
  *
- * Once the first lists have been in for orphanGrace they go, in a sync or, when no Service is left that would be synced, in the turn of
- * the director's thread.  With --drift=report only a sync takes them along. */
+ * Once the first lists have been in for orphanGrace they go, in a sync or, when no Service is left
+ * that would be synced, in the turn of the director's thread.  With --drift=report only a sync
+ * takes them along. */
 #include "providers/local/standing.h"
 
 #include <string.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* observe.c: what the kernel has: the mirror, links and addresses, and what of it belongs to which Service.
+/* observe.c: what the kernel has: the mirror, links and addresses, and what of it belongs to which
+ * Service.
  *
- * The kernel counts transactions of all tables.  As long as its count is ours, the mirror is true.  When somebody else wrote, the
- * addresses of each batch are read again before anything is changed, once each; many of them at once, and the first time, all is listed. */
+ * The kernel counts transactions of all tables.  As long as its count is ours, the mirror is true.
+ * When somebody else wrote, the addresses of each batch are read again before anything is changed,
+ * once each; many of them at once, and the first time, all is listed. */
 #include "providers/local/provider.h"
 
 #include <string.h>
@@ -18,7 +20,7 @@ static void note_element(void *arg, const struct local_nft_element *e)
     local_mirror_element(arg, e, false);
 }
 
-/* ---- the mirror ---------------------------------------------------------------------------------- */
+/* ---- the mirror ------------------------------------------------------------------------------ */
 
 static void note_offered(void *arg, const struct local_offered *o)
 {
@@ -98,7 +100,7 @@ static size_t count_elements(const struct local_provider *p, struct arena *a,
     return n;
 }
 
-/* What is known of one address is read anew.  *ret_same: it has as many elements as before. */
+/* Reads the state of one address again.  *ret_same: it has as many elements as before. */
 static int read_vip(struct lb_sync *s, const struct ip_addr *addr,
                     const struct local_frontend_id *ids, size_t n, bool *ret_same, struct err *err)
 {
@@ -134,7 +136,8 @@ static void add_id(struct ids *ids, const struct ip_addr *vip, uint8_t protocol,
     ids->items[ids->n++] = id;
 }
 
-/* Ports that it is known to have at the address, and those that it is to have; one at least, for the guard. */
+/* Ports that it is known to have at the address, and those that it is to have; one at
+ * least, for the guard. */
 static struct ids ids_of(struct lb_sync *s, const struct local_item *it, const struct ip_addr *vip)
 {
     const struct local_provider *p = ((const struct local_sync *)s->data)->p;
@@ -156,7 +159,8 @@ static struct ids ids_of(struct lb_sync *s, const struct local_item *it, const s
     return ids;
 }
 
-/* Addresses of the batch that were not read since somebody else wrote; many of them: all is listed. */
+/* Addresses of the batch that were not read since somebody else wrote; many of them:
+ * all is listed. */
 static int read_doubtful(struct lb_sync *s, bool *ret_some, struct err *err)
 {
     struct local_sync *y = s->data;
@@ -214,7 +218,7 @@ static int refresh(struct lb_sync *s, struct err *err)
     return ERR_OK;
 }
 
-/* ---- where an address is announced --------------------------------------------------------------- */
+/* ---- where an address is announced ----------------------------------------------------------- */
 
 static bool link_is_named(const struct local_link *l, const char *const *globs, size_t n)
 {
@@ -262,7 +266,7 @@ static void find_links(struct lb_sync *s, const struct local_item *it,
     v->links = links;
 }
 
-/* ---- what belongs to an item --------------------------------------------------------------------- */
+/* ---- what belongs to an item ----------------------------------------------------------------- */
 
 static bool has_port(const struct tt_service *svc, const struct local_frontend_id *id)
 {
@@ -371,8 +375,9 @@ static void make_room(struct lb_sync *s, struct local_item *it)
     it->n_have = 0;
 }
 
-/* Frontends at its addresses: those of ports that it has, or others that nobody has any more.  `taken`: texts of those that an item
- * of this batch has, since two of them would both close the port of a Service that leaves an address to them. */
+/* Frontends at its addresses: those of ports that it has, or others that nobody has any more.
+ * `taken`: texts of those that an item of this batch has, since two of them would both close the
+ * port of a Service that leaves an address to them. */
 static void add_fronts(struct lb_sync *s, struct local_item *it, struct map *taken, bool own)
 {
     const struct local_provider *p = ((struct local_sync *)s->data)->p;
@@ -437,7 +442,7 @@ static void add_known(struct lb_sync *s, const struct lb_item *item, struct loca
     }
 }
 
-/* What the items have, and what their names stand at; the first one takes along what has no name any more. */
+/* The state of the items and of their names; the first one also gets resources without a name. */
 static void gather(struct lb_sync *s)
 {
     struct local_sync *y = s->data;

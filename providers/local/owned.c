@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* owned.c: what of ours the kernel carries: for orphans, and for Services that went while no process watched. */
+/* owned.c: what of ours the kernel carries: for orphans, and for Services that went while no
+ * process watched. */
 #include "providers/local/provider.h"
 
 #include <string.h>
@@ -131,7 +132,8 @@ static void report_left(struct listing *l, const struct local_mirror_vip *v,
     }
 }
 
-/* What names no Service is not reported: no deletion of a Service would take it along. */
+/* Resources without a Service's name are not reported: no deletion of a Service would remove
+ * them. */
 static int32_t nobodys_go(struct local_provider *p, const struct tt_call *call)
 {
     struct err err = ERR_INIT;
@@ -150,8 +152,8 @@ static int32_t nobodys_go(struct local_provider *p, const struct tt_call *call)
     return rc;
 }
 
-/* An API server that was restored, or a list that is not whole, must not take addresses away: nothing is left before
- * orphanGrace is over. */
+/* An API server that was restored, or a list that is not whole, must not take addresses away:
+ * nothing is left before orphanGrace is over. */
 int32_t local_list_left(void *provider, const struct tt_call *call)
 {
     struct local_provider *p = provider;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* provider.c: the descriptor of the provider `local`: open, close, and the ways into the flow.
  *
- * open() reads the configuration, takes the lock of the instance on this machine, and looks whether the kernel has a table of that name
- * that is not ours.  It writes nothing: the table is made by the first plan that needs it. */
+ * open() reads the configuration, takes the lock of the instance on this machine, and looks whether
+ * the kernel has a table of that name that is not ours.  It writes nothing: the table is made by
+ * the first plan that needs it. */
 #include "providers/local/leasing.h"
 
 #include <stdio.h>
@@ -18,7 +19,8 @@
 
 #define DEBOUNCE_IDLE_MS 5
 #define DEBOUNCE_MAX_MS  50
-#define BATCH_MAX        256 /* Services of one plan, so that it stays small whatever comes at once */
+/* Services of one plan, so that it stays small whatever comes at once */
+#define BATCH_MAX 256
 #define ROUTERS_HEAR_MS                                                                            \
     500 /* until a route's withdrawal has reached the neighbours of a routing daemon */
 
@@ -49,7 +51,8 @@ static bool end_routes_of(struct local_provider *p, struct arena *a, enum local_
     return n_go > 0;
 }
 
-/* Directors that hold the same addresses: routers are to send packets to the others before this one lets go. */
+/* Directors that hold the same addresses: routers are to send packets to the others before
+ * this one lets go. */
 static void end_routes(struct local_provider *p)
 {
     struct arena *a = arena_new();
@@ -107,7 +110,7 @@ static void close_provider(void *provider)
     free(p);
 }
 
-/* ---- configuration ------------------------------------------------------------------------------- */
+/* ---- configuration --------------------------------------------------------------------------- */
 
 static const char *option_of(const struct tt_open_args *args, const char *name)
 {
@@ -134,7 +137,7 @@ static int read_config(struct arena *a, const struct tt_open_args *args,
                              args->config_len, option_of(args, "local-role"), ret, findings, err);
 }
 
-/* What several directors cannot do together. */
+/* Features that several directors do not support. */
 static int check_redundancy(const char *file, const struct local_config *c, struct err *err)
 {
     for (size_t i = 0; i < c->n_pools && c->role == LOCAL_ROLE_DIRECTOR; i++) {
@@ -155,7 +158,7 @@ static int64_t spare_of(const struct tt_open_args *args)
     return TT_HAS(args, election_spare_ms) ? args->election_spare_ms : 0;
 }
 
-/* What the role does not go with. */
+/* Settings that conflict with the role. */
 static int check_role(const struct local_provider *p, const struct tt_open_args *args,
                       struct err *err)
 {
@@ -214,7 +217,7 @@ static void log_warnings(const struct tt_open_args *args, const struct local_con
     }
 }
 
-/* ---- this machine -------------------------------------------------------------------------------- */
+/* ---- this machine ---------------------------------------------------------------------------- */
 
 static const char *name_of_machine(struct arena *a, const struct tt_open_args *args,
                                    const struct local_config *c)
@@ -229,7 +232,8 @@ static const char *name_of_machine(struct arena *a, const struct tt_open_args *a
                                                                       : "director";
 }
 
-/* Another name was given, or that trimtab is not needed any more: its rules go on refusing what they do not know. */
+/* Another name was given, or that trimtab is not needed any more: its rules continue refusing what
+ * they do not know. */
 static void say_left(const struct local_provider *p, bool real)
 {
     struct arena *a = arena_new();
@@ -398,7 +402,8 @@ static int32_t open_provider(const struct tt_open_args *args, void **ret_provide
     return local_provider_open(args, NULL, ret_provider, result);
 }
 
-/* A director writes no Service and reads no Namespace; an allocator needs no endpoints; Leases are directors'. */
+/* A director writes no Service and reads no Namespace; an allocator needs no endpoints;
+ * Leases are directors'. */
 static uint32_t needs_kind(const struct tt_kv *options, uint32_t n_options,
                            const struct tt_kube_kind *kind)
 {
@@ -417,7 +422,7 @@ static uint32_t needs_kind(const struct tt_kv *options, uint32_t n_options,
     return !director;
 }
 
-/* ---- the descriptor ------------------------------------------------------------------------------ */
+/* ---- the descriptor -------------------------------------------------------------------------- */
 
 static int32_t batch_key(void *provider, const struct tt_service *service, char *text, size_t n)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* release.c: a Service that goes keeps its status and its finalizer for releaseDelay, in which directors withdraw its addresses.
+/* release.c: a Service that goes keeps its status and its finalizer for releaseDelay, in which
+ * directors withdraw its addresses.
  *
- * With role `all` the machine that forwards is this one, and it has withdrawn them in the same sync: there is nothing to wait for. */
+ * With role `all` the machine that forwards is this one, and it has withdrawn them in the same
+ * sync: there is nothing to wait for. */
 #include "providers/local/provider.h"
 
 #include <stdlib.h>

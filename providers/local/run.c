@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.c: how operations of a plan are carried out: elements of nftables, holds, announcements, connections.
+/* run.c: how operations of a plan are carried out: elements of nftables, holds, announcements,
+ * connections.
  *
- * All operations of a type that are ready together come in one call.  Elements go in transactions of about LOCAL_NFT_BATCH; when the
- * kernel refuses one, halves are tried, so that each operation has its own end.  Before each request to write the host is asked
- * whether this replica may still write. */
+ * All operations of a type that are ready together come in one call.  Elements go in transactions
+ * of about LOCAL_NFT_BATCH; when the kernel refuses one, halves are tried, so that each operation
+ * has its own end.  Before each request to write the host is asked whether this replica
+ * may still write. */
 #include "providers/local/plan/deeds.h"
 #include "providers/local/provider.h"
 
@@ -21,7 +23,7 @@ bool local_may_write(struct lb_op_run *run)
     return false;
 }
 
-/* ---- elements ------------------------------------------------------------------------------------ */
+/* ---- elements -------------------------------------------------------------------------------- */
 
 static const struct local_nft_deed *deed_of(const struct lb_op_run *run)
 {
@@ -65,7 +67,8 @@ static void note_done(struct lb_op_run *run)
     }
 }
 
-/* Of one transaction.  What is wrong with one operation must not hold up the others; what is wrong with all is told to all. */
+/* Of one transaction.  What is wrong with one operation must not hold up the others; what is wrong
+ * with all is told to all. */
 static void run_transaction(struct lb_op_run *const *runs, size_t n)
 {
     struct local_provider *p = runs[0]->provider;
@@ -108,7 +111,7 @@ static void run_nft(struct lb_op_run *const *runs, size_t n)
 
 const struct lb_op_type local_nft_type = {.name = "nft", .run_many = run_nft};
 
-/* ---- the table ----------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static struct local_nft_table_args table_args(const struct local_provider *p)
 {
@@ -152,7 +155,8 @@ int local_table_check(struct local_provider *p, struct err *err)
     return rc;
 }
 
-/* Until the table says otherwise they are found again after a start that did not come to its end. */
+/* Until the table says otherwise they are found again after a start that did not come
+ * to its end. */
 int local_routes_adopt(struct local_provider *p, bool *ret_some, struct err *err)
 {
     const struct local_rt_args *old = &p->routes_were;
@@ -170,7 +174,7 @@ int local_routes_adopt(struct local_provider *p, bool *ret_some, struct err *err
     return rc;
 }
 
-/* One that is there is made anew with all that the mirror has of it. */
+/* One that is there is recreated with all that the mirror has of it. */
 static void run_table(struct lb_op_run *run)
 {
     struct local_provider *p = run->provider;
@@ -197,7 +201,7 @@ static void run_table(struct lb_op_run *run)
 
 const struct lb_op_type local_table_type = {.name = "table", .run = run_table};
 
-/* ---- holds --------------------------------------------------------------------------------------- */
+/* ---- holds ----------------------------------------------------------------------------------- */
 
 static void settle_hold(struct lb_op_run *run, int rc, const struct err *err)
 {
@@ -287,7 +291,7 @@ static void run_hold(struct lb_op_run *const *runs, size_t n)
 
 const struct lb_op_type local_hold_type = {.name = "hold", .run_many = run_hold};
 
-/* ---- announcements ------------------------------------------------------------------------------- */
+/* ---- announcements --------------------------------------------------------------------------- */
 
 static void run_announce(struct lb_op_run *run)
 {
@@ -307,7 +311,7 @@ static void run_announce(struct lb_op_run *run)
 const struct lb_op_type local_announce_type = {
     .name = "announce", .run = run_announce, .again = true};
 
-/* ---- connections --------------------------------------------------------------------------------- */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 /* All of a wave in one request: the kernel walks its whole table for each. */
 static void run_connections(struct lb_op_run *const *runs, size_t n)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* services.c: Services of the cluster as the allocator sees them: all of them, of every class, whenever one has changed. */
+/* services.c: Services of the cluster as the allocator sees them: all of them, of every class,
+ * whenever one has changed. */
 #include "providers/local/provider.h"
 
 #include <stdio.h>
@@ -64,7 +65,7 @@ const struct tt_service *local_service_called(const struct local_provider *p,
     return p->host->service(p->host->ctx, call, ns, slash + 1);
 }
 
-/* ---- namespaces ---------------------------------------------------------------------------------- */
+/* ---- namespaces ------------------------------------------------------------------------------ */
 
 static bool some_pool_asks_for_namespaces(const struct local_config *c)
 {
@@ -130,7 +131,8 @@ static void note_namespace(void *arg, const char *text, size_t n)
     map_set(r->p->namespaces, str_nonnull(name), l);
 }
 
-/* All of them, in pages: asked for only when a pool asks for their labels, and a Service has changed or waits for an address. */
+/* All of them, in pages: asked for only when a pool asks for their labels, and a Service has
+ * changed or waits for an address. */
 static void read_namespaces(struct local_provider *p, struct arena *a, const struct tt_call *call)
 {
     struct reading r = {p, a};
@@ -147,7 +149,7 @@ static void read_namespaces(struct local_provider *p, struct arena *a, const str
     map_free(old);
 }
 
-/* ---- Services ------------------------------------------------------------------------------------ */
+/* ---- Services -------------------------------------------------------------------------------- */
 
 static void see(struct local_provider *p, struct arena *a, const struct tt_service *s)
 {
@@ -174,7 +176,8 @@ static void see(struct local_provider *p, struct arena *a, const struct tt_servi
 #define ROUND_MASK   0xffffffu
 #define VERSION_MASK UINT64_C(0xffffffffff)
 
-/* What the allocator has seen, sorted by namespace and name: those that are as they were are passed over by their digests. */
+/* The allocator's Services, sorted by namespace and name: unchanged ones are skipped by their
+ * digests. */
 struct seen_one {
     char *key;
     uint64_t version : 40; /* digest of resourceVersion; 0: it has none */
@@ -319,7 +322,8 @@ static void forget_unnamed(const struct seeing *x)
     seen->n = kept;
 }
 
-/* A process that died between the kernel and the status: the element's comment says whose the address is. */
+/* A process that died between the kernel and the status: the element's comment says
+ * whose the address is. */
 static void remember_one(void *arg, const struct local_mirror_vip *v)
 {
     struct local_provider *p = arg;
@@ -343,7 +347,8 @@ bool local_grace_is_over(const struct local_provider *p)
            clock_now_ms(p->clock) - p->listed_ms >= p->config->director.orphan_grace_ms;
 }
 
-/* A Namespace may have got the label for which a Service without an address waits: nothing of the Service changes then. */
+/* A Namespace may have got the label for which a Service without an address waits: nothing of the
+ * Service changes then. */
 static void see_waiting(struct seeing *x, const struct tt_batch *batch)
 {
     for (uint32_t i = 0; i < batch->n_items; i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* standing.c: how the director's thread compares what stands with what the last sync wanted, and changes it (standing.h).
+/* standing.c: how the director's thread compares what stands with what the last sync wanted, and
+ * changes it (standing.h).
  *
  * What it reads goes into the mirror, as in a sync, so that the next sync finds nothing to do. */
 #include "providers/local/standing.h"
@@ -38,14 +39,15 @@ struct local_target_set local_standing_targets(struct arena *a, const struct loc
     return copy;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void note_element(void *arg, const struct local_nft_element *e)
 {
     local_mirror_element(arg, e, false);
 }
 
-/* Reads anew one address: its frontends of all Services, and those that this one is to have; one at least, for the guard. */
+/* Reads again one address: its frontends of all Services, and those that this one is to have; one
+ * at least, for the guard. */
 static int read_address(struct local_provider *p, struct arena *a, const struct served *v,
                         const struct ip_addr *addr, struct err *err)
 {
@@ -124,7 +126,7 @@ int local_standing_read(struct local_provider *p, struct arena *a, const struct 
     return rc == ERR_OK ? read_ipvs(p, a, v, err) : rc;
 }
 
-/* ---- comparing ----------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 /* Without slots when it is not there. */
 static struct local_front what_stands(const struct local_provider *p, struct arena *a,
@@ -189,7 +191,7 @@ struct local_service_state local_standing_state(const struct standing_change *c)
         .drain_timeout_ms = c->of->n == 0 ? 0 : c->of->fronts[0].serve->drain_timeout_ms};
 }
 
-/* ---- carrying out -------------------------------------------------------------------------------- */
+/* ---- carrying out ---------------------------------------------------------------------------- */
 
 /* Operations of one type that follow each other come in one call, as in a wave. */
 bool local_standing_run(struct local_provider *p, struct arena *a, const struct lb_plan *plan,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* taken.c: addresses for which others have a route: when such a one is tried again.  By the provider's lock. */
+/* taken.c: addresses for which others have a route: when such a one is tried again.  By the
+ * provider's lock. */
 #include "providers/local/provider.h"
 
 #include <stdlib.h>

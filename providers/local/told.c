@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* told.c: what owners were told of changes by others, so that a program that changes the same thing in a loop floods nobody.
+/* told.c: what owners were told of changes by others, so that a program that changes the same thing
+ * in a loop floods nobody.
  *
- * Of each Service: the words, and how often others changed something within a minute.  The first times are told one by one, then once
- * a minute.  By the provider's lock. */
+ * Of each Service: the words, and how often others changed something within a minute.  The first
+ * times are told one by one, then once a minute.  By the provider's lock. */
 #include "providers/local/provider.h"
 
 #include <stdlib.h>
@@ -21,7 +22,7 @@ struct told {
     int64_t since_ms; /* begin of the window */
     unsigned n;       /* in the window */
     unsigned before;  /* in the one before */
-    bool right;       /* it was put right since */
+    bool right;       /* it was corrected since */
 };
 
 static void told_free(void *value)
@@ -76,8 +77,8 @@ bool local_told_is_new(struct local_provider *p, const char *key, const char *te
     return true;
 }
 
-/* The controller tells findings with an edit; this one comes of an edit of the configuration.  Directors leave it to the
- * allocator. */
+/* The controller tells findings with an edit; this one comes of an edit of the configuration.
+ * Directors leave it to the allocator. */
 void local_told_outside(struct lb_sync *s, const struct lb_item *item, const char *addr)
 {
     struct local_provider *p = s->provider;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* watch.c: have others changed what is ours in the kernel?  What they did is told, and put right.
  *
- * The director's thread looks: at all of the table and at all holds when the kernel tells of changes, and at a part of the Services
- * each second.  A look compares what stands with what the last sync of each Service wanted, by the plan of a sync; what the plan
- * holds, others did.  A Service whose last sync failed is left to its next one.  With --drift=report nothing is written. */
+ * The director's thread looks: at all of the table and at all holds when the kernel tells of
+ * changes, and at a part of the Services each second.  A look compares what stands with what the
+ * last sync of each Service wanted, by the plan of a sync; what the plan holds, others did.  A
+ * Service whose last sync failed is left to its next one.  With --drift=report
+ * nothing is written. */
 #include "providers/local/standing.h"
 
 #include <stdio.h>
@@ -34,7 +36,7 @@ static void note_element(void *arg, const struct local_nft_element *e)
     local_mirror_element(arg, e, false);
 }
 
-/* ---- comparing ----------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static bool wants_front(const struct served *v, const struct local_frontend_id *id)
 {
@@ -46,8 +48,8 @@ static bool wants_front(const struct served *v, const struct local_frontend_id *
     return false;
 }
 
-/* The Service answers for ports of the address that no Service has: it is the first of those that share it, and all of them are
- * known and well. */
+/* The Service answers for ports of the address that no Service has: it is the first of those that
+ * share it, and all of them are known and well. */
 static bool answers_for(const struct local_provider *p, struct arena *a, const struct served *v,
                         const struct ip_addr *addr)
 {
@@ -117,7 +119,8 @@ static bool names_a_sharer(const struct local_provider *p, struct arena *a,
     return false;
 }
 
-/* An address is never let go here: another Service may have brought it since the last sync of this one. */
+/* An address is never let go here: another Service may have brought it since the last sync
+ * of this one. */
 static struct local_vip_pair pair_of(const struct looking *l, const struct local_vip *want)
 {
     const struct local_provider *p = l->p;
@@ -130,7 +133,7 @@ static struct local_vip_pair pair_of(const struct looking *l, const struct local
     if (v.have.guarded && names_a_sharer(p, l->a, &want->addr, v.have.comment)) {
         v.want.comment = v.have.comment;
     }
-    if (v.have.held || leased) { /* what is shared the director's thread holds anew (hold.c) */
+    if (v.have.held || leased) { /* what is shared the director's thread holds again (hold.c) */
         v.want.held = v.have.held;
         v.want.held_on = v.have.held_on;
     }
@@ -155,7 +158,7 @@ static struct local_service_state state_of(const struct looking *l, struct serve
     return st;
 }
 
-/* ---- telling ------------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 static bool repairs(const struct local_provider *p)
 {
@@ -237,7 +240,7 @@ static void count(const struct looking *l, const struct lb_plan *plan)
     }
 }
 
-/* ---- putting right ------------------------------------------------------------------------------- */
+/* ---- putting right --------------------------------------------------------------------------- */
 
 static void put_right(struct looking *l, const struct lb_plan *plan)
 {
@@ -325,7 +328,7 @@ static bool end_look(struct looking *l)
     return l->n_refused == 0;
 }
 
-/* ---- looks --------------------------------------------------------------------------------------- */
+/* ---- looks ----------------------------------------------------------------------------------- */
 
 static bool say_unread(const struct local_provider *p, const struct err *err)
 {
@@ -424,7 +427,7 @@ static void find_lost(void *arg, const struct local_offered *o)
     x->lost[x->n_lost++] = *o;
 }
 
-/* What is held for a time is the director's thread's, and no plan puts it right. */
+/* The director's thread manages held addresses, and no plan corrects them. */
 static void look_for_lost(struct losing *x)
 {
     struct local_provider *p = x->l->p;
@@ -490,7 +493,7 @@ static bool look_at_all(struct local_provider *p,
     return end_look(&l);
 }
 
-/* ---- the round ----------------------------------------------------------------------------------- */
+/* ---- the round ------------------------------------------------------------------------------- */
 
 static void begin_round(struct local_provider *p)
 {
@@ -583,7 +586,7 @@ bool local_watch_look(void *provider, enum local_look what)
     return well;
 }
 
-/* ---- addresses that others gave up ---------------------------------------------------------------- */
+/* ---- addresses that others gave up ----------------------------------------------------------- */
 
 struct finding {
     struct looking *l;
@@ -603,7 +606,8 @@ static bool add_if_at(struct local_provider *p, struct served_kept *k, void *arg
     return true;
 }
 
-/* The Service whose sync failed for it gets the address now; its status follows with its next sync. */
+/* The Service whose sync failed for it gets the address now; its status follows with
+ * its next sync. */
 void local_watch_freed(void *provider, const struct ip_addr *addr)
 {
     struct local_provider *p = provider;

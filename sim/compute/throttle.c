@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* throttle.c: how many requests a minute the project may send of each group.
  *
- * Off unless the settings say so ("sim.gce": {"throttle": {"per_minute": 1500}}).  Groups are gets, lists, mutations and reads of
- * operations, apart for what is global and what lies in a region or zone.  A minute is one of the clock: at its start
- * every group is counted anew.  What is over the limit is refused with 403 rateLimitExceeded, without Retry-After.
+ * Off unless the settings say so ("sim.gce": {"throttle": {"per_minute": 1500}}).  Groups are gets,
+ * lists, mutations and reads of operations, apart for what is global and what lies in a region or
+ * zone.  A minute is one of the clock: at its start every group is counted again.  What is over the
+ * limit is refused with 403 rateLimitExceeded, without Retry-After.
  * Source: compute v1 "API rate quotas" (1,500 a minute each by default). */
 #include "sim/compute/compute.h"
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* header_c99.c: the installed headers, read by the strictest C99 compiler we can ask for.
  *
- * Compiled, never run: a warning here is an error.  Each header is included first and alone, and twice. */
+ * Compiled, never run: a warning here is an error.  Each header is included first and
+ * alone, and twice. */
 #include <trimtab/provider.h>
 #include <trimtab/types.h>
 /* again, to see the guards */
 #include <trimtab/provider.h>
 
-/* What a plugin does with the header: a test for a member, a function of the host, a descriptor. */
+/* A plugin's use of the header: a test for a member, a function of the host, a descriptor. */
 int32_t abi_header_see(const struct tt_host *host, const struct tt_call *call);
 
 int32_t abi_header_see(const struct tt_host *host, const struct tt_call *call)
@@ -15,7 +16,7 @@ int32_t abi_header_see(const struct tt_host *host, const struct tt_call *call)
     return TT_HAS(host, report_owned) ? host->may_mutate(host->ctx, call) : TT_BUG;
 }
 
-/* What is newer than the oldest host that it may meet is asked for. */
+/* Members newer than the oldest supported host are tested first. */
 void abi_header_own(const struct tt_host *host, struct tt_result *result);
 
 void abi_header_own(const struct tt_host *host, struct tt_result *result)

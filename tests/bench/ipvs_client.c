@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ipvs_client.c: the least that a program can do to make virtual services and destinations of IPVS: a measure for the provider local.
+/* ipvs_client.c: the least that a program can do to make virtual services and destinations of IPVS:
+ * a measure for the provider local.
  *
  *     ipvs-client SERVICES TARGETS IN_FLIGHT
  *
- * It sends the requests that the provider sends, as many in one write, and waits for their answers; nothing is read, kept or compared.
- * Addresses and ports are those of bench_ipvs.py. */
+ * It sends the requests that the provider sends, as many in one write, and waits for their answers;
+ * nothing is read, kept or compared.  Addresses and ports are those of bench_ipvs.py. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/genetlink.h>

@@ -3,8 +3,10 @@
  *
  *     scrape [ROUNDS]
  *
- * Two registries: one as a controller of 5,000 Services with Google fills it (5,000 rows on the board, every metric with
- * labels has 60 series, which is more than was ever seen), and the worst that can be: all series that there is room for.  Under `valgrind --tool=callgrind --toggle-collect=metrics_text` it counts instructions. */
+ * Two registries: one as a controller of 5,000 Services with Google fills it (5,000 rows on the
+ * board, every metric with labels has 60 series, which is more than was ever seen), and the worst
+ * that can be: all series that there is room for.  Under
+ * `valgrind --tool=callgrind --toggle-collect=metrics_text` it counts instructions. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

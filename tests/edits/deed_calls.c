@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* deed_calls.c: the operations of the clouds' APIs in the words of a plan (deed.h).
  *
- * Runs in the simulator's thread before a call has its effect, while the resource of a deletion still exists.  An operation without a
- * row is told by its id, so that a plan that does not speak of it is found out. */
+ * Runs in the simulator's thread before a call has its effect, while the resource of a deletion
+ * still exists.  An operation without a row is reported by its id, so that a plan without it is
+ * noticed. */
 #include "tests/edits/deed.h"
 
 #include <string.h>
@@ -27,7 +28,7 @@ static const struct row *row_of(const struct row *table, const char *op)
     return table;
 }
 
-/* ---- Google -------------------------------------------------------------------------------------- */
+/* ---- Google ---------------------------------------------------------------------------------- */
 
 static const struct row google[] = {
     {.op = "compute.*.list*"}, /* members are read by POST */
@@ -46,7 +47,8 @@ static const struct row google[] = {
     {NULL},
 };
 
-/* The part of the path behind the collection: ".../collection/name/method" and ".../collection/name". */
+/* The part of the path behind the collection: ".../collection/name/method" and
+ * ".../collection/name". */
 static const char *google_name(const struct sim_call *c, const char *collection)
 {
     size_t n = 0;
@@ -82,7 +84,7 @@ static const char *of_google(const struct sim_call *c, const struct row *r)
                         google_name(c, collection));
 }
 
-/* ---- Azure --------------------------------------------------------------------------------------- */
+/* ---- Azure ----------------------------------------------------------------------------------- */
 
 static const struct row azure[] = {
     {.op = "LoadBalancers.MigrateToIPBased", .kind = "load balancer"},
@@ -118,7 +120,7 @@ static const char *of_azure(const struct sim_call *c, const struct row *r)
     return arena_printf(c->arena, "%s %s %s", verb, r->kind, name);
 }
 
-/* ---- AWS ----------------------------------------------------------------------------------------- */
+/* ---- AWS ------------------------------------------------------------------------------------- */
 
 #define CLASSIC "classic load balancer"
 
@@ -203,7 +205,7 @@ static const char *aws_planned_name(struct arena *a, const char *kind, const cha
     return id == NULL ? name : arena_strndup(a, name, (size_t)(id - name));
 }
 
-/* ---- all ----------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 const char *deed_of_call(const struct sim_call *call)
 {

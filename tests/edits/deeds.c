@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deeds.c: fault-deeds, which compares plan and deed over the flows of the fault sweep (deed.h, E5).
+/* deeds.c: fault-deeds, which compares plan and deed over the flows of the fault sweep (deed.h,
+ * E5).
  *
  *     fault-deeds [--cloud azure]     this run's part of that cloud's flows (gce): a tenth
  *     fault-deeds --flow GLOB         those
  *     fault-deeds … --verbose         with the plan and the controller's log
  *
- * A flow's edits are made while no controller runs: creations, deletions, changes of kind, several Services at once.  Then
- * `trimtab plan` is asked, and the controller carries it out.  known.txt names the known findings, as
- * "E5 flow NAME".  Output is TAP, one test per flow. */
+ * A flow's edits are made while no controller runs: creations, deletions, changes of kind, several
+ * Services at once.  Then `trimtab plan` is asked, and the controller carries it out.  known.txt
+ * names the known findings, as "E5 flow NAME".  Output is TAP, one test per flow. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,7 @@ struct job {
     const struct flow *flow;
 };
 
-/* ---- one flow, in a process of its own ------------------------------------------------------------- */
+/* ---- one flow, in a process of its own ------------------------------------------------------- */
 
 struct run {
     const struct job *job;
@@ -95,7 +96,7 @@ static int child(void *arg)
     return r.found > 0 ? CODE_FOUND : CODE_OK;
 }
 
-/* ---- all ----------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static void ended(void *arg, struct pool_job *pj)
 {

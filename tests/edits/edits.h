@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* edits.h: every edit of a working Service that the sweep of edits tries, as tables.
  *
- *     kind (of load balancer) × field × value        one case: "gce-target-pool spec.sessionAffinity ClientIP"
+ *     kind (of load balancer) × field × value        one case: "gce-target-pool
+ *                                                    spec.sessionAffinity ClientIP"
  *
- * A kind is a cluster with two Services: "web", which is edited, and "near", a bystander of the same kind, which shows how
- * nodes come and go where nothing is wrong.  A new kind, field or value is a new row. */
+ * A kind is a cluster with two Services: "web", which is edited, and "near", a bystander of the
+ * same kind, which shows how nodes come and go where nothing is wrong.  A new kind, field
+ * or value is a new row. */
 #ifndef TRIMTAB_TESTS_EDITS_EDITS_H
 #define TRIMTAB_TESTS_EDITS_EDITS_H
 
@@ -22,7 +24,8 @@ struct edit_kind {
     const char *config;       /* members of azure.json, lines of [Global] for AWS; NULL: none */
     const char *web; /* JSON of the spec; its member `notes` are the annotations (flows.h) */
     const char *near;
-    /* Its cluster has the Service "rbs", which another program serves: the cluster's instance groups stay with it. */
+    /* Its cluster has the Service "rbs", which another program serves: the cluster's instance
+     * groups stay with it. */
     bool groups_stay;
 };
 
@@ -31,7 +34,8 @@ enum edit_nature {
     EDIT_END = 0,
     EDIT_GOOD, /* can be carried out */
     EDIT_BAD,  /* the text means nothing */
-    EDIT_IMPOSSIBLE, /* it means something that the cloud, or the load balancer that stands, cannot have */
+    /* it means something that the cloud, or the load balancer that stands, cannot have */
+    EDIT_IMPOSSIBLE,
     EDIT_BLANK, /* nothing, or blanks around something good */
     EDIT_CASE,  /* good but for the case of its letters, or for a letter */
 };
@@ -41,9 +45,9 @@ enum edit_effect {
         1 << 1, /* it says by itself who may come in: the Service's source ranges do not */
     EDIT_MEMBERS = 1 << 2, /* other nodes take part than behind the bystander */
     EDIT_PORTS = 1 << 3,   /* packets arrive at other ports than before */
-    EDIT_LEAVES = 1 << 4,  /* the Service is not one of ours any more */
+    EDIT_LEAVES = 1 << 4,  /* the Service is not one of trimtab any more */
     EDIT_BARE =
-        1 << 5, /* ports that are written anew get no node port, so that a cloud may refuse them */
+        1 << 5, /* ports that are written again get no node port, so that a cloud may refuse them */
     EDIT_UNSENT = 1 << 6, /* alone it is refused before the first write to the cloud */
 };
 

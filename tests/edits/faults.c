@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* faults.c: the faults of an edit's writes (trial.h): refused once, for good, lost, or the controller dies.
+/* faults.c: the faults of an edit's writes (trial.h): refused once, for good, lost, or the
+ * controller dies.
  *
- * "For good" holds for the body of the call: the cloud refuses the same body again until the fault is healed, and takes
- * others, above all the one that puts the former state back.  A missing permission refuses every call of the kind.
+ * "For good" holds for the body of the call: the cloud refuses the same body again until the fault
+ * is healed, and takes others, above all the one that puts the former state back.  A missing
+ * permission refuses every call of the kind.
  *
- * Two faults at once, of which a restart is one: the controller dies before the call, and the next process is refused; or it is
- * refused, nothing of the kind is taken, so that nothing can be put back, and the next process finds that only the new is refused. */
+ * Two faults at once, of which a restart is one: the controller dies before the call, and the next
+ * process is refused; or it is refused, nothing of the kind is taken, so that nothing can be put
+ * back, and the next process finds that only the new is refused. */
 #include "tests/edits/trial.h"
 
 #define AWS_CODE(code)                                                                             \

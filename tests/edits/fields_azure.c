@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fields_azure.c: edits of Azure's annotations (edits.h).  Source: docs/providers/azure.md, its table. */
+/* fields_azure.c: edits of Azure's annotations (edits.h).  Source:
+ * docs/providers/azure.md, its table. */
 #include "tests/edits/edits.h"
 
 #define A(x) "service.beta.kubernetes.io/azure-" x

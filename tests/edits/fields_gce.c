@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fields_gce.c: edits of Google's annotations (edits.h).  Source: docs/providers/gce.md, its table. */
+/* fields_gce.c: edits of Google's annotations (edits.h).  Source:
+ * docs/providers/gce.md, its table. */
 #include "tests/edits/edits.h"
 
 const struct edit_field edit_fields_gce[] = {

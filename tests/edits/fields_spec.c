@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fields_spec.c: edits of the spec, and of annotations that no cloud owns (edits.h).
  *
- * Edits that the API server itself refuses are tried, too, and counted apart: they never reach the controller. */
+ * Edits that the API server itself refuses are tried, too, and counted apart: they never
+ * reach the controller. */
 #include "tests/edits/edits.h"
 
 #define LOCAL  "\"externalTrafficPolicy\":\"Local\",\"healthCheckNodePort\":32101"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history.h: which clients reached which nodes after each of the controller's calls, as the simulator saw it.
+/* history.h: which clients reached which nodes after each of the controller's calls, as the
+ * simulator saw it.
  *
- * A moment is kept if it differs from the moment before.  Filled in the simulator's thread; read when the rig is at rest. */
+ * A moment is kept if it differs from the moment before.  Filled in the simulator's thread; read
+ * when the rig is at rest. */
 #ifndef TRIMTAB_TESTS_EDITS_HISTORY_H
 #define TRIMTAB_TESTS_EDITS_HISTORY_H
 

@@ -31,7 +31,8 @@ static struct reach_ranges everybody(const struct judge *j)
     return reach_ranges_all(j->a, true, false);
 }
 
-/* Whom a Service without source ranges has let in: an internal address of Azure is reached from its network alone. */
+/* Clients of a Service without source ranges: an internal address of Azure is reached only from its
+ * network. */
 static struct reach_ranges anybody(const struct judge *j)
 {
     struct reach_ranges was = REACH_NOBODY;
@@ -59,7 +60,8 @@ static struct reach_ranges kept(const struct judge *j, struct json_object *after
     return reach_ranges_and(j->a, was, served_allowed(j->a, after, everybody(j)));
 }
 
-/* The clients of `must` that are not served at a moment, by the old address or, if another one was asked for, the new. */
+/* The clients of `must` that are not served at a moment, by the old address or, if another one was
+ * asked for, the new. */
 static struct reach_ranges lost_at(const struct judge *j, const struct moment *m,
                                    struct reach_ranges must, const char *old, const char *new,
                                    const struct served_port *p)
@@ -144,7 +146,7 @@ void judge_course(const struct judge *j, struct json_object *after, struct json_
     }
 }
 
-/* Without source ranges: whom it let in before. */
+/* Without source ranges: its former clients. */
 static struct reach_ranges wanted(const struct judge *j, struct json_object *service)
 {
     struct reach_ranges named = served_allowed(j->a, service, everybody(j));
@@ -153,9 +155,9 @@ static struct reach_ranges wanted(const struct judge *j, struct json_object *ser
     return none ? anybody(j) : named;
 }
 
-/* All wanted clients are served, and no others from outside.  A cloud may let in clients
- * of the network by rules of its own: Azure's default rules, and the rules for health checks of a network load balancer without
- * groups. */
+/* All wanted clients are served, and no others from outside.  A cloud may allow clients of the
+ * network by rules of its own: Azure's default rules, and the rules for health checks of a network
+ * load balancer without groups. */
 static bool fits(const struct judge *j, struct reach_ranges are, struct reach_ranges want)
 {
     struct reach_ranges may = reach_ranges_or(j->a, want, reach_ranges_of(j->a, "10.0.0.0/8"));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* judge.h: the properties that hold during and after an edit of a Service, by reach alone (trial.h).  Pure. */
+/* judge.h: the properties that hold during and after an edit of a Service, by reach alone
+ * (trial.h).  Pure. */
 #ifndef TRIMTAB_TESTS_EDITS_JUDGE_H
 #define TRIMTAB_TESTS_EDITS_JUDGE_H
 
@@ -20,17 +21,18 @@ struct judge {
     void *arg;
 };
 
-/* E1: at every moment of the history, or only in its last one if a plan has announced an interruption, whoever both Services
- * let in is served; the address stays unless another one was asked for. */
+/* E1: at every moment of the history, or only in its last one if a plan has announced an
+ * interruption, clients that both Services allow are served; the address stays unless another one
+ * was asked for. */
 void judge_course(const struct judge *j, struct json_object *after, struct json_object *reach_after,
                   bool announced);
-/* The longest time in which some client whom both Services let in was not served at some port, in milliseconds of the
- * fake clock from the call that takes to the call that serves again; 0: none; -1: the history ends so.  *ret_port, in the
- * arena, is that port ("TCP/80"). */
+/* The longest time in which a client that both Services allow was not served at a port, in
+ * milliseconds of the fake clock from the call that takes to the call that serves again; 0: none;
+ * -1: the history ends so.  *ret_port, in the arena, is that port ("TCP/80"). */
 int64_t judge_gap(const struct judge *j, struct json_object *after, struct json_object *reach_after,
                   const char **ret_port);
-/* E6: in the end each port is served to whom the Service lets in and to nobody else (`good`), and the ports that it does
- * not have any more to nobody. */
+/* E6: in the end each port is served to exactly the allowed clients (`good`), and removed ports to
+ * none. */
 void judge_end(const struct judge *j, struct json_object *after, struct json_object *reach_after,
                bool good);
 /* E6: the condition LoadBalancerServesNobody of the Service agrees with reach.  A Service of
@@ -39,7 +41,8 @@ void judge_nobody(const struct judge *j, struct json_object *after,
                   struct json_object *reach_after);
 /* E8: an edit that is EDIT_UNSENT has made no write to the cloud, nor has a further try of it. */
 void judge_unsent(const struct judge *j, const struct edit *e, int64_t writes);
-/* E3: web has the nodes that near has, and these are others than `before`, which were near's.  Returns near's. */
+/* E3: web has the nodes that near has, and these are others than `before`, which were near's.
+ * Returns near's. */
 const char *judge_members(const struct judge *j, struct json_object *web, struct json_object *near,
                           struct json_object *reach, const char *when, const char *before);
 /* The nodes behind a Service, as judge_members() compares them. */
@@ -48,10 +51,11 @@ const char *judge_nodes(const struct judge *j, struct json_object *service,
 /* E2: the edit has been taken back. */
 void judge_back(const struct judge *j, struct json_object *after, struct json_object *reach_after);
 
-/* The text of a world without the condition that keeps what a Service asked for before (docs/adr/0030): a process that never saw
- * it carried out cannot keep it. */
+/* The text of a world without the condition that keeps what a Service asked for before
+ * (docs/adr/0030): a process that never saw it carried out cannot keep it. */
 const char *judge_without_memory(struct arena *a, const char *text);
-/* The same without the cluster's instance groups on Google, of a kind with groups_stay (edits.h). */
+/* The same without the cluster's instance groups on Google, of a kind
+ * with groups_stay (edits.h). */
 char *judge_without_groups(struct arena *a, const char *text);
 
 #endif

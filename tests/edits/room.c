@@ -14,7 +14,7 @@ static void at_least(struct json_object *room, const char *name, size_t n)
     }
 }
 
-/* ---- Google -------------------------------------------------------------------------------------- */
+/* ---- Google ---------------------------------------------------------------------------------- */
 
 static const struct {
     const char *collection;
@@ -62,7 +62,7 @@ static void count_google(struct arena *a, struct json_object *world, struct json
     json_object_put(used);
 }
 
-/* ---- Azure --------------------------------------------------------------------------------------- */
+/* ---- Azure ----------------------------------------------------------------------------------- */
 
 static void count_azure(struct arena *a, struct json_object *world, struct json_object *room)
 {
@@ -81,7 +81,7 @@ static void count_azure(struct arena *a, struct json_object *world, struct json_
     at_least(room, "publicIPAddresses", addresses);
 }
 
-/* ---- AWS ----------------------------------------------------------------------------------------- */
+/* ---- AWS ------------------------------------------------------------------------------------- */
 
 /* How many of the list name each balancer; the most. */
 static size_t most_per(struct json_object *list, const char *member)
@@ -148,8 +148,8 @@ static size_t rules_in(struct json_object *world, const char *id)
     return 0;
 }
 
-/* A group that is full and is to have more rules than it has: nobody can know that they fit (the quota is never below 60), so
- * nothing is taken away for them. */
+/* A full group that is to get more rules than it has: they may not fit (the quota is never below
+ * 60), so no rule is removed for them. */
 static void forget_more_rules(struct json_object *one, struct json_object *other,
                               struct json_object *room)
 {
@@ -162,7 +162,7 @@ static void forget_more_rules(struct json_object *one, struct json_object *other
     }
 }
 
-/* ---- all ----------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 struct json_object *room_both(struct arena *a, const char *cloud, struct json_object *one,
                               struct json_object *other)

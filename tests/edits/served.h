@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* served.h: reads the answer of GET /sim/reach about one address, protocol and port, and the wishes of a Service.  Pure. */
+/* served.h: reads the answer of GET /sim/reach about one address, protocol and port, and the wishes
+ * of a Service.  Pure. */
 #ifndef TRIMTAB_TESTS_EDITS_SERVED_H
 #define TRIMTAB_TESTS_EDITS_SERVED_H
 
@@ -18,14 +19,14 @@ size_t served_ports(struct json_object *service, struct served_port out[SERVED_P
 /* Adds those of `more` that are not yet among the first `n`; returns how many there are. */
 size_t served_ports_join(struct served_port out[SERVED_PORTS_MAX], size_t n,
                          const struct served_port *more, size_t n_more);
-/* Returns the clients that reach that port of `host` (NULL: nobody). */
+/* Returns the clients that reach that port of `host` (NULL: none). */
 struct reach_ranges served_clients(struct arena *a, struct json_object *reach, const char *host,
                                    const struct served_port *p);
 /* Names of the targets there without their ports, as one text: "node-0 node-1". */
 const char *served_nodes(struct arena *a, struct json_object *reach, const char *host,
                          const struct served_port *p);
-/* Whom the Service lets in by its source ranges; everybody of the families of `all` if it has none, or none that can be
- * read. */
+/* The clients that the Service allows by its source ranges; all of the families of `all` if it has
+ * none, or no valid one. */
 struct reach_ranges served_allowed(struct arena *a, struct json_object *service,
                                    struct reach_ranges all);
 /* "TCP/80". */

@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sweep.c: fault-edits, which edits working Services in every way, also while calls fail.
  *
- *     fault-edits                        this run's part: a twentieth of the edits, a small part of their faults (sample.h)
+ *     fault-edits                        this run's part: a twentieth of the edits, a small part of
+ *                                        their faults (sample.h)
  *     fault-edits --all                  everything, as TRIMTAB_SAMPLE=all
  *     fault-edits --cloud azure          that cloud's kinds (gce)
  *     fault-edits --kind K [--field GLOB] [--value TEXT]   all of that, without faults
- *     fault-edits … --and-field GLOB [--and-value TEXT]    each of these together with each of those
- *     fault-edits … --fault NAME [--call N]                with that fault at every call, or at one; "all" are all faults
- *     fault-edits … --fault cold|full|new                  while no controller runs, in a full cloud, as a new Service (trial.h) alone
- *     fault-edits --time                 good edits alone, in a cloud that takes its time: how long each interrupts (docs/edits.md)
+ *     fault-edits … --and-field GLOB [--and-value TEXT]    each of these together with each of
+ *                                                          those
+ *     fault-edits … --fault NAME [--call N]                with that fault at every call, or at
+ *                                                          one; "all" are all faults
+ *     fault-edits … --fault cold|full|new                  while no controller runs, in a full
+ *                                                          cloud, as a new Service (trial.h) alone
+ *     fault-edits --time                 good edits alone, in a cloud that takes its time: how long
+ *                                        each interrupts (docs/edits.md)
  *     fault-edits … --verbose            with the controller's log
  *     fault-edits --list                 kinds, fields, values and faults
  *
- * known.txt names the known findings, by globs over "E1 KIND FIELD VALUE [+ FAULT]"; it may only shrink: with --all a
- * line that nothing meets is a failure.  The properties are in trial.h and judge.h.
- * Output is TAP, one test per kind, and in the end the counts. */
+ * known.txt names the known findings, by globs over "E1 KIND FIELD VALUE [+ FAULT]"; it may only
+ * shrink: with --all a line that nothing meets is a failure.  The properties are in trial.h and
+ * judge.h.  Output is TAP, one test per kind, and in the end the counts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +37,7 @@
 #define PARALLEL      4
 #define PART_CI       20
 #define PART_QUICK    200
-#define FAULTS_FACTOR 20 /* of an edit's faults so many times fewer are tried */
+#define FAULTS_FACTOR 20 /* divisor of the number of faults tried per edit */
 #define PAIRS         2  /* of each kind in a run */
 #define PAIRS_ALL     200
 #define STORY_MAX     (4 << 20)
@@ -62,7 +67,7 @@ struct job {
     size_t number; /* of the call, from 1 */
 };
 
-/* ---- children ------------------------------------------------------------------------------------ */
+/* ---- children -------------------------------------------------------------------------------- */
 
 static int child(void *arg)
 {
@@ -86,7 +91,7 @@ static int child(void *arg)
     return TRIAL_BROKEN;
 }
 
-/* ---- findings ------------------------------------------------------------------------------------ */
+/* ---- findings -------------------------------------------------------------------------------- */
 
 static const char *name_of(const struct job *j)
 {
@@ -211,7 +216,7 @@ static void job_ended(void *arg, struct pool_job *pj)
     (void)unlink(pj->file);
 }
 
-/* ---- one kind ------------------------------------------------------------------------------------ */
+/* ---- one kind -------------------------------------------------------------------------------- */
 
 struct jobs {
     struct pool_job *at;
@@ -431,7 +436,7 @@ static void try_kind(struct sweep *s, const struct edit_kind *k)
     (void)fflush(stdout);
 }
 
-/* ---- the command line ---------------------------------------------------------------------------- */
+/* ---- the command line ------------------------------------------------------------------------ */
 
 static void list(void)
 {
@@ -493,7 +498,7 @@ static void parse(struct sweep *s, int argc, char **argv)
     s->faults = s->edits;
     s->faults.parts = s->all ? 1 : FAULTS_FACTOR;
     s->faults.turn =
-        s->edits.turn / s->edits.parts; /* another part each time that the edits begin anew */
+        s->edits.turn / s->edits.parts; /* another part each time that the edits begin again */
     if (s->kind != NULL && edit_kind_find(s->kind) == NULL) {
         fprintf(stderr, "no kind %s; see --list\n", s->kind);
         exit(2);
@@ -505,7 +510,8 @@ static bool takes_kind(const struct sweep *s, const struct edit_kind *k)
     return s->kind != NULL ? str_eq(s->kind, k->name) : str_eq(s->cloud, k->cloud);
 }
 
-/* With --all a line of known.txt about this cloud that nothing met is a failure; but for one about a pair, as pairs are drawn. */
+/* With --all a line of known.txt about this cloud that nothing met is a failure; but for one about
+ * a pair, as pairs are drawn. */
 static void judge_known(struct sweep *s)
 {
     bool ok = true;

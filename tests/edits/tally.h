@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tally.h: how many cases of each property a run of fault-edits tried on each kind of load balancer, and how many failed.
+/* tally.h: how many cases of each property a run of fault-edits tried on each kind of load
+ * balancer, and how many failed.
  *
  * Properties are known by their digits: "126" are E1, E2 and E6. */
 #ifndef TRIMTAB_TESTS_EDITS_TALLY_H

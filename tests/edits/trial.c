@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trial.c: see trial.h.  The way of a run: start, edit, nodes, back.  The properties are in judge.c. */
+/* trial.c: see trial.h.  A run: start, edit, nodes, back.  The properties are in judge.c. */
 #include "tests/edits/trial.h"
 
 #include <stdatomic.h>
@@ -32,7 +32,7 @@ struct trial {
     atomic_bool announced; /* a plan of the edit said that traffic is interrupted */
 };
 
-/* ---- files --------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static const char *file_of(struct trial *t, const char *name, const char *ext)
 {
@@ -50,7 +50,7 @@ static int read_text(struct trial *t, const char *ext, char **ret)
     return file_read(t->s.a, file_of(t, t->args->file, ext), STATE_MAX, ret, &n, &t->err);
 }
 
-/* ---- the rig ------------------------------------------------------------------------------------- */
+/* ---- the rig --------------------------------------------------------------------------------- */
 
 static int open_kind(struct trial *t, const struct edit_kind *k, struct json_object *world)
 {
@@ -109,7 +109,7 @@ static int begin(struct trial *t)
     return rc;
 }
 
-/* The Service as it is now, also while a dead controller lets nobody be heard; arena. */
+/* The present Service, also while the controller is dead; arena. */
 static struct json_object *service_now(struct trial *t, const char *name)
 {
     struct json_object *services = rig_services(t->s.rig);
@@ -124,7 +124,7 @@ static struct json_object *service_now(struct trial *t, const char *name)
     return NULL;
 }
 
-/* ---- the start ----------------------------------------------------------------------------------- */
+/* ---- the start ------------------------------------------------------------------------------- */
 
 enum trial_code trial_start(const struct edit_kind *k, const char *dir)
 {
@@ -152,7 +152,7 @@ enum trial_code trial_start(const struct edit_kind *k, const char *dir)
     return close_trial(&t, rc, TRIAL_OK);
 }
 
-/* ---- an edit ------------------------------------------------------------------------------------- */
+/* ---- an edit --------------------------------------------------------------------------------- */
 
 /* Makes it heard: a controller that has died is replaced.  The status of the last answer. */
 static int edit_now(struct trial *t, const char *patch)
@@ -170,7 +170,7 @@ static int edit_now(struct trial *t, const char *patch)
     return status;
 }
 
-/* The members of `was` that `members` has: values, or null for what was not there; a new reference. */
+/* The members of `was` that `members` has: values, or null if absent; a new reference. */
 static struct json_object *values_before(struct json_object *was, struct json_object *members)
 {
     struct json_object *back = json_object_new_object();
@@ -311,8 +311,7 @@ static bool put_members(struct json_object *to, struct json_object *from)
     return takes;
 }
 
-/* E5 on a working Service: `trimtab plan -f` plans the edited manifest.  A manifest that lacks something takes nothing
- * away from a Service that `kubectl apply` has not made: such edits are not planned. */
+/* E5 on a working Service: `trimtab plan -f` plans the edited manifest, unless it lacks members. */
 static int plan_manifest(struct trial *t, const char *patch)
 {
     static const char *const of_the_server[] = {
@@ -418,7 +417,8 @@ enum trial_code trial_edit(const struct trial_args *args)
     return close_trial(&t, rc, TRIAL_OK);
 }
 
-/* ---- the same while nobody looks ------------------------------------------------------------------ */
+/* ---- the same without a controller
+ * ------------------------------------------------------------- */
 
 /* E4: an edit is carried out whenever it was made; E3 after a restart. */
 enum trial_code trial_cold(const struct trial_args *args)
@@ -452,7 +452,7 @@ enum trial_code trial_cold(const struct trial_args *args)
     return close_trial(&t, rc, TRIAL_OK);
 }
 
-/* ---- a Service that is made so -------------------------------------------------------------------- */
+/* ---- a Service that is made so --------------------------------------------------------------- */
 
 #define FIRST_TRIES_MS 600000
 
@@ -538,7 +538,7 @@ enum trial_code trial_new(const struct trial_args *args)
     return close_trial(&t, rc, TRIAL_OK);
 }
 
-/* ---- the same in a full cloud ---------------------------------------------------------------------- */
+/* ---- the same in a full cloud ---------------------------------------------------------------- */
 
 /* The limits of trial_edit() count from now on. */
 static int fill_up(struct trial *t)
@@ -553,8 +553,8 @@ static int fill_up(struct trial *t)
     return rc;
 }
 
-/* E3: at the same moment a node comes and another one of its zone goes, as in an upgrade; neither Service has room for both.
- * The machine of the one that goes stays, so that the cloud itself takes it nowhere away. */
+/* E3: at the same moment a node joins and another one of its zone leaves, as in an upgrade; neither
+ * Service has room for both.  The machine stays, so that the cloud itself removes nothing. */
 static int node_is_replaced(struct trial *t, const struct judge *j)
 {
     struct json_object *all = json_path(rig_world(t->s.rig), "kubernetes.nodes");
@@ -602,9 +602,9 @@ enum trial_code trial_full(const struct trial_args *args)
     return close_trial(&t, rc, TRIAL_OK);
 }
 
-/* ---- how long it takes ----------------------------------------------------------------------------- */
+/* ---- how long it takes ----------------------------------------------------------------------- */
 
-/* The time of an interruption, as clients see it.  Without one, or without an announcement of it, the line says so. */
+/* The time of an interruption, as clients see it; the line says if it is none or unannounced. */
 enum trial_code trial_time(const struct trial_args *args)
 {
     struct trial t;
@@ -634,7 +634,7 @@ enum trial_code trial_time(const struct trial_args *args)
     return close_trial(&t, rc, TRIAL_OK);
 }
 
-/* ---- the same with a fault ------------------------------------------------------------------------ */
+/* ---- the same with a fault ------------------------------------------------------------------- */
 
 /* E1 while the fault lasts and after; in the end the same as without it. */
 static int run_fault(struct trial *t, struct judge *j, const char *patch)
@@ -664,7 +664,7 @@ static int run_fault(struct trial *t, struct judge *j, const char *patch)
     return rc;
 }
 
-/* What leads back from the edit made what stood before it. */
+/* Reverting the edit restored the former state. */
 static int read_asked(struct trial *t)
 {
     char *text = NULL;

@@ -2,21 +2,24 @@
 /* trial.h: one run of an edit in this process, and its findings.
  *
  *     trial_start()   once per kind: makes web and near, and writes the world to "KIND.start"
- *     trial_edit()    once per edit: `trimtab plan -f` tells it (E5); without faults; nodes come and go; the edit is taken
- *                     back.  Writes "EDIT.end", "EDIT.reach", "EDIT.room", "EDIT.calls",
- *                     "EDIT.asked"
- *     trial_cold()    once per edit: the same while no controller runs, which then starts and carries out
- *                     the plan of `trimtab plan` (E5)
- *     trial_new()     once per edit that is not good: the Service is made so; one that cannot be served
- *                     makes no writes when it is tried again
- *     trial_full()    once per edit: the same in a cloud that has room for the state before and for the state
- *                     asked for, and for no more
- *     trial_time()    once per good edit: in a cloud that takes its time.  Writes "EDIT.time": "announced 4200 TCP/80"
+ *     trial_edit()    once per edit: `trimtab plan -f` tells it (E5); without faults; nodes come
+ *                     and go; the edit is taken back.  Writes "EDIT.end", "EDIT.reach",
+ *                     "EDIT.room", "EDIT.calls", "EDIT.asked"
+ *     trial_cold()    once per edit: the same while no controller runs, which then starts and
+ *                     carries out the plan of `trimtab plan` (E5)
+ *     trial_new()     once per edit that is not good: the Service is made so; one that cannot be
+ *                     served makes no writes when it is tried again
+ *     trial_full()    once per edit: the same in a cloud that has room for the state before and for
+ *                     the state asked for, and for no more
+ *     trial_time()    once per good edit: in a cloud that takes its time.  Writes "EDIT.time":
+ *                     "announced 4200 TCP/80"
  *     trial_fault()   once per call and kind of fault
  *
- * The properties (E1 to E6, E8) stand where they are checked, in judge.h, deed.h and trial.c.  Each finding is one line on stdout:
+ * The properties (E1 to E6, E8) stand where they are checked, in judge.h, deed.h and trial.c.  Each
+ * finding is one line on stdout:
  *
- *     E1: TCP/80 of 203.0.113.1 is not served to ["0.0.0.0/0"] after compute.forwardingRules.delete …
+ *     E1: TCP/80 of 203.0.113.1 is not served to ["0.0.0.0/0"] after compute.forwardingRules.delete
+ *     …
  *
  * A trial ends its rig.  Files lie in one folder; a process of its own for each. */
 #ifndef TRIMTAB_TESTS_EDITS_TRIAL_H

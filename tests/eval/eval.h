@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* eval.h: the table of functions that trimtab-eval answers for.
  *
- * Each entry takes the `in` member of a request and makes the `out` member of the answer, by calling exactly
- * the function that the controller calls.  An error means that the function refuses this input.  The arena
- * lives for one line. */
+ * Each entry takes the `in` member of a request and makes the `out` member of the answer, by
+ * calling exactly the function that the controller calls.  An error means that the function refuses
+ * this input.  The arena lives for one line. */
 #ifndef TRIMTAB_TESTS_EVAL_H
 #define TRIMTAB_TESTS_EVAL_H
 
@@ -13,13 +13,13 @@
 
 #include <trimtab/types.h>
 
-/* What a function returns for an input of a kind that is not built. */
+/* Result of a function for an input of a kind that is not built. */
 #define EVAL_UNSUPPORTED (-1)
 
 struct eval_fn {
     const char *name; /* NULL ends a table */
-    /* *ret_out is a new reference; leave it NULL for the answer null.  ERR_OK, EVAL_UNSUPPORTED, or the code by which
-     * the function refuses. */
+    /* *ret_out is a new reference; leave it NULL for the answer null.  ERR_OK, EVAL_UNSUPPORTED, or
+     * the code by which the function refuses. */
     int (*run)(struct arena *a, struct json_object *in, struct json_object **ret_out,
                struct err *err);
 };
@@ -46,8 +46,9 @@ extern const struct eval_fn
     eval_services_node[]; /* inside the cluster: names, lists, traces, health */
 extern const struct eval_fn eval_services_render[]; /* inside the cluster: rules */
 
-/* Objects as the API server serves them, through the controller's own decoder; what the decoder insists on
- * and the caller left out (name, resourceVersion) is filled in.  NULL `o` gives an empty object. */
+/* Objects as the API server serves them, through the controller's own decoder; what the decoder
+ * insists on and the caller left out (name, resourceVersion) is filled in.  NULL `o` gives
+ * an empty object. */
 int eval_service(struct arena *a, struct json_object *o, const struct tt_service **ret,
                  struct err *err);
 int eval_node(struct arena *a, struct json_object *o, const struct tt_node **ret, struct err *err);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- configuration and Services ------------------------------------------------------------------ */
+/* ---- configuration and Services -------------------------------------------------------------- */
 
 static enum aws_probe_mode probe_mode(const char *text)
 {
@@ -49,7 +49,7 @@ int eval_aws_service(struct arena *a, struct json_object *in, struct aws_naming 
     return rc;
 }
 
-/* ---- texts and tags ------------------------------------------------------------------------------ */
+/* ---- texts and tags -------------------------------------------------------------------------- */
 
 struct aws_texts eval_aws_texts(struct arena *a, struct json_object *in, const char *name)
 {
@@ -93,7 +93,7 @@ struct json_object *eval_aws_tags(const struct aws_tags *tags)
     return o;
 }
 
-/* ---- rules --------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 struct sources {
     const char *list; /* member of the permission */
@@ -196,7 +196,7 @@ struct json_object *eval_aws_tuples(struct arena *a, const struct aws_rules *rul
     return array;
 }
 
-/* ---- listeners, instances ------------------------------------------------------------------------ */
+/* ---- listeners, instances -------------------------------------------------------------------- */
 
 struct aws_classic_listener *eval_aws_listeners(struct arena *a, struct json_object *array,
                                                 size_t *ret_n)

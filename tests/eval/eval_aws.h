@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_aws.h: what the files of functions aws.* of trimtab-eval share: inputs taken apart, answers put together. */
+/* eval_aws.h: what the files of functions aws.* of trimtab-eval share: inputs taken
+ * apart, answers put together. */
 #ifndef TRIMTAB_TESTS_EVAL_AWS_H
 #define TRIMTAB_TESTS_EVAL_AWS_H
 

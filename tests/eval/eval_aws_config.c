@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_aws_config.c: aws.config and aws.sigv4 of trimtab-eval: a cloud config and what follows from it, and a signature.
+/* eval_aws_config.c: aws.config and aws.sigv4 of trimtab-eval: a cloud config and what follows from
+ * it, and a signature.
  *
  * The text goes through the provider's own reader; members of texts that are empty are left out. */
 #include "tests/eval/eval.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_aws_desired.c: the functions aws.* of trimtab-eval about load balancers: listeners, health checks, attributes, and
- * the whole of what a first sync makes. */
+/* eval_aws_desired.c: the functions aws.* of trimtab-eval about load balancers: listeners, health
+ * checks, attributes, and the whole of what a first sync makes. */
 #include "tests/eval/eval_aws.h"
 
 #include "providers/aws/model/aws_service_rules.h"
@@ -25,7 +25,7 @@ static struct json_object *listener_array(const struct aws_classic_listener *ite
     return array;
 }
 
-/* ---- listeners ----------------------------------------------------------------------------------- */
+/* ---- listeners ------------------------------------------------------------------------------- */
 
 RUN(listeners)
 {
@@ -66,7 +66,7 @@ RUN(listeners_sync)
     return ERR_OK;
 }
 
-/* ---- health checks, attributes ------------------------------------------------------------------- */
+/* ---- health checks, attributes --------------------------------------------------------------- */
 
 RUN(nlb_health_check)
 {
@@ -123,7 +123,7 @@ RUN(target_group_attributes)
     return ERR_OK;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 /* The environment: two public subnets, in this order; the annotation may choose among them. */
 static int choose_subnets(struct arena *a, const struct aws_naming *n, const struct aws_service *s,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_aws_names.c: the functions aws.* of trimtab-eval about names, tags, annotations and nodes. */
+/* eval_aws_names.c: the functions aws.* of trimtab-eval about names, tags,
+ * annotations and nodes. */
 #include "tests/eval/eval_aws.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@ static const char *text_of(struct json_object *in, const char *name)
     return str_nonnull(json_str(in, name));
 }
 
-/* ---- names --------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 RUN(names)
 {
@@ -48,7 +49,7 @@ RUN(target_group_name)
     return ERR_OK;
 }
 
-/* ---- annotations --------------------------------------------------------------------------------- */
+/* ---- annotations ----------------------------------------------------------------------------- */
 
 RUN(source_ranges)
 {
@@ -79,7 +80,7 @@ RUN(validate)
     return rc;
 }
 
-/* ---- tags ---------------------------------------------------------------------------------------- */
+/* ---- tags ------------------------------------------------------------------------------------ */
 
 RUN(tags)
 {
@@ -125,7 +126,7 @@ RUN(cluster_tags)
     return ERR_OK;
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 RUN(provider_id)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_aws_network.c: the functions aws.* of trimtab-eval about subnets, security groups and targets. */
+/* eval_aws_network.c: the functions aws.* of trimtab-eval about subnets, security
+ * groups and targets. */
 #include "tests/eval/eval_aws.h"
 
 #include "providers/aws/model/aws_annotations.h"
 
-/* ---- subnets ------------------------------------------------------------------------------------- */
+/* ---- subnets --------------------------------------------------------------------------------- */
 
 static void read_subnets(struct arena *a, struct json_object *array, struct aws_places *p)
 {
@@ -95,7 +96,7 @@ RUN(subnets)
     return rc;
 }
 
-/* ---- security groups ----------------------------------------------------------------------------- */
+/* ---- security groups ------------------------------------------------------------------------- */
 
 RUN(permissions)
 {
@@ -199,7 +200,7 @@ RUN(nlb_node_rules)
     return ERR_OK;
 }
 
-/* ---- targets ------------------------------------------------------------------------------------- */
+/* ---- targets --------------------------------------------------------------------------------- */
 
 static struct json_object *calls(struct arena *a, const struct aws_targets *targets)
 {

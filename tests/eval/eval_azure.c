@@ -6,10 +6,10 @@
 
 #include "providers/azure/model/azure_names.h"
 
-/* ---- configuration ------------------------------------------------------------------------------- */
+/* ---- configuration --------------------------------------------------------------------------- */
 
-/* The keys go through the provider's decoder, but not through its start-up checks: questions name only the keys that
- * matter to them. */
+/* The keys go through the provider's decoder, but not through its start-up checks: questions name
+ * only the keys that matter to them. */
 int eval_azure_naming(struct arena *a, struct json_object *in, const struct azure_naming **ret,
                       struct err *err)
 {
@@ -29,7 +29,7 @@ int eval_azure_naming(struct arena *a, struct json_object *in, const struct azur
     return rc;
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------ */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 int eval_azure_service(struct arena *a, struct json_object *in, const struct azure_naming **ret,
                        const struct azure_service **ret_service, struct err *err)

@@ -8,7 +8,8 @@
 #include "providers/azure/lb/azure_select_rules.h"
 #include "tests/eval/eval.h"
 
-/* `config` and `clusterName` of an input: keys as they stand in a cloud-config, defaults applied. */
+/* `config` and `clusterName` of an input: keys as they stand in a
+ * cloud-config, defaults applied. */
 int eval_azure_naming(struct arena *a, struct json_object *in, const struct azure_naming **ret,
                       struct err *err);
 /* The same, and `service`. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* eval_azure_config.c: azure.config of trimtab-eval: a cloud-config, and what counts of it.
  *
- * The text goes through the provider's own decoder; the answer has one member per value that is not an empty text. */
+ * The text goes through the provider's own decoder; the answer has one member per value that is not
+ * an empty text. */
 #include "tests/eval/eval.h"
 
 #include "providers/azure/model/azure_config.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_azure_names.c: the functions azure.* of trimtab-eval that answer from a Service, a Node or a configuration:
- * names, selection of a balancer, annotations, tags.
+/* eval_azure_names.c: the functions azure.* of trimtab-eval that answer from a Service, a Node or a
+ * configuration:  names, selection of a balancer, annotations, tags.
  *
  * Each takes apart its input, calls the provider's own function, and puts the answer together. */
 #include "tests/eval/eval_azure.h"
@@ -17,7 +17,7 @@ static const char *text_of(struct json_object *in, const char *name)
     return str_nonnull(json_str(in, name));
 }
 
-/* ---- names --------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static struct json_object *rule_pair(struct arena *a, const struct tt_service *s,
                                      const char *protocol, int32_t port)
@@ -73,7 +73,7 @@ RUN(names)
     return ERR_OK;
 }
 
-/* ---- selection ----------------------------------------------------------------------------------- */
+/* ---- selection ------------------------------------------------------------------------------- */
 
 RUN(lb_name)
 {
@@ -183,7 +183,7 @@ RUN(select_basic_lb)
     return rc;
 }
 
-/* ---- annotations --------------------------------------------------------------------------------- */
+/* ---- annotations ----------------------------------------------------------------------------- */
 
 static void add_addresses(struct json_object *o, const struct azure_service *s)
 {
@@ -252,7 +252,7 @@ RUN(annotations)
     return ERR_OK;
 }
 
-/* ---- tags and nodes ------------------------------------------------------------------------------ */
+/* ---- tags and nodes -------------------------------------------------------------------------- */
 
 RUN(tags)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_azure_nsg.c: the functions azure.access, azure.aggregate_prefixes and azure.nsg.* of trimtab-eval.
+/* eval_azure_nsg.c: the functions azure.access, azure.aggregate_prefixes and azure.nsg.* of
+ * trimtab-eval.
  *
- * Each takes apart its input, calls the provider's own function, and puts the answer together; nothing is computed
- * here but the normal form in which rules are compared: names and sets, whatever ARM's spelling of them is. */
+ * Each takes apart its input, calls the provider's own function, and puts the answer together;
+ * nothing is computed here but the normal form in which rules are compared: names and sets,
+ * whatever ARM's spelling of them is. */
 #include "tests/eval/eval.h"
 
 #include <stdlib.h>
@@ -17,7 +19,7 @@
     static int name(struct arena *a, struct json_object *in, struct json_object **ret,             \
                     struct err *err)
 
-/* ---- input ----------------------------------------------------------------------------------------- */
+/* ---- input ----------------------------------------------------------------------------------- */
 
 /* No name of the configuration matters to security rules. */
 static const struct azure_naming *naming(void)
@@ -82,7 +84,7 @@ static void read_destinations(struct arena *a, struct json_object *in,
     }
 }
 
-/* ---- output ---------------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static struct json_object *prefixes_out(struct arena *a, const struct azure_prefixes *p)
 {
@@ -156,7 +158,7 @@ static int document_out(struct arena *a, struct json_object *rules, bool changed
     return ERR_OK;
 }
 
-/* ---- sources and ports ----------------------------------------------------------------------------- */
+/* ---- sources and ports ----------------------------------------------------------------------- */
 
 static struct json_object *ports_out(const struct azure_access *x)
 {
@@ -220,7 +222,7 @@ RUN(aggregate)
     return ERR_OK;
 }
 
-/* ---- rules ----------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 static int compare_wire(const void *x, const void *y)
 {
@@ -255,8 +257,8 @@ RUN(desired)
     return rc;
 }
 
-/* The ports that other Services need.  Who of them wants the deny rule, and where they are, is not told here: upstream
- * takes any port of protocol "*" for a yes, and all destinations for theirs. */
+/* The ports that other Services need.  Who of them wants the deny rule, and where they are, is not
+ * told here: upstream takes any port of protocol "*" for a yes, and all destinations for theirs. */
 static void read_shared(struct arena *a, struct json_object *in, struct azure_nsg_pass *p)
 {
     struct json_object *ports = json_member(in, "retainedPorts");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_gce.c: the functions gce.* of trimtab-eval that answer from a Service, a name, a link or a list of ports.
+/* eval_gce.c: the functions gce.* of trimtab-eval that answer from a Service, a name, a link or a
+ * list of ports.
  *
- * Each takes apart its input, calls the provider's own function, and puts the answer together; nothing is computed
- * here.  Those that work on cloud resources are in eval_gce_resources.c. */
+ * Each takes apart its input, calls the provider's own function, and puts the answer together;
+ * nothing is computed here.  Those that work on cloud resources are in eval_gce_resources.c. */
 #include "tests/eval/eval.h"
 
 #include "providers/gce/config/gce_config.h"
@@ -31,7 +32,7 @@ static void add_filled(struct json_object *o, const char *name, const char *valu
     }
 }
 
-/* ---- configuration ------------------------------------------------------------------------------- */
+/* ---- configuration --------------------------------------------------------------------------- */
 
 RUN(conf)
 {
@@ -65,7 +66,7 @@ RUN(conf)
     return ERR_OK;
 }
 
-/* ---- the Service --------------------------------------------------------------------------------- */
+/* ---- the Service ----------------------------------------------------------------------------- */
 
 RUN(annotations)
 {
@@ -218,7 +219,7 @@ RUN(rule_needs_update)
     return code;
 }
 
-/* ---- numbers and links --------------------------------------------------------------------------- */
+/* ---- numbers and links ----------------------------------------------------------------------- */
 
 RUN(port_ranges)
 {

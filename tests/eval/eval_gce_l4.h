@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_gce_l4.h: what the files share that answer for balancers with a backend service: how answers are put together.
+/* eval_gce_l4.h: what the files share that answer for balancers with a backend service: how answers
+ * are put together.
  *
  * Nothing is computed here that the provider computes. */
 #ifndef TRIMTAB_TESTS_EVAL_GCE_L4_H
@@ -15,7 +16,8 @@ const char *eval_short_link(const char *link);
 struct gce_strs eval_sorted(struct arena *a, struct gce_strs s);
 /* {"needs_update": bool}, and the body when it is true. */
 struct json_object *eval_hc_answer(const struct gce_hc *existing, const struct gce_hc *want);
-/* The whole cloud of a balancer in ingress-gce's, or cloud-provider-gcp's, members.  `ip` and `ip6`: what it has. */
+/* The whole cloud of a balancer in ingress-gce's, or cloud-provider-gcp's, members.  `ip` and
+ * `ip6`: what it has. */
 struct json_object *eval_rule(struct arena *a, const struct gce_bs_desired *d,
                               const struct gce_rule *r, const char *ip);
 struct json_object *eval_firewall(struct arena *a, const struct gce_bs_desired *d,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_gce_l4_decide.c: whose is a Service?  gce.ilb.is_ours, gce.l4.wants and the ownership questions of
- * ingress-gce.
+/* eval_gce_l4_decide.c: whose is a Service?  gce.ilb.is_ours, gce.l4.wants and the ownership
+ * questions of ingress-gce.
  *
- * Takes apart the input, asks one function of gce_decide.h, puts the answer together; nothing is computed here. */
+ * Takes apart the input, asks one function of gce_decide.h, puts the answer together; nothing is
+ * computed here. */
 #include "providers/gce/decide/gce_decide.h"
 #include "providers/gce/model/gce_l4_rules.h"
 #include "tests/eval/eval.h"
@@ -11,7 +12,7 @@
     static int name(struct arena *a, struct json_object *in, struct json_object **ret,             \
                     struct err *err)
 
-/* What the functions have in common: a Service, and what a look at its legacy rule found. */
+/* Common input of the functions: a Service, and the state of its legacy rule. */
 struct question {
     const struct tt_service *s;
     struct gce_rule rule;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_gce_l4_desired.c: gce.l4.ilb_desired, gce.l4.netlb_desired and gce.ilb.desired of trimtab-eval: the whole cloud
- * after the first ensure of a balancer with a backend service.
+/* eval_gce_l4_desired.c: gce.l4.ilb_desired, gce.l4.netlb_desired and gce.ilb.desired of
+ * trimtab-eval: the whole cloud after the first ensure of a balancer with a backend service.
  *
- * The provider says what it should be, and puts addresses in; here members are only brought into the shape of the
- * answer: links begin with "projects/", lists whose order means nothing are sorted. */
+ * The provider says what it should be, and puts addresses in; here members are only brought into
+ * the shape of the answer: links begin with "projects/", lists whose order means
+ * nothing are sorted. */
 #include "tests/eval/eval_gce_l4.h"
 
 #include "common/base/str.h"
@@ -22,7 +23,7 @@
 
 #define text_of eval_text
 
-/* ---- shape ----------------------------------------------------------------------------------------- */
+/* ---- shape ----------------------------------------------------------------------------------- */
 
 const char *eval_text(struct json_object *in, const char *name)
 {
@@ -108,7 +109,7 @@ struct json_object *eval_bservice(struct arena *a, const struct gce_bs_desired *
     return gce_bservice_body(&b, NULL);
 }
 
-/* ---- what is given --------------------------------------------------------------------------------- */
+/* ---- what is given --------------------------------------------------------------------------- */
 
 int eval_bs_facts(struct arena *a, struct json_object *facts, struct gce_bs_facts *ret,
                   struct err *err)
@@ -174,7 +175,7 @@ static void input_of(struct arena *a, const struct tt_service *svc, enum gce_kin
     };
 }
 
-/* ---- L4 -------------------------------------------------------------------------------------------- */
+/* ---- L4 -------------------------------------------------------------------------------------- */
 
 static struct json_object *l4_bservice(struct arena *a, const struct gce_bs_desired *d)
 {
@@ -280,7 +281,7 @@ RUN(netlb_desired)
     return l4_desired(a, in, GCE_KIND_NETLB_GROUPS, ret, err);
 }
 
-/* ---- instance groups ------------------------------------------------------------------------------- */
+/* ---- instance groups ------------------------------------------------------------------------- */
 
 static struct json_object *groups_answer(struct arena *a, const struct gce_groups_want *want,
                                          const char *group)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_gce_l4_resources.c: the functions gce.l4.* and gce.ilb.* of trimtab-eval that compare cloud resources.
+/* eval_gce_l4_resources.c: the functions gce.l4.* and gce.ilb.* of trimtab-eval that compare cloud
+ * resources.
  *
  * As eval_gce_l4_rules.c: the provider's own decoders and comparisons. */
 #include "tests/eval/eval_gce_l4.h"
@@ -16,7 +17,7 @@
 
 #define text_of eval_text
 
-/* ---- forwarding rules ------------------------------------------------------------------------------ */
+/* ---- forwarding rules ------------------------------------------------------------------------ */
 
 static int two_rules(struct arena *a, struct json_object *in, struct gce_rule *ret_is,
                      struct gce_rule *ret_want, struct err *err)
@@ -102,7 +103,7 @@ RUN(ilb_ip_to_use)
     return ERR_OK;
 }
 
-/* ---- backend services -------------------------------------------------------------------------------- */
+/* ---- backend services ------------------------------------------------------------------------ */
 
 static int two_services(struct arena *a, struct json_object *in, struct gce_bservice *ret_is,
                         struct gce_bservice *ret_want, struct err *err)
@@ -140,7 +141,7 @@ RUN(ilb_bservice_equal)
     return code;
 }
 
-/* ---- health checks ------------------------------------------------------------------------------------- */
+/* ---- health checks --------------------------------------------------------------------------- */
 
 struct json_object *eval_hc_answer(const struct gce_hc *existing, const struct gce_hc *want)
 {
@@ -186,7 +187,7 @@ RUN(ilb_health_check)
     return health_check(a, in, ret, err, gce_ilb_hc_make);
 }
 
-/* ---- firewalls ----------------------------------------------------------------------------------------- */
+/* ---- firewalls ------------------------------------------------------------------------------- */
 
 RUN(firewall_equal)
 {
@@ -221,7 +222,7 @@ RUN(ilb_firewall_equal)
     return code;
 }
 
-/* ---- names --------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 RUN(ilb_names)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_gce_l4_rules.c: the functions gce.l4.* of trimtab-eval that answer from a Service, names or texts.
+/* eval_gce_l4_rules.c: the functions gce.l4.* of trimtab-eval that answer from a Service, names or
+ * texts.
  *
  * Each takes apart its input, calls the provider's own function, and puts the answer together. */
 #include "tests/eval/eval_gce_l4.h"
@@ -15,7 +16,7 @@
 
 #define text_of eval_text
 
-/* ---- names and descriptions ------------------------------------------------------------------------ */
+/* ---- names and descriptions ------------------------------------------------------------------ */
 
 RUN(names)
 {
@@ -81,7 +82,7 @@ RUN(api_version)
     return ERR_OK;
 }
 
-/* ---- updates ----------------------------------------------------------------------------------------- */
+/* ---- updates --------------------------------------------------------------------------------- */
 
 static int needs_update(struct arena *a, struct json_object *in, struct json_object **ret,
                         struct err *err,
@@ -163,7 +164,7 @@ RUN(is_resync)
     return ERR_OK;
 }
 
-/* ---- the Service --------------------------------------------------------------------------------------- */
+/* ---- the Service ----------------------------------------------------------------------------- */
 
 RUN(source_ranges)
 {
@@ -210,7 +211,7 @@ RUN(ports)
     return ERR_OK;
 }
 
-/* What one family should have, whose rule is `member` of the input. */
+/* The desired state of one family, whose rule is `member` of the input. */
 static int add_choice(struct arena *a, struct json_object *in, const char *member, bool v6,
                       const struct gce_bs_user_address *user, struct json_object *out,
                       struct err *err)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_gce_neg.c: the functions gce.neg.* of trimtab-eval, and gce.ilb.group_nodes: which nodes are behind a balancer.
+/* eval_gce_neg.c: the functions gce.neg.* of trimtab-eval, and gce.ilb.group_nodes: which nodes are
+ * behind a balancer.
  *
- * As eval_gce.c: the provider's own functions, with nothing computed here but the shape of the answer.  Where ours
- * deviates on purpose (gce_neg_rules.h), upstream's behaviour is asked for. */
+ * As eval_gce.c: the provider's own functions, with nothing computed here but the shape of the
+ * answer.  Where ours deviates on purpose (gce_neg_rules.h), upstream's behaviour is asked for. */
 #include "tests/eval/eval.h"
 
 #include "providers/gce/groups/gce_groups.h"
@@ -116,7 +117,7 @@ RUN(subset)
     return ERR_OK;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static int by_instance(const void *x, const void *y)
 {

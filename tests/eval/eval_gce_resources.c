@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_gce_resources.c: the functions gce.* of trimtab-eval that compare cloud resources or say what they should be.
+/* eval_gce_resources.c: the functions gce.* of trimtab-eval that compare cloud resources or say
+ * what they should be.
  *
- * As eval_gce.c: the provider's own decoders, comparisons and builders, with nothing computed here but the shape of the
- * answer: links begin with "projects/", lists whose order means nothing are sorted. */
+ * As eval_gce.c: the provider's own decoders, comparisons and builders, with nothing computed here
+ * but the shape of the answer: links begin with "projects/", lists whose order means
+ * nothing are sorted. */
 #include "tests/eval/eval_gce_l4.h"
 
 #include "common/lb/service_rules.h"
@@ -24,7 +26,7 @@ static const char *text_of(struct json_object *in, const char *name)
     return str_nonnull(json_str(in, name));
 }
 
-/* ---- comparing ----------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 RUN(firewall_port)
 {
@@ -145,7 +147,7 @@ RUN(gcloud_command)
     return err_set(err, ERR_INVALID, "verb: want create, update or delete");
 }
 
-/* ---- what a first ensure makes ------------------------------------------------------------------- */
+/* ---- what a first ensure makes --------------------------------------------------------------- */
 
 /* A link without what stands before "projects/". */
 static const char *short_link(const char *link)

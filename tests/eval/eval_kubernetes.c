@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* eval_kubernetes.c: the functions kubernetes.* of trimtab-eval.
  *
- * Each takes apart its input, calls the controller's own function, and puts the answer together; nothing is
- * computed here. */
+ * Each takes apart its input, calls the controller's own function, and puts the answer together;
+ * nothing is computed here. */
 #include "tests/eval/eval.h"
 
 #include <stdio.h>
@@ -263,7 +263,7 @@ RUN(duration)
     return code;
 }
 
-/* --- lease_attempt -------------------------------------------------------------------------------- */
+/* --- lease_attempt ---------------------------------------------------------------------------- */
 
 /* The server of one attempt: what it has, and which calls fail. */
 struct lease_server {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* eval_objects.c: Kubernetes objects of a request, decoded by the controller's own decoder.
  *
- * Requests hold only the members that matter; the decoder insists on a name and a resourceVersion, so these are
- * filled in when they are missing.  Objects live as long as the line's arena. */
+ * Requests hold only the members that matter; the decoder insists on a name and a resourceVersion,
+ * so these are filled in when they are missing.  Objects live as long as the line's arena. */
 #include "tests/eval/eval.h"
 
 #include "controller/kube/store/object.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* eval_services.h: what several functions services.* of trimtab-eval read from a request.
  *
- * A *world* of a request is a node, its proxy's configuration, Services and slices; absent members have no effect. */
+ * A *world* of a request is a node, its proxy's configuration, Services and slices; absent members
+ * have no effect. */
 #ifndef TRIMTAB_TESTS_EVAL_SERVICES_H
 #define TRIMTAB_TESTS_EVAL_SERVICES_H
 

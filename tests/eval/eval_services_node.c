@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_services_node.c: the functions services.* of trimtab-eval about what a node's kube-proxy sees and does: names,
- * probabilities, service ports, endpoints, lists, traces, health. */
+/* eval_services_node.c: the functions services.* of trimtab-eval about what a node's kube-proxy
+ * sees and does: names, probabilities, service ports, endpoints, lists, traces, health. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@
     static int name(struct arena *a, struct json_object *in, struct json_object **ret,             \
                     struct err *err)
 
-/* ---- names ----------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* A service port by name, and perhaps an endpoint. */
 struct named_port {
@@ -91,9 +91,10 @@ RUN(probability_saved)
     return ERR_OK;
 }
 
-/* ---- service ports and their endpoints --------------------------------------------------------------- */
+/* ---- service ports and their endpoints ------------------------------------------------------- */
 
-/* "namespace/name", port name and protocol of an answer's item, and the sort key of a list of them. */
+/* "namespace/name", port name and protocol of an answer's item, and the sort key of a
+ * list of them. */
 static struct json_object *port_item(struct arena *a, const char *ns, const char *name,
                                      const char *port_name, const char *protocol)
 {
@@ -241,7 +242,7 @@ RUN(endpoints)
     return ERR_OK;
 }
 
-/* ---- lists ----------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 /* The texts of a list in order, or null. */
 static struct json_object *list_json(struct ks_list list, bool is_null)
@@ -282,7 +283,7 @@ RUN(categorize)
     return ERR_OK;
 }
 
-/* ---- traces ---------------------------------------------------------------------------------------- */
+/* ---- traces ---------------------------------------------------------------------------------- */
 
 static int read_packet(struct arena *a, struct json_object *o, struct ks_packet *ret,
                        struct err *err)
@@ -349,14 +350,15 @@ RUN(nftables_trace)
     return trace(a, in, KS_NFTABLES, ret, err);
 }
 
-/* In the same form, with "every" (all endpoints get a masqueraded packet) and "loses_answer".  Upstream has no tracer of
- * this mode, so there are no samples: it is for tests that hold traces against rendered rules and against a kernel. */
+/* In the same form, with "every" (all endpoints get a masqueraded packet) and "loses_answer".
+ * Upstream has no tracer of this mode, so there are no samples: it is for tests that hold traces
+ * against rendered rules and against a kernel. */
 RUN(ipvs_trace)
 {
     return trace(a, in, KS_IPVS, ret, err);
 }
 
-/* ---- health ---------------------------------------------------------------------------------------- */
+/* ---- health ---------------------------------------------------------------------------------- */
 
 RUN(health_node_port)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_services_objects.c: objects of requests for the functions services.*, and slices as API JSON; see
- * eval_services_objects.h. */
+/* eval_services_objects.c: objects of requests for the functions services.*, and slices as API
+ * JSON; see eval_services_objects.h. */
 #include "tests/eval/eval_services_objects.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- in -------------------------------------------------------------------------------------------- */
+/* ---- in -------------------------------------------------------------------------------------- */
 
 typedef int decode_fn(struct arena *a, struct json_object *o, const char *where, const void **ret,
                       struct err *err);
@@ -86,7 +86,7 @@ int eval_sl_slices(struct arena *a, struct json_object *in, const char *what,
     return decode_list(a, in, what, decode_slice, (const void ***)ret, ret_n, err);
 }
 
-/* ---- out ------------------------------------------------------------------------------------------- */
+/* ---- out ------------------------------------------------------------------------------------- */
 
 struct sortable {
     const char *text;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- answers ------------------------------------------------------------------------------------------------ */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static struct json_object *strings(const char *const *items, size_t n)
 {
@@ -64,7 +64,7 @@ static struct json_object *tables_json(const struct ks_tables *t, const char *co
     return out;
 }
 
-/* --- iptables ------------------------------------------------------------------------------------------------- */
+/* --- iptables --------------------------------------------------------------------------------- */
 
 static int iptables(struct arena *a, struct json_object *in, struct json_object **ret,
                     struct err *err)
@@ -149,7 +149,7 @@ static int iptables_saved(struct arena *a, struct json_object *in, struct json_o
     return ERR_OK;
 }
 
-/* --- ipvs ----------------------------------------------------------------------------------------------------- */
+/* --- ipvs ------------------------------------------------------------------------------------- */
 
 static struct json_object *sets_json(const struct ks_ipvs *v)
 {
@@ -204,7 +204,8 @@ static int ipvs(struct arena *a, struct json_object *in, struct json_object **re
     return code;
 }
 
-/* The jumps from the kernel's chains in IPVS mode, in the form of the tables; no samples, for tests with a kernel. */
+/* The jumps from the kernel's chains in IPVS mode, in the form of the tables; no samples, for tests
+ * with a kernel. */
 static int ipvs_jumps(struct arena *a, struct json_object *in, struct json_object **ret,
                       struct err *err)
 {
@@ -216,7 +217,7 @@ static int ipvs_jumps(struct arena *a, struct json_object *in, struct json_objec
     return ERR_OK;
 }
 
-/* --- nftables ------------------------------------------------------------------------------------------------- */
+/* --- nftables --------------------------------------------------------------------------------- */
 
 static int nftables(struct arena *a, struct json_object *in, struct json_object **ret,
                     struct err *err)

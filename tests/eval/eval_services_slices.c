@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_services_slices.c: pods, EndpointSlices, their mirrors and Endpoints, of the functions services.* of trimtab-eval. */
+/* eval_services_slices.c: pods, EndpointSlices, their mirrors and Endpoints, of the functions
+ * services.* of trimtab-eval. */
 #include "common/services/slices/legacy.h"
 #include "common/services/slices/mirror.h"
 #include "common/services/slices/pod.h"
@@ -14,7 +15,7 @@
     static int name(struct arena *a, struct json_object *in, struct json_object **ret,             \
                     struct err *err)
 
-/* ---- pods ------------------------------------------------------------------------------------------ */
+/* ---- pods ------------------------------------------------------------------------------------ */
 
 static int read_family(struct json_object *in, enum ks_family *ret, struct err *err)
 {
@@ -124,7 +125,7 @@ RUN(services_of_pod)
     return ERR_OK;
 }
 
-/* ---- slices ---------------------------------------------------------------------------------------- */
+/* ---- slices ---------------------------------------------------------------------------------- */
 
 static int run_pass(struct arena *a, struct json_object *in, struct ks_slice_pass *ret,
                     struct err *err)
@@ -209,7 +210,7 @@ RUN(slices_packing)
     return ERR_OK;
 }
 
-/* ---- mirrors and Endpoints ------------------------------------------------------------------------- */
+/* ---- mirrors and Endpoints ------------------------------------------------------------------- */
 
 RUN(mirror)
 {

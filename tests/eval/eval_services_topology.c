@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_services_topology.c: zones' shares and hints, of the functions services.* of trimtab-eval. */
+/* eval_services_topology.c: zones' shares and hints, of the functions
+ * services.* of trimtab-eval. */
 #include "tests/eval/eval_services_objects.h"
 
 #include <stdlib.h>
@@ -169,7 +170,7 @@ RUN(overloaded)
     return code;
 }
 
-/* ---- hints in slices ------------------------------------------------------------------------------- */
+/* ---- hints in slices ------------------------------------------------------------------------- */
 
 static int read_lists(struct arena *a, struct json_object *in, struct ks_slice_lists *ret,
                       struct err *err)

@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* chaos.c: fault-chaos, seeded episodes in which everything goes wrong at once.
  *
- *     fault-chaos                       the episodes of this run's turn, a twelfth (sample.h: TRIMTAB_SAMPLE, TRIMTAB_SAMPLE_TURN)
+ *     fault-chaos                       the episodes of this run's turn, a twelfth (sample.h:
+ *                                       TRIMTAB_SAMPLE, TRIMTAB_SAMPLE_TURN)
  *     fault-chaos --all                 every episode, as TRIMTAB_SAMPLE=all
  *     fault-chaos --episodes N          the episodes with seeds 1 to N
- *     fault-chaos --seed N              that episode alone, with its story and the controller's log when it fails
- *     fault-chaos --cloud gce-l4 …      Google's balancers with a backend service, of all kinds, beside target pools
- *     fault-chaos --cloud azure …       in Azure: 200 Services, and somebody else who edits what they share
- *     fault-chaos --cloud aws …         in AWS: network and classic balancers, and somebody else who edits groups and tags
+ *     fault-chaos --seed N              that episode alone, with its story and the controller's log
+ *                                       when it fails
+ *     fault-chaos --cloud gce-l4 …      Google's balancers with a backend service, of all kinds,
+ *                                       beside target pools
+ *     fault-chaos --cloud azure …       in Azure: 200 Services, and somebody else who edits what
+ *                                       they share
+ *     fault-chaos --cloud aws …         in AWS: network and classic balancers, and somebody else
+ *                                       who edits groups and tags
  *
- * An episode: Services come, change and go, nodes too, while calls are refused, lost, cut off or slowed down, whole kinds of
- * calls are down, watches break, and the controller is stopped, or killed around a call; now and then it comes to rest
- * (chaos_rest.c).  Then all faults end, and when everything is at rest: every Service has its whole load balancer, nothing else is there, nothing foreign was
- * touched, no published address changed unless its user asked for it, a second plan is empty, and a cloud that is built from
- * nothing for the same Services is the same.  Output is TAP, one test per episode; each is a process. */
+ * An episode: Services come, change and go, nodes too, while calls are refused, lost, cut off or
+ * slowed down, whole kinds of calls are down, watches break, and the controller is stopped, or
+ * killed around a call; now and then it comes to rest (chaos_rest.c).  Then all faults end, and
+ * when everything is at rest: every Service has its whole load balancer, nothing else is there,
+ * nothing foreign was touched, no published address changed unless its user asked for it, a second
+ * plan is empty, and a cloud that is built from nothing for the same Services is the same.  Output
+ * is TAP, one test per episode; each is a process. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +34,7 @@
 #define PARALLEL   2
 #define PART_CI    12
 #define PART_QUICK 20
-#define FRESH_SEED 11 /* of a cloud built anew: what it names is not what the first one named */
+#define FRESH_SEED 11 /* of a cloud rebuilt: what it names is not what the first one named */
 
 static const char *const usual_flags[] = {"--concurrent-service-syncs=10", NULL};
 
@@ -41,7 +48,7 @@ bool chaos_one_in(struct chaos *c, uint64_t n)
     return chaos_below(c, n) == 0;
 }
 
-/* ---- wishes -------------------------------------------------------------------------------------- */
+/* ---- wishes ---------------------------------------------------------------------------------- */
 
 static const char *ports_of(struct arena *a, const struct wish *w)
 {
@@ -81,7 +88,8 @@ static const char *patch_of(const struct chaos *c, const struct wish *w)
                         c->cloud->annotations(a, w), spec_of(c, w));
 }
 
-/* The spec of a new one, with its annotations as the stage wants them: those that are null are none. */
+/* The spec of a new one, with its annotations as the stage wants them: those that are
+ * null are none. */
 static const char *manifest_of(const struct chaos *c, const struct wish *w)
 {
     struct arena *a = c->s.a;
@@ -136,7 +144,7 @@ static bool wants_check_port(const struct wish *w)
     return w->local && !w->cluster_ip;
 }
 
-/* A node port that nobody has: the API server gives away any of them. */
+/* A free node port: the API server assigns any of them. */
 static unsigned free_port(struct chaos *c)
 {
     struct json_object *services = rig_services(c->s.rig);
@@ -161,7 +169,7 @@ struct wish *chaos_any_wish(struct chaos *c, bool existing)
     return NULL;
 }
 
-/* ---- actions ------------------------------------------------------------------------------------- */
+/* ---- actions --------------------------------------------------------------------------------- */
 
 int chaos_step(struct chaos *c, enum step_do act, const char *what, const char *body)
 {
@@ -195,7 +203,8 @@ static int create(struct chaos *c)
                        .two_ports = chaos_one_in(c, 2),
                        .address = -1};
     w->check_port = w->local ? free_port(c) : 0;
-    /* Names come back: what belonged to an older one of the same name must not be taken for the new one's. */
+    /* Names come back: what belonged to an older one of the same name must not be taken for
+     * the new one's. */
     (void)snprintf(w->name, sizeof(w->name), "svc-%zu",
                    chaos_one_in(c, 2) ? slot : CHAOS_SERVICES_MAX + c->n_named);
     c->n_named++;
@@ -350,7 +359,7 @@ int chaos_act(struct chaos *c)
     return ERR_OK;
 }
 
-/* ---- an episode ---------------------------------------------------------------------------------- */
+/* ---- an episode ------------------------------------------------------------------------------ */
 
 static int begin(struct chaos *c, struct json_object **ret_start)
 {
@@ -381,7 +390,7 @@ static int begin(struct chaos *c, struct json_object **ret_start)
     return rc;
 }
 
-/* What two clouds must have in common that came to the same Services in different ways. */
+/* The common state of two clouds that reached the same Services in different ways. */
 static const char *common_text(struct chaos *c, struct json_object *world)
 {
     _cleanup_(json_putp) struct json_object *copy = json_copy(world);
@@ -507,7 +516,7 @@ static int episode_child(void *arg)
     return rc == ERR_OK ? 0 : 1;
 }
 
-/* ---- the program --------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 struct program {
     struct arena *a;

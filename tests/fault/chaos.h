@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chaos.h: what the clouds of fault-chaos share: wishes, the episode under way, and the row that a cloud is.
+/* chaos.h: what the clouds of fault-chaos share: wishes, the episode in progress, and the row that
+ * a cloud is.
  *
- * chaos.c plays an episode and judges its end; what is a cloud's own stands in chaos_gce.c (target pools),
- * chaos_gce_l4.c, chaos_azure.c and chaos_aws.c.  A cloud is a row of `struct chaos_cloud`; functions that it does not have are NULL. */
+ * chaos.c plays an episode and judges its end; what is a cloud's own stands in chaos_gce.c (target
+ * pools), chaos_gce_l4.c, chaos_azure.c and chaos_aws.c.  A cloud is a row of `struct chaos_cloud`;
+ * functions that it does not have are NULL. */
 #ifndef TRIMTAB_TESTS_FAULT_CHAOS_H
 #define TRIMTAB_TESTS_FAULT_CHAOS_H
 
@@ -16,7 +18,7 @@
 #define CHAOS_STATICS      8 /* users' addresses 203.0.113.200 … 207 */
 #define CHAOS_PODS_MAX     6
 
-/* What its user wants of a Service. */
+/* The user's settings of a Service. */
 struct wish {
     char name[24]; /* "" when there is none */
     unsigned port;
@@ -35,18 +37,18 @@ struct wish {
     bool both;         /* both families */
     bool global;       /* access from other regions */
     bool by_name;      /* the address is asked for by its name */
-    const char *class; /* loadBalancerClass, for ever; NULL: none */
+    const char *class; /* loadBalancerClass, forever; NULL: none */
     bool crowd;        /* a pod on every node; else: */
     unsigned n_pods;   /* on these */
     char pods[CHAOS_PODS_MAX][24];
     /* AWS (chaos_aws.c) */
-    bool nlb;        /* else classic; for ever */
+    bool nlb;        /* else classic; forever */
     bool flipped;    /* asks for the other kind, which is refused */
     bool tls;        /* a certificate */
     bool back_tls;   /* TLS to nodes, too */
     unsigned groups; /* own groups: 0 none, 1 and 2: the first, the second of users */
     unsigned tags;   /* further tags; on a classic balancer they are never taken back */
-    bool subnets;    /* two are named; of an NLB for ever */
+    bool subnets;    /* two are named; of an NLB forever */
     bool checked;    /* by HTTP, every 20 seconds */
     bool cross_zone;
     bool proxy;    /* classic: the proxy protocol */
@@ -83,11 +85,11 @@ struct chaos_cloud {
     void (*choose)(struct chaos *c, uint64_t seed);              /* flags, stage, how much */
     void (*prepare)(struct chaos *c, struct json_object *world); /* the world at the start */
     void (*listen)(struct chaos *c);                             /* to calls */
-    void (*others)(struct chaos *c, bool act); /* somebody else who writes does so, or pauses */
+    void (*others)(struct chaos *c, bool act); /* the other writer writes, or pauses */
     int (*calm)(
         struct chaos *c); /* right before a rest is waited for: what cannot be done is taken back */
     int (*last)(struct chaos *c); /* the same before the end */
-    int (*part)(struct chaos *c); /* from somebody else who writes */
+    int (*part)(struct chaos *c); /* from the other writer */
     int (*judge)(struct chaos *c, struct json_object *end);
     void (*level)(struct arena *a, struct json_object *world); /* see check_against_fresh() */
     void (*done)(struct chaos *c);
@@ -122,7 +124,7 @@ bool chaos_one_in(struct chaos *c, uint64_t n);
 int chaos_step(struct chaos *c, enum step_do act, const char *what, const char *body) _warn_unused_;
 /* A Service as its wish has it now. */
 int chaos_edit_to(struct chaos *c, struct wish *w) _warn_unused_;
-/* Any slot, with a Service in it or without; NULL: there is none. */
+/* Any slot, with a Service in it or without; NULL if there is none. */
 struct wish *chaos_any_wish(struct chaos *c, bool existing);
 /* A tier, which is never taken back (a rule keeps its own), or a user's address. */
 void chaos_google_address(struct chaos *c, struct wish *w);
@@ -134,7 +136,7 @@ int chaos_heal(struct chaos *c) _warn_unused_;
 void chaos_rest_choose(struct chaos *c, uint64_t seed);
 /* Before action `i`: rests and judges, and plays a quiet stretch, if it is time. */
 int chaos_rest(struct chaos *c, int i) _warn_unused_;
-/* One node comes or goes, or what the cloud lets come and go, between so many. */
+/* One node joins or leaves, or a machine of the cloud, within these limits. */
 int chaos_some_nodes(struct chaos *c, size_t min, size_t max) _warn_unused_;
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* chaos_aws.c: fault-chaos in AWS: network and classic balancers side by side (chaos.h).
  *
- * The seed chooses a family: what the cloud-config says, how late and how strictly the simulated AWS answers, how many
- * Services there are.  What a Service is once and for all (kind, scheme, tags of a network balancer) is chosen when it
- * comes, so that a cloud that is built anew is the same.  A Service that asks for the other kind is refused for as long as it
- * does; before the end it asks for its own again. */
+ * The seed chooses a family: what the cloud-config says, how late and how strictly the simulated
+ * AWS answers, how many Services there are.  What a Service is once and for all (kind, scheme, tags
+ * of a network balancer) is chosen when it comes, so that a cloud that is rebuilt is the same.  A
+ * Service that asks for the other kind is refused for as long as it does; before the end it asks
+ * for its own again. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,7 +55,7 @@ static const struct family families[] = {
      .managed = true,
      .services = 6,
      .actions = 60,
-     .start_ms = 5000}, /* a lease that nobody gave back takes longer than that */
+     .start_ms = 5000}, /* an unreleased lease takes longer than that */
     {.name = "strict",  /* few calls, small pages */
      .config = "ClusterServiceLoadBalancerHealthProbeMode = Shared",
      .settings = "{" QUOTA(300) ",\"page_size\":2,\"throttle\":{"
@@ -76,7 +77,7 @@ static const struct family families[] = {
      .actions = 60},
 };
 
-/* Every so many episodes one is as large as a large cluster. */
+/* One in this number of episodes has a large cluster. */
 #define LARGE_EVERY 24
 static const struct family large = {
     .name = "large",
@@ -130,7 +131,7 @@ static void listen(struct chaos *c)
     probe_listen(c->s.probe, writer_aws_before_call, own_of(c)->writer);
 }
 
-/* ---- Services ------------------------------------------------------------------------------------ */
+/* ---- Services -------------------------------------------------------------------------------- */
 
 static const char *text_or_null(struct arena *a, const char *text)
 {
@@ -228,7 +229,7 @@ static int change_nodes(struct chaos *c)
     return chaos_some_nodes(c, NODES_MIN, NODES_MAX);
 }
 
-/* ---- machines ------------------------------------------------------------------------------------ */
+/* ---- machines -------------------------------------------------------------------------------- */
 
 struct machine_change {
     const char *id;
@@ -241,7 +242,7 @@ static void set_state(struct sim *s, void *arg)
     (void)amz_ec2_set_instance_state(sim_module_state(s, "aws"), m->id, m->state);
 }
 
-/* A node's machine stops, or goes on; one in four is terminated, and its node goes only later. */
+/* A node's machine stops, or continues; one in four is terminated, and its node goes only later. */
 static int change_machine(struct chaos *c)
 {
     struct json_object *nodes = json_path(rig_world(c->s.rig), "kubernetes.nodes");
@@ -264,7 +265,7 @@ static int change_machine(struct chaos *c)
     return rc == ERR_OK ? chaos_step(c, STEP_REMOVE_NODE, name, NULL) : rc;
 }
 
-/* ---- what AWS may say ---------------------------------------------------------------------------- */
+/* ---- what AWS may say ------------------------------------------------------------------------ */
 
 /* Codes that come for reasons of its own, and answers that come late or never. */
 static int odd_answers(struct chaos *c)
@@ -313,9 +314,10 @@ static const struct chaos_action more[] = {
     {meddle, 5},
 };
 
-/* ---- the end ------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
-/* Everybody asks for what he can have.  Machines run: one that stopped stays a target where it was one. */
+/* Everybody asks for what he can have.  Machines run: one that stopped stays a target where
+ * it was one. */
 static void others(struct chaos *c, bool act)
 {
     writer_aws_pause(own_of(c)->writer, c->s.rig, !act);
@@ -335,8 +337,8 @@ static int last(struct chaos *c)
     return rc;
 }
 
-/* Nothing of the other writer's was lost.  He goes, so that a world without him can be compared; what he has spoilt, and
- * machines that stopped, are noticed when Services are looked at again. */
+/* Nothing of the other writer's was lost.  He goes, so that a world without him can be compared;
+ * what he has spoilt, and machines that stopped, are noticed when Services are checked again. */
 static int part(struct chaos *c)
 {
     struct stage *s = &c->s;
@@ -381,7 +383,8 @@ static void level_policies(struct json_object *world)
     }
 }
 
-/* What depends on what went before: targets that drain, members of a health check that stay as they were, names. */
+/* State that depends on the history: targets that drain, members of a health check that stay as
+ * they were, names. */
 static void level(struct arena *a, struct json_object *world)
 {
     (void)a;

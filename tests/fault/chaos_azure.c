@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chaos_azure.c: fault-chaos in Azure: 200 Services, and somebody else who edits what they share (chaos.h, writer.h). */
+/* chaos_azure.c: fault-chaos in Azure: 200 Services, and another writer that edits their shared
+ * resources (chaos.h, writer.h). */
 #include "tests/fault/chaos.h"
 #include "tests/fault/writer.h"
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chaos_gce_l4.c: fault-chaos with Google's balancers that have a backend service, of all kinds (chaos.h).
+/* chaos_gce_l4.c: fault-chaos with Google's balancers that have a backend service, of all kinds
+ * (chaos.h).
  *
- * The seed chooses a family: which parts the process plays, how many nodes there are, which families of addresses.
- * Services are internal on NEGs or on groups, external on groups, NEGs or target pools, and turn from one into another.
- * Nodes hover where a subset begins to be one (25) or an end is reached (250).  Somebody else writes, too
- * (writer_gce.h).  Every Service is looked at again within --sync-period, so what was changed by hand is mended.
+ * The seed chooses a family: which parts the process plays, how many nodes there are, which
+ * families of addresses.  Services are internal on NEGs or on groups, external on groups, NEGs or
+ * target pools, and turn from one into another.  Nodes hover where a subset begins to be one (25)
+ * or an end is reached (250).  Somebody else writes, too (writer_gce.h).  Every Service is checked
+ * again within --sync-period, so what was changed by hand is fixed.
  *
- * Kinds stick (docs/providers/gce.md), so what a Service is may depend on what it was: `rbs`, once asked for, stays asked
- * for, and a class is for ever. */
+ * Kinds stick (docs/providers/gce.md), so what a Service is may depend on what it was: `rbs`, once
+ * asked for, stays asked for, and a class is forever. */
 #include "tests/fault/chaos_gce_l4.h"
 
 #include <stdlib.h>
@@ -102,8 +104,8 @@ static void choose(struct chaos *c, uint64_t seed)
     str_appendf(&c->story, "family %s\n", f->name);
 }
 
-/* A Service of ingress-gce's is foreign only where that part is not played here; and it would keep the groups, which a
- * cloud that is built anew does not have. */
+/* A Service of ingress-gce's is foreign only where that part is not played here; and it would keep
+ * the groups, which a cloud that is rebuilt does not have. */
 static void prepare(struct chaos *c, struct json_object *world)
 {
     const struct l4_family *f = l4_of(c)->family;
@@ -121,7 +123,7 @@ static void listen(struct chaos *c)
     probe_listen(c->s.probe, writer_gce_before_call, l4_of(c)->writer);
 }
 
-/* ---- Services ------------------------------------------------------------------------------------ */
+/* ---- Services -------------------------------------------------------------------------------- */
 
 static const char *text_or_null(struct arena *a, const char *text)
 {
@@ -160,7 +162,8 @@ static bool has_service(const struct chaos *c, const struct wish *w)
     return l4_of(c)->family->alone || str_eq(w->class, EXTERNAL_CLASS);
 }
 
-/* Both families are there for one scheme only, and not for the Standard tier nor for what is old. */
+/* Both families are there for one scheme only, and not for the Standard tier nor for
+ * what is old. */
 static bool may_have_both(const struct chaos *c, const struct wish *w)
 {
     const char *both = l4_of(c)->family->both;
@@ -225,7 +228,7 @@ static bool special(struct chaos *c, struct wish *w)
     return moves;
 }
 
-/* ---- actions ------------------------------------------------------------------------------------- */
+/* ---- actions --------------------------------------------------------------------------------- */
 
 static int meddle(struct chaos *c)
 {
@@ -239,7 +242,7 @@ static const struct chaos_action more[] = {
     {l4_unready, 4},   {l4_shut_out, 3}, {meddle, 5},
 };
 
-/* ---- the end ------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void others(struct chaos *c, bool act)
 {

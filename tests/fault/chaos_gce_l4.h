@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chaos_gce_l4.h: what the two files of fault-chaos with Google's L4 kinds share: the family of an episode, nodes, pods.
+/* chaos_gce_l4.h: what the two files of fault-chaos with Google's L4 kinds share: the family of an
+ * episode, nodes, pods.
  *
- * chaos_gce_l4.c: families and Services; chaos_gce_nodes.c: nodes and pods that come, go and move. */
+ * chaos_gce_l4.c: families and Services; chaos_gce_nodes.c: nodes and pods that come,
+ * go and move. */
 #ifndef TRIMTAB_TESTS_FAULT_CHAOS_GCE_L4_H
 #define TRIMTAB_TESTS_FAULT_CHAOS_GCE_L4_H
 
@@ -20,8 +22,8 @@ struct l4_family {
     bool alone;  /* without the service controller's kinds */
     bool old;    /* only these */
     bool groups; /* some are on instance groups */
-    const char *
-        both; /* families: "EXTERNAL", "INTERNAL": who may have IPv6 in its subnetwork; NULL: IPv4 only */
+    /* families: "EXTERNAL", "INTERNAL": who may have IPv6 in its subnetwork; NULL: IPv4 only */
+    const char *both;
     bool crowds; /* Services with a pod on every node */
 };
 /* A node that is away, and may come back under its name. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* chaos_gce_nodes.c: nodes and pods of fault-chaos with Google's L4 kinds (chaos_gce_l4.h).
  *
- * Pods are where a ReplicaSet would have them: who has lost its node is on another one at once.  A Service never is without
- * pods as long as there are nodes, so that its NEGs have no reason to be empty. */
+ * Pods are where a ReplicaSet would have them: who has lost its node is on another one at once.  A
+ * Service never is without pods as long as there are nodes, so that its NEGs have no reason
+ * to be empty. */
 #include "tests/fault/chaos_gce_l4.h"
 
 #include <stdio.h>
@@ -15,7 +16,7 @@
 #define STEPS_MAX      4
 #define EXCLUDED       "node.kubernetes.io/exclude-from-external-load-balancers"
 
-/* ---- nodes --------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static struct json_object *nodes_of(struct chaos *c)
 {
@@ -48,7 +49,7 @@ static bool is_there(struct json_object *nodes, const char *name)
     return false;
 }
 
-/* ---- pods ---------------------------------------------------------------------------------------- */
+/* ---- pods ------------------------------------------------------------------------------------ */
 
 static int put_pods(struct chaos *c, struct wish *w, struct json_object *nodes)
 {
@@ -88,7 +89,7 @@ int l4_pods_first(struct chaos *c, struct wish *w)
     return put_pods(c, w, nodes);
 }
 
-/* Who has lost its node, or is on `but` (NULL: none), is on another one. */
+/* Moves pods that lost their node, or are on `but` (NULL: none), to another one. */
 static int reschedule(struct chaos *c, const char *but)
 {
     struct json_object *nodes = nodes_of(c);
@@ -138,7 +139,7 @@ int l4_roll_out(struct chaos *c)
     return rc;
 }
 
-/* ---- coming and going ---------------------------------------------------------------------------- */
+/* ---- coming and going ------------------------------------------------------------------------ */
 
 static int take_away(struct chaos *c, const char *name)
 {
@@ -214,8 +215,7 @@ int l4_recreate(struct chaos *c)
     struct json_object *node = any_of(c, nodes_of(c));
     const char *name = name_of(node);
     if (l4_of(c)->family->groups) {
-        return l4_change_nodes(
-            c); /* a machine leaves its group, and nobody looks when it is there again at once */
+        return l4_change_nodes(c); /* a machine leaves its group, unnoticed if it is back at once */
     }
     const char *zone = chaos_one_in(c, 2) ? zone_of(node) : zones[chaos_below(c, ARRAY_LEN(zones))];
     int rc = take_away(c, name);
@@ -267,7 +267,7 @@ int l4_zone(struct chaos *c)
     return rc == ERR_OK ? reschedule(c, NULL) : rc;
 }
 
-/* ---- what they are ------------------------------------------------------------------------------- */
+/* ---- what they are --------------------------------------------------------------------------- */
 
 static int patch_node(struct chaos *c, const char *name, const char *what, const char *body)
 {
@@ -277,7 +277,7 @@ static int patch_node(struct chaos *c, const char *name, const char *what, const
         if (rig_kube(c->s.rig, "PATCH", path, body, NULL) == 200) {
             return ERR_OK;
         }
-        probe_heal(c->s.probe); /* it is down for everybody */
+        probe_heal(c->s.probe); /* it is down for all */
     }
     return err_set(c->s.err, ERR_BUG, "node %s cannot be edited", name);
 }

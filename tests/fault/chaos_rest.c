@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* chaos_rest.c: rests within an episode of fault-chaos, and the quiet stretch after each.
  *
- * What is wrong in the middle of an episode may have been mended at its end by an edit that came later.  So an episode
- * comes to rest now and then: its faults end, and everybody who may reach a Service must do so (reached.h), at the address
- * that it had.  Then follow some actions without faults and without other writers, of which each moment is judged: whoever
- * was served and is still let in is served.  Which actions are preceded by a rest depends on the episode's seed. */
+ * What is wrong in the middle of an episode may have been fixed at its end by an edit that came
+ * later.  So an episode comes to rest now and then: its faults end, and every allowed client must
+ * reach its Service (reached.h), at its former address.  Then follow some actions without faults
+ * and without other writers, and each moment of these is checked: clients that were served and are
+ * still allowed are served.  Which actions are preceded by a rest depends on the episode's seed. */
 #include "tests/fault/chaos.h"
 
 #define ONE_OF      24 /* actions is preceded by a rest, a large cluster's: */

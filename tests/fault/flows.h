@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* flows.h: what the sweep walks through: from which state, by which edits, to what end.
  *
- * A flow is data.  Its start state is made once, by a faultless controller (or it is a world that upstream left), and every
- * sweep point begins there anew.  Then the edits happen, one call fails, and after recovery the world must be that of
- * the faultless run.  A new flow is a new row in a table of its cloud. */
+ * A flow is data.  Its start state is made once, by a faultless controller (or it is a world that
+ * upstream left), and every sweep point begins there again.  Then the edits happen, one call fails,
+ * and after recovery the world must be that of the faultless run.  A new flow is a new row in a
+ * table of its cloud. */
 #ifndef TRIMTAB_TESTS_FAULT_FLOWS_H
 #define TRIMTAB_TESTS_FAULT_FLOWS_H
 
@@ -17,8 +18,8 @@
 /* A Service of namespace "default". */
 struct flow_service {
     const char *name; /* NULL ends the list */
-    const char *
-        spec; /* JSON of spec; type LoadBalancer is added.  Its member `notes` becomes the annotations */
+    /* JSON of spec; type LoadBalancer is added.  Its member `notes` becomes the annotations */
+    const char *spec;
 };
 
 enum step_do {
@@ -30,7 +31,7 @@ enum step_do {
     STEP_REMOVE_NODE,  /* of that name */
     STEP_REST,         /* until all is done that can be; each Service but `what` is served then */
     STEP_PODS,         /* of Service `what`, per node: body */
-    STEP_FORGET_POOLS, /* somebody takes the Azure resource `what` out of all pools */
+    STEP_FORGET_POOLS, /* the test removes the Azure resource `what` from all pools */
 };
 
 struct step {
@@ -48,26 +49,28 @@ struct flow {
     bool alone;        /* no user has put anything into the balancer that is ours */
     struct flow_service start[FLOW_SERVICES_MAX];
     const char *const *start_flags; /* of the controller that makes the start; NULL: none */
-    const char *
-        start_config; /* and members of its cloud-config beside those of the site (AWS: lines of [Global]); NULL: none */
+    /* and members of its cloud-config beside those of the site (AWS: lines of
+     * [Global]); NULL: none */
+    const char *start_config;
     const char *settings; /* AWS only: the world's "sim.aws", JSON; NULL: none */
     /* what happens */
     const char *const *flags; /* of the controller that meets the fault; NULL: none */
     const char *config;       /* as start_config */
-    const char *
-        poison; /* Azure refuses each document that holds this text, and does not say why; NULL: none */
+    /* Azure refuses each document that holds this text, and does not say why; NULL: none */
+    const char *poison;
     bool cold; /* it starts when the flow begins: its first calls are swept, too */
     struct step steps[FLOW_STEPS_MAX];
     /* what must hold */
     /* the addresses of these Services may change: their users asked for it; blank separated; NULL: none's */
     const char *moves;
     const char *ends
-        [FLOW_ENDS_MAX]; /* texts that occur in what world_text() says of the end; "!text" does not */
-    bool quiet;          /* nothing at all is written */
-    const char *but;     /* the kind that is left out, for a reason that stands there; NULL: none */
+        /* texts that occur in what world_text() says of the end; "!text" does not */
+        [FLOW_ENDS_MAX];
+    bool quiet;      /* nothing at all is written */
+    const char *but; /* the kind that is left out, for a reason that stands there; NULL: none */
     /* how much of it the default sweep covers */
-    bool
-        whole; /* more points if the change under test touches the cloud (sweep.c); else sampled as others */
+    /* more points if the change under test touches the cloud (sweep.c); else sampled as others */
+    bool whole;
 };
 
 /* Each ended by a row without a name. */

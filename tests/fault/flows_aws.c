@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flows_aws.c: flows of AWS: a Service comes and goes (flows_aws.h).  Source: docs/spec/aws.md 4, 5, 7. */
+/* flows_aws.c: flows of AWS: a Service comes and goes (flows_aws.h).  Source:
+ * docs/spec/aws.md 4, 5, 7. */
 #include "tests/fault/flows_aws.h"
 
 const struct flow flows_aws[] = {

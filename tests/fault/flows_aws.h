@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flows_aws.h: what the tables of AWS' flows have in common: words for specs, bystanders, names of what users have.
+/* flows_aws.h: what the tables of AWS' flows have in common: words for specs, bystanders, names of
+ * what users have.
  *
- * "near" and "old" are bystanders, a network balancer and a classic one, whose nodes' group is the same: they must not
- * notice anything.  Groups and subnets of users are those of tests/data/fault/foreign-aws.json. */
+ * "near" and "old" are bystanders, a network balancer and a classic one, whose nodes' group is the
+ * same: they must not notice anything.  Groups and subnets of users are those of
+ * tests/data/fault/foreign-aws.json. */
 #ifndef TRIMTAB_TESTS_FAULT_FLOWS_AWS_H
 #define TRIMTAB_TESTS_FAULT_FLOWS_AWS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flows_aws_edits.c: flows of AWS: a Service changes (flows_aws.h).  Source: docs/spec/aws.md 4.6 to 4.14, 5.5 to 5.11, 9.1. */
+/* flows_aws_edits.c: flows of AWS: a Service changes (flows_aws.h).  Source: docs/spec/aws.md 4.6
+ * to 4.14, 5.5 to 5.11, 9.1. */
 #include "tests/fault/flows_aws.h"
 
 #define EDIT(x)  .steps = {{STEP_PATCH, "web", x}}

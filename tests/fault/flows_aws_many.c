@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flows_aws_many.c: flows of AWS: nodes come and go, several Services at once, a cloud that is slow to show what was done, starts
- * (flows_aws.h).  Source: docs/spec/aws.md 4.11, 5.11, 7.2 to 7.5; ADR 0023. */
+/* flows_aws_many.c: flows of AWS: nodes come and go, several Services at once, a cloud that is slow
+ * to show what was done, starts (flows_aws.h).  Source: docs/spec/aws.md 4.11, 5.11, 7.2
+ * to 7.5; ADR 0023. */
 #include "tests/fault/flows_aws.h"
 
 #define RELEASE "{\"group_release_ms\":20000,\"target_group_release_ms\":20000}"
@@ -9,8 +10,9 @@
     "{\"consistency_ms\":3000,\"group_release_ms\":20000,\"target_group_release_ms\":8000,"        \
     "\"draining_ms\":60000}"
 
-/* A new process does not know what the old one made a moment ago, and an old one not that a target group came later than its
- * balancer: who is edited, or goes, within those seconds has left it behind before AWS shows it. */
+/* A new process does not know what the old one made a moment ago, and an old one not that a target
+ * group came later than its balancer: who is edited, or goes, within those seconds has left it
+ * behind before AWS shows it. */
 #define NOBODY_KNOWS "killed-before killed-after aws-throttled"
 
 const struct flow flows_aws_many[] = {
@@ -28,7 +30,7 @@ const struct flow flows_aws_many[] = {
      .steps = {{STEP_REMOVE_NODE, "node-0", NULL}}},
     {AWS, .name = "aws-node-replaced", .start = {NEAR, OLD, WEB_CLASSIC},
      .steps = {{STEP_ADD_NODES, "1", NULL}, {STEP_REMOVE_NODE, "node-1", NULL}}},
-    /* ---- several at once, who share the group of the nodes and the rule for smaller packets ---- */
+    /* ---- several at once, with one group of nodes and one rule for smaller packets --- */
     {AWS, .name = "aws-create-three", .start = {OLD},
      .steps = {{STEP_CREATE, "s1", ON_NLB},
                {STEP_CREATE, "s2", CLASSIC},
@@ -49,7 +51,7 @@ const struct flow flows_aws_many[] = {
     {AWS, .name = "aws-shared-probe-delete", .start_config = SHARED_PROBE, .config = SHARED_PROBE,
      .start = {NEAR, WEB, {"s2", NLB_OF(ONE_PORT "," RANGES(TEN))}},
      .steps = {{STEP_DELETE, "s2", NULL}}},
-    /* ---- where AWS takes its time: interfaces hold their groups, readers do not see yet what was written ---- */
+    /* ---- AWS is slow: interfaces hold their groups, readers do not see writes yet --- */
     {AWS, .name = "aws-slow-classic-delete", .settings = RELEASE, .start = {OLD, WEB_CLASSIC},
      .steps = {{STEP_DELETE, "web", NULL}}, .ends = {"!{default/web}"}},
     {AWS, .name = "aws-slow-managed-delete", .settings = RELEASE, .start_config = MANAGED,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flows_aws_options.c: flows of AWS under [Trimtab]: what upstream never does (flows_aws.h).  Source: docs/adr/0024. */
+/* flows_aws_options.c: flows of AWS under [Trimtab]: what upstream never does (flows_aws.h).
+ * Source: docs/adr/0024. */
 #include "tests/fault/flows_aws.h"
 
 #define OPTION(x) .start_config = "[Trimtab]\n" x, .config = "[Trimtab]\n" x

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flows_azure.c: flows of Azure: a Service comes, changes and goes, in the simulator's own cluster, and where Azure takes its
- * time (flows_azure.h).  Source: docs/spec/azure.md 3.5, 4.2 to 4.4, 9. */
+/* flows_azure.c: flows of Azure: a Service comes, changes and goes, in the simulator's own cluster,
+ * and where Azure takes its time (flows_azure.h).  Source: docs/spec/azure.md 3.5, 4.2
+ * to 4.4, 9. */
 #include "tests/fault/flows_azure.h"
 
 const struct flow flows_azure[] = {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flows_azure.h: what the tables of Azure's flows have in common: words for specs, bystanders, the tables' names.
+/* flows_azure.h: what the tables of Azure's flows have in common: words for specs, bystanders, the
+ * tables' names.
  *
- * "near" is a bystander on the same balancer and in the same security rules: it must not notice anything.  Public addresses
- * and DNS labels of users are those of tests/data/fault/foreign-azure.json; "taken" is a label that Azure refuses. */
+ * "near" is a bystander on the same balancer and in the same security rules: it must not notice
+ * anything.  Public addresses and DNS labels of users are those of
+ * tests/data/fault/foreign-azure.json; "taken" is a label that Azure refuses. */
 #ifndef TRIMTAB_TESTS_FAULT_FLOWS_AZURE_H
 #define TRIMTAB_TESTS_FAULT_FLOWS_AZURE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flows_azure_addresses.c: flows of Azure: public addresses, of users, of ours, shared, elsewhere, of two families
- * (flows_azure.h).  Source: docs/spec/azure.md 8, 10.1, 6.3. */
+/* flows_azure_addresses.c: flows of Azure: public addresses, of users, of ours, shared, elsewhere,
+ * of two families (flows_azure.h).  Source: docs/spec/azure.md 8, 10.1, 6.3. */
 #include "tests/fault/flows_azure.h"
 
 #define USERS      NOTE("pip-name") ":\"users-pip\""
@@ -43,7 +43,8 @@ const struct flow flows_azure_addresses[] = {
     {AZURE, .name = "azure-share", .start = {NEAR, WEB},
      .steps = {{STEP_CREATE, "mate", MATE(LIKE_WEB)}},
      .ends = {"!publicIPAddresses/kubernetes-{default/mate}"}},
-    /* A public IP whose last write fails, but takes effect, is mended when one of its other Services is synced. */
+    /* A public IP whose last write fails, but takes effect, is fixed when one of its
+     * other Services is synced. */
     {AZURE, .name = "azure-share-first-leaves", .but = "fails-later superseded",
      .start = {NEAR, WEB, {"mate", MATE(LIKE_WEB)}}, .steps = {{STEP_DELETE, "web", NULL}}},
     {AZURE, .name = "azure-share-second-leaves", .but = "fails-later superseded",

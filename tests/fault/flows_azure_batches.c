@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flows_azure_batches.c: flows of Azure: many Services at once, one of which cannot be served (flows_azure.h).
+/* flows_azure_batches.c: flows of Azure: many Services at once, one of which cannot be served
+ * (flows_azure.h).
  *
- * What Azure refuses it either names, or it does not, and then it must be found out.  Source: docs/spec/azure.md 12.6. */
+ * What Azure refuses it either names, or it does not, and then it must be found out.  Source:
+ * docs/spec/azure.md 12.6. */
 #include "tests/fault/flows_azure.h"
 
 /* Six of which the fourth is none. */
@@ -24,7 +26,7 @@
     }
 
 const struct flow flows_azure_batches[] = {
-    /* By the resource that nobody else has: a DNS label. */
+    /* By a resource that no other Service has: a DNS label. */
     {AZURE, .name = "azure-batch-poisoned", .start = {NEAR},
      .steps = {SIX_WITH(LABEL("taken")),
                {STEP_PATCH, "s3", ANNOTATE(NOTE("dns-label-name") ":\"mine\"")}}},

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flows_azure_machines.c: flows of Azure: nodes come and go, and what they are changes (flows_azure.h).
+/* flows_azure_machines.c: flows of Azure: nodes come and go, and what they are changes
+ * (flows_azure.h).
  *
- * An instance of a uniform scale set takes its pools from the set's model, so a node that comes or goes there costs no write,
- * unless the model says nothing of them.  Source: docs/spec/azure.md 7. */
+ * An instance of a uniform scale set takes its pools from the set's model, so a node that comes or
+ * goes there costs no write, unless the model says nothing of them.
+ * Source: docs/spec/azure.md 7. */
 #include "tests/fault/flows_azure.h"
 
 #define UNIFORM  "Compute/virtualMachineScaleSets/vmss"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* flows_azure_moves.c: flows of Azure: Services go from one balancer to another (flows_azure.h).
  *
- * Where there are several Standard balancers, by annotation and by configuration; where there is one per availability set, by
- * mode.  A public address goes along: it hangs on one frontend at a time.  Source: docs/spec/azure.md 5.3 to 5.6, 7.7. */
+ * Where there are several Standard balancers, by annotation and by configuration; where there is
+ * one per availability set, by mode.  A public address goes along: it hangs on one frontend at a
+ * time.  Source: docs/spec/azure.md 5.3 to 5.6, 7.7. */
 #include "tests/fault/flows_azure.h"
 
 #define ON(x)   NOTE("load-balancer-configurations") ":\"" x "\""

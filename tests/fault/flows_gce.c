@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* flows_gce.c: the table of Google's flows (flows.h).
  *
- * "near" is a bystander with policy Cluster: it shares the node check, and must not notice anything.  Static
- * addresses are those of tests/data/fault/foreign.json. */
+ * "near" is a bystander with policy Cluster: it shares the node check, and must not notice
+ * anything.  Static addresses are those of tests/data/fault/foreign.json. */
 #include "tests/fault/flows.h"
 
 #define TWO_PORTS "\"ports\":[{\"name\":\"http\",\"port\":80},{\"name\":\"https\",\"port\":443}]"
@@ -106,7 +106,7 @@ const struct flow flows_gce[] = {
     /* ---- nodes ---- */
     {.name = "node-added", .start = {NEAR, WEB}, .steps = {{STEP_ADD_NODES, "1"}}},
     {.name = "node-removed", .start = {NEAR, WEB}, .steps = {{STEP_REMOVE_NODE, "node-5"}}},
-    /* ---- controllers that come anew ---- */
+    /* ---- controllers that come again ---- */
     {.name = "restart", .start = {NEAR, WEB}, .cold = true, .quiet = true},
     {.name = "adopt",
      .world = "gce/world-legacy.json",

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flows_gce_l4.c: the flows of Google's balancers with a backend service (flows.h): internal on instance groups, internal
- * on NEGs, external on groups and on NEGs, NEGs alone, and every change from one kind to another.
+/* flows_gce_l4.c: the flows of Google's balancers with a backend service (flows.h): internal on
+ * instance groups, internal on NEGs, external on groups and on NEGs, NEGs alone, and every change
+ * from one kind to another.
  *
- * "near" is a bystander of the same kind: it shares health check and instance groups, and must not notice anything. */
+ * "near" is a bystander of the same kind: it shares health check and instance groups, and must not
+ * notice anything. */
 #include "tests/fault/flows.h"
 
 #define INTERNAL   "\"notes\":{\"networking.gke.io/load-balancer-type\":\"Internal\"}"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kinds.c: what may befall a call, and which calls it may befall (probe.h).
  *
- * Statuses alone say what went wrong at Kubernetes, Google and Azure.  AWS says it by codes, which differ from API to API: there the
- * kinds are those codes that AWS gives for reasons of its own (docs/spec/aws.md 3.3), whatever state the resource is in. */
+ * Statuses alone say what went wrong at Kubernetes, Google and Azure.  AWS says it by codes, which
+ * differ from API to API: there the kinds are those codes that AWS gives for reasons of its own
+ * (docs/spec/aws.md 3.3), whatever state the resource is in. */
 #include "tests/fault/probe.h"
 
 #include <string.h>
@@ -11,8 +12,9 @@
 #define AWS_ERROR(code)                                                                            \
     "{\"do\":\"refuse\",\"status\":400,\"body\":{\"Code\":\"" code "\",\"Message\":\"Not now.\"}}"
 
-/* By the fake clock, which moves only when nothing else is under way (rig_settle.c): a call that is so late is carried out
- * after all that does not wait for it, whatever a provider sends meanwhile, and looks after. */
+/* By the fake clock, which moves only when nothing else is in progress (rig_settle.c): a call that
+ * is so late is carried out after all that does not wait for it, whatever a provider sends
+ * meanwhile, and looks after. */
 #define LATE_MS "15000"
 
 const struct fault_kind fault_kinds[] = {

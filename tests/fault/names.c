@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* names.c: see names.h.  One map from words to labels; a word is a run of letters, digits and dots, or two of
- * them with a line between ("sg-0123"). */
+/* names.c: see names.h.  One map from words to labels; a word is a run of letters, digits and dots,
+ * or two of them with a line between ("sg-0123"). */
 #include "tests/fault/names.h"
 
 #include <ctype.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* names.h: names that differ from run to run, made equal.
  *
- * A load balancer is called "a" + its Service's uid, the shared check after the cluster's id, and addresses come as they
- * come.  Two runs are compared by texts in which these stand as "{default/web}", "{cluster}" and "{address of
- * default/web}".  Thread-safe: the simulator's thread learns while the test's thread reads. */
+ * A load balancer is called "a" + its Service's uid, the shared check after the cluster's id, and
+ * addresses come as they come.  Two runs are compared by texts in which these stand as
+ * "{default/web}", "{cluster}" and "{address of default/web}".  Thread-safe: the simulator's thread
+ * learns while the test's thread reads. */
 #ifndef TRIMTAB_TESTS_FAULT_NAMES_H
 #define TRIMTAB_TESTS_FAULT_NAMES_H
 
@@ -18,7 +19,7 @@ void names_free(struct names *n);
 const char *names_lb(struct arena *a, const char *uid);
 /* From a Service (a tree with metadata). */
 void names_learn(struct names *n, struct json_object *service);
-/* Whose load balancer that is: "default/web", in the arena; NULL: nobody's. */
+/* Owner of a load balancer: "default/web", in the arena; NULL: none. */
 const char *names_owner(struct names *n, struct arena *a, const char *lb_name);
 /* `text` stands for something else: an address, the cluster's id. */
 void names_alias(struct names *n, const char *text, const char *label);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* names_aws.c: see names_aws.h.
  *
- * A group is called by its name, which the simulator knows, an ARN by what is behind the account.  Hashes in names depend on
- * UIDs and node ports; calls that differ in nothing else are told apart by their number. */
+ * A group is called by its name, which the simulator knows, an ARN by what is behind the account.
+ * Hashes in names depend on UIDs and node ports; calls that differ in nothing else are
+ * distinguished by their number. */
 #include "tests/fault/names_aws.h"
 
 #include <ctype.h>

@@ -10,8 +10,9 @@
 #include "tests/fault/stage.h"
 #include "tests/fault/world.h"
 
-#define CALLS_FACTOR 12  /* a run with one fault may make so many times the calls of one without, */
-#define CALLS_MORE   400 /* and so many more: restarts, watches that are opened again */
+/* a run with one fault may make this multiple of the calls of one without, */
+#define CALLS_FACTOR 12
+#define CALLS_MORE   400    /* and this number more: restarts, renewed watches */
 #define SETTLED_MS   120000 /* then a slow AWS shows what is */
 #define STATE_MAX    (64 << 20)
 
@@ -23,7 +24,7 @@ struct play {
     const struct flow *flow;
 };
 
-/* ---- files --------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static const char *file_of(struct arena *a, const struct flow *f, const char *dir, const char *ext)
 {
@@ -63,7 +64,7 @@ int play_load(struct arena *a, const struct flow *f, const char *dir, struct pla
     return rc;
 }
 
-/* ---- poison --------------------------------------------------------------------------------------- */
+/* ---- poison ---------------------------------------------------------------------------------- */
 
 static void refuse_poison(void *arg, const struct sim_call *call)
 {
@@ -90,7 +91,7 @@ static int open_stage(struct play *p, struct json_object *world, const char *con
     return rc;
 }
 
-/* ---- the run ------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 /* From the start state through the edits to rest. */
 static int run(struct play *p, struct json_object *world, const char *call)
@@ -142,14 +143,14 @@ static int run(struct play *p, struct json_object *world, const char *call)
     return rc;
 }
 
-/* ---- judgement ----------------------------------------------------------------------------------- */
+/* ---- judgement ------------------------------------------------------------------------------- */
 
 static bool wants_deny(const struct flow *f)
 {
     return f->flags != NULL && str_eq(f->flags[0], "--enable-l4-deny-firewall=true");
 }
 
-/* What holds at the end of every run, with a fault or without. */
+/* Checks at the end of every run, with a fault or without. */
 static int judge(struct play *p, struct json_object *before, struct json_object *after)
 {
     const struct flow *f = p->flow;
@@ -174,7 +175,7 @@ static int judge(struct play *p, struct json_object *before, struct json_object 
     return rc == ERR_OK ? stage_check_second_plan(&p->s) : rc;
 }
 
-/* ---- once per flow ------------------------------------------------------------------------------- */
+/* ---- once per flow --------------------------------------------------------------------------- */
 
 /* The Services of the start, one after another where one names another's address. */
 static int make_services(struct play *p)
@@ -293,7 +294,7 @@ int play_prepare(const struct flow *f, const char *dir, struct err *err)
     return rc;
 }
 
-/* ---- once per point ------------------------------------------------------------------------------ */
+/* ---- once per point -------------------------------------------------------------------------- */
 
 static int point(struct play *p, const struct play_point *pt, bool *ret_met)
 {
@@ -329,7 +330,7 @@ int play_point(const struct play_point *pt, bool *ret_met, struct err *err)
     return rc;
 }
 
-/* ---- without a controller ------------------------------------------------------------------------ */
+/* ---- without a controller -------------------------------------------------------------------- */
 
 bool play_can_be_cold(const struct flow *f)
 {

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* play.h: one run of a flow in this process: a fresh rig, the edits, a call that fails, recovery, and the judgement.
+/* play.h: one run of a flow in this process: a fresh rig, the edits, a call that fails, recovery,
+ * and the judgement.
  *
- *     play_prepare()   once per flow, in a process of its own: makes the start, runs without faults, writes calls and end
+ *     play_prepare()   once per flow, in a process of its own: makes the start, runs without
+ *                      faults, writes calls and end
  *     play_load()      once per flow, in the parent of all points: reads what play_prepare() wrote
  *     play_point()     once per point, in a process of its own: the same run with one fault
- *     play_cold()      the edits are made while no controller runs, which then carries them out; needs none of the others
+ *     play_cold()      the edits are made while no controller runs, which then carries them out;
+ *                      needs none of the others
  *
- * Files below one folder pass the results on: "FLOW.start" (a world), "FLOW.end" (world_text()), "FLOW.calls" (one per
- * line).  A point inherits them parsed.  play_prepare() and play_point() end the rig that they made. */
+ * Files below one folder pass the results on: "FLOW.start" (a world), "FLOW.end" (world_text()),
+ * "FLOW.calls" (one per line).  A point inherits them parsed.  play_prepare() and play_point() end
+ * the rig that they made. */
 #ifndef TRIMTAB_TESTS_FAULT_PLAY_H
 #define TRIMTAB_TESTS_FAULT_PLAY_H
 
@@ -42,13 +46,14 @@ struct play_point {
 int play_point(const struct play_point *p, bool *ret_met, struct err *err) _warn_unused_;
 
 struct stage;
-/* What a test does between the edits and the start of the controller, and when it is at rest. */
+/* Hook of a test between the edits and the start of the controller, and when it is at rest. */
 struct play_ear {
     int (*edited)(void *arg, struct stage *s, struct err *err);
     int (*rested)(void *arg, struct stage *s, struct err *err);
     void *arg;
 };
-/* Returns whether all edits of a flow can be made while no controller runs: none waits for what another one did. */
+/* Returns whether all edits of a flow can be made while no controller runs: none waits for what
+ * another one did. */
 bool play_can_be_cold(const struct flow *f);
 int play_cold(const struct flow *f, const struct play_ear *ear, struct err *err) _warn_unused_;
 

@@ -49,7 +49,8 @@ static void begin(struct pool_job *job)
     }
 }
 
-/* Waits until one of the first `n` has ended, takes it out of the array and returns it with its outcome. */
+/* Waits until one of the first `n` has ended, takes it out of the array and returns it
+ * with its outcome. */
 static struct pool_job *take_ended(struct pool_job **running, struct pollfd *ends, size_t n)
 {
     struct pool_job *job = NULL;
@@ -83,8 +84,9 @@ static void collect(struct pool_job *job)
     }
 }
 
-/* A process is collected after the end of the next one.  The kernel reports an end while the last thread still takes its entries
- * out of /proc; a parent that collects at once spins until that thread has had a processor again, 3 ms of CPU time each. */
+/* A process is collected after the end of the next one.  The kernel reports an end while the last
+ * thread still takes its entries out of /proc; a parent that collects at once spins until that
+ * thread has had a processor again, 3 ms of CPU time each. */
 void pool_run(struct pool_job *jobs, size_t n, unsigned parallel,
               void (*ended)(void *arg, struct pool_job *job), void *arg)
 {

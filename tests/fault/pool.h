@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pool.h: work in processes of its own, several at a time.
  *
- * The parent must have one thread.  Whatever a child does to itself (crash, hang) is the outcome of its job alone. */
+ * The parent must have one thread.  Whatever a child does to itself (crash, hang) is the outcome of
+ * its job alone. */
 #ifndef TRIMTAB_TESTS_FAULT_POOL_H
 #define TRIMTAB_TESTS_FAULT_POOL_H
 
@@ -24,7 +25,7 @@ void pool_run(struct pool_job *jobs, size_t n, unsigned parallel,
               void (*ended)(void *arg, struct pool_job *job), void *arg);
 /* CPU seconds, user and system, of all jobs that have ended. */
 double pool_cpu_s(void);
-/* What a job wrote, as TAP comments on stdout. */
+/* Prints a job's output as TAP comments on stdout. */
 void pool_print_story(const struct pool_job *job);
 /* Removes a folder of such files with those that are left in it. */
 void pool_remove_dir(const char *dir);

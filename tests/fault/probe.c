@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* probe.c: see probe.h.
  *
- * The hook runs in the simulator's thread before the faults look at a call, so a fault that it adds without a match hits
- * this very call.  What both threads touch is behind a lock. */
+ * The hook runs in the simulator's thread before the faults look at a call, so a fault that it adds
+ * without a match hits this very call.  What both threads touch is behind a lock. */
 #include "tests/fault/probe.h"
 
 #include <ctype.h>
@@ -24,7 +24,7 @@ struct probe {
     struct map *calls;     /* numbered → nothing */
     struct map *published; /* uid → address, owned */
     struct map *may_move;  /* uids */
-    char *moved;           /* "web: A, then B"; NULL: nobody's did */
+    char *moved;           /* "web: A, then B"; NULL: none did */
     int64_t count;
     const struct fault_kind *kind; /* NULL: only write down */
     char *target;
@@ -50,9 +50,9 @@ struct probe {
     char *first_write;
 };
 
-/* ---- calls --------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
-/* What is behind "/operations/" or "/events/" is a name that nobody chose. */
+/* The name after "/operations/" or "/events/" is generated. */
 static const char *path_without_whim(struct arena *a, const char *path)
 {
     static const char *const before[] = {"/operations/", "/events/"};
@@ -95,7 +95,7 @@ static void learn_services(struct probe *p, struct sim *s)
     kube_objs_free(objects, n);
 }
 
-/* Does a load balancer's name stand there that nobody has explained yet? */
+/* Is there a load balancer's name without a known owner? */
 static bool has_unknown_name(const char *path)
 {
     for (const char *p = path; *p != '\0'; p++) {
@@ -122,7 +122,7 @@ static const char *name_of(struct probe *p, const struct sim_call *call)
     return arena_printf(a, "%s %s %s", call->module->name, call->op, known);
 }
 
-/* ---- faults -------------------------------------------------------------------------------------- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 static void add_fault(struct sim *s, const char *text)
 {
@@ -140,7 +140,7 @@ void probe_strike_now(const struct sim_call *call, const char *fault)
     add_fault(call->sim, fault);
 }
 
-/* What the call asks for, as one text: a cloud that refuses it for what is in it refuses it again. */
+/* The contents of the call, as one text: a cloud that refuses the contents refuses them again. */
 static const char *wish_of(const struct sim_call *call)
 {
     return arena_printf(call->arena, "%s %s %.*s", call->op, call->path, (int)call->body_len,
@@ -152,7 +152,7 @@ static const char *likeness_of(const struct sim_call *call)
     return arena_printf(call->arena, "%s %s", call->op, call->path);
 }
 
-/* What the call asks for is refused from now on. */
+/* Refuses these contents from now on. */
 static void note_never(struct probe *p, const struct sim_call *call)
 {
     if (p->never == NULL) {
@@ -214,7 +214,7 @@ static void strike(struct probe *p, const struct sim_call *call, enum fault_effe
     }
 }
 
-/* Whatever can happen to one call without killing anybody. */
+/* The faults of one call without a crash. */
 static void storm(struct probe *p, const struct sim_call *call)
 {
     static const char *const weather[] = {
@@ -286,7 +286,7 @@ static void before_call(struct probe *p, const struct sim_call *call)
     mutex_unlock(&p->lock);
 }
 
-/* ---- addresses that users see -------------------------------------------------------------------- */
+/* ---- addresses that users see ---------------------------------------------------------------- */
 
 static void note_address(struct probe *p, struct json_object *service)
 {
@@ -323,7 +323,7 @@ static void note_addresses(struct probe *p, struct sim *s)
     kube_objs_free(objects, n);
 }
 
-/* ---- the probe ----------------------------------------------------------------------------------- */
+/* ---- the probe ------------------------------------------------------------------------------- */
 
 bool probe_did(const struct sim_call *call)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reached.c: see reached.h.
  *
- * All is seen in the simulator's thread, one call after another; what a plan announces waits behind the lock until the next
- * call.  Ranges that last are in the watch's own arena. */
+ * All is seen in the simulator's thread, one call after another; what a plan announces waits behind
+ * the lock until the next call.  Ranges that last are in the watch's own arena. */
 #include "tests/fault/reached.h"
 
 #include <stdlib.h>
@@ -19,14 +19,14 @@
 #include "trimtab/provider.h"
 
 #define MANY   40 /* Services: a look costs more than the call, so only */
-#define ONE_OF 4  /* calls is looked at; rest is judged all the same */
+#define ONE_OF 4  /* calls is checked; rest is judged all the same */
 
 /* A port of a Service as it is now. */
 struct kept {
     struct served_port port;
     struct reach_ranges must; /* are served, and within `limit` */
-    struct reach_ranges
-        limit; /* are let in by all that was asked for since the last rest: a sync may be about any of it */
+    /* allowed by all settings since the last rest: a sync may apply any of them */
+    struct reach_ranges limit;
     struct reach_ranges first; /* were served at the beginning */
     bool announced; /* a plan has said that traffic stops, and it has not come back since */
     bool stopped;   /* it has stopped since */
@@ -50,8 +50,8 @@ struct reached {
     struct rig *rig;
     struct arena *a;      /* since reached_begin() */
     struct map *services; /* "default/web" → struct service, owned */
-    struct map
-        *foreign; /* "address TCP/80" → who reached it at the beginning, as text; in the arena */
+    /* "address TCP/80" → who reached it at the beginning, as text; in the arena */
+    struct map *foreign;
     const char *cloud; /* the simulator's module; NULL: no call of it has come yet */
     bool paused;
     bool others_admit;
@@ -72,7 +72,7 @@ struct look {
     bool stale; /* more is to be served than was so far */
     bool rest;
     const char *only; /* Services whose key begins so are judged at rest; NULL: all */
-    const char *key;  /* of the Service that is looked at */
+    const char *key;  /* of the Service that is checked */
 };
 
 static void find(struct look *l, const char *text)
@@ -82,7 +82,7 @@ static void find(struct look *l, const char *text)
     }
 }
 
-/* ---- Services ------------------------------------------------------------------------------------ */
+/* ---- Services -------------------------------------------------------------------------------- */
 
 /* Annotations by which a Service says who comes in, beside its source ranges. */
 static const char *lets_of(struct arena *a, struct json_object *notes)
@@ -116,7 +116,7 @@ static const char *hosts_of(struct arena *a, struct json_object *service)
     return all;
 }
 
-/* Who reaches the port at one of its addresses. */
+/* Clients that reach the port at one of its addresses. */
 static struct reach_ranges clients_of(struct look *l, const struct service *s,
                                       const struct served_port *p)
 {
@@ -137,7 +137,7 @@ static struct kept *port_of(struct service *s, const struct served_port *p)
     return NULL;
 }
 
-/* Whom a Service lets in. */
+/* The clients that a Service allows. */
 static struct reach_ranges allowed_of(struct arena *a, const struct service *s)
 {
     struct json_object *list = json_path(s->object, "spec.ipFamilies");
@@ -149,8 +149,8 @@ static struct reach_ranges allowed_of(struct arena *a, const struct service *s)
     return served_allowed(a, s->object, reach_ranges_all(a, families[0], families[1]));
 }
 
-/* What was served at a port that stays is still to be served, to those who are still let in.  The ports of a new Service count
- * from the start, those that an edit adds from the next rest. */
+/* Clients served at a port that stays must still be served, if they are still allowed.  The ports
+ * of a new Service count from the start, those that an edit adds from the next rest. */
 static void take_ports(struct reached *w, struct service *s, bool new, struct arena *tmp)
 {
     struct served_port now[SERVED_PORTS_MAX];
@@ -249,7 +249,7 @@ static void learn(struct reached *w, struct sim *sim, bool by_user, struct arena
     kube_objs_free(objects, n);
 }
 
-/* ---- a look -------------------------------------------------------------------------------------- */
+/* ---- a look ---------------------------------------------------------------------------------- */
 
 static void lost_or_not(struct look *l, struct service *s, struct kept *k, struct reach_ranges are)
 {
@@ -285,8 +285,8 @@ static bool says_nobody(struct json_object *service)
     return false;
 }
 
-/* At rest: as its source ranges say.  What is inside the network, a cloud may let in by rules of its own (judge.h of
- * tests/edits), and an internal address is not reached from everywhere. */
+/* At rest: as its source ranges say.  What is inside the network, a cloud may let in by rules of
+ * its own (judge.h of tests/edits), and an internal address is not reached from everywhere. */
 static void judge_rest(struct look *l, struct service *s, struct kept *k, struct reach_ranges are)
 {
     struct arena *a = l->tmp;
@@ -295,7 +295,7 @@ static void judge_rest(struct look *l, struct service *s, struct kept *k, struct
     struct reach_ranges may = reach_ranges_or(a, want, reach_ranges_of(a, "10.0.0.0/8"));
     bool named = !reach_ranges_equal(want, all);
     if (says_nobody(s->object) && reach_ranges_empty(are)) {
-        return; /* as it is told */
+        return; /* as reported */
     }
     if (!reach_ranges_within(a, are, may) ||
         reach_ranges_empty(named ? reach_ranges_and(a, are, want) : are)) {
@@ -329,7 +329,8 @@ static bool look_at_service(const char *key, void *value, void *arg)
     return true;
 }
 
-/* ---- what nobody asks for ------------------------------------------------------------------------- */
+/* ---- unwanted reachability
+ * -------------------------------------------------------------------- */
 
 struct open_port {
     const char *host, *port;
@@ -347,7 +348,7 @@ static bool asks_for(const char *key, void *value, void *arg)
     return !o->asked;
 }
 
-/* At rest: an address that somebody reaches is a Service's, or it was there before and is as it was. */
+/* At rest: a reachable address is a Service's, or existed before and is unchanged. */
 static void judge_others(struct look *l)
 {
     struct reached *w = l->w;
@@ -370,7 +371,7 @@ static void judge_others(struct look *l)
     }
 }
 
-/* ---- calls --------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static bool announce(const char *key, void *value, void *arg)
 {
@@ -432,7 +433,7 @@ static void look(struct look *l, struct sim *sim)
     json_object_put(l->reach);
 }
 
-/* Can somebody lose what he reaches by it?  What it adds is seen at the next look. */
+/* Can a client lose access by it?  Additions are seen at the next check. */
 static bool may_take_away(const struct sim_call *call)
 {
     static const char *const adds[] = {
@@ -500,7 +501,7 @@ static void on_plan(void *arg, const struct tt_plan *plan)
     mutex_unlock(&w->lock);
 }
 
-/* ---- the test's side ------------------------------------------------------------------------------ */
+/* ---- the test's side ------------------------------------------------------------------------- */
 
 static void begin(struct sim *sim, void *arg)
 {

@@ -55,7 +55,7 @@ static struct json_object *parse(struct arena *a, const char *text)
     return o;
 }
 
-/* ---- machines ------------------------------------------------------------------------------------ */
+/* ---- machines -------------------------------------------------------------------------------- */
 
 static struct json_object *nodes_of(struct json_object *world)
 {
@@ -203,7 +203,7 @@ void site_build(const struct site *s, struct arena *a, struct json_object *world
     site_set(s, world);
 }
 
-/* ---- settings ------------------------------------------------------------------------------------ */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 void site_set(const struct site *s, struct json_object *world)
 {

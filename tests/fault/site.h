@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* site.h: clusters in Azure that differ from the simulator's own: other machines, other balancers, other answers.
+/* site.h: clusters in Azure that differ from the simulator's own: other machines, other balancers,
+ * other answers.
  *
- * A site is data: what its machines are, what its cloud-config says beside the usual, and how its Azure answers.  It
- * begins as the simulator's own cluster, whose machines are replaced.  A new site is a new row in site.c.  Pure. */
+ * A site is data: what its machines are, what its cloud-config says beside the usual, and how its
+ * Azure answers.  It begins as the simulator's own cluster, whose machines are replaced.  A new
+ * site is a new row in site.c.  Pure. */
 #ifndef TRIMTAB_TESTS_FAULT_SITE_H
 #define TRIMTAB_TESTS_FAULT_SITE_H
 
@@ -29,11 +31,13 @@ struct site {
 
 /* The simulator's own: NULL or "".  NULL: no such site. */
 const struct site *site_find(const char *name);
-/* Makes the machines of a world what they are there.  The world is one of the simulator's own, at its start. */
+/* Makes the machines of a world what they are there.  The world is one of the simulator's
+ * own, at its start. */
 void site_build(const struct site *s, struct arena *a, struct json_object *world);
 /* Puts the settings into a world: a state that was read does not have them. */
 void site_set(const struct site *s, struct json_object *world);
-/* The text of azure.json, as struct rig_args wants it; `more` has members that count more than the site's (NULL: none). */
+/* The text of azure.json, as struct rig_args wants it; `more` has members that count more than the
+ * site's (NULL: none). */
 const char *site_config(const struct site *s, struct arena *a, const char *more);
 
 #endif

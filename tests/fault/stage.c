@@ -102,7 +102,7 @@ int stage_check_reached(struct stage *s)
     return s->reached == NULL ? ERR_OK : reached_check(s->reached, s->err);
 }
 
-/* ---- the controller ------------------------------------------------------------------------------ */
+/* ---- the controller -------------------------------------------------------------------------- */
 
 /* Refusals that last have lasted long enough. */
 static void heal_in_time(struct stage *s)
@@ -189,7 +189,7 @@ int stage_live(struct stage *s, int64_t ms)
     return probe_is_dead(s->probe) ? stage_restart(s) : ERR_OK;
 }
 
-/* ---- edits --------------------------------------------------------------------------------------- */
+/* ---- edits ----------------------------------------------------------------------------------- */
 
 #define SERVICES "/api/v1/namespaces/default/services"
 
@@ -225,7 +225,7 @@ static const char *with_addresses(struct stage *s, const char *body)
     return body;
 }
 
-/* Its machines' part in pools of balancers is forgotten: they are what somebody else wrote. */
+/* Drops its machines' membership in pools of balancers: another writer's state. */
 static void forget_pools(struct json_object *o)
 {
     for (size_t i = 0; i < json_len(o); i++) {
@@ -283,7 +283,7 @@ static int try_step(struct stage *s, const struct step *step)
     return 0;
 }
 
-/* What nodes and pods that come and go do to what is served is none of the controller's doing. */
+/* Changes of reachability by nodes and pods are not the controller's. */
 static int watched_step(struct stage *s, const struct step *step)
 {
     bool others = s->reached != NULL && step->act != STEP_CREATE && step->act != STEP_PATCH &&
@@ -313,7 +313,7 @@ static const char *unserved(struct stage *s, const char *but)
     return NULL;
 }
 
-/* One Service may be refused for ever: it must not hold up the others. */
+/* One Service may be refused forever: it must not hold up the others. */
 static int rest(struct stage *s, const char *but)
 {
     int rc = ERR_OK;
@@ -346,7 +346,8 @@ int stage_step(struct stage *s, const struct step *step)
         }
         if (i >= PATIENT_TRIES) {
             probe_heal(
-                s->probe); /* a name, say, is taken until the deletion under way can be finished */
+                /* a name, say, is taken until the deletion in progress can be finished */
+                s->probe);
         }
         rig_advance(s->rig, STAGE_HEALED_MS / 3);
         heal_in_time(s);
@@ -357,7 +358,7 @@ int stage_step(struct stage *s, const struct step *step)
     return err_set(s->err, ERR_BUG, "the edit of %s was answered %d", step->what, status);
 }
 
-/* From the state: nobody is heard while a controller lies dead. */
+/* From the state: requests are not answered while the controller is dead. */
 const char *stage_uid(struct stage *s, const char *name)
 {
     struct json_object *services = rig_services(s->rig);
@@ -371,7 +372,7 @@ const char *stage_uid(struct stage *s, const char *name)
     return "";
 }
 
-/* ---- judgement ----------------------------------------------------------------------------------- */
+/* ---- judgement ------------------------------------------------------------------------------- */
 
 /* Returns how many Services were touched. */
 static int64_t touch_all(struct stage *s)
@@ -406,7 +407,8 @@ static int check_untouched(struct stage *s, int64_t own_writes, const char *afte
                    (long long)cloud, (long long)cluster);
 }
 
-/* A cloud that answers late shows by then what was done; before that, a call that changes nothing may be sent again. */
+/* A cloud that answers late shows by then what was done; before that, a call that changes nothing
+ * may be sent again. */
 int stage_check_second_plan(struct stage *s)
 {
     rig_advance(s->rig, STAGE_SHOWN_MS);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stage.h: a rig on which things go wrong: edits that are repeated until heard, controllers that are started again.
+/* stage.h: a rig on which things go wrong: edits that are repeated until heard, controllers that
+ * are started again.
  *
- * What an operator's cluster does around a controller: a user tries an edit again, a kubelet starts a process that died
- * or could not start, refusals that last end after a while.  Errors go to stage.err. */
+ * What an operator's cluster does around a controller: a user tries an edit again, a kubelet starts
+ * a process that died or could not start, refusals that last end after a while.  Errors
+ * go to stage.err. */
 #ifndef TRIMTAB_TESTS_FAULT_STAGE_H
 #define TRIMTAB_TESTS_FAULT_STAGE_H
 
@@ -25,9 +27,9 @@ struct stage {
     struct probe *probe;
     struct err *err;
     const char *cloud; /* of a rig without a world; NULL: Google's */
-    const struct site
-        *site; /* of Azure; NULL: Google, or a recorded world with a configuration of its own */
-    int nodes; /* of a rig without a world; 0: six */
+    /* of Azure; NULL: Google, or a recorded world with a configuration of its own */
+    const struct site *site;
+    int nodes;            /* of a rig without a world; 0: six */
     int64_t start_ms;     /* so long it takes until another controller runs after one has ended */
     uint64_t seed;        /* of ids that the cloud gives; 0: the usual one */
     bool cloudlike;       /* the cloud takes its time, by the fake clock (--latency cloud) */
@@ -37,7 +39,7 @@ struct stage {
     const struct fault_kind *kind; /* the fault of this run; NULL: none, or faults of others */
     int64_t began_ms;              /* by the fake clock: when it could strike first */
     int64_t until_ms;              /* of stage_live() */
-    struct reached *reached;       /* of stage_watch(); NULL: who reaches what is not looked at */
+    struct reached *reached;       /* of stage_watch(); NULL: who reaches what is not checked */
 };
 
 struct stage stage_new(struct err *err);
@@ -46,7 +48,7 @@ void stage_done(struct stage *s);
 /* A fresh rig with that world (NULL: six nodes) and flags for the controller (NULL: none). */
 int stage_open(struct stage *s, struct json_object *world, const char *const *flags) _warn_unused_;
 int stage_close(struct stage *s) _warn_unused_;
-/* Who reaches what is looked at after each call from now on (reached.h); before a controller is started. */
+/* Checks reachability after each call from now on (reached.h); before a controller is started. */
 void stage_watch(struct stage *s);
 /* At rest: what serves and is still asked for did so all the time.  ERR_CONFLICT. */
 int stage_check_reached(struct stage *s) _warn_unused_;
@@ -67,7 +69,8 @@ int stage_step(struct stage *s, const struct step *step) _warn_unused_;
 /* The uid of a Service in namespace "default"; "" when there is none. */
 const char *stage_uid(struct stage *s, const char *name);
 
-/* Nothing is left to do: an edit that means nothing, then a restart, change nothing.  ERR_CONFLICT. */
+/* Nothing is left to do: an edit that means nothing, then a restart,
+ * change nothing. ERR_CONFLICT. */
 int stage_check_second_plan(struct stage *s) _warn_unused_;
 /* Nobody logged a fault of his own.  ERR_BUG. */
 int stage_check_log(struct stage *s) _warn_unused_;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sweep.c: fault-sweep, which lets every call of every flow fail in every way, one at a time.
  *
- *     fault-sweep                        the points of this run's turn, a twentieth (sample.h: TRIMTAB_SAMPLE, TRIMTAB_SAMPLE_TURN);
+ *     fault-sweep                        the points of this run's turn, a twentieth (sample.h:
+ *                                        TRIMTAB_SAMPLE, TRIMTAB_SAMPLE_TURN);
  *                                        TRIMTAB_SAMPLE=quick: of a tenth of the flows
  *     fault-sweep --all                  every point, as TRIMTAB_SAMPLE=all
  *     fault-sweep --cloud azure          that cloud's flows (gce)
@@ -9,13 +10,15 @@
  *     fault-sweep --flow F --call N --kind K    one point, with the controller's log when it fails
  *     fault-sweep --list [--flow F]      flows and kinds; with a flow its calls and their numbers
  *
- * TRIMTAB_SWEEP_WHOLE names clouds ("gce azure aws"): those that the change under test touches (scripts/lib/change.py).  Their
- * flows marked `whole` run all their points if it is one cloud, a sixth of them if it is two, a twelfth if it is three (half of
- * the flows and a third or a sixth of their points), and all of them in as many consecutive turns.  The first comment of the
- * output says which part of the points runs, and how to repeat it; with --flow every point runs.
+ * TRIMTAB_SWEEP_WHOLE names clouds ("gce azure aws"): those that the change under test touches
+ * (scripts/lib/change.py).  Their flows marked `whole` run all their points if it is one cloud, a
+ * sixth of them if it is two, a twelfth if it is three (half of the flows and a third or a sixth of
+ * their points), and all of them in as many consecutive turns.  The first comment of the output
+ * says which part of the points runs, and how to repeat it; with --flow every point runs.
  *
- * Output is TAP, one test per flow, and without --flow two about all of them.  Each run counts a flow's calls first, in a play without faults, then lets them fail.
- * A point is one child process; play.c says what it checks. */
+ * Output is TAP, one test per flow, and without --flow two about all of them.  Each run counts a
+ * flow's calls first, in a play without faults, then lets them fail.  A point is one child process;
+ * play.c says what it checks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +33,8 @@
 #define PARALLEL   4 /* a point waits more than it works */
 #define PART_CI    20
 #define PART_QUICK 200
-/* To learn a flow's calls costs more than the few points of it: of a run's flows only so many times fewer are played. */
+/* Learning a flow's calls costs more than its few points: divisor of the number of flows per
+ * run. */
 #define FLOWS_CI    2
 #define FLOWS_QUICK 10
 #define FEW                                                                                        \
@@ -68,7 +72,7 @@ struct point {
     size_t number; /* of the call, from 1 */
 };
 
-/* ---- children ------------------------------------------------------------------------------------ */
+/* ---- children -------------------------------------------------------------------------------- */
 
 struct prepare {
     const struct flow *flow;
@@ -99,7 +103,7 @@ static int point_child(void *arg)
     return met ? CODE_OK : CODE_PAST;
 }
 
-/* ---- one flow ------------------------------------------------------------------------------------ */
+/* ---- one flow -------------------------------------------------------------------------------- */
 
 struct tally {
     struct sweep *s;
@@ -148,9 +152,10 @@ static bool is_chosen(const struct sweep *s, const struct flow *f, size_t number
     return sample_takes(part, str_buf_text(&name));
 }
 
-/* A run of few points plays few flows, other ones in each turn: all of them in so many turns, and all of their points when
- * the part of the points has gone round as well.  Of flows marked `whole` it plays each point when the change under test touches
- * this cloud alone; with others a part that keeps the run short. */
+/* A run of few points plays few flows, other ones in each turn: all of them in this number of
+ * turns, and all of their points after all parts of the points.  Of flows marked `whole` it plays
+ * each point when the change under test touches this cloud alone; with others a part that keeps the
+ * run short. */
 static void choose_flows(struct sweep *s, unsigned clouds_touched)
 {
     uint64_t parts = s->sample.parts;
@@ -248,7 +253,7 @@ static void sweep_flow(struct sweep *s, const struct flow *f)
     (void)fflush(stdout);
 }
 
-/* ---- all flows ----------------------------------------------------------------------------------- */
+/* ---- all flows ------------------------------------------------------------------------------- */
 
 #define RUN_ROWS 2
 
@@ -271,7 +276,7 @@ static void judge_run(struct sweep *s)
     say_row(s, any_whole, "the cloud has a flow that is marked whole");
 }
 
-/* ---- the command line ---------------------------------------------------------------------------- */
+/* ---- the command line ------------------------------------------------------------------------ */
 
 static const char *value_of(int argc, char **argv, int *i)
 {
@@ -282,7 +287,8 @@ static const char *value_of(int argc, char **argv, int *i)
     return argv[++*i];
 }
 
-/* Returns how many clouds the change under test touches, and sets whether this one is among them (TRIMTAB_SWEEP_WHOLE). */
+/* Returns how many clouds the change under test touches, and sets whether this one is among them
+ * (TRIMTAB_SWEEP_WHOLE). */
 static unsigned count_touched(struct sweep *s)
 {
     unsigned clouds_touched = 0;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world.c: foreign things, and what belongs to a Service (world.h).  Texts and comparing are in world_text.c, each cloud's
- * own in world_gce.c and world_azure.c. */
+/* world.c: foreign things, and what belongs to a Service (world.h).  Texts and comparing are in
+ * world_text.c, each cloud's own in world_gce.c and world_azure.c. */
 #include "tests/fault/world_internal.h"
 
 #include <string.h>
 
 #include "tests/support/rig.h"
 
-/* ---- clouds -------------------------------------------------------------------------------------- */
+/* ---- clouds ---------------------------------------------------------------------------------- */
 
-/* Each cloud seeds documents of its own only when the nodes are there; Google's network is always there. */
+/* Each cloud seeds documents of its own only when the nodes are there; Google's network
+ * is always there. */
 const struct world_rules *world_rules_of(struct json_object *world)
 {
     static const struct world_rules *const rules[] = {&world_rules_aws, &world_rules_azure};
@@ -41,7 +42,7 @@ const char *world_cloud(struct json_object *world)
     return world_rules_of(world)->cloud;
 }
 
-/* ---- foreign things ------------------------------------------------------------------------------ */
+/* ---- foreign things -------------------------------------------------------------------------- */
 
 int world_add_foreign(struct arena *a, struct json_object *world, struct err *err)
 {
@@ -135,7 +136,7 @@ int world_check_foreign(struct arena *a, struct json_object *before, struct json
     return rc;
 }
 
-/* ---- what belongs to a Service ------------------------------------------------------------------- */
+/* ---- what belongs to a Service --------------------------------------------------------------- */
 
 /* Of classes the four of Google's; of types for AWS those that are not for its other controller. */
 bool world_service_is_ours(struct json_object *service)
@@ -208,9 +209,10 @@ int world_check_whole(struct arena *a, struct json_object *world, bool deny, str
     return rc == ERR_OK ? rules->check_whole(&v, err) : rc;
 }
 
-/* ---- starting over ------------------------------------------------------------------------------- */
+/* ---- starting over --------------------------------------------------------------------------- */
 
-/* What controllers wrote on it.  Google's annotations are those of docs/spec/gce-l4.md section 10. */
+/* The controllers' writes on it.  Google's annotations are those of docs/spec/gce-l4.md section
+ * 10. */
 static void strip_annotations(struct arena *a, struct json_object *notes)
 {
     const char **keys = ARENA_ARRAY(a, const char *, (size_t)json_object_object_length(notes));
@@ -240,7 +242,7 @@ static void strip_service(struct arena *a, struct json_object *service)
     json_add(service, "status", status);
 }
 
-/* Who is in groups that are gone is gone. */
+/* Members of deleted groups are deleted. */
 static void strip_members(struct arena *a, struct json_object *world, struct json_object *docs)
 {
     struct json_object *members = json_member(world, "members");

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world_aws.c: what of a world is AWS': what is foreign, what is equal, what is a whim of the cloud (world_internal.h).
+/* world_aws.c: what of a world is AWS': what is foreign, what is equal, what is a whim of the cloud
+ * (world_internal.h).
  *
- * The group of the nodes is shared: with users, whose rules and tags stay as they are, and among Services.  Other foreign
- * documents stay as they are altogether.  Rules of groups are compared one by one: how AWS puts them together is its own
- * matter.  What belongs to a Service is in world_aws_whole.c, documents by ids in world_aws_docs.c. */
+ * The group of the nodes is shared: with users, whose rules and tags stay as they are, and among
+ * Services.  Other foreign documents stay as they are altogether.  Rules of groups are compared one
+ * by one: how AWS puts them together is its own matter.  What belongs to a Service is in
+ * world_aws_whole.c, documents by ids in world_aws_docs.c. */
 #include "tests/fault/world_aws.h"
 
 #include <stdlib.h>
@@ -14,7 +16,7 @@ static void put(void *o)
     json_object_put(o);
 }
 
-/* ---- what is equal ------------------------------------------------------------------------------- */
+/* ---- what is equal --------------------------------------------------------------------------- */
 
 static bool is_whim(const char *key)
 {
@@ -100,7 +102,8 @@ static struct json_object *without_draining(struct arena *a, struct json_object 
     return out;
 }
 
-/* Balancers that are probed at the same port share the rule for it: which of them it names, depends on who came first. */
+/* Balancers that are probed at the same port share the rule for it: which of them it names, depends
+ * on who came first. */
 static const char *rule_text(struct arena *a, const struct aws_atom *atom)
 {
     struct aws_atom shared = *atom;
@@ -122,7 +125,7 @@ static void add_lines(struct arena *a, const char *id, struct json_object *doc, 
     }
 }
 
-/* ---- names --------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* A port of the nodes is what it is for. */
 static void learn_service(struct arena *a, struct json_object *service, struct names *names)
@@ -183,7 +186,8 @@ static void learn_group(struct arena *a, struct json_object *group, struct names
                 arena_printf(a, "{%s}", names_replace(names, a, name)));
 }
 
-/* Of a host name "NAME-0123….elb.us-east-1.amazonaws.com", or "internal-NAME-…", the word behind the name. */
+/* Of a host name "NAME-0123….elb.us-east-1.amazonaws.com", or "internal-NAME-…", the
+ * word behind the name. */
 static void learn_host(struct arena *a, struct json_object *lb, struct names *names)
 {
     const char *name = str_nonnull(json_str(lb, "LoadBalancerName"));
@@ -224,7 +228,7 @@ static void learn_addresses(struct arena *a, struct json_object *docs, struct na
     }
 }
 
-/* ---- foreign things ------------------------------------------------------------------------------ */
+/* ---- foreign things -------------------------------------------------------------------------- */
 
 static bool has_atom(const struct aws_atom *atoms, size_t n, const char *text, struct arena *a)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world_aws.h: what the parts of AWS' rules for worlds share (world_internal.h).  Private to them.  Pure. */
+/* world_aws.h: what the parts of AWS' rules for worlds share (world_internal.h).  Private
+ * to them. Pure. */
 #ifndef TRIMTAB_TESTS_FAULT_WORLD_AWS_H
 #define TRIMTAB_TESTS_FAULT_WORLD_AWS_H
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world_aws_admits.c: who lets whom in: clients into balancers, balancers and clients into nodes (world_aws_whole.h).
+/* world_aws_admits.c: who lets whom in: clients into balancers, balancers and clients into nodes
+ * (world_aws_whole.h).
  *
- * The group of the nodes is to hold exactly what its Services and its users want; a network balancer's probes need no
- * rules of their own where everybody may come.  Source: docs/spec/aws.md 4.10, 4.11, 5.9, 5.11. */
+ * The group of the nodes is to hold exactly what its Services and its users want; a network
+ * balancer's probes need no rules of their own if all clients are allowed.  Source:
+ * docs/spec/aws.md 4.10, 4.11, 5.9, 5.11. */
 #include "tests/fault/world_aws_whole.h"
 
 #include <stdlib.h>
@@ -41,7 +43,7 @@ static const char *rule_text(struct arena *a, const char *protocol, int64_t from
     return aws_atom_text(a, &atom);
 }
 
-/* ---- groups of balancers ------------------------------------------------------------------------- */
+/* ---- groups of balancers --------------------------------------------------------------------- */
 
 static struct json_object *group_by_id(struct aws_whole *w, const char *group_id, const char **key)
 {
@@ -55,7 +57,8 @@ static struct json_object *group_by_id(struct aws_whole *w, const char *group_id
     return NULL;
 }
 
-/* A group that was made for the Service admits its clients to its ports, to be told of smaller packets, and nobody else. */
+/* A group that was made for the Service admits exactly its clients to its ports, and ICMP for
+ * smaller packets. */
 static int check_own_rules(struct aws_whole *w, struct json_object *service,
                            struct json_object *group)
 {
@@ -85,7 +88,8 @@ static int check_own_rules(struct aws_whole *w, struct json_object *service,
                           json_text(a, json_member(group, "IpPermissions"), JSON_SORTED));
 }
 
-/* *ret_main is the id of the first group that was made for it, or of the first at all; NULL: it has none. */
+/* *ret_main is the id of the first group that was made for it, or of the first at all; NULL:
+ * it has none. */
 static int check_groups(struct aws_whole *w, struct json_object *service, struct json_object *lb,
                         const char **ret_main)
 {
@@ -131,9 +135,10 @@ int aws_admit_to_nlb(struct aws_whole *w, struct json_object *service, struct js
     return check_groups(w, service, lb, &main_group);
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* Probes come from the balancer's subnets.  Where several balancers probe the same port, AWS has one rule for them. */
+/* Probes come from the balancer's subnets.  Where several balancers probe the same port, AWS has
+ * one rule for them. */
 static void admit_probes(struct aws_whole *w, struct json_object *lb, bool needed, int64_t port)
 {
     struct arena *a = w->v->a;
@@ -209,7 +214,7 @@ int aws_check_node_rules(struct aws_whole *w)
         const char *text = aws_atom_text(a, &atoms[i]);
         bool probes = str_has_prefix(atoms[i].description, AWS_PROBES);
         atoms[i].description = "";
-        /* Who came first gave it his name, and may have gone since. */
+        /* The first user gave it its name, and may be gone. */
         bool needed = map_remove(w->probes, aws_atom_text(a, &atoms[i])) && probes;
         if (!map_remove(w->rules, text) && !needed && !map_has(w->tolerated, text)) {
             return err_set(w->err, ERR_CONFLICT, "the nodes still admit %s", text);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* world_aws_docs.c: documents of AWS by ids, and foreign ones put among them (world_aws.h).
  *
- * A world has lists in the form of the describe calls.  In the file of foreign things "<vpc>", "<subnet>", "<nodes>" stand for what
- * the simulator made: its VPC, its first subnet and the group of its nodes; a group without an id is the world's of that
- * name, and what stands there is added to it. */
+ * A world has lists in the form of the describe calls.  In the file of foreign things "<vpc>",
+ * "<subnet>", "<nodes>" stand for what the simulator made: its VPC, its first subnet and the group
+ * of its nodes; a group without an id is the world's of that name, and what stands there
+ * is added to it. */
 #include "tests/fault/world_aws.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@ static void put(void *o)
     json_object_put(o);
 }
 
-/* ---- documents by ids ---------------------------------------------------------------------------- */
+/* ---- documents by ids ------------------------------------------------------------------------ */
 
 /* By what a document is known; the more particular ones first. */
 static const char *id_of(struct json_object *doc)
@@ -99,7 +100,7 @@ bool aws_is_draining(struct json_object *target)
                   "Target.DeregistrationInProgress");
 }
 
-/* ---- rules of groups ----------------------------------------------------------------------------- */
+/* ---- rules of groups ------------------------------------------------------------------------- */
 
 static void add_atoms(struct aws_atom *atoms, size_t *n, struct json_object *permission,
                       const char *list, const char *member)
@@ -148,7 +149,7 @@ const char *aws_atom_text(struct arena *a, const struct aws_atom *atom)
                         (long long)atom->to, atom->source, atom->description);
 }
 
-/* ---- foreign things ------------------------------------------------------------------------------ */
+/* ---- foreign things -------------------------------------------------------------------------- */
 
 static struct json_object *first_of(struct json_object *docs, const char *member)
 {
@@ -257,7 +258,7 @@ void aws_add_foreign(struct arena *a, struct json_object *docs, struct json_obje
     }
 }
 
-/* ---- starting over ------------------------------------------------------------------------------- */
+/* ---- starting over --------------------------------------------------------------------------- */
 
 /* Nodes may talk to each other: their installer said so. */
 static void keep_own_rules(struct arena *a, struct json_object *group)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world_aws_whole.c: each Service has all that belongs to it in AWS, and nothing is without an owner (world_internal.h).
+/* world_aws_whole.c: each Service has all that belongs to it in AWS, and nothing is without an
+ * owner (world_internal.h).
  *
- * A Service has a balancer of the kind that its annotation says, a listener per port that leads to all nodes, and rules that
- * let clients in (world_aws_admits.c).  Whatever is neither of a Service nor foreign nor of the cluster's installer is left behind.
- * Names are written down anew, as the cluster's user would check them: nothing is shared with the provider.
+ * A Service has a balancer of the kind that its annotation says, a listener per port that leads to
+ * all nodes, and rules that let clients in (world_aws_admits.c).  Whatever is neither of a Service
+ * nor foreign nor of the cluster's installer is left behind.  Names are written down again, as the
+ * cluster's user would check them: nothing is shared with the provider.
  * Source: docs/spec/aws.md 4.4, 4.5, 4.13, 5.1, 5.6, 5.7. */
 #include "tests/fault/world_aws_whole.h"
 
@@ -34,7 +36,7 @@ static struct json_object *find(struct aws_whole *w, const char *prefix, const c
     return json_member(w->v->docs, arena_printf(w->v->a, "%s%s", prefix, id));
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* Instance ids of the cluster's nodes: the last word of their provider ids. */
 static struct str_set instances_of_nodes(const struct world_view *v)
@@ -59,7 +61,7 @@ static int check_members(struct aws_whole *w, const char *where, const char **id
                          str_set_text(a, &there, ","), str_set_text(a, &w->nodes, ","));
 }
 
-/* ---- classic balancers --------------------------------------------------------------------------- */
+/* ---- classic balancers ----------------------------------------------------------------------- */
 
 static struct json_object *classic_listener(struct json_object *lb, int64_t port)
 {
@@ -103,7 +105,7 @@ static int check_classic(struct aws_whole *w, struct json_object *service, struc
     return rc == ERR_OK ? aws_admit_classic(w, service, lb) : rc;
 }
 
-/* ---- network balancers --------------------------------------------------------------------------- */
+/* ---- network balancers ----------------------------------------------------------------------- */
 
 static bool is_tls(struct json_object *service, struct json_object *port)
 {
@@ -209,7 +211,7 @@ static int check_nlb(struct aws_whole *w, struct json_object *service, struct js
     return rc == ERR_OK ? aws_admit_to_nlb(w, service, lb) : rc;
 }
 
-/* ---- one Service --------------------------------------------------------------------------------- */
+/* ---- one Service ----------------------------------------------------------------------------- */
 
 static int check_service(struct aws_whole *w, struct json_object *service)
 {
@@ -228,9 +230,9 @@ static int check_service(struct aws_whole *w, struct json_object *service)
     return nlb ? check_nlb(w, service, lb) : check_classic(w, service, lb);
 }
 
-/* ---- nothing else -------------------------------------------------------------------------------- */
+/* ---- nothing else ---------------------------------------------------------------------------- */
 
-/* What belongs to somebody: not the network, the nodes, nor what describes something else. */
+/* Owned resources: not the network, the nodes, nor descriptions of others. */
 static bool is_owned_kind(const char *id)
 {
     static const char *const kinds[] = {AWS_GROUP, AWS_CLASSIC, AWS_NLB, AWS_LISTENER, AWS_TARGETS};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world_aws_whole.h: what the judges of whole Services share (world_aws_whole.c, world_aws_admits.c).  Private to them. */
+/* world_aws_whole.h: what the judges of whole Services share (world_aws_whole.c,
+ * world_aws_admits.c).  Private to them. */
 #ifndef TRIMTAB_TESTS_FAULT_WORLD_AWS_WHOLE_H
 #define TRIMTAB_TESTS_FAULT_WORLD_AWS_WHOLE_H
 
@@ -15,8 +16,8 @@ struct aws_whole {
     struct map *wanted;    /* ids of documents that belong to a Service */
     struct map *rules;     /* texts of rules that the nodes' group must have */
     struct map *tolerated; /* and that it may have */
-    struct map *
-        probes; /* rules for probes that it must have, of whichever balancer: without description */
+    /* rules for probes that it must have, of whichever balancer: without description */
+    struct map *probes;
     struct err *err;
 };
 void aws_want(struct aws_whole *w, const char *id);
@@ -25,7 +26,8 @@ const char *aws_note_of(struct json_object *service, const char *suffix);
 /* Has the Service another port of the same number, for the other protocol? */
 bool aws_serves_both(struct json_object *service, struct json_object *port);
 
-/* Notes what must be admitted to the nodes, and that the balancer's groups are wanted and admit clients. */
+/* Notes what must be admitted to the nodes, and that the balancer's groups are wanted
+ * and admit clients. */
 int aws_admit_classic(struct aws_whole *w, struct json_object *service, struct json_object *lb);
 int aws_admit_to_nlb(struct aws_whole *w, struct json_object *service, struct json_object *lb);
 int aws_admit_nlb(struct aws_whole *w, struct json_object *service, struct json_object *port,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world_azure.c: what of a world is Azure's: what is foreign, what is a whim of the cloud (world_internal.h).
+/* world_azure.c: what of a world is Azure's: what is foreign, what is a whim of the cloud
+ * (world_internal.h).
  *
- * Balancers and the security group are shared: with users, whose elements and tags stay as they are, and among Services.
- * What belongs to a Service is in world_azure_whole.c. */
+ * Balancers and the security group are shared: with users, whose elements and tags stay as they
+ * are, and among Services.  What belongs to a Service is in world_azure_whole.c. */
 #include "tests/fault/world_azure.h"
 
 #include <stdlib.h>
@@ -17,9 +18,9 @@ static bool holds_elements(struct json_object *array)
     return json_str(first, "name") != NULL && azure_properties(first) != NULL;
 }
 
-/* ---- what is equal ------------------------------------------------------------------------------- */
+/* ---- what is equal --------------------------------------------------------------------------- */
 
-/* What the cloud adds by itself, and what depends on the order of creation. */
+/* Members that the cloud adds, and those that depend on the order of creation. */
 static bool is_whim(const char *key)
 {
     static const char *const whims[] = {
@@ -55,7 +56,7 @@ static struct json_object *with_address(struct json_object *members)
     return out;
 }
 
-/* What subnets and addresses list of those that use them. */
+/* Lists of users in subnets and addresses. */
 static bool is_users(const char *key, struct json_object *value)
 {
     return str_eq(key, "ipConfigurations") && !holds_elements(value);
@@ -115,7 +116,7 @@ static struct json_object *canon(const struct canon *c, struct json_object *o)
     return out;
 }
 
-/* Back-references: who uses an element is said by whoever does. */
+/* Back-references: the user of an element names it. */
 static struct json_object *without_users(struct json_object *element, const char *collection)
 {
     static const char *const users[] = {"loadBalancingRules", "inboundNatRules", "inboundNatPools",
@@ -179,7 +180,7 @@ static void add_lines(struct arena *a, const char *id, struct json_object *doc, 
     }
 }
 
-/* Whose a thing is whose name begins, after `prefix`, with a load balancer's: "default/web". */
+/* Owner of a resource whose name begins, after `prefix`, with a load balancer's: "default/web". */
 static const char *owner_of(struct arena *a, struct names *names, const char *name,
                             const char *prefix)
 {
@@ -233,7 +234,7 @@ static void learn_addresses(struct arena *a, struct json_object *docs, struct na
     }
 }
 
-/* ---- foreign things ------------------------------------------------------------------------------ */
+/* ---- foreign things -------------------------------------------------------------------------- */
 
 static int check_elements(const struct canon *c, const char *where, struct json_object *in_file,
                           struct json_object *was, struct json_object *now, struct err *err)
@@ -308,7 +309,7 @@ static int check_foreign(struct arena *a, const char *id, struct json_object *in
     return rc;
 }
 
-/* ---- starting over ------------------------------------------------------------------------------- */
+/* ---- starting over --------------------------------------------------------------------------- */
 
 static void leave_pools(struct json_object *o)
 {

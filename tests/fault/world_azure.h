@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world_azure.h: what the two halves of Azure's rules for worlds share (world_internal.h).  Private to them.  Pure. */
+/* world_azure.h: what the two halves of Azure's rules for worlds share (world_internal.h).  Private
+ * to them.  Pure. */
 #ifndef TRIMTAB_TESTS_FAULT_WORLD_AZURE_H
 #define TRIMTAB_TESTS_FAULT_WORLD_AZURE_H
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world_azure_members.c: nodes are in the backend pools, and nothing is in a pool that is not there (world_internal.h).
+/* world_azure_members.c: nodes are in the backend pools, and nothing is in a pool that is not there
+ * (world_internal.h).
  *
- * One balancer, or it and its internal twin: every node is in each of their pools.  Several: every node is in those of one,
- * also where no rule leads to them.  Basic ones: only the nodes of their availability set, so some.  Pools of one Service
- * (policy Local, several balancers) are as its pods are, and are not looked at.  Source: docs/spec/azure.md 5.2, 5.5, 7.2 to 7.7. */
+ * One balancer, or it and its internal twin: every node is in each of their pools.  Several: every
+ * node is in those of one, also where no rule leads to them.  Basic ones: only the nodes of their
+ * availability set, so some.  Pools of one Service (policy Local, several balancers) are as its
+ * pods are, and are not checked.  Source: docs/spec/azure.md 5.2, 5.5, 7.2 to 7.7. */
 #include "tests/fault/world_azure.h"
 
 #include <string.h>
@@ -15,8 +17,8 @@
 
 struct members {
     const struct world_view *v;
-    struct map
-        *pools; /* lower-case id of a pool → size_t *, owned: members by interface or address */
+    /* lower-case id of a pool → size_t *, owned: members by interface or address */
+    struct map *pools;
     struct err *err;
     int rc;
 };
@@ -26,7 +28,7 @@ static size_t *count_of(struct members *m, const char *pool_id)
     return map_get(m->pools, str_lower(m->v->a, pool_id));
 }
 
-/* ---- pools --------------------------------------------------------------------------------------- */
+/* ---- pools ----------------------------------------------------------------------------------- */
 
 static size_t count_addresses(struct json_object *pool)
 {
@@ -52,7 +54,7 @@ static void add_pools(struct members *m, const char *id, struct json_object *lb)
     }
 }
 
-/* ---- machines ------------------------------------------------------------------------------------ */
+/* ---- machines -------------------------------------------------------------------------------- */
 
 /* Every reference to a pool below `o`: it is there, and has one member more (a model is none). */
 static void count_refs(struct members *m, const char *id, struct json_object *o, bool counts)
@@ -96,7 +98,7 @@ static void count_machines(struct members *m)
     }
 }
 
-/* ---- judgement ----------------------------------------------------------------------------------- */
+/* ---- judgement ------------------------------------------------------------------------------- */
 
 static bool is_used(struct json_object *lb, const char *pool)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world_azure_whole.c: each Service has all that belongs to it in Azure, and nothing is without an owner (world_internal.h).
+/* world_azure_whole.c: each Service has all that belongs to it in Azure, and nothing is without an
+ * owner (world_internal.h).
  *
- * Which balancer a Service is to be on is not said here: it is on one of ours, and whole there; where a flow cares, it says so.
- * Names are written down anew, as the cluster's user would check them: nothing is shared with the provider.
+ * Which balancer a Service is to be on is not said here: it is on one of trimtab, and whole there;
+ * where a flow cares, it says so.  Names are written down again, as the cluster's user would check
+ * them: nothing is shared with the provider.
  * Source: docs/spec/azure.md 5.1, 6.3, 6.5, 7.2, 7.3, 7.6, 8.2, 8.4, 9.1, 10.6. */
 #include "tests/fault/world_azure.h"
 
@@ -85,7 +87,7 @@ static const char *key_of(struct arena *a, struct json_object *service)
     return arena_printf(a, "%s/%s", json_str(meta, "namespace"), json_str(meta, "name"));
 }
 
-/* ---- frontends ----------------------------------------------------------------------------------- */
+/* ---- frontends ------------------------------------------------------------------------------- */
 
 /* Where a Service is reached: a frontend, its own or another's that it shares. */
 struct door {
@@ -182,7 +184,7 @@ static bool is_admitted(struct whole *w, const char *ip, const char *port, const
     return false;
 }
 
-/* Whom it admits, one of them; NULL: the virtual network only, or nobody cares. */
+/* One of the sources that it admits; NULL: the virtual network only, or irrelevant. */
 static const char *source_of(struct arena *a, struct json_object *service)
 {
     struct json_object *ranges = json_path(service, "spec.loadBalancerSourceRanges");
@@ -224,7 +226,7 @@ static int check_admitted(struct whole *w, struct json_object *service, struct j
     return ERR_OK;
 }
 
-/* ---- rules --------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 /* The rule of a Service behind its door: by what it does, not by its name's details. */
 static struct json_object *find_rule(const struct door *d, const char *base,
@@ -266,7 +268,7 @@ static int check_port(struct whole *w, const struct door *d, struct json_object 
     return ERR_OK;
 }
 
-/* ---- Services ------------------------------------------------------------------------------------ */
+/* ---- Services -------------------------------------------------------------------------------- */
 
 static void add_owner(struct whole *w, const char *pip_id, const char *key)
 {
@@ -324,7 +326,7 @@ static int check_service(struct whole *w, struct json_object *service)
     return rc;
 }
 
-/* ---- nothing else -------------------------------------------------------------------------------- */
+/* ---- nothing else ---------------------------------------------------------------------------- */
 
 static int take(struct whole *w, const char *name)
 {
@@ -352,7 +354,8 @@ static int check_probe(struct whole *w, struct json_object *lb, struct json_obje
     return err_set(w->err, ERR_CONFLICT, "the probe %s is left behind", json_str(probe, "name"));
 }
 
-/* A balancer keeps the pools that it once had: both families', also when one is not used any more. */
+/* A balancer keeps the pools that it once had: both families', also when one is not
+ * used any more. */
 static bool is_cluster_pool(const char *collection, const char *name)
 {
     return str_eq(collection, "backendAddressPools") && str_has_prefix(name, CLUSTER);
@@ -403,7 +406,7 @@ static int check_security(struct whole *w)
     return ERR_OK;
 }
 
-/* A public IP of ours says whose it is: each of its Services, and nobody else. */
+/* A public IP of trimtab names exactly its Services. */
 static int check_public_ip(struct whole *w, const char *id, struct json_object *pip)
 {
     struct arena *a = w->v->a;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world_gce.c: what of a world is Google's: what belongs to a Service, what is a whim of the cloud (world_internal.h).
+/* world_gce.c: what of a world is Google's: what belongs to a Service, what is a whim of the cloud
+ * (world_internal.h).
  *
- * Names are written down anew here, as the cluster's user would check them: nothing is shared with the provider. */
+ * Names are written down again here, as the cluster's user would check them: nothing is
+ * shared with the provider. */
 #include "tests/fault/world_internal.h"
 
 #include <string.h>
@@ -9,9 +11,9 @@
 #include "common/base/map.h"
 #include "common/base/strset.h"
 
-/* ---- foreign things ------------------------------------------------------------------------------ */
+/* ---- foreign things -------------------------------------------------------------------------- */
 
-/* Who uses an address is the cloud's to say. */
+/* The cloud sets the users of an address. */
 static char *text_of(struct arena *a, struct json_object *resource)
 {
     _cleanup_(json_putp) struct json_object *o = json_copy(resource);
@@ -30,7 +32,7 @@ static int check_foreign(struct arena *a, const char *id, struct json_object *in
                : err_set(err, ERR_CONFLICT, "foreign %s was touched: %s", id, text);
 }
 
-/* ---- what belongs to a Service ------------------------------------------------------------------- */
+/* ---- what belongs to a Service --------------------------------------------------------------- */
 
 struct expected {
     struct arena *a;
@@ -76,8 +78,9 @@ static void expect_in_zones(struct expected *e, const char *collection, const ch
     }
 }
 
-/* The check that all Services of a scheme with policy Cluster share, and its firewalls, go with the last Service that might
- * use them, not with the last that does: a change of policy may have been taken back half way. */
+/* The check that all Services of a scheme with policy Cluster share, and its firewalls, go with the
+ * last Service that might use them, not with the last that does: a change of policy may have been
+ * taken back half way. */
 static void may_have_shared(struct expected *e, struct json_object *service, bool internal)
 {
     static const char *const firewalls[] = {"-fw", "-fw-ipv6"};
@@ -97,7 +100,7 @@ static void may_have_shared(struct expected *e, struct json_object *service, boo
     }
 }
 
-/* What ingress-gce's annotations say belongs to it, and nothing else. */
+/* Exactly the resources in ingress-gce's annotations belong to it. */
 static void expect_l4(struct expected *e, struct json_object *service)
 {
     static const struct {
@@ -125,7 +128,7 @@ static void expect_l4(struct expected *e, struct json_object *service)
         bool check = str_eq(rows[i].collection, "healthChecks");
         if (str_eq(rows[i].note, "firewall-rule-ipv6") && narrow) {
             map_set(e->may, arena_printf(e->a, "firewalls/%s", name), NULL);
-            continue; /* all ranges are IPv4: nobody is let in, and the annotation stays */
+            continue; /* all ranges are IPv4: no client is allowed, and the annotation stays */
         }
         if (name != NULL) {
             expect(e, check && !internal ? "regionHealthChecks" : rows[i].collection, name);
@@ -210,7 +213,7 @@ static bool is_load_balancing(const char *collection)
     return false;
 }
 
-/* "targetPools/NAME" of a path, or NULL when it is none of the load balancer's kinds. */
+/* "targetPools/NAME" of a path, or NULL if it is not one of the load balancer's kinds. */
 static const char *short_name(struct arena *a, const char *path)
 {
     size_t n = 0;
@@ -226,7 +229,7 @@ static const char *short_name(struct arena *a, const char *path)
                : arena_printf(a, "%s/%s", parts[n - 2], parts[n - 1]);
 }
 
-/* Takes what is there from what must be there; what is left over belongs to nobody. */
+/* Removes the expected resources from the present ones; the rest has no owner. */
 static int check_resources(struct expected *e, struct json_object *foreign, struct err *err)
 {
     json_object_object_foreach(e->gce, path, resource)
@@ -347,7 +350,7 @@ static int check_whole(const struct world_view *v, struct err *err)
     return rc == ERR_OK ? world_gce_check_members(v, err) : rc;
 }
 
-/* ---- starting over ------------------------------------------------------------------------------- */
+/* ---- starting over --------------------------------------------------------------------------- */
 
 static void strip(struct arena *a, struct json_object *gce, struct json_object *foreign)
 {
@@ -368,7 +371,7 @@ static void strip(struct arena *a, struct json_object *gce, struct json_object *
     }
 }
 
-/* ---- texts --------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static struct json_object *clean_resource(struct arena *a, struct json_object *resource)
 {
@@ -382,7 +385,8 @@ static struct json_object *clean_resource(struct arena *a, struct json_object *r
     return o;
 }
 
-/* As names_replace() reads it: an IPv6 address without its prefix length, and without a colon at its end. */
+/* As names_replace() reads it: an IPv6 address without its prefix length, and without a
+ * colon at its end. */
 static const char *word_of(struct arena *a, const char *ip)
 {
     size_t n = strcspn(ip, "/");

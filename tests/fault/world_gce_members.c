@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world_gce_members.c: who is behind Google's NEGs, judged without knowing what went before (world_internal.h).
+/* world_gce_members.c: who is behind Google's NEGs, judged without knowing what went before
+ * (world_internal.h).
  *
- * Members stay where they are as long as there is room, so two clusters with the same nodes may differ in them.  What
- * always holds (docs/spec/gce-l4.md 3.1 to 3.4): only nodes that take part are members, in their own zone, with their own
- * address, once; under policy Local those with a pod; as many as there is room for; spread over the zones as the division
- * says, its remainder in whichever zones.  The objects beside NEGs are there for these Services, and for no others.
+ * Members stay where they are as long as there is room, so two clusters with the same nodes may
+ * differ in them.  What always holds (docs/spec/gce-l4.md 3.1 to 3.4): only nodes that take part
+ * are members, in their own zone, with their own address, once; under policy Local those with a
+ * pod; as many as there is room for; spread over the zones as the division says, its remainder in
+ * whichever zones.  The objects beside NEGs are there for these Services, and for no others.
  * Nothing is shared with the provider. */
 #include "tests/fault/world_internal.h"
 
@@ -41,7 +43,7 @@ struct neg {
     bool internal;
 };
 
-/* ---- nodes --------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* "gce://project/zone/name" */
 static const char *zone_of(struct arena *a, struct json_object *node)
@@ -82,7 +84,7 @@ static struct zone *zone_named(struct neg *g, const char *name)
         }
     }
     if (g->n_zones == ZONES_MAX) {
-        abort(); /* no simulated cluster has so many */
+        abort(); /* larger than any simulated cluster */
     }
     g->zones[g->n_zones] = (struct zone){.name = name};
     return &g->zones[g->n_zones++];
@@ -136,7 +138,7 @@ static void find_nodes(struct neg *g, const struct map *on)
     }
 }
 
-/* ---- members ------------------------------------------------------------------------------------- */
+/* ---- members --------------------------------------------------------------------------------- */
 
 static const char *last_of(const char *link)
 {
@@ -198,7 +200,7 @@ static int count_members(struct neg *g, struct err *err)
     return rc;
 }
 
-/* ---- how many ------------------------------------------------------------------------------------ */
+/* ---- how many -------------------------------------------------------------------------------- */
 
 static size_t min(size_t x, size_t y)
 {
@@ -210,7 +212,7 @@ static size_t max(size_t x, size_t y)
     return x > y ? x : y;
 }
 
-/* What the rules ask for.  External, policy Cluster: at least that; who is there stays. */
+/* The members by the rules.  External, policy Cluster: at least that; who is there stays. */
 static size_t wanted(const struct neg *g, size_t nodes, size_t zones)
 {
     if (g->local) {
@@ -299,7 +301,7 @@ static int check_neg(struct neg *g, struct err *err)
     return check_spread(g, members, err);
 }
 
-/* ---- Services ------------------------------------------------------------------------------------ */
+/* ---- Services -------------------------------------------------------------------------------- */
 
 static bool holds(struct json_object *service, const char *finalizer)
 {
@@ -312,8 +314,8 @@ static bool holds(struct json_object *service, const char *finalizer)
     return false;
 }
 
-/* A Service with NEGs alone bears no finalizer and has no backend service of ours: it says which NEGs it has.  NULL: it is none
- * of these, or has none. */
+/* A Service with NEGs alone bears no finalizer and has no backend service of ours: it says which
+ * NEGs it has.  NULL if it is not one of these, or has none. */
 static const char *standalone_neg(const struct world_view *v, struct json_object *service)
 {
     struct json_object *spec = json_member(service, "spec");
@@ -346,7 +348,7 @@ static int check_service(const struct world_view *v, struct json_object *service
         return err_set(err, ERR_CONFLICT, "Service %s does not say what its backend service is",
                        g.service);
     }
-    (void)map_remove(objects, g.name); /* it may be missing where nobody looks again after a 403 */
+    (void)map_remove(objects, g.name); /* it may be missing where a 403 is not retried */
     struct map *on = map_new(NULL);
     g.nodes = map_new(NULL);
     int rc = ERR_OK;
@@ -410,7 +412,7 @@ int world_gce_check_objects(struct json_object *world, struct err *err)
     return ERR_OK;
 }
 
-/* ---- what depends on what went before ------------------------------------------------------------ */
+/* ---- what depends on what went before -------------------------------------------------------- */
 
 static bool is_ready(struct json_object *node)
 {
@@ -424,7 +426,7 @@ static bool is_ready(struct json_object *node)
     return ready;
 }
 
-/* The path is that of a NEG, or of a group: those of a zone in which nobody is ready are left as they are. */
+/* The path is that of a NEG, or of a group: those of a zone without a ready node are unchanged. */
 static bool has_node(struct arena *a, struct json_object *world, const char *path)
 {
     bool group = strstr(path, "/instanceGroups/") != NULL;
@@ -483,8 +485,8 @@ static void level_rule(struct arena *a, struct json_object *rule)
     }
 }
 
-/* The service controller's finalizer stays on a Service that was one of its kinds, until it is no load balancer at all
- * (docs/adr/0011). */
+/* The service controller's finalizer stays on a Service that was one of its kinds, until it is no
+ * load balancer at all (docs/adr/0011). */
 static void level_finalizers(struct json_object *service)
 {
     struct json_object *all = json_path(service, "metadata.finalizers");

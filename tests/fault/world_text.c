@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* world_text.c: worlds as texts that can be compared (world.h).
  *
- * Left out is what differs between two clouds that do the same: ids, times, fingerprints, node ports, order of members.
- * What that is in a cloud's documents, its rules know (world_internal.h).  Pure but for the names that it learns. */
+ * Left out is what differs between two clouds that do the same: ids, times, fingerprints, node
+ * ports, order of members.  What that is in a cloud's documents, its rules know (world_internal.h).
+ * Pure but for the names that it learns. */
 #include "tests/fault/world_internal.h"
 
 #include <string.h>
@@ -11,7 +12,7 @@
 
 #define DIFFERENCES_MAX 4 /* lines shown of each side */
 
-/* ---- cleaning ------------------------------------------------------------------------------------ */
+/* ---- cleaning -------------------------------------------------------------------------------- */
 
 static void drop(struct json_object *o, const char *const *members, size_t n)
 {
@@ -54,7 +55,8 @@ void world_sort_lists(struct arena *a, struct json_object *o)
     }
 }
 
-/* A mark of what was made names the uid, which differs from run to run; another Service's would be seen. */
+/* A mark of what was made names the uid, which differs from run to run; another Service's
+ * would be seen. */
 static void clean_mark(struct arena *a, struct json_object *meta)
 {
     static const char key[] = "trimtab.io/carried-out";
@@ -90,7 +92,7 @@ static struct json_object *clean_service(struct arena *a, struct json_object *se
     return o;
 }
 
-/* ---- names --------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static const char *key_of(struct arena *a, struct json_object *o)
 {
@@ -119,7 +121,7 @@ static void learn(struct arena *a, struct json_object *world, struct names *name
     }
 }
 
-/* ---- texts --------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 /* One line for each thing, sorted. */
 static char *lines_of(struct arena *a, struct json_object *things)
@@ -177,7 +179,7 @@ char *world_exact_text(struct arena *a, struct json_object *world)
     return lines_of(a, out);
 }
 
-/* ---- differences --------------------------------------------------------------------------------- */
+/* ---- differences ----------------------------------------------------------------------------- */
 
 struct lines {
     char **items;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* writer.c: see writer.h.  Both threads use it, but never at once: the test's only looks while the controller rests. */
+/* writer.c: see writer.h.  Both threads use it, but never at once: the test's only looks while the
+ * controller rests. */
 #include "tests/fault/writer.h"
 
 #include <stdlib.h>
@@ -58,7 +59,7 @@ void writer_free(struct writer *w)
     }
 }
 
-/* ---- edits --------------------------------------------------------------------------------------- */
+/* ---- edits ----------------------------------------------------------------------------------- */
 
 static void add_element(struct arena *a, struct json_object *body, const char *collection,
                         const char *text)
@@ -175,7 +176,7 @@ void writer_before_call(void *arg, const struct sim_call *call)
     }
 }
 
-/* ---- judgement ----------------------------------------------------------------------------------- */
+/* ---- judgement ------------------------------------------------------------------------------- */
 
 static bool is_mine(struct json_object *element)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* writer.h: somebody else who edits what trimtab edits, right before it does.
+/* writer.h: another writer that edits trimtab's resources, right before trimtab does.
  *
- * As AKS and users do: a tag, a NAT rule and other outbound ports on the balancer, a rule in the security group, a tag on the
- * public IP, each time something new.  It acts in the simulator's thread, between what the controller has read and what it writes, so that write meets another
- * etag (docs/spec/azure.md 3.4, 12.6).  Whatever it has written must still be there at the end. */
+ * As AKS and users do: a tag, a NAT rule and other outbound ports on the balancer, a rule in the
+ * security group, a tag on the public IP, each time something new.  It acts in the simulator's
+ * thread, between what the controller has read and what it writes, so that write meets another etag
+ * (docs/spec/azure.md 3.4, 12.6).  Whatever it has written must still be there at the end. */
 #ifndef TRIMTAB_TESTS_FAULT_WRITER_H
 #define TRIMTAB_TESTS_FAULT_WRITER_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* writer_aws.c: see writer_aws.h.  All is touched in the simulator's thread only.
  *
- * What he has written is a list of marks.  A mark counts as long as its document is the one that it was put on: groups and
- * network balancers have ids that never come back, a classic balancer is known by its host name. */
+ * What he has written is a list of marks.  A mark counts as long as its document is the one that it
+ * was put on: groups and network balancers have ids that never come back, a classic balancer is
+ * known by its host name. */
 #include "tests/fault/writer_aws.h"
 
 #include <stdlib.h>
@@ -63,7 +64,7 @@ static bool one_in(struct writer_aws *w, uint64_t n)
     return rng_below(w->rng, n) == 0;
 }
 
-/* ---- documents ----------------------------------------------------------------------------------- */
+/* ---- documents ------------------------------------------------------------------------------- */
 
 static const char *name_of(const struct amz_resource *group)
 {
@@ -76,7 +77,7 @@ static bool is_foreign(const char *id)
     return str_has_prefix(id, "sg-0f0000");
 }
 
-/* Any group of this cluster whose name begins like that; NULL: there is none. */
+/* Any group of this cluster whose name begins like that; NULL if there is none. */
 static struct amz_resource *any_group(struct writer_aws *w, struct aws *aws, const char *prefix)
 {
     struct amz_resource *picked = NULL;
@@ -125,7 +126,7 @@ static struct mark *new_mark(struct writer_aws *w, enum amz_kind_id kind, const 
     return m;
 }
 
-/* ---- rules --------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 static void add_rule(struct writer_aws *w, struct aws *aws, struct amz_resource *group,
                      const struct ec2_rule *rule)
@@ -171,7 +172,7 @@ static void add_rule_about_ours(struct writer_aws *w, struct aws *aws)
     }
 }
 
-/* What trimtab will not have: its own groups hold its rules only. */
+/* Rules that trimtab removes: its own groups hold its rules only. */
 static void spoil_ours(struct writer_aws *w, struct aws *aws)
 {
     struct amz_resource *group = any_group(w, aws, OURS);
@@ -239,7 +240,8 @@ static void forestall(struct writer_aws *w, struct aws *aws, const struct sim_ca
     }
 }
 
-/* A group cannot be deleted while his rule is about it: people are told so, and sooner or later he takes it away. */
+/* A group cannot be deleted while the writer's rule refers to it: an event reports it, and the
+ * writer removes it later. */
 static void give_way(struct writer_aws *w, struct aws *aws, const struct sim_call *call)
 {
     struct url_param *params = NULL;
@@ -258,7 +260,7 @@ static void give_way(struct writer_aws *w, struct aws *aws, const struct sim_cal
     }
 }
 
-/* ---- tags ---------------------------------------------------------------------------------------- */
+/* ---- tags ------------------------------------------------------------------------------------ */
 
 /* The list of tags of a document, and on whom it is. */
 static struct json_object *tags_of(struct aws *aws, const struct mark *m)
@@ -315,7 +317,7 @@ static void add_tag(struct writer_aws *w, struct aws *aws)
     }
 }
 
-/* ---- when ---------------------------------------------------------------------------------------- */
+/* ---- when ------------------------------------------------------------------------------------ */
 
 static void edit(struct writer_aws *w, struct aws *aws)
 {
@@ -395,7 +397,7 @@ void writer_aws_meddle(struct writer_aws *w, struct rig *r)
     rig_in_sim(r, meddle, w);
 }
 
-/* ---- the end ------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 struct end {
     struct writer_aws *w;

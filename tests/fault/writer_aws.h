@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* writer_aws.h: somebody else who edits what trimtab edits in AWS: rules of groups, and tags.
+/* writer_aws.h: another writer that edits trimtab's resources in AWS: rules of groups, and tags.
  *
- * As other controllers and users do, right before trimtab's writes or while nothing happens: rules of his own in the
- * nodes' group, some of them those very rules that trimtab is about to make, others that mention a balancer's group;
- * rules in users' groups and in trimtab's; tags of balancers and groups.  He takes some of his own rules away again.
- * Whatever he has left must still be there at the end, as long as what he put it on is there (docs/spec/aws.md 4.11, 5.11, 7.5). */
+ * As other controllers and users do, right before trimtab's writes or while nothing happens: rules
+ * of his own in the nodes' group, some of them those very rules that trimtab is about to make,
+ * others that mention a balancer's group; rules in users' groups and in trimtab's; tags of
+ * balancers and groups.  He takes some of his own rules away again.  Whatever he has left must
+ * still be there at the end, as long as what he put it on is there (docs/spec/aws.md
+ * 4.11, 5.11, 7.5). */
 #ifndef TRIMTAB_TESTS_FAULT_WRITER_AWS_H
 #define TRIMTAB_TESTS_FAULT_WRITER_AWS_H
 

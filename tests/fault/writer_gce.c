@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* writer_gce.c: see writer_gce.h.  All but the list of unsteady nodes is touched in the simulator's thread only. */
+/* writer_gce.c: see writer_gce.h.  All but the list of unsteady nodes is touched in
+ * the simulator's thread only. */
 #include "tests/fault/writer_gce.h"
 
 #include <stdlib.h>
@@ -80,7 +81,7 @@ static bool one_in(struct writer_gce *w, uint64_t n)
     return rng_below(w->rng, n) == 0;
 }
 
-/* ---- edits --------------------------------------------------------------------------------------- */
+/* ---- edits ----------------------------------------------------------------------------------- */
 
 static void edit_service(struct writer_gce *w, struct compute *c, struct arena *a, const char *path)
 {
@@ -206,7 +207,7 @@ void writer_gce_meddle(struct writer_gce *w, struct rig *r)
     rig_in_sim(r, meddle, w);
 }
 
-/* ---- the order of calls -------------------------------------------------------------------------- */
+/* ---- the order of calls ---------------------------------------------------------------------- */
 
 /* All NEGs of one name. */
 struct family {
@@ -235,7 +236,7 @@ static bool is_steady(struct writer_gce *w, const struct kube_state *st, const c
     return o != NULL && !is_unsteady(w, node);
 }
 
-/* The Service of a NEG, by its description; new reference, NULL: there is none. */
+/* The Service of a NEG, by its description; new reference, NULL if there is none. */
 static struct json_object *service_of(const struct kube_state *st, struct arena *a,
                                       const struct resource *neg)
 {
@@ -283,7 +284,7 @@ static void judge_detach(struct writer_gce *w, const struct sim_call *call)
     }
 }
 
-/* ---- calls --------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 void writer_gce_before_call(void *arg, const struct sim_call *call)
 {
@@ -310,7 +311,7 @@ void writer_gce_before_call(void *arg, const struct sim_call *call)
     }
 }
 
-/* ---- the end ------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void set_paused(struct sim *s, void *arg)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz.h: what a fuzz target is.
  *
- * A target is one file with a function that FUZZ_TARGET opens: it feeds the bytes to a parser and checks what
- * must hold for every input (FUZZ_CHECK).  The same file is built twice: with libFuzzer (option fuzzers=true,
- * clang), a program for each target, to search; and for replay_main.c, one program with all targets, which
- * runs the corpora as ordinary tests.  Targets touch no files, no network and no clock, so that a finding can
- * be replayed. */
+ * A target is one file with a function that FUZZ_TARGET opens: it feeds the bytes to a parser and
+ * checks what must hold for every input (FUZZ_CHECK).  The same file is built twice: with libFuzzer
+ * (option fuzzers=true, clang), a program for each target, to search; and for replay_main.c, one
+ * program with all targets, which runs the corpora as ordinary tests.  Targets touch no files, no
+ * network and no clock, so that a finding can be replayed. */
 #ifndef TRIMTAB_TESTS_FUZZ_FUZZ_H
 #define TRIMTAB_TESTS_FUZZ_FUZZ_H
 
@@ -25,7 +25,8 @@ typedef int fuzz_run_fn(const uint8_t *data, size_t size);
  *         return 0;
  *     }
  *
- * FUZZ_REPLAY, set by the build, chooses between an entry for replay_main.c and libFuzzer's own name. */
+ * FUZZ_REPLAY, set by the build, chooses between an entry for replay_main.c and
+ * libFuzzer's own name. */
 #ifdef FUZZ_REPLAY
 struct fuzz_target {
     const char *name;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_access.c: answers to TokenReviews and SubjectAccessReviews, the ConfigMap with CAs, and headers of a proxy.
+/* fuzz_access.c: answers to TokenReviews and SubjectAccessReviews, the ConfigMap with CAs, and
+ * headers of a proxy.
  *
- * What holds for every input: an answer is read within the caps or refused with a text that quotes nothing of it; only a
- * true `authenticated` names a user and only a true `allowed` allows; what was read can be asked about in JSON that
- * parses; no part of a trust is half read. */
+ * What holds for every input: an answer is read within the caps or refused with a text that quotes
+ * nothing of it; only a true `authenticated` names a user and only a true `allowed` allows; what
+ * was read can be asked about in JSON that parses; no part of a trust is half read. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_aws_answer.c: answers of AWS, taken apart item by item; refusals; saved states.
  *
- * The first byte chooses the kind of document, or a saved state.  What holds for every input: items that are handed over as the
- * answer arrives, in pieces, are those of the whole tree; a document has no more of them, each with its id, in its order; a refusal
- * has a code and a text. */
+ * The first byte chooses the kind of document, or a saved state.  What holds for every input: items
+ * that are handed over as the answer arrives, in pieces, are those of the whole tree; a document
+ * has no more of them, each with its id, in its order; a refusal has a code and a text. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_aws_config.c: aws_config_parse() and aws_profiles_parse().
  *
- * What holds for every input: no text of a configuration is NULL; overrides that are accepted are whole and unique; unknown
- * keys have a line of the text; a refusal is INVALID and says something; a profile's values are found again or not at all. */
+ * What holds for every input: no text of a configuration is NULL; overrides that are accepted are
+ * whole and unique; unknown keys have a line of the text; a refusal is INVALID and says something;
+ * a profile's values are found again or not at all. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_aws_xml.c: aws_xml_parse() and the questions to its tree.
  *
- * What holds for every input: names and texts are never NULL, names have no colon, an element with children has no text, the
- * tree is no deeper than the cap, each child is found by its name; a refusal is TRANSIENT or INVALID, says something, and
- * gives no tree. */
+ * What holds for every input: names and texts are never NULL, names have no colon, an element with
+ * children has no text, the tree is no deeper than the cap, each child is found by its name; a
+ * refusal is TRANSIENT or INVALID, says something, and gives no tree. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

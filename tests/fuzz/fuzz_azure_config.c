@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_azure_config.c: azure_config_decode() and azure_config_parse().
  *
- * What holds for every input: no text of a configuration is NULL; a balancer of a list that is used has a VM set of its
- * own; unknown keys have a path, and a line of the text; parsing accepts only what decoding accepts; a refusal is INVALID
- * and says something. */
+ * What holds for every input: no text of a configuration is NULL; a balancer of a list that is used
+ * has a VM set of its own; unknown keys have a path, and a line of the text; parsing accepts only
+ * what decoding accepts; a refusal is INVALID and says something. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -12,7 +12,8 @@
 
 static void check_texts(const struct azure_config *c)
 {
-    /* The member c is the first of struct azure_raw, so the table's offsets are those of the configuration, too. */
+    /* The member c is the first of struct azure_raw, so the table's offsets are those of the
+     * configuration, too. */
     for (const struct azure_key *k = azure_config_keys; k->name != NULL; k++) {
         if ((k->type == AZURE_KEY_TEXT || k->type == AZURE_KEY_WORD) &&
             k->offset != AZURE_KEY_UNUSED) {

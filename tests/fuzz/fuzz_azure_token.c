@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_azure_token.c: answers of identity services, and files with certificates.
  *
- * What holds for every input: a fetch that ends well has cached a token that a header can carry; one that fails says why
- * and repeats nothing but codes; a certificate is either read with its key, or refused as AUTH. */
+ * What holds for every input: a fetch that ends well has cached a token that a header can carry;
+ * one that fails says why and repeats nothing but codes; a certificate is either read with its key,
+ * or refused as AUTH. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_exec_credential.c: what credential plugins print, and answers to TokenRequests.
  *
- * What holds for every input: what is read has a token or a whole pair, a token fits into a header, a certificate that is
- * taken belongs to its key; what is refused says why and changes nothing. */
+ * What holds for every input: what is read has a token or a whole pair, a token fits into a header,
+ * a certificate that is taken belongs to its key; what is refused says why and changes nothing. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

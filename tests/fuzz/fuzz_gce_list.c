@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_gce_list.c: the pages of Google's lists, cut into items and kept by the snapshot.
  *
- * The first byte chooses a plain or an aggregated list and the size of chunks.  What holds for every input: the items and
- * what is around them do not depend on the chunks; packed text comes back as it was, whatever was packed before it; what
- * a snapshot took from a list is there by its name afterwards. */
+ * The first byte chooses a plain or an aggregated list and the size of chunks.  What holds for
+ * every input: the items and what is around them do not depend on the chunks; packed text comes
+ * back as it was, whatever was packed before it; what a snapshot took from a list is there by its
+ * name afterwards. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

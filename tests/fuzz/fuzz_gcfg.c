@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_gcfg.c: gcfg_parse() and gcfg_decode().
  *
- * What holds for every input: entries have a section, a position inside the text, and values without
- * carriage returns that are valid UTF-8; decoding accepts only what parsing accepts; a refusal begins with
- * "line:column: ". */
+ * What holds for every input: entries have a section, a position inside the text, and values
+ * without carriage returns that are valid UTF-8; decoding accepts only what parsing accepts; a
+ * refusal begins with "line:column: ". */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_http_server.c: bytes of a client of the HTTP server, from the socket to what a page reads.
  *
- * Input: one byte that says in pieces of which size the rest arrives, then the bytes of a connection.  What holds: each
- * request that comes out is within the caps and well formed; a refusal has a status of refusals; the same bytes in other
- * pieces give the same requests. */
+ * Input: one byte that says in pieces of which size the rest arrives, then the bytes of a
+ * connection.  What holds: each request that comes out is within the caps and well formed; a
+ * refusal has a status of refusals; the same bytes in other pieces give the same requests. */
 #include "common/net/http_server_internal.h"
 #include "controller/serve/page.h"
 #include "controller/serve/path.h"
@@ -14,7 +14,7 @@
 #define MAX_BODY    1000
 #define MAX_HEADERS 2000
 
-/* What a connection gave: requests, and the refusal that ended it (0: none). */
+/* Results of a connection: requests, and the refusal that ended it (0: none). */
 struct outcome {
     size_t requests, bodies, headers;
     int refused;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_json.c: json_parse(), json_print(), json_equal() and json_decode().
  *
- * What holds for every input: a tree that was accepted prints as text that is accepted again, gives an
- * equal tree and prints the same bytes; a refusal has a text with a place; a decoder never accepts what
- * its table forbids; views are taken, refused and decoded as trees are, in the same words. */
+ * What holds for every input: a tree that was accepted prints as text that is accepted again, gives
+ * an equal tree and prints the same bytes; a refusal has a text with a place; a decoder never
+ * accepts what its table forbids; views are taken, refused and decoded as trees are, in
+ * the same words. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

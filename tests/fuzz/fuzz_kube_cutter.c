@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_kube_cutter.c: the cutter of lists and watch streams.
  *
- * The first byte chooses list or stream and the size of chunks.  What holds for every input: the outcome does not depend
- * on the chunks; nothing of a refused document is kept past its caps; an item, cut once more, is itself. */
+ * The first byte chooses list or stream and the size of chunks.  What holds for every input: the
+ * outcome does not depend on the chunks; nothing of a refused document is kept past its caps; an
+ * item, cut once more, is itself. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -46,7 +47,7 @@ static void feed(struct outcome *out, enum cutter_mode mode, const char *const *
     json_splitter_free(c);
 }
 
-/* What was kept is kept again. */
+/* A second pass keeps the same. */
 static void check_again(const char *text, size_t n)
 {
     const char *const members[] = {"metadata", "spec", "status", NULL};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_kube_object.c: the decoders of Services, Nodes and EndpointSlices.
  *
- * The first byte chooses the kind, the rest is one object's JSON.  What holds for every input: a refusal names the kind;
- * what was decoded has its key, counts match lists, and texts lie inside the one block, or are words that all objects
- * share; from a view comes what comes from a tree. */
+ * The first byte chooses the kind, the rest is one object's JSON.  What holds for every input: a
+ * refusal names the kind; what was decoded has its key, counts match lists, and texts lie inside
+ * the one block, or are words that all objects share; from a view comes what comes from a tree. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

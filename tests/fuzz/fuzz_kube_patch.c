@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_kube_patch.c: the simulator's four kinds of PATCH, and the typed reading of what comes out.
  *
- * Input: one letter (s, m, j, a), the document up to the first NUL or line feed, the patch after it.  What holds: the
- * inputs are left alone; the answer is a refusal with a text or a tree that prints as JSON; a merge patch that is applied
- * twice is applied once; a decoded object that is decoded again is the same. */
+ * Input: one letter (s, m, j, a), the document up to the first NUL or line feed, the patch after
+ * it.  What holds: the inputs are left alone; the answer is a refusal with a text or a tree that
+ * prints as JSON; a merge patch that is applied twice is applied once; a decoded object that is
+ * decoded again is the same. */
 #include "common/data/json.h"
 #include "sim/kube/decode.h"
 #include "sim/kube/kube_status.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_kube_proto.c: protobuf bodies that the simulator reads.
  *
- * Input: one letter for the kind (s, e, n, l, c), then the body.  What holds: nothing, or a tree that prints as JSON. */
+ * Input: one letter for the kind (s, e, n, l, c), then the body.  What holds: nothing, or a tree
+ * that prints as JSON. */
 #include "common/data/json.h"
 #include "sim/kube/decode.h"
 #include "sim/kube/proto.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_kubeconfig.c: kubeconfig text, merging and choosing; no file that it names is opened.
  *
- * What holds for every input: a refusal has a text and names the file; a file merged with itself is itself; texts
- * of what was chosen are never NULL. */
+ * What holds for every input: a refusal has a text and names the file; a file merged with itself is
+ * itself; texts of what was chosen are never NULL. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_manifest.c: the input of `trimtab plan`: manifests and files of Nodes, as they come from a person.
+/* fuzz_manifest.c: the input of `trimtab plan`: manifests and files of Nodes, as they come from a
+ * person.
  *
- * What holds for every input: a refusal and every fault name the file; a file without faults has a Service; a manifest that
- * is read has a name; what is completed has what the decoder insists on, so that it decodes or is refused with a path. */
+ * What holds for every input: a refusal and every fault name the file; a file without faults has a
+ * Service; a manifest that is read has a name; what is completed has what the decoder insists on,
+ * so that it decodes or is refused with a path. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

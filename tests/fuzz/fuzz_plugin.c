@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_plugin.c: descriptors as a hostile or broken plugin may hand them over.
  *
- * The input is read as numbers and texts from which a descriptor is made, in memory that is exactly as large as the
- * descriptor says: reading behind it is found by ASan.  Pointers are NULL or right: a plugin is trusted with
- * the process, not with the sense of what it says.
+ * The input is read as numbers and texts from which a descriptor is made, in memory that is exactly
+ * as large as the descriptor says: reading behind it is found by ASan.  Pointers are NULL or right:
+ * a plugin is trusted with the process, not with the sense of what it says.
  * What holds: a descriptor that is accepted has everything that the controller will use unasked. */
 #include "tests/fuzz/fuzz.h"
 

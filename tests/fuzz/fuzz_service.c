@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_service.c: Services and Nodes as an API server may send them, through decoder and rules.
  *
- * The input is one object in JSON.  What holds: an object that decodes needs no update against itself; what
- * its source ranges give reads back as the same networks; our refusals are a subset of what we differ in from
- * upstream; every patch body is JSON. */
+ * The input is one object in JSON.  What holds: an object that decodes needs no update against
+ * itself; what its source ranges give reads back as the same networks; our refusals are a subset of
+ * what we differ in from upstream; every patch body is JSON. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

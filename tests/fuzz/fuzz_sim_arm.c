@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_sim_arm.c: requests to the simulated Azure Resource Manager: their paths, parameters, headers and bodies.
+/* fuzz_sim_arm.c: requests to the simulated Azure Resource Manager: their paths, parameters,
+ * headers and bodies.
  *
- * An input is a list of requests, each ended by a NUL: a letter for the method (W writes: PUT), the path behind
- * ".../resourceGroups/rg/providers/Microsoft." (or a whole one, when it begins with '/'), and after a line break the body.
- * '=' and a JSON object are settings.  They are sent one after the other to a fresh simulator, over loopback.
- * What holds for every input: each request is answered, by JSON or by nothing, with a status from 200 to 499, or 501 for
- * an operation that nobody simulates; what was written can be read, and is the same when it is written back; the state
+ * An input is a list of requests, each ended by a NUL: a letter for the method (W writes: PUT), the
+ * path behind ".../resourceGroups/rg/providers/Microsoft." (or a whole one, when it begins with
+ * '/'), and after a line break the body.  '=' and a JSON object are settings.  They are sent one
+ * after the other to a fresh simulator, over loopback.  For every input: each request is answered,
+ * by JSON or by an empty body, with a status from 200 to 499, or 501 for an operation that is not
+ * simulated; a written document can be read, and is the same when it is written back; the state
  * that results can be loaded again and is the same. */
 #include "common/data/json.h"
 #include "sim/sim.h"
@@ -34,7 +36,7 @@ struct talk {
     const char *text; /* the last answer's body */
 };
 
-/* --- the client ----------------------------------------------------------------------------------- */
+/* --- the client ------------------------------------------------------------------------------- */
 
 static void on_event(struct bufferevent *bev, short what, void *arg)
 {
@@ -103,7 +105,7 @@ static void send_request(struct talk *t, const char *method, const char *path, c
     }
 }
 
-/* --- what must hold ------------------------------------------------------------------------------- */
+/* --- what must hold --------------------------------------------------------------------------- */
 
 static void check_answer(struct talk *t)
 {
@@ -113,7 +115,7 @@ static void check_answer(struct talk *t)
                json_parse_arena(t->a, t->text, strlen(t->text), NULL, &o, NULL) == ERR_OK);
 }
 
-/* What was taken can be read, and writing it back changes nothing. */
+/* An accepted document can be read, and writing it back changes nothing. */
 static void check_written(struct talk *t, const char *path)
 {
     const char *written = t->text;
@@ -140,7 +142,7 @@ static void check_state(struct talk *t)
     FUZZ_CHECK(str_eq(first, again));
 }
 
-/* --- one input ------------------------------------------------------------------------------------ */
+/* --- one input -------------------------------------------------------------------------------- */
 
 /* NULL: another letter. */
 static const char *method_of(char c)

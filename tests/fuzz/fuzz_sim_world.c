@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_sim_world.c: loading of worlds: --world, --state, PUT /sim/state.
  *
- * What holds for every input: it is refused with a reason, or it is loaded, and then what is dumped can be loaded again
- * and is dumped the same.  The simulator listens on loopback meanwhile, but nobody calls it. */
+ * What holds for every input: it is refused with a reason, or it is loaded, and then what is dumped
+ * can be loaded again and is dumped the same.  The simulator listens on loopback meanwhile, but has
+ * no clients. */
 #include "sim/sim.h"
 #include "tests/fuzz/fuzz.h"
 

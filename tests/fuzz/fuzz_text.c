@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_text.c: the small readers of common/base: durations, times, addresses, networks, base64, quoting, globs.
+/* fuzz_text.c: the small readers of common/base: durations, times, addresses, networks, base64,
+ * quoting, globs.
  *
  * What holds for every input: what is printed reads back as the same value. */
 #include "tests/fuzz/fuzz.h"

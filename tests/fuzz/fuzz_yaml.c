@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_yaml.c: yaml_parse_all().
  *
- * What holds for every input: documents are JSON trees (they print as JSON that is accepted and equal), and
- * that JSON is YAML with the same meaning; a refusal has a text with a line. */
+ * What holds for every input: documents are JSON trees (they print as JSON that is accepted and
+ * equal), and that JSON is YAML with the same meaning; a refusal has a text with a line. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -3,8 +3,8 @@
  *
  *     fuzz-replay TARGET FOLDER…    one TAP line per file, in the order of names
  *
- * Each file is also run cut short at a few places, because truncation is the fault that networks make.
- * A target that finds something aborts; the line before it names the file. */
+ * Each file is also run cut short at a few places, because truncation is the fault that networks
+ * make.  A target that finds something aborts; the line before it names the file. */
 #include "tests/fuzz/fuzz.h"
 
 #include <dirent.h>

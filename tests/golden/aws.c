@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws.c: the planner of AWS, asked with files: the plan, what carrying it out sends, and what is left then.
+/* aws.c: the planner of AWS, asked with files: the plan, what carrying it out sends, and what is
+ * left then.
  *
  * facts.json, all optional:
  *     verb          "ensure" (unless said otherwise) or "delete"
- *     repairs       true: what upstream would have left is mended
- *     config        {"mode": NLBSecurityGroupMode, "group": ElbSecurityGroup, "probe": "Shared", "noNodeRules": true}
- *     was           a merge patch of service.json: this Service was served before, as we serve it; or a list of such, one
- *                   after the other
+ *     repairs       true: what upstream would have left is fixed
+ *     config        {"mode": NLBSecurityGroupMode, "group": ElbSecurityGroup, "probe": "Shared",
+ *                   "noNodeRules": true}
+ *     was           a merge patch of service.json: this Service was served before, as we serve it;
+ *                   or a list of such, one after the other
  *     wasConfig     the config of that time
  *     wasNodes      names of the nodes of that time; absent: all
  *     interrupted   the last of them ended after so many calls
  *     instances     states of instances that are not running, by id
  *
- * observed.json: the member "aws" of a world ({"ec2": {…}, "elb": {…}, "elbv2": {…}}), over a VPC with three public subnets,
- * a security group "nodes" and instances i-1 to i-4 in it; a member of ec2 that is given replaces the one here.
+ * observed.json: the member "aws" of a world ({"ec2": {…}, "elb": {…}, "elbv2": {…}}), over a VPC
+ * with three public subnets, a security group "nodes" and instances i-1 to i-4 in it; a member of
+ * ec2 that is given replaces the one here.
  *
- * plan.txt: the plan; "carried out": each call with its parameters, in a world that refuses what AWS refuses; "events";
- * "then": the plan of the next sync, which shall be empty. */
+ * plan.txt: the plan; "carried out": each call with its parameters, in a world that refuses what
+ * AWS refuses; "events"; "then": the plan of the next sync, which shall be empty. */
 #include "tests/golden/aws_load.h"
 #include "tests/golden/golden.h"
 #include "tests/golden/golden_dump.h"
@@ -63,7 +66,7 @@ struct show {
     struct aws_planning planning;
 };
 
-/* ---- the case ---------------------------------------------------------------------------------------------- */
+/* ---- the case -------------------------------------------------------------------------------- */
 
 static void put_tree(void *o)
 {
@@ -163,7 +166,7 @@ static const char *state_text(struct show *s)
     return json_text(s->a, world, JSON_COMPACT);
 }
 
-/* ---- planning ------------------------------------------------------------------------------------------------ */
+/* ---- planning -------------------------------------------------------------------------------- */
 
 static bool is_one_of(const struct aws_texts *ids, const char *id)
 {
@@ -175,7 +178,7 @@ static bool is_one_of(const struct aws_texts *ids, const char *id)
     return false;
 }
 
-/* What is there, and the instances that are targets. */
+/* Existing resources, and the instances that are targets. */
 static struct aws_surroundings *look_around(struct show *s)
 {
     const struct aws_surroundings *all = aws_world_surroundings(&s->world, &s->naming);
@@ -269,7 +272,7 @@ static int read_case(struct show *s, struct err *err)
     return rc;
 }
 
-/* ---- what is said ---------------------------------------------------------------------------------------------- */
+/* ---- what is said ---------------------------------------------------------------------------- */
 
 static void show_findings(struct show *s)
 {

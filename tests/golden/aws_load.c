@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_load.c: see aws_load.h.
  *
- * The state goes through a cloud without a client, so that what a case says is decoded as an answer of AWS would be; the
- * documents are then copied into the world.  They are given back when the arena goes, because the world borrows their text. */
+ * The state goes through a cloud without a client, so that what a case says is decoded as an answer
+ * of AWS would be; the documents are then copied into the world.  They are given back when the
+ * arena goes, because the world borrows their text. */
 #include "tests/golden/aws_load.h"
 
 #include <string.h>

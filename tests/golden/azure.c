@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure.c: the stages of the Azure provider, asked with files: the plan, what carrying it out writes, and what is left then.
+/* azure.c: the stages of the Azure provider, asked with files: the plan, what carrying it out
+ * writes, and what is left then.
  *
- * facts.json, all optional: config (keys of the cloud-config, over the ones below), verbs ({"default/web": "delete"}; ensure,
- * update, delete, or none: the Service is in the cluster, but not in the batch), namespace (labels of every namespace),
- * poison (a balancer or security group that holds this text is refused by Azure).
+ * facts.json, all optional: config (keys of the cloud-config, over the ones below), verbs
+ * ({"default/web": "delete"}; ensure, update, delete, or none: the Service is in the cluster, but
+ * not in the batch), namespace (labels of every namespace), poison (a balancer or security group
+ * that holds this text is refused by Azure).
  *
- * observed.json: the cloud as `plan --state` reads it, {ID: document}, over a security group "nsg" without rules and a subnet
- * "subnet" 10.0.0.0/16; null takes away.  service.json: one Service, or a batch.
+ * observed.json: the cloud as `plan --state` reads it, {ID: document}, over a security group "nsg"
+ * without rules and a subnet "subnet" 10.0.0.0/16; null takes away.  service.json: one Service, or
+ * a batch.
  *
- * plan.txt has four parts.  "plan": what `trimtab plan` shows, where the outputs of a stage are not known to the next ones.
- * "carried out": each write of a sync under the stage that makes it, as the difference between the document that was there
- * and the body that is sent, every member counted.  "not as planned": when these are not the writes of the plan.  "results": what Services and their owners are told.  "then": the plan
- * of the next sync, which shall be empty. */
+ * plan.txt has four parts.  "plan": what `trimtab plan` shows, where the outputs of a stage are not
+ * known to the next ones.  "carried out": each write of a sync under the stage that makes it, as
+ * the difference between the document that was there and the body that is sent, every member
+ * counted.  "not as planned": when these are not the writes of the plan.  "results": results and
+ * events of Services.  "then": the plan of the next sync, which shall be empty. */
 #include "tests/golden/azure_doc_lines.h"
 #include "tests/golden/golden.h"
 #include "tests/golden/golden_dump.h"
@@ -35,7 +39,7 @@ struct show {
     bool verbose;      /* plans with attributes */
 };
 
-/* ---- the case ---------------------------------------------------------------------------------------------- */
+/* ---- the case -------------------------------------------------------------------------------- */
 
 static int read_config(struct show *s, struct stage_rig *r, struct err *err)
 {
@@ -129,7 +133,7 @@ static int read_case(struct show *s, struct stage_rig *r, struct err *err)
     return rc == ERR_OK ? read_cloud(s, r, err) : rc;
 }
 
-/* ---- what is said ------------------------------------------------------------------------------------------ */
+/* ---- what is said ---------------------------------------------------------------------------- */
 
 static void reported(struct stage_rig *r, const struct tt_plan *view)
 {
@@ -201,7 +205,7 @@ static void show_results(struct show *s, const struct stage_rig *r)
     }
 }
 
-/* The next sync of everybody who is still there. */
+/* The next sync of all remaining Services. */
 static void show_then(struct show *s, struct stage_rig *r)
 {
     bool some = false;

@@ -5,8 +5,9 @@
  *       - priority = 500
  *       + priority = 501
  *
- * Every member counts, known to the provider or not, so a member that is lost on the way shows.  Elements of arrays are
- * known by their name; one that is new or gone, and a list of plain values, is one value.  IDs in the group "rg" are shortened to "~/…". */
+ * Every member counts, known to the provider or not, so a member that is lost on the way shows.
+ * Elements of arrays are known by their name; one that is new or gone, and a list of plain values,
+ * is one value.  IDs in the group "rg" are shortened to "~/…". */
 #ifndef TRIMTAB_TESTS_GOLDEN_AZURE_DOC_LINES_H
 #define TRIMTAB_TESTS_GOLDEN_AZURE_DOC_LINES_H
 
@@ -14,7 +15,7 @@
 #include "common/base/str.h"
 #include "common/data/json.h"
 
-/* What `now` says that `was` does not, and the other way round; either may be NULL. */
+/* The differences of `now` and `was`, in both directions; either may be NULL. */
 void azure_doc_lines(struct arena *a, struct str_buf *b, struct json_object *was,
                      struct json_object *now);
 /* The text with IDs shortened. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce.c: the planners of the Google provider, asked with files: target pools here, balancers with a backend service in
- * gce_bs_case.c (cases whose facts.json names a kind).
+/* gce.c: the planners of the Google provider, asked with files: target pools here, balancers with a
+ * backend service in gce_bs_case.c (cases whose facts.json names a kind).
  *
  * facts.json: cluster_id, and where they differ from the defaults below: verb (ensure, update,
  * delete), project, network_project, node_tags, rbs_default, deny_firewall, deny_cleanup,

@@ -61,7 +61,7 @@ static struct json_object *first_nodes(struct show *s, int64_t n)
     return list;
 }
 
-/* ---- what was before -------------------------------------------------------------------------------------- */
+/* ---- what was before ------------------------------------------------------------------------- */
 
 static int sync_before(struct show *s, struct json_object *step, struct err *err)
 {
@@ -101,7 +101,7 @@ static int play_before(struct show *s, struct err *err)
     return ERR_OK;
 }
 
-/* ---- what is shown ------------------------------------------------------------------------------------------ */
+/* ---- what is shown --------------------------------------------------------------------------- */
 
 static void show_looked_at(struct show *s, const struct gce_slots *slots)
 {

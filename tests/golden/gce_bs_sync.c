@@ -45,7 +45,7 @@ struct json_object *gce_bs_sync_nodes(struct arena *a)
     return rc == ERR_OK ? list : NULL;
 }
 
-/* ---- facts -------------------------------------------------------------------------------------------- */
+/* ---- facts ----------------------------------------------------------------------------------- */
 
 static struct gce_l4_flags flags_of(struct json_object *o)
 {
@@ -173,7 +173,7 @@ static uint32_t verb_of(struct json_object *facts)
                                     : TT_VERB_ENSURE;
 }
 
-/* ---- members ---------------------------------------------------------------------------------------------- */
+/* ---- members --------------------------------------------------------------------------------- */
 
 static const char *name_of_neg(struct gce_bs_sync *s, const struct gce_bs_facts *f,
                                const struct tt_service *svc)
@@ -369,7 +369,7 @@ static int plan_of_negs(struct gce_bs_sync *s, const struct gce_bs_facts *f,
     return ERR_OK;
 }
 
-/* ---- looking ------------------------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 static void put_tree(void *o)
 {
@@ -420,7 +420,7 @@ static void see_other_scheme(struct gce_bs_sync *s, const struct gce_bs_facts *f
         gce_model_get(s->model, internal ? GCE_REGION_HCS : GCE_HCS, NULL, n.shared_check) != NULL;
 }
 
-/* ---- planning -------------------------------------------------------------------------------------------------- */
+/* ---- planning -------------------------------------------------------------------------------- */
 
 static int plan_verb(struct gce_bs_sync *s, const struct gce_bs_facts *f,
                      const struct gce_bs_input *in, const struct gce_neg_plan *negs,

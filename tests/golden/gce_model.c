@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_model.c: see gce_model.h.
  *
- * Each verb is a function; what a collection demands beside is in the check_* functions.  Errors are the codes that the
- * provider gets for the same refusal. */
+ * Each verb is a function; what a collection demands beside is in the check_* functions.  Errors
+ * are the codes that the provider gets for the same refusal. */
 #include "tests/golden/gce_model.h"
 
 #include <string.h>
@@ -67,7 +67,7 @@ static void broken(struct gce_model *m, const char *what, const char *name)
     str_appendf(m->broken, "BROKEN: %s: %s\n", what, name);
 }
 
-/* ---- what the cloud fills in ------------------------------------------------------------------------------ */
+/* ---- what the cloud fills in ----------------------------------------------------------------- */
 
 static void fill(struct json_object *o, const char *member, const char *value)
 {
@@ -216,7 +216,7 @@ void gce_model_merge(struct gce_model *m, struct json_object *given)
     }
 }
 
-/* ---- references ---------------------------------------------------------------------------------------------- */
+/* ---- references ------------------------------------------------------------------------------ */
 
 static bool is_there(const struct gce_model *m, const char *link)
 {
@@ -252,7 +252,7 @@ static bool is_in_use(const struct gce_model *m, const char *path)
     return false;
 }
 
-/* ---- what is demanded ------------------------------------------------------------------------------------------ */
+/* ---- what is demanded ------------------------------------------------------------------------ */
 
 static int check_backend(const struct gce_model *m, struct json_object *o, struct err *err)
 {
@@ -273,7 +273,7 @@ static int check_backend(const struct gce_model *m, struct json_object *o, struc
     return ERR_OK;
 }
 
-/* Somebody who has the address: an address resource (`reserved`) or another rule. */
+/* A holder of the address: an address resource (`reserved`) or another rule. */
 static struct json_object *owner_of_ip(struct gce_model *m, const char *ip, bool reserved)
 {
     const char *member = reserved ? "address" : "IPAddress";
@@ -352,7 +352,8 @@ static const char *destination(struct gce_model *m, struct json_object *o)
                : without_prefix(m, json_object_get_string(json_object_array_get_idx(list, 0)));
 }
 
-/* gce-l4.md §9.5 rule 2: no deny firewall stands without one above it that allows, as long as there is traffic. */
+/* gce-l4.md §9.5 rule 2: no deny firewall stands without one above it that allows, as long
+ * as there is traffic. */
 static void watch_deny(struct gce_model *m)
 {
     json_object_object_foreach(m->resources, path, deny)
@@ -373,7 +374,7 @@ static void watch_deny(struct gce_model *m)
     }
 }
 
-/* ---- verbs --------------------------------------------------------------------------------------------------------- */
+/* ---- verbs ----------------------------------------------------------------------------------- */
 
 static int do_insert(struct gce_model *m, const struct gce_model_call *call, const char *path,
                      struct json_object **ret, struct err *err)
@@ -457,7 +458,8 @@ static int do_patch(struct gce_model *m, const struct gce_model_call *call, cons
     return ERR_OK;
 }
 
-/* gce-l4.md §9.5 rule 3: an address that a rule has again later must be somebody's while the rule is away. */
+/* gce-l4.md §9.5 rule 3: an address that a rule gets again later must be reserved while the rule is
+ * deleted. */
 static void watch_address(struct gce_model *m, const char *path, struct json_object *is)
 {
     const char *ip = without_prefix(m, json_str(is, "IPAddress"));

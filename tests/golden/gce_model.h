@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_model.h: as much of the Compute API as a plan of Google's is carried out on in golden cases.
  *
- * Resources by path ("regions/us-central1/forwardingRules/NAME"), members of NEGs by zone.  It refuses what would hide a
- * planner's mistake: a name twice, a reference to what is not there, a delete of what is in use, a protocol that changes
- * under a rule, an outdated fingerprint, a firewall without tags.  Not the simulator (sim/compute): no HTTP, no time, no
- * operations; it shares no code with providers/gce but the enums of gce_api.h.  Names that break a rule of gce-l4.md §9.5
- * are told as "BROKEN", which the runner never accepts. */
+ * Resources by path ("regions/us-central1/forwardingRules/NAME"), members of NEGs by zone.  It
+ * refuses what would hide a planner's mistake: a name twice, a reference to what is not there, a
+ * delete of what is in use, a protocol that changes under a rule, an outdated fingerprint, a
+ * firewall without tags.  Not the simulator (sim/compute): no HTTP, no time, no operations; it
+ * shares no code with providers/gce but the enums of gce_api.h.  Names that break a rule of
+ * gce-l4.md §9.5 are reported as "BROKEN", which the runner never accepts. */
 #ifndef TRIMTAB_TESTS_GOLDEN_GCE_MODEL_H
 #define TRIMTAB_TESTS_GOLDEN_GCE_MODEL_H
 
@@ -18,13 +19,14 @@ struct gce_model {
     struct json_object *resources; /* path → resource */
     struct json_object *members;   /* zone → array of endpoints; there is one Service */
     const char *region;
-    struct json_object *unheld; /* addresses of rules that went while nobody held them */
+    struct json_object *unheld; /* addresses of deleted rules that were not reserved */
     int next;                   /* of addresses, ids and fingerprints */
     int fails_in;               /* the so-manieth call from here fails; 0: none */
-    bool forbids_firewall;      /* firewalls are somebody else's to write */
+    bool forbids_firewall;      /* another program writes the firewalls */
     struct str_buf *broken;
 };
-/* `observed`: resources by path; what the cloud fills in may be left out.  `members`: zone → names or endpoints. */
+/* `observed`: resources by path; what the cloud fills in may be left out.  `members`: zone
+ * → names or endpoints. */
 void gce_model_init(struct gce_model *m, struct arena *a, struct json_object *observed,
                     struct json_object *members);
 void gce_model_done(struct gce_model *m);

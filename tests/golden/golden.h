@@ -6,9 +6,11 @@
  *     nodes.json     array of Nodes                              (absent: no nodes)
  *     facts.json     what the provider's facts() would have read  (absent: {})
  *     observed.json  the cloud's resources as they are            (absent: {})
- *     plan.txt       what show() says: the plan as people see it, the attributes that they do not see, and more
+ *     plan.txt       what show() says: the plan as people see it, the attributes that they do not
+ *                    see, and more
  * The runner calls show() once per case and compares.  TRIMTAB_UPDATE_GOLDEN=1 rewrites plan.txt.
- * What facts.json and observed.json hold is each provider's own affair, written down in its golden file. */
+ * What facts.json and observed.json hold is each provider's own affair, written down in
+ * its golden file. */
 #ifndef TRIMTAB_TESTS_GOLDEN_H
 #define TRIMTAB_TESTS_GOLDEN_H
 
@@ -24,7 +26,8 @@ struct golden_case {
     struct json_object *observed;
 };
 
-/* A case whose text holds this fails, whatever is in its plan.txt: something was shown that must never be. */
+/* A case whose text holds this fails, whatever is in its plan.txt: something was shown
+ * that must never be. */
 #define GOLDEN_BROKEN "BROKEN: "
 
 struct golden_provider {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* golden_dump.c: prints a plan as people see it, and the hard rules that it carries.
  *
- * People do not need these, but a planner that forgets `critical` or `finally` loses an address one day, so
- * golden files hold them.  Pure. */
+ * People do not need these, but a planner that forgets `critical` or `finally` loses an address one
+ * day, so golden files hold them.  Pure. */
 #include "tests/golden/golden_dump.h"
 
 #include <stdio.h>
@@ -57,7 +57,8 @@ static void put_op(struct str_buf *b, const struct lb_op *op, size_t n)
     str_append_c(b, '\n');
 }
 
-/* With TRIMTAB_GOLDEN_JSON, a file: the plan as a document in a line of its own, for documents_test.py. */
+/* With TRIMTAB_GOLDEN_JSON, a file: the plan as a document in a line of its own, for
+ * documents_test.py. */
 static void put_document(const struct tt_plan *view)
 {
     const char *path = getenv("TRIMTAB_GOLDEN_JSON");

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* golden_runner.c: runs every planner case below tests/golden and compares with its plan.txt.
  *
- * Usage: golden_runner FOLDER.  One TAP line per case folder, sorted by name, so that a new case is a new
- * test without a line of code.  With TRIMTAB_UPDATE_GOLDEN=1 it writes plan.txt instead; `git diff` then shows
- * what a change of a planner means.  Reads and writes files below FOLDER only. */
+ * Usage: golden_runner FOLDER.  One TAP line per case folder, sorted by name, so that a new case is
+ * a new test without a line of code.  With TRIMTAB_UPDATE_GOLDEN=1 it writes plan.txt instead;
+ * `git diff` then shows what a change of a planner means.  Reads and writes files
+ * below FOLDER only. */
 #include "tests/golden/golden.h"
 
 #include "common/base/file.h"
@@ -34,7 +35,7 @@ struct run {
     size_t failed;
 };
 
-/* ---- files --------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 /* Names of the sub-folders, sorted. */
 static struct str_set folders_list(struct arena *a, const char *path)
 {
@@ -76,7 +77,7 @@ static int tree_read(struct arena *a, const char *folder, const char *name, cons
     return rc;
 }
 
-/* ---- one case ------------------------------------------------------------------------------------------ */
+/* ---- one case -------------------------------------------------------------------------------- */
 static int case_read(struct arena *a, const char *folder, struct golden_case *c, struct err *err)
 {
     int rc = tree_read(a, folder, "service.json", NULL, &c->service, err);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* guest_init.c: the first process of the guest (tests/guest/README.md).
  *
- * Mounts what programs expect, inserts the kernel modules that /modules/order names, runs /t/run with its output on the second
- * serial line, writes its exit status behind it, and turns the machine off.  One process and not a script, because each
- * process that an emulated machine starts costs a hundredth of a second or more.  With the word "shell" on the kernel's
- * command line /bin/sh runs on the first line instead. */
+ * Mounts what programs expect, inserts the kernel modules that /modules/order names, runs /t/run
+ * with its output on the second serial line, writes its exit status behind it, and turns the
+ * machine off.  One process and not a script, because each process that an emulated machine starts
+ * costs a hundredth of a second or more.  With the word "shell" on the kernel's command line
+ * /bin/sh runs on the first line instead. */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,22 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guest_peer.c: pods that answer and clients that ask, in the network namespaces of the guest, as one process.
+/* guest_peer.c: pods that answer and clients that ask, in the network namespaces of the guest, as
+ * one process.
  *
  * Reads a plan from stdin:
- *     listen NETNS tcp|udp ADDRESS PORT              a pod: it answers with its own address and the one that it sees
+ *     listen NETNS tcp|udp ADDRESS PORT              a pod: it answers with its own address and the
+ *                                                    one that it sees
  *     ask ID NETNS tcp|udp SOURCE ADDRESS PORT       a connection, or a datagram, from SOURCE
  *     probe NETNS tcp|udp SOURCE ADDRESS PORT        the same, of a destination that answers
- *     stay NETNS ADDRESS PORT                        a pod that answers each message of a TCP connection, which goes on
- *     open ID NETNS SOURCE ADDRESS PORT              a TCP connection that goes on
- *     talk ID LABEL                                  a message on it, at once; prints "LABEL answered POD SEEN" or "LABEL failed ERROR"
+ *     stay NETNS ADDRESS PORT                        a pod that answers each message of a TCP
+ *                                                    connection, which continues
+ *     open ID NETNS SOURCE ADDRESS PORT              a TCP connection that continues
+ *     talk ID LABEL                                  a message on it, at once; prints "LABEL
+ *                                                    answered POD SEEN" or "LABEL failed ERROR"
  *     shut ID                                        its end
- *     big ID NETNS SOURCE ADDRESS PORT BYTES         a datagram of that size, in one piece; prints "ID whole", or "ID mtu BYTES" of the way
- *     run COMMAND                                    by the shell; the lines before it have been done
- *     api LABEL NETNS PORT METHOD PATH [BODY]        a request of JSON to 127.0.0.1; prints "LABEL STATUS BODY" on one line
- * and prints a line for each ask: "ID answered POD SEEN", "ID refused", "ID failed ERROR" or "ID silent".
+ *     big ID NETNS SOURCE ADDRESS PORT BYTES         a datagram of that size, in one piece; prints
+ *                                                    "ID whole", or "ID mtu BYTES" of the way
+ *     run COMMAND                                    by the shell; the lines before it have been
+ *                                                    done
+ *     api LABEL NETNS PORT METHOD PATH [BODY]        a request of JSON to 127.0.0.1; prints "LABEL
+ *                                                    STATUS BODY" on one line
+ * and prints a line for each ask: "ID answered POD SEEN", "ID refused", "ID failed ERROR" or "ID
+ * silent".
  *
- * No clock decides that an ask is silent: all asks are made first, then each probe three times, one after the other.  The
- * guest has one processor and its networks have no length, so an answer to an ask comes before the answer to a probe that
- * was made later.  All sockets are in one epoll loop. */
+ * No clock decides that an ask is silent: all asks are made first, then each probe three times, one
+ * after the other.  The guest has one processor and its networks have no length, so an answer to an
+ * ask comes before the answer to a probe that was made later.  All sockets are in
+ * one epoll loop. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -187,7 +196,7 @@ static void format(const struct sockaddr_storage *at, bool with_port, char *out,
     }
 }
 
-/* The answer of a pod to somebody. */
+/* The answer of a pod to a client. */
 static size_t answer(int fd, const struct sockaddr_storage *from, char *out, size_t size)
 {
     struct sockaddr_storage own = {0};
@@ -221,7 +230,7 @@ static void serve(struct peer *l)
     }
 }
 
-/* ---- connections that go on ---------------------------------------------------------------------- */
+/* ---- connections that continue --------------------------------------------------------------- */
 
 enum { USER_TIMEOUT_MS = 120000, SYN_RETRIES = 6 }; /* so long a message may have no answer */
 
@@ -338,7 +347,7 @@ static void shut(struct plan *p, const char *id)
     }
 }
 
-/* ---- a server of JSON ---------------------------------------------------------------------------- */
+/* ---- a server of JSON ------------------------------------------------------------------------ */
 
 static void send_all(int fd, const char *text, size_t n)
 {
@@ -379,7 +388,7 @@ static void api(const char *label, char word[][TEXT], const char *body)
     (void)fflush(stdout);
 }
 
-/* ---- the loop ------------------------------------------------------------------------------------ */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 static void hear(struct plan *p, struct peer *c)
 {
@@ -462,7 +471,8 @@ static void probe_all(struct plan *p)
     }
 }
 
-/* A refusal that comes back while connect() still holds the socket is remembered as a soft error, which wakes no poller. */
+/* A refusal that comes back while connect() still holds the socket is remembered as a soft error,
+ * which wakes no poller. */
 static void find_soft_errors(struct plan *p)
 {
     for (size_t i = 0; i < p->n; i++) {
@@ -476,7 +486,7 @@ static void find_soft_errors(struct plan *p)
     }
 }
 
-/* What the way takes in one piece, as the kernel has learned it. */
+/* The path MTU, as the kernel has learned it. */
 static int mtu_of_way(char word[][TEXT])
 {
     int mtu = 0;
@@ -493,8 +503,8 @@ static int mtu_of_way(char word[][TEXT])
     return mtu;
 }
 
-/* Until the pod has answered, or the way has said that the packet is too large for it: by an error of the socket, which the loop may
- * be the first to see. */
+/* Until the pod has answered, or the way has said that the packet is too large for it: by an error
+ * of the socket, which the loop may be the first to see. */
 static void big(struct plan *p, const char *id, char word[][TEXT])
 {
     static char bytes[9000];

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status_pages.c: prints the page /status of clusters that are hard to lay out, for status_browser_test.py.
+/* status_pages.c: prints the page /status of clusters that are hard to lay out, for
+ * status_browser_test.py.
  *
  *     status_pages none|long|many|one|inside     HTML on stdout
  *
- * "long" has names of 63 characters with and without hyphens, addresses of every kind, several at once, and failures whose
- * texts hold long words; "many" has 200 Services of all states; "one" is the page of a single Service.  The view is made
- * up; the page is the product's.  "inside" is that of a Service with pods on nodes of all kinds, in both families. */
+ * "long" has names of 63 characters with and without hyphens, addresses of every kind, several at
+ * once, and failures whose texts hold long words; "many" has 200 Services of all states; "one" is
+ * the page of a single Service.  The view is made up; the page is the product's.  "inside" is that
+ * of a Service with pods on nodes of all kinds, in both families. */
 #include <stdio.h>
 #include <string.h>
 
@@ -106,7 +108,8 @@ static void fill_many(struct status_view *v, struct arena *a)
     }
 }
 
-/* Ten nodes in IPv4, of which the page draws eight: one is left out, one has only a pod that goes, names are of every length. */
+/* Ten nodes in IPv4, of which the page draws eight: one is left out, one has only a pod that goes,
+ * names are of every length. */
 static const struct ks_inside *inside_of(struct arena *a)
 {
     static const char *const names[] = {"node-1", "ip-10-0-1-23.eu-central-1.compute.internal",

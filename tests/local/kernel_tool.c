@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel_tool.c: does to a kernel what each line of its input says, through the functions of kernel.h, and prints the result.
+/* kernel_tool.c: does to a kernel what each line of its input says, through the functions of
+ * kernel.h, and prints the result.
  *
  *   kernel-tool real|fake      tests/local/kernel_test.py has the commands
  *
- * An answer is lines of results, and "ok" or "CODE: message" at its end.  The same input to both kernels must give the same output. */
+ * An answer is lines of results, and "ok" or "CODE: message" at its end.  The same input to both
+ * kernels must give the same output. */
 #include "tests/local/kernel_tool.h"
 #include "providers/local/kernel/kernel.h"
 #include "providers/local/kernel/netlink.h"
@@ -57,7 +59,7 @@ struct local_frontend_id tool_frontend(const struct tool *t, size_t i)
         .port = (uint16_t)tool_number(t, i + 2)};
 }
 
-/* --- nftables --------------------------------------------------------------------------------------------- */
+/* --- nftables --------------------------------------------------------------------------------- */
 
 static void add_change(struct tool *t, bool del, const struct local_nft_element *e)
 {
@@ -68,9 +70,10 @@ static void add_change(struct tool *t, bool del, const struct local_nft_element 
     t->changes[t->n_changes++] = (struct local_nft_change){.del = del, .e = *e};
 }
 
-/* Words: vip ADDR [COMMENT] | scope NET | open FRONTEND NET | from FRONTEND NET | snat FRONTEND | slot FRONTEND rr|hash M SLOT TARGET PORT
- *        | slots FRONTEND rr|hash M TARGET PORT [TARGET PORT…]: all slots, in turn.  "from" stands among the ranges whatever NET is;
- * "open" to everybody does not. */
+/* Words: vip ADDR [COMMENT] | scope NET | open FRONTEND NET | from FRONTEND NET | snat FRONTEND |
+ * slot FRONTEND rr|hash M SLOT TARGET PORT |
+ * slots FRONTEND rr|hash M TARGET PORT [TARGET PORT…]: all slots, in turn.  "from" is always one of
+ * the ranges; "open" to all clients is not. */
 static int do_change(struct tool *t, bool del)
 {
     const char *kind = tool_word(t, 0);
@@ -205,7 +208,7 @@ static int do_read(struct tool *t)
     return code;
 }
 
-/* --- many frontends ------------------------------------------------------------------------------------------ */
+/* --- many frontends --------------------------------------------------------------------------- */
 
 /* The i-th frontend of a load: 10.A.B.C:80. */
 static struct local_frontend_id nth(unsigned i)
@@ -260,7 +263,8 @@ static void count(void *arg, const struct local_nft_element *e)
     (*(unsigned *)arg)++;
 }
 
-/* I OLD NEW: reads frontend I, gives slot 0 another target, and prints how many requests that took. */
+/* I OLD NEW: reads frontend I, gives slot 0 another target, and prints how many
+ * requests that took. */
 static int do_move(struct tool *t)
 {
     unsigned i = (unsigned)tool_number(t, 0), n = 0;
@@ -276,7 +280,8 @@ static int do_move(struct tool *t)
     return code;
 }
 
-/* CPU time so far, and the most memory that was resident (of this program, not of the one that started it). */
+/* CPU time so far, and the most memory that was resident (of this program, not of the
+ * one that started it). */
 static int do_spent(struct tool *t)
 {
     struct rusage u;
@@ -319,7 +324,7 @@ static int do_counts(struct tool *t)
     return ERR_OK;
 }
 
-/* --- links, addresses, routes --------------------------------------------------------------------------------- */
+/* --- links, addresses, routes ----------------------------------------------------------------- */
 
 static int find_link(struct tool *t, const char *name, struct local_link *ret)
 {
@@ -433,7 +438,7 @@ static int do_routes(struct tool *t)
     return code;
 }
 
-/* --- ARP, connections, sysctls ---------------------------------------------------------------------------------- */
+/* --- ARP, connections, sysctls ---------------------------------------------------------------- */
 
 static int do_announce(struct tool *t)
 {
@@ -504,7 +509,7 @@ static int do_lock(struct tool *t)
     return local_kernel_lock(tool_word(t, 0), &fd, &t->err);
 }
 
-/* --- the loop ------------------------------------------------------------------------------------------------- */
+/* --- the loop --------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

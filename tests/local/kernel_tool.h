@@ -12,7 +12,7 @@ struct tool {
     struct arena *a; /* of one command */
     char **words;    /* without the command's name */
     size_t n;
-    /* The transaction under way. */
+    /* The transaction in progress. */
     struct arena *changes_arena;
     struct local_nft_change *changes;
     size_t n_changes, cap_changes;

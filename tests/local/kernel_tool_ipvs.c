@@ -11,8 +11,8 @@ int tool_ipvs_look(struct tool *t)
     return t->k->ops->ipvs_look(t->k, &t->err);
 }
 
-/* add|set|del VIP tcp|udp PORT SCHEDULER FLAGS TIMEOUT, add-dest|set-dest|del-dest VIP tcp|udp PORT ADDR PORT nat|dr|ipip|gue|gre WEIGHT:
- * several, with "+" between them. */
+/* add|set|del VIP tcp|udp PORT SCHEDULER FLAGS TIMEOUT, add-dest|set-dest|del-dest VIP tcp|udp PORT
+ * ADDR PORT nat|dr|ipip|gue|gre WEIGHT:  several, with "+" between them. */
 static void read_change(const struct tool *t, size_t i, struct local_ipvs_change *c)
 {
     static const char *const words[] = {"add", "set", "del", "add-dest", "set-dest", "del-dest"};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel_tool_lost.c: the command `overrun` of kernel-tool: a socket of each API is asked more than it has room for answers. */
+/* kernel_tool_lost.c: the command `overrun` of kernel-tool: a socket of each API is asked more than
+ * it has room for answers. */
 #include "providers/local/kernel/netlink.h"
 #include "providers/local/kernel/tally.h"
 #include "tests/local/kernel_tool.h"
@@ -47,7 +48,8 @@ static void count_message(void *arg, const struct nlmsghdr *m)
     ++*(unsigned *)arg;
 }
 
-/* Which every kernel answers with a message: a link, the count of transactions, statistics, a family. */
+/* Which every kernel answers with a message: a link, the count of transactions,
+ * statistics, a family. */
 static void put_question(const struct kind *k, struct local_nl *nl, struct local_nl_buf *b)
 {
     uint16_t dump = strcmp(k->api, "ct") == 0 ? NLM_F_DUMP : NLM_F_ACK;
@@ -69,7 +71,8 @@ static void add_lost(void *arg, const struct local_kernel_count *c)
     }
 }
 
-/* More questions at once than the socket has room for answers; and then one, whose answer must be its own. */
+/* More questions at once than the socket has room for answers; and then one, whose answer
+ * must be its own. */
 int tool_overrun(struct tool *t)
 {
     const struct kind *k = kind_of(tool_word(t, 0));

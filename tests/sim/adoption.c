@@ -10,7 +10,7 @@
 #include "common/base/strset.h"
 #include "common/lb/service_rules.h"
 
-/* ---- running ------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 struct rig *adoption_rig(const struct rig_args *args)
 {
@@ -80,7 +80,7 @@ const char *adoption_outcome(struct rig *r, const char *key)
     return NULL;
 }
 
-/* ---- worlds -------------------------------------------------------------------------------------- */
+/* ---- worlds ---------------------------------------------------------------------------------- */
 
 const char *adoption_key(struct arena *a, struct json_object *service)
 {
@@ -223,7 +223,7 @@ void adoption_create(struct rig *r, const char *text)
     }
 }
 
-/* ---- edits --------------------------------------------------------------------------------------- */
+/* ---- edits ----------------------------------------------------------------------------------- */
 
 static struct json_object *find_service(struct arena *a, struct json_object *world, const char *key)
 {
@@ -261,7 +261,7 @@ int adoption_make_edits(struct rig *r, struct json_object *edits, bool (*keep)(c
     return n;
 }
 
-/* ---- comparing ----------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 /* "…/regions/us-central1/targetPools/a12" → "targetPools/a12" */
 static const char *resource_of(const char *path)
@@ -287,8 +287,8 @@ static bool is_of_a_balancer(const char *path)
     return false;
 }
 
-/* Who made it, when, and in which order: nothing to compare.  labelFingerprint and what a lax server left out are the
- * server's, too. */
+/* Creator, time and order are not compared.  labelFingerprint and what a lax server left out are
+ * the server's, too. */
 static bool is_incidental(const char *field)
 {
     static const char *const fields[] = {"id",
@@ -316,7 +316,8 @@ static bool is_incidental(const char *field)
     return false;
 }
 
-/* "https://…/compute/v1/projects/p1/zones/z/instances/i" and "/zones/z/instances/i" name the same thing. */
+/* "https://…/compute/v1/projects/p1/zones/z/instances/i" and "/zones/z/instances/i" name
+ * the same thing. */
 static const char *short_link(const char *s)
 {
     const char *at = strstr(s, "/zones/");
@@ -405,7 +406,7 @@ static void drop_if(struct json_object *o, const char *member, const char *text)
     }
 }
 
-/* What the server puts where nothing was sent, and a lax one leaves out. */
+/* Values that the server fills in, and a lax one leaves out. */
 static void fill_defaults(struct json_object *resource, const char *path)
 {
     if (strstr(path, "/firewalls/") != NULL && json_member(resource, "priority") == NULL) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* adoption_build.c: what trimtab builds for the Services of a recorded world is what upstream built.
+/* adoption_build.c: what trimtab builds for the Services of a recorded world is what upstream
+ * built.
  *
- * The world's cluster is loaded with its external Services as their owners wrote them (no status, no finalizers), beside a
- * cloud that has the same machines, networks and reserved addresses but no load balancer.  When the controller
- * rests, every forwarding rule, target pool, firewall, health check and address equals the recorded one, member by member. */
+ * The world's cluster is loaded with its external Services as their owners wrote them (no status,
+ * no finalizers), beside a cloud that has the same machines, networks and reserved addresses but no
+ * load balancer.  When the controller rests, every forwarding rule, target pool, firewall, health
+ * check and address equals the recorded one, member by member. */
 #include "tests/sim/adoption.h"
 #include "tests/support/unit.h"
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* adoption_edits.c: Services that upstream made are edited under trimtab, and end as they ended under upstream.
+/* adoption_edits.c: Services that upstream made are edited under trimtab, and end as they ended
+ * under upstream.
  *
- * `before` is loaded, all edits of external Services are made at once, and the cloud at rest equals the recorded `after`.
- * Addresses stay where they stayed there; where the recorded one changed (another network tier), ours must have changed too. */
+ * `before` is loaded, all edits of external Services are made at once, and the cloud at rest equals
+ * the recorded `after`.  Addresses stay where they stayed there; where the recorded one changed
+ * (another network tier), ours must have changed too. */
 #include "tests/sim/adoption.h"
 
 #include "common/base/str.h"

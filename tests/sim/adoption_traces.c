@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* adoption_traces.c: the requests by which upstream changed the cloud are golden for ours, body for body.
+/* adoption_traces.c: the requests by which upstream changed the cloud are golden for ours, body for
+ * body.
  *
- * The recorded scenarios with external load balancers are played again: the same three Services are created, edited and
- * deleted, and a node comes and goes.  After each step, what we sent is compared with what was recorded: each change
- * (method, path, body; addresses translated, lists sorted) that one side sent and the other did not must be in the table
- * of deviations.  The order is not compared: it differs on purpose, and others test it. */
+ * The recorded scenarios with external load balancers are played again: the same three Services are
+ * created, edited and deleted, and a node comes and goes.  After each step, what we sent is
+ * compared with what was recorded: each change (method, path, body; addresses translated, lists
+ * sorted) that one side sent and the other did not must be in the table of deviations.  The order
+ * is not compared: it differs on purpose, and others test it. */
 #include "tests/sim/trace_steps.h"
 
 #include <stdlib.h>
@@ -18,7 +20,7 @@
 
 static const char *const flags[] = {"--cluster-name=c1", NULL};
 
-/* ---- the Services -------------------------------------------------------------------------------- */
+/* ---- the Services ---------------------------------------------------------------------------- */
 
 /* Load balancers' names are made of the uids: "a715de69d8d38449587e67cfb71104b2" … */
 #define EXT1                                                                                       \
@@ -59,7 +61,7 @@ static const struct trace_step scenarios[] = {
     {"external-delete-last", TRACE_DELETE, "ext1", NULL},
 };
 
-/* ---- deviations ---------------------------------------------------------------------------------- */
+/* ---- deviations ------------------------------------------------------------------------------ */
 
 #define THEIRS     '-' /* upstream sends it, we do not */
 #define OURS       '+'
@@ -107,7 +109,7 @@ static bool is_meant(char side, const char *scenario, const char *request)
     return false;
 }
 
-/* ---- requests ------------------------------------------------------------------------------------ */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static int by_text(const void *x, const void *y)
 {
@@ -174,7 +176,8 @@ static struct str_set changes(struct arena *a, const char *text, size_t *from, c
     return str_set_make(a, out, n);
 }
 
-/* What was sent since the last look.  The recording has Google's host where links begin with the API's address. */
+/* The requests since the last check.  The recording has Google's host where links begin with the
+ * API's address. */
 static struct str_set sent(struct play *p)
 {
     const char *log = adoption_read(p->a, rig_file(p->r, "traffic.log"));
@@ -228,7 +231,7 @@ static int play_scenario(struct play *p, size_t i, const char *recorded)
            report(OURS, scenarios[i].name, &only_ours);
 }
 
-/* ---- the test ------------------------------------------------------------------------------------ */
+/* ---- the test -------------------------------------------------------------------------------- */
 
 static bool none(struct json_object *service)
 {

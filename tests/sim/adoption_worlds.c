@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* adoption_worlds.c: without the flags of ingress-gce, trimtab leaves alone what that has made, and keeps target pools beside it.
+/* adoption_worlds.c: without the flags of ingress-gce, trimtab leaves alone what that has made, and
+ * keeps target pools beside it.
  *
- * Each world is loaded into the simulator, a controller runs on it until it rests: no call changes the cloud, no
- * Service is written, no Event is raised.  That this is not because nothing was looked at is shown by the log (each
- * external Service was synced) and by the gauge of load balancers that are well. */
+ * Each world is loaded into the simulator, a controller runs on it until it rests: no call changes
+ * the cloud, no Service is written, no Event is raised.  That this is not because nothing was
+ * looked at is shown by the log (each external Service was synced) and by the gauge of load
+ * balancers that are well. */
 #include "tests/sim/adoption.h"
 
 #include "common/base/str.h"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* at_rest.c: what is asked of the API server and of the cloud while nothing happens: watches anew, and nothing else.
+/* at_rest.c: what is asked of the API server and of the cloud while nothing happens: watches again,
+ * and nothing else.
  *
- * An hour of the controller's clock in steps of seven minutes, at each of which the server ends the watches, as a real
- * one does after 300 to 600 s.  The simulator counts.  (Lease renewals: leases.c, one each retry period.) */
+ * An hour of the controller's clock in steps of seven minutes, at each of which the server ends the
+ * watches, as a real one does after 300 to 600 s.  The simulator counts.  (Lease renewals:
+ * leases.c, one each retry period.) */
 #include "tests/support/rig.h"
 #include "tests/support/unit.h"
 
@@ -19,7 +21,8 @@
 #define N           5
 #define PATIENCE_MS 180000 /* real time; it bounds a hang only */
 
-/* Events are written beside the syncs: "ensuring" and "ensured" of each Service, whenever that is. */
+/* Events are written beside the syncs: "ensuring" and "ensured" of each Service,
+ * whenever that is. */
 static void until_told(struct rig *r)
 {
     int64_t end_ms = clock_now_ms(clock_real()) + PATIENCE_MS;
@@ -49,8 +52,8 @@ static struct rig *rig_with_services(void)
     return r;
 }
 
-/* The re-opened watches are on their way, after a back-off when they had brought nothing before they were cut; how long
- * that takes is the machine's affair. */
+/* The re-opened watches are on their way, after a back-off when they had brought nothing before
+ * they were cut; how long that takes is the machine's affair. */
 static void until_watches(struct rig *r, int64_t n)
 {
     int64_t end_ms = clock_now_ms(clock_real()) + PATIENCE_MS;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_flows.c: what each flow of an AWS Service costs, as counts, and what is there after it.
  *
- * One rig per story; each step is one act on the API server after which the controller comes to rest.  A step says how many
- * calls it may make at most (the budget, docs/performance.md) and how many of them write, exactly.  Waves, the longest chain of
- * writes that wait for each other, are those of the plan that the log tells.  With TRIMTAB_FLOWS in the environment the figures are
+ * One rig per story; each step is one act on the API server after which the controller comes to
+ * rest.  A step says how many calls it may make at most (the budget, docs/performance.md) and how
+ * many of them write, exactly.  Waves, the longest chain of writes that wait for each other, are
+ * those of the plan that the log tells.  With TRIMTAB_FLOWS in the environment the figures are
  * printed as a table. */
 #include "tests/support/rig.h"
 
@@ -23,7 +24,7 @@
 #define PORT80   "{\"name\":\"a\",\"port\":80,\"nodePort\":30080}"
 #define PORT443  "{\"name\":\"b\",\"port\":443,\"nodePort\":30443}"
 
-/* ---- rigs ---------------------------------------------------------------------------------------- */
+/* ---- rigs ------------------------------------------------------------------------------------ */
 
 static struct rig *start_with(const struct rig_args *args)
 {
@@ -68,7 +69,7 @@ static const char *path_of(struct rig *r, const char *name)
     return arena_printf(rig_arena(r), SERVICES "/%s", name);
 }
 
-/* ---- what is there ------------------------------------------------------------------------------- */
+/* ---- what is there --------------------------------------------------------------------------- */
 
 /* "elbv2.LoadBalancers" → how many. */
 static size_t there(struct rig *r, const char *kind)
@@ -105,7 +106,7 @@ static const char *host_name(struct rig *r, const char *name)
                : str_nonnull(json_str(json_object_array_get_idx(ingress, 0), "hostname"));
 }
 
-/* What the Service's owner was told in a life without trouble.  Ends the controller, because Events may come late. */
+/* The events of a Service without failures.  Ends the controller, because Events may come late. */
 static void expect_told(struct rig *r, const char *name)
 {
     static const char *const reasons[] = {"EnsuringLoadBalancer", "EnsuredLoadBalancer",
@@ -125,7 +126,7 @@ static void expect_told(struct rig *r, const char *name)
     assert_int_equal(met, ARRAY_LEN(reasons));
 }
 
-/* ---- steps --------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /* The waves of the plans in the log's text: the most of one. */
 static int64_t waves_in(const char *log)
@@ -152,7 +153,7 @@ static int64_t calls_of(struct rig *r)
     return rig_calls(r, "aws", "*");
 }
 
-/* What happened since the last step (settles first). */
+/* The calls since the last step (settles first). */
 static void expect(struct rig *r, size_t *log_at, const struct step *s)
 {
     assert_true(rig_settle(r, RIG_SOON));
@@ -195,7 +196,7 @@ static void delete(struct rig *r, const char *name)
     "{\"metadata\":{\"annotations\":{\"service.beta.kubernetes.io/aws-load-balancer-" name         \
     "\":" value "}}}"
 
-/* ---- network balancers --------------------------------------------------------------------------- */
+/* ---- network balancers ----------------------------------------------------------------------- */
 
 static void flows__network_balancers__cost_what_they_should(void **state)
 {
@@ -260,7 +261,7 @@ static void flows__network_balancers_edited__cost_what_they_should(void **state)
     rig_free(r);
 }
 
-/* ---- classic ones -------------------------------------------------------------------------------- */
+/* ---- classic ones ---------------------------------------------------------------------------- */
 
 static void exclude(struct rig *r, const char *node, const char *value)
 {
@@ -303,7 +304,7 @@ static void flows__classic_balancers__cost_what_they_should(void **state)
     rig_free(r);
 }
 
-/* ---- options of [Trimtab] ------------------------------------------------------------------------ */
+/* ---- options of [Trimtab] -------------------------------------------------------------------- */
 
 #define NLB_TAGS(text)                                                                             \
     NLB ",\"service.beta.kubernetes.io/aws-load-balancer-additional-resource-tags\":\"" text "\""
@@ -460,7 +461,7 @@ static void options__scheme__makes_another_balancer(void **state)
     rig_free(r);
 }
 
-/* ---- after a restart ----------------------------------------------------------------------------- */
+/* ---- after a restart ------------------------------------------------------------------------- */
 
 static void flows__restart_with_few__reads_lists_and_writes_nothing(void **state)
 {
@@ -504,7 +505,7 @@ static struct json_object *service_of(struct arena *a, int i)
     return json_object_get(o);
 }
 
-/* What a list costs: pages of AWS, and the rest that all share. */
+/* Cost of a list: pages of AWS, and the part that all share. */
 #define LISTS 20
 
 static void flows__restart_with_many__reads_little_of_each(void **state)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_adoption.c: trimtab takes over what the Go controller left in Azure, builds it anew, and edits it.
+/* azure_adoption.c: trimtab takes over what the Go controller left in Azure, builds it again, and
+ * edits it.
  *
- * Each recorded world is loaded into the simulator.  Taken over, nothing is written, by the first controller, by the next,
- * or when time passes.  Built anew beside a cloud that has only machines, a network and the users' own addresses, all Services
- * at once or one by one, every document equals the recorded one; when all are deleted, that cloud is back.  Edited, the cloud
- * ends as it ended under the Go controller. */
+ * Each recorded world is loaded into the simulator.  Taken over, nothing is written, by the first
+ * controller, by the next, or when time passes.  Rebuilt beside a cloud that has only machines, a
+ * network and the users' own addresses, all Services at once or one by one, every document equals
+ * the recorded one; when all are deleted, that cloud is back.  Edited, the cloud ends as it ended
+ * under the Go controller. */
 #include "tests/sim/azure_documents.h"
 
 #include <stdlib.h>
@@ -15,7 +17,7 @@
 
 static const char *const flags[] = {"--cluster-name=c1", "--v=4", NULL};
 
-/* ---- rigs ---------------------------------------------------------------------------------------- */
+/* ---- rigs ------------------------------------------------------------------------------------ */
 
 static struct rig *start(const char *file, struct json_object *world)
 {
@@ -31,7 +33,7 @@ static void read_world(struct arena *a, const char *file, struct json_object **r
     }
 }
 
-/* ---- comparing ----------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 /* "…/providers/Microsoft.Network/loadBalancers/c1" → "loadBalancers/c1" */
 static const char *resource_of(const char *id)
@@ -70,7 +72,7 @@ static int compare_clouds(struct json_object *want, struct json_object *got,
     return n;
 }
 
-/* ---- addresses ----------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 static void put(void *o)
 {
@@ -118,7 +120,7 @@ static struct json_object *translate(struct arena *a, struct json_object *from,
     return adoption_translate(a, from, pairs, n);
 }
 
-/* ---- taking over --------------------------------------------------------------------------------- */
+/* ---- taking over ----------------------------------------------------------------------------- */
 
 static void expect_all_synced(struct rig *r, struct json_object *services)
 {
@@ -128,8 +130,9 @@ static void expect_all_synced(struct rig *r, struct json_object *services)
     }
 }
 
-/* The recording's cloud did not show, in a load balancer, the addresses of its pools.  So the Go controller did not know them, and
- * the Service without floating IP, whose destinations they are, got no security rule.  Azure shows them: the rule is made. */
+/* The recording's cloud did not show, in a load balancer, the addresses of its pools.  So the Go
+ * controller did not know them, and the Service without floating IP, whose destinations they are,
+ * got no security rule.  Azure shows them: the rule is made. */
 #define NODE_PORT_RULE "k8s-azure-lb_allow_IPv4_95c4bbd0a69f1c3a0f7e94415219e45c"
 static const struct adoption_deviation node_port_rule[] = {
     {"networkSecurityGroups/nsg", "properties.securityRules?" NODE_PORT_RULE "*",
@@ -196,7 +199,7 @@ static void adoption__world_of_availability_sets__is_a_no_op(void **state)
     adopt("world-availability-sets", 9, false);
 }
 
-/* ---- building ------------------------------------------------------------------------------------ */
+/* ---- building -------------------------------------------------------------------------------- */
 
 static bool any(struct json_object *service)
 {
@@ -222,8 +225,9 @@ static void compare_status(struct arena *a, struct json_object *want, struct jso
 struct build {
     const char *name;
     int resources;
-    bool
-        in_turn; /* the Services come one by one, as they came in the recording: Basic balancers fill up by the order */
+    /* the Services come one by one, as they came in the recording: Basic balancers fill up
+     * by the order */
+    bool in_turn;
     struct adoption_deviation *deviations;
 };
 
@@ -356,7 +360,7 @@ static void adoption__services_of_availability_sets__are_built_as_upstream_did(v
     build(&(struct build){.name = "world-availability-sets", .resources = 29, .in_turn = true});
 }
 
-/* ---- editing ------------------------------------------------------------------------------------- */
+/* ---- editing --------------------------------------------------------------------------------- */
 
 static void compare_addresses(struct arena *a, struct json_object *recorded,
                               struct json_object *got)
@@ -393,7 +397,8 @@ static struct json_object *priorities_of(struct arena *a, struct json_object *wo
     return out;
 }
 
-/* A rule that was there keeps its place; which free ones new rules get depends on the order of the edits. */
+/* A rule that was there keeps its place; which free ones new rules get depends on the order
+ * of the edits. */
 static void compare_priorities(struct arena *a, struct json_object *before, struct json_object *got)
 {
     struct json_object *was = priorities_of(a, before);

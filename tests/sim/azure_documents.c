@@ -4,7 +4,7 @@
 
 #include "common/base/str.h"
 
-/* What the server says beside what it was told: states, versions, back references. */
+/* Members that the server adds: states, versions, back references. */
 static bool is_incidental(const char *name, struct json_object *owner)
 {
     static const char *const names[] = {"etag", "provisioningState", "resourceGuid", "type",

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_local.c: the whole program follows the endpoints of Local Services on several balancers, and what that costs.
+/* azure_local.c: the whole program follows the endpoints of Local Services on several balancers,
+ * and what that costs.
  *
- * Pods come and go in the simulator, whose EndpointSlices the controller watches.  Changes gather until the moment that all
- * Services share; then one list of the balancers and one write per pool that changes bring them up to date, whatever the
- * number of Services and changes.  With one pair of balancers nobody asks for endpoints.
- * Source: docs/spec/azure.md 7.7, 12. */
+ * Pods come and go in the simulator, whose EndpointSlices the controller watches.  Changes gather
+ * until the moment that all Services share; then one list of the balancers and one write per pool
+ * that changes bring them up to date, whatever the number of Services and changes.  With one pair
+ * of balancers endpoints are not read.  Source: docs/spec/azure.md 7.7, 12. */
 #include "tests/support/rig.h"
 
 #include <setjmp.h>
@@ -33,7 +34,7 @@ static const char several[] = "{" COMMON ",\"multipleStandardLoadBalancerConfigu
                               "{\"name\":\"kubernetes\",\"primaryVMSet\":\"vmss\"},{\"name\":"
                               "\"lb2\",\"primaryVMSet\":\"x\"}]}";
 
-/* ---- the cluster ------------------------------------------------------------------------------------------- */
+/* ---- the cluster ----------------------------------------------------------------------------- */
 
 static struct rig *start(const char *cloud_config)
 {
@@ -110,7 +111,7 @@ static const char *members(struct rig *r, const char *lb, const char *pool)
 
 #define calls(r, op) (int)rig_calls(r, "azure", op)
 
-/* ---- tests ------------------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void several__pools_follow_their_endpoints__one_list_and_a_write_each(void **state)
 {
@@ -127,7 +128,8 @@ static void several__pools_follow_their_endpoints__one_list_and_a_write_each(voi
     assert_string_equal(members(r, "lb2", "default-api"), "1");
     assert_string_equal(members(r, "kubernetes", "kubernetes"), "0 1 2");
 
-    /* Ten changes of two Services in one interval, and one of a Service that they do not concern. */
+    /* Ten changes of two Services in one interval, and one of a Service that they
+     * do not concern. */
     rig_counts_reset(r);
     for (int i = 0; i < 5; i++) {
         pods(r, "web", i % 2 == 0 ? "1 2" : "2");

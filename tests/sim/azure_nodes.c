@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_nodes.c: the whole program when nodes come and go while its lists of machines are young.
  *
- * In the recorded world of availability sets the list of sets says who is behind which balancer.  It is kept for a while; a
- * machine that comes in the meantime is in no set that the list knows, and nothing would bring its node up again later.
+ * In the recorded world of availability sets the list of sets says who is behind which balancer.
+ * It is kept for a while; a machine that comes in the meantime is in no set that the list knows,
+ * and nothing would bring its node up again later.
  * Source: docs/spec/azure.md 3.9, 7.2. */
 #include "tests/support/rig.h"
 

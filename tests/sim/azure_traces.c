@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_traces.c: the requests by which upstream changed Azure are golden for ours, body for body.
  *
- * The recorded scenarios are played again: three external Services and an internal one are created, edited and deleted, a
- * node comes and goes, a Service changes sides.  After each step, the last request that changed a resource is compared with
- * the last one that upstream sent for it, leaf by leaf (azure_documents.h; addresses translated).  A resource that one side
- * wrote and the other did not, and a leaf that differs, must be in the table of deviations.  How often a document is
+ * The recorded scenarios are played again: three external Services and an internal one are created,
+ * edited and deleted, a node comes and goes, a Service changes sides.  After each step, the last
+ * request that changed a resource is compared with the last one that upstream sent for it, leaf by
+ * leaf (azure_documents.h; addresses translated).  A resource that one side wrote and the other did
+ * not, and a leaf that differs, must be in the table of deviations.  How often a document is
  * written in one step is not compared: most are written less often. */
 #include "tests/sim/azure_documents.h"
 #include "tests/sim/trace_steps.h"
@@ -17,7 +18,7 @@
 
 static const char *const flags[] = {"--cluster-name=c1", NULL};
 
-/* ---- the Services -------------------------------------------------------------------------------- */
+/* ---- the Services ---------------------------------------------------------------------------- */
 
 #define CLUSTER  "\"externalTrafficPolicy\":\"Cluster\","
 #define INTERNAL "\"service.beta.kubernetes.io/azure-load-balancer-internal\":\"true\""
@@ -76,7 +77,7 @@ static const struct trace_step scenarios[] = {
     {"delete-last-two", TRACE_DELETE, "ext1 int1", NULL},
 };
 
-/* ---- deviations ---------------------------------------------------------------------------------- */
+/* ---- deviations ------------------------------------------------------------------------------ */
 
 /* `resource` is "SCENARIO COLLECTION/NAME". */
 #define ECHO                                                                                       \
@@ -100,7 +101,7 @@ static struct adoption_deviation deviations[] = {
     {NULL},
 };
 
-/* ---- requests ------------------------------------------------------------------------------------ */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void put(void *o)
 {
@@ -116,7 +117,8 @@ static const char *resource_of(struct arena *a, const char *path)
     return question == NULL ? at : arena_printf(a, "%.*s", (int)(question - at), at);
 }
 
-/* The last change of each resource in lines[from…], those of one scenario only when it is given: resource → line. */
+/* The last change of each resource in lines[from…], those of one scenario only when it is given:
+ * resource → line. */
 static struct json_object *changes(struct arena *a, const char *text, size_t *from,
                                    const char *scenario)
 {
@@ -189,7 +191,7 @@ static void play_scenario(struct play *p, size_t i, const char *recorded)
     }
 }
 
-/* ---- the test ------------------------------------------------------------------------------------ */
+/* ---- the test -------------------------------------------------------------------------------- */
 
 static bool none(struct json_object *service)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock.c: wall time that jumps while monotonic time goes on: tokens, events and caches survive.
+/* clock.c: wall time that jumps while monotonic time continues: tokens, events and caches survive.
  *
- * A machine that wakes up, a VM that was moved, an NTP that finds out: wall time may be hours off in both directions and
- * come back.  Deadlines, back-offs and the age of snapshots go by monotonic time and must not notice; tokens and the times in
- * events go by wall time and must recover by themselves.  In one process with the simulator (rig.h). */
+ * A machine that wakes up, a VM that was moved, an NTP that finds out: wall time may be hours off
+ * in both directions and come back.  Deadlines, back-offs and the age of snapshots go by monotonic
+ * time and must not notice; tokens and the times in events go by wall time and must recover by
+ * themselves.  In one process with the simulator (rig.h). */
 #include "tests/support/rig.h"
 
 #include <setjmp.h>
@@ -87,7 +88,8 @@ static void clock_jump__either_way__edits_are_made_and_the_address_stays(void **
     rig_free(r);
 }
 
-/* The alternate source says when its token ends by its own calendar, which says hours ago by ours. */
+/* The alternate source says when its token ends by its own calendar, which says hours
+ * ago by ours. */
 static void clock_jump__forth__tokens_are_used_as_long_as_they_last(void **state)
 {
     struct rig *r = rig_with_web();

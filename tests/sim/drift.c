@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* drift.c: the whole program beside somebody who changes its load balancers behind its back, and what Services say of theirs.
+/* drift.c: the whole program with outside changes of its load balancers, and the conditions of
+ * Services.
  *
- * Counted are the calls: looking changes nothing and lists rather than reads; what Services say costs no request. */
+ * Counted are the calls: looking changes nothing and lists rather than reads; what Services say
+ * costs no request. */
 #include "tests/support/rig.h"
 
 #include <setjmp.h>
@@ -72,7 +74,7 @@ static const char *lb_of(struct rig *r, const char *name)
     return arena_strdup(rig_arena(r), out);
 }
 
-/* Somebody opens a firewall of ours for everybody. */
+/* Opens a firewall of trimtab to all clients. */
 static const char *open_firewall(struct rig *r, const char *name)
 {
     struct json_object *world = rig_world(r);
@@ -138,7 +140,8 @@ static void adopted_world__no_drift_and_few_calls(void **state)
     int64_t lists =
         rig_calls(r, "gce", "compute.*.list") + rig_calls(r, "gce", "compute.*.aggregatedList");
     int64_t reads = rig_calls(r, "gce", "compute.*.get");
-    /* 18 Services, 2 rounds: a list of each kind per round, not a read of each piece (18 x 5 and more). */
+    /* 18 Services, 2 rounds: a list of each kind per round, not a read of each piece (18 x
+     * 5 and more). */
     if (lists == 0 || lists + reads > 60) {
         fail_msg("%lld lists, %lld reads\n%s", (long long)lists, (long long)reads,
                  json_text(rig_arena(r), rig_counts(r), JSON_PRETTY));
@@ -233,7 +236,7 @@ static void repair__put_right_as_it_was(void **state)
     rig_free(r);
 }
 
-/* ---- what Services say ----------------------------------------------------------------------------- */
+/* ---- what Services say ----------------------------------------------------------------------- */
 
 static int64_t patches_of_a_life(const char *const *flags, struct rig **ret)
 {
@@ -274,7 +277,7 @@ static void reports__cost_no_request_and_no_sync(void **state)
     assert_non_null(strstr(plan, " to create, 0 to change, "));
     assert_non_null(strstr(plan, "+ forwarding rule a"));
 
-    /* What it wrote is no cause to sync, and a re-sync of what is fine writes nothing. */
+    /* Its own writes cause no sync, and a re-sync of a healthy Service writes nothing. */
     rig_counts_reset(r);
     settle(r, RIG_LATER);
     assert_int_equal(rig_calls(r, "gce", "compute.*"), 0);

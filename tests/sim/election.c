@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* election.c: the election object and an app that waits for it (controller/process/election.h), against the simulator in this
- * process.  Real time: nothing here waits for a lease to run out. */
+/* election.c: the election object and an app that waits for it (controller/process/election.h),
+ * against the simulator in this process.  Real time: nothing here waits for a lease to run out. */
 #include "controller/process/election.h"
 
 #include <setjmp.h>

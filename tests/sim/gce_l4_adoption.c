@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_l4_adoption.c: clusters that ingress-gce and cloud-provider-gcp have served, taken over whole by one trimtab that plays
- * the part, or the parts, that served them.
+/* gce_l4_adoption.c: clusters that ingress-gce and cloud-provider-gcp have served, taken over whole
+ * by one trimtab that plays the part, or the parts, that served them.
  *
- *   adopted   each world: no call changes the cloud, no Service is written, no Event is raised, every Service was synced
- *   built     the same Services beside a cloud without balancers: what is built equals what upstream built, member by member
- *   edited    the recorded edits, all at once: the cloud ends as it ended under upstream, addresses stay where they stayed
+ *   adopted   each world: no call changes the cloud, no Service is written, no Event is raised,
+ *             every Service was synced
+ *   built     the same Services beside a cloud without balancers: what is built equals what
+ *             upstream built, member by member
+ *   edited    the recorded edits, all at once: the cloud ends as it ended under upstream, addresses
+ *             stay where they stayed
  *
  * What differs for a reason stands in a table with the row of docs/deviations.md. */
 #include "tests/sim/adoption.h"
@@ -35,7 +38,7 @@ static const struct {
     {"gce/world-l4-dual-external.json", flags_l4, 4},
 };
 
-/* ---- adopted -------------------------------------------------------------------------------------- */
+/* ---- adopted --------------------------------------------------------------------------------- */
 
 static void expect_all_synced(struct rig *r, struct json_object *services, int n)
 {
@@ -87,7 +90,7 @@ WORLD(3, world_of_both_in_one_process)
 WORLD(4, world_of_internal_dual_stack)
 WORLD(5, world_of_external_dual_stack)
 
-/* ---- built ------------------------------------------------------------------------------------------ */
+/* ---- built ----------------------------------------------------------------------------------- */
 
 static bool every(struct json_object *service)
 {
@@ -171,7 +174,7 @@ static void adoption__external_dual_stack__is_built_as_upstream_did(void **state
     build(5, 30, deviations);
 }
 
-/* ---- edited ------------------------------------------------------------------------------------------- */
+/* ---- edited ---------------------------------------------------------------------------------- */
 
 static void compare_addresses(struct arena *a, struct json_object *recorded,
                               struct json_object *got)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_metrics.c: the whole program while Google's Services come, fail and go: what a scrape of its registry would find.
+/* gce_metrics.c: the whole program while Google's Services come, fail and go: what a scrape of its
+ * registry would find.
  *
  * Source: docs/spec/gce-l4.md §7.6; docs/spec/gce-cloud-provider.md §14.1. */
 #include "tests/support/rig.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_nodes.c: the whole program when nodes and pods come, go and move: who is behind Google's balancers then, and what
- * that costs in calls.
+/* gce_nodes.c: the whole program when nodes and pods come, go and move: who is behind Google's
+ * balancers then, and what that costs in calls.
  *
- * Source: docs/spec/gce-l4.md §3.4, §8.2, §9.4, §9.5 rules 7 and 8; docs/spec/gce-cloud-provider.md §5.10. */
+ * Source: docs/spec/gce-l4.md §3.4, §8.2, §9.4, §9.5 rules 7 and
+ * 8; docs/spec/gce-cloud-provider.md §5.10. */
 #include "tests/support/rig.h"
 
 #include <setjmp.h>
@@ -116,7 +117,7 @@ static void patch_node(struct rig *r, const char *name, const char *json)
 }
 #define NOT_READY "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"Unknown\"}]}}"
 
-/* ---- NEGs ---------------------------------------------------------------------------------------------- */
+/* ---- NEGs ------------------------------------------------------------------------------------ */
 
 static void negs__node_comes_while_subsets_are_full__not_one_call(void **state)
 {
@@ -142,7 +143,8 @@ static void negs__node_comes_while_subsets_are_full__not_one_call(void **state)
     rig_free(r);
 }
 
-/* However long nothing happened: that members are to be compared some time is no reason to list all of them now. */
+/* However long nothing happened: that members are to be compared some time is no reason to
+ * list all of them now. */
 static void negs__node_comes_after_an_hour__not_one_call(void **state)
 {
     (void)state;
@@ -163,7 +165,7 @@ static void negs__node_comes_after_an_hour__not_one_call(void **state)
     rig_free(r);
 }
 
-/* What somebody took out by hand is put back when the Service is looked at again, which needs no cause. */
+/* A member that was removed by hand is added again at the next periodic sync. */
 static void negs__damaged_by_hand__mended_within_the_period(void **state)
 {
     (void)state;
@@ -306,9 +308,10 @@ static void negs__on_another_network_and_linked__left_alone(void **state)
     rig_free(r);
 }
 
-/* ---- instance groups ------------------------------------------------------------------------------------- */
+/* ---- instance groups ------------------------------------------------------------------------- */
 
-/* Two kinds on the same groups, in one process: an unready node is not taken in and out in turns. */
+/* Two kinds on the same groups, in one process: an unready node is not taken in and
+ * out in turns. */
 static void groups__both_kinds__do_not_undo_each_other(void **state)
 {
     (void)state;
@@ -431,7 +434,7 @@ static void groups__all_services_go_at_once__they_go_too(void **state)
     rig_free(r);
 }
 
-/* ---- stopping ------------------------------------------------------------------------------------------ */
+/* ---- stopping -------------------------------------------------------------------------------- */
 
 static bool makes_the_check(void *arg)
 {

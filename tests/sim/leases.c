@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leases.c: processes that compete for leases of one API server (controller/kube/lease/lease_keeper.h).
+/* leases.c: processes that compete for leases of one API server
+ * (controller/kube/lease/lease_keeper.h).
  *
- * The server is the simulator's; the candidates' clock is a fake one that the test moves to the next moment that
- * anybody waits for.  Whatever happens, two may never act at once: that is asked after every move. */
+ * The server is the simulator's; the candidates' clock is a fake one that the test advances to the
+ * next awaited moment.  Whatever happens, two may never act at once: that is asked after every
+ * move. */
 #include "controller/kube/lease/lease_keeper.h"
 
 #include <setjmp.h>
@@ -159,10 +161,10 @@ static void world_stop(struct world *w)
     rig_free(w->rig);
 }
 
-/* --- time ----------------------------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------- */
 
-/* Who may write; NULL: nobody.  Never two.  Asked twice, because the first answer may be old when the second comes:
- * only who may before and after is counted. */
+/* The process that may write; NULL: none.  Never two.  Asked twice, because the first answer may be
+ * old when the second comes:  only who may before and after is counted. */
 static struct candidate *writer(struct world *w)
 {
     struct candidate *found = NULL;
@@ -178,7 +180,7 @@ static struct candidate *writer(struct world *w)
     return found;
 }
 
-/* A moment of real time, in which whoever works goes on. */
+/* A moment of real time for working threads. */
 static void breathe(struct world *w)
 {
     mutex_lock(&w->mutex);
@@ -186,8 +188,8 @@ static void breathe(struct world *w)
     mutex_unlock(&w->mutex);
 }
 
-/* Every thread of a keeper waits for its next try: those of the locks that are kept, and of the one that is to be taken
- * next.  One that was lost ends, after it has told so. */
+/* Every thread of a keeper waits for its next try: those of the locks that are kept, and of the one
+ * that is to be taken next.  One that was lost ends, after it has told so. */
 static bool all_wait(struct world *w)
 {
     size_t threads = 0;
@@ -206,8 +208,9 @@ static bool all_wait(struct world *w)
     return clock_fake_waiting(w->clock) == threads;
 }
 
-/* Until everybody waits for the clock; returns until when.  A request that is repeated after a pause waits inside the
- * client: then, until nothing was sent for a while, in which no thread had work. */
+/* Runs until all threads wait for the clock; returns the next moment.  A request that is repeated
+ * after a pause waits inside the client: then, until nothing was sent for a while, in which no
+ * thread had work. */
 static int64_t next_moment(struct world *w)
 {
     int64_t give_up_ms = clock_now_ms(clock_real()) + PATIENCE_MS;
@@ -233,7 +236,8 @@ static int64_t next_moment(struct world *w)
     return clock_fake_next_ms(w->clock);
 }
 
-/* Until `done`; moves the fake clock to what is waited for, but not past `until_ms`.  False: that came first. */
+/* Until `done`; moves the fake clock to what is waited for, but not past `until_ms`.
+ * False: that came first. */
 static bool run_until(struct world *w, bool (*done)(struct world *w, void *arg), void *arg,
                       int64_t until_ms)
 {
@@ -292,7 +296,7 @@ static const char *holder(struct world *w, const char *lock)
     return str_nonnull(json_str(json_member(o, "spec"), "holderIdentity"));
 }
 
-/* --- the tests ------------------------------------------------------------------------------------ */
+/* --- the tests -------------------------------------------------------------------------------- */
 
 static void leases__two_candidates__one_writes_and_stays(void **state)
 {
@@ -329,7 +333,7 @@ static void leases__holder_lets_go__the_next_one_need_not_wait_for_the_lease(voi
     world_stop(&w);
 }
 
-/* No time passes: whoever watches does not wait for its next question. */
+/* No time passes: a watching candidate does not wait for its next poll. */
 static void leases__holder_lets_go__who_watches_has_it_at_once(void **state)
 {
     struct world w;
@@ -363,14 +367,15 @@ static void leases__holder_dies__taken_when_the_lease_has_run_out(void **state)
     (void)wait_for(&w, a, 1000);
     struct candidate *b = join(&w, "b", l4_only, 1);
     run_for(&w, 30000);
-    leave(a, 0); /* says nothing to anybody */
+    leave(a, 0); /* sends nothing */
     int64_t took_ms = wait_for(&w, b, 60000);
-    /* b saw the last renewal up to a pause before a died or up to one after it, and looks again after another. */
+    /* b saw the last renewal up to a pause before a died or up to one after it, and looks again
+     * after another. */
     assert_in_range(took_ms, 15000 - 4400, 15000 + 2 * 4400);
     world_stop(&w);
 }
 
-/* Whoever cannot renew has stopped before another may begin, and starts no more by itself. */
+/* A holder that cannot renew has stopped before another may begin, and starts no more by itself. */
 static void leases__holder_cut_off__stops_before_the_other_begins(void **state)
 {
     struct world w;
@@ -396,7 +401,8 @@ static void leases__holder_cut_off__stops_before_the_other_begins(void **state)
     world_stop(&w);
 }
 
-/* Renewals whose answers are lost are renewals all the same: nobody else gets in between. */
+/* Renewals whose answers are lost are renewals all the same: no other candidate takes the lease in
+ * between. */
 static void leases__answers_lost__the_holder_stays(void **state)
 {
     struct world w;
@@ -418,7 +424,8 @@ static void leases__answers_lost__the_holder_stays(void **state)
     world_stop(&w);
 }
 
-/* Somebody else's name in the lease, written past all rules: the holder stops as soon as it sees it. */
+/* Somebody else's name in the lease, written past all rules: the holder stops as soon as
+ * it sees it. */
 static void leases__taken_away__lost_at_the_next_renewal(void **state)
 {
     struct world w;
@@ -478,7 +485,7 @@ static void leases__terms_that_do_not_fit__nothing_runs(void **state)
     world_stop(&w);
 }
 
-/* What a leader asks for while nothing happens, beside its watches (at_rest.c). */
+/* Requests of an idle leader, beside its watches (at_rest.c). */
 static void leases__an_hour_at_rest__one_update_each_retry_period(void **state)
 {
     struct world w;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* serve_access.c: delegated authentication and authorization against the simulator's API server, which enforces RBAC.
+/* serve_access.c: delegated authentication and authorization against the simulator's API server,
+ * which enforces RBAC.
  *
- * Who may see /metrics is decided by the roles that docs/operations.md shows; the CAs come from the ConfigMap, whose
- * change is seen by its watch. */
+ * Who may see /metrics is decided by the roles that docs/operations.md shows; the CAs come from the
+ * ConfigMap, whose change is seen by its watch. */
 #include "tests/support/rig.h"
 #include "tests/unit/serve/access_kit.h"
 
@@ -15,7 +16,8 @@
 
 #define MAP "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
 
-/* The rig's connections are plain HTTP, so that our own account is nobody's: it gets the rights that trimtab's has. */
+/* The rig's connections are plain HTTP, so the client is anonymous: it gets the rights of trimtab's
+ * account. */
 static const char roles[] =
     "apiVersion: rbac.authorization.k8s.io/v1\n"
     "kind: ClusterRole\n"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stuck_preload.c: a library for LD_PRELOAD that takes threads and names away while a file exists.
  *
- * Limits of tasks do not bind root, and tests may run as root.  EAGAIN is what the kernel says at such a limit.  A name is
- * answered when $STUCK/names is gone, as by a name server that comes back; sim.test is this machine.  $STUCK/names is a
- * FIFO: opening it blocks until the test opens it for writing, which wakes all who wait. */
+ * Limits of tasks do not bind root, and tests may run as root.  EAGAIN is what the kernel says at
+ * such a limit.  A name is answered when $STUCK/names is gone, as by a name server that comes back;
+ * sim.test is this machine.  $STUCK/names is a FIFO: opening it blocks until the test opens it for
+ * writing, which wakes all who wait. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -104,10 +104,11 @@ static void rig__refused_call__is_tried_again_after_a_jump(void **state)
     rig_free(r);
 }
 
-/* A thread that has work until it is told to stop, as on a machine that others keep busy.  It outlives the look at the
- * clock: one that ended by itself would leave a moment in which everybody sleeps and the clock may rightly go on. */
+/* A thread that works until it is stopped, as on a busy machine.  It outlives the look at the
+ * clock: one that ended by itself would leave a moment in which all threads sleep and the clock may
+ * rightly advance. */
 struct spinner {
-    int64_t until_ms; /* of the real clock: how long the clock is looked at */
+    int64_t until_ms; /* of the real clock: how long the clock is checked */
     atomic_bool stop;
 };
 
@@ -125,7 +126,7 @@ static bool has_looked_long_enough(void *arg)
     return clock_now_ms(clock_real()) >= s->until_ms;
 }
 
-/* The clock has gone on. */
+/* The clock has continued. */
 struct moved {
     struct rig *r;
     int64_t from_ms;
@@ -139,7 +140,7 @@ static bool has_moved(void *arg)
 
 static void rig__silence_while_a_thread_has_work__clock_stands_still(void **state)
 {
-    static const char *const flags[] = {"--resync-period=1h", NULL}; /* a moment to go on to */
+    static const char *const flags[] = {"--resync-period=1h", NULL}; /* a moment to continue to */
     struct err err = ERR_INIT;
     struct rig *r = rig_with_nodes(flags, false);
     (void)state;
@@ -163,7 +164,7 @@ static void rig__silence_while_a_thread_has_work__clock_stands_still(void **stat
     pthread_join(thread, NULL);
     assert_false(rest); /* the edit is not heard of */
     assert_false(moved);
-    assert_false(rig_settle_unless(r, RIG_NOW, has_moved, &m)); /* now nobody has work */
+    assert_false(rig_settle_unless(r, RIG_NOW, has_moved, &m)); /* now no thread has work */
     assert_true(has_moved(&m));
     rig_free(r);
 }
@@ -213,7 +214,7 @@ static void rig__killed_around_its_nth_call__the_next_one_ends_the_work(void **s
     }
 }
 
-/* Nodes that come and go without end, in the simulator's thread. */
+/* Nodes that come and go endlessly, in the simulator's thread. */
 struct churn {
     struct sim *sim;
     struct sim_timer *timer;

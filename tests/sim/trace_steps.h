@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_steps.h: what was done to the cluster while the requests of upstream's controllers were recorded, step by step, so
- * that it can be done again with ours.
+/* trace_steps.h: what was done to the cluster while the requests of upstream's controllers were
+ * recorded, step by step, so that it can be done again with ours.
  *
- * A recording is a table of steps; each is one act on the API server, or a restart, after which the controller comes to
- * rest.  The Services are those of the recording, uids included: names in the cloud are made of them. */
+ * A recording is a table of steps; each is one act on the API server, or a restart, after which the
+ * controller comes to rest.  The Services are those of the recording, uids included: names in the
+ * cloud are made of them. */
 #ifndef TRIMTAB_TESTS_TRACE_STEPS_H
 #define TRIMTAB_TESTS_TRACE_STEPS_H
 
@@ -38,8 +39,8 @@ enum trace_act {
 struct trace_step {
     const char *name; /* in the recording */
     enum trace_act act;
-    const char *
-        what; /* CREATE: the Service; PATCH, DELETE: names, blank separated; REMOVE_NODE: its path */
+    /* CREATE: the Service; PATCH, DELETE: names, blank separated; REMOVE_NODE: its path */
+    const char *what;
     const char *body; /* PATCH */
 };
 /* Does it, and waits until the controller has come to rest. */

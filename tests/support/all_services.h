@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* all_services.h: service() and services_since() of a host that a test made, from its services().
  *
- * services_since() hands over all Services each time, as a host may.  ALL_SERVICES(fn) defines both functions. */
+ * services_since() hands over all Services each time, as a host may.  ALL_SERVICES(fn)
+ * defines both functions. */
 #ifndef TRIMTAB_TESTS_ALL_SERVICES_H
 #define TRIMTAB_TESTS_ALL_SERVICES_H
 

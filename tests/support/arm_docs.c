@@ -67,7 +67,7 @@ static void set_text(struct json_object *o, const char *name, const char *value)
     json_add_str(o, name, value);
 }
 
-/* ---- what one document says of another ------------------------------------------------------------------- */
+/* ---- what one document says of another ------------------------------------------------------- */
 
 /* The frontend that a public IP hangs on, on any balancer but `lb`. */
 static const char *frontend_of(const struct arm_docs *c, const char *pip, const char *lb)
@@ -162,7 +162,7 @@ static void attach_members(struct arm_docs *c)
     }
 }
 
-/* ---- writes ------------------------------------------------------------------------------------------------ */
+/* ---- writes ---------------------------------------------------------------------------------- */
 
 static int lb_check_rules(struct json_object *lb, struct err *err)
 {
@@ -194,7 +194,8 @@ static void lb_name_elements(const struct arm_docs *c, struct json_object *lb)
     }
 }
 
-/* A frontend on which a private link service stands cannot go; `lb` NULL: the whole balancer is to go. */
+/* A frontend on which a private link service stands cannot go; `lb` NULL: the whole balancer
+ * is to go. */
 static int links_allow(const struct arm_docs *c, const char *id, struct json_object *lb,
                        struct err *err)
 {
@@ -267,7 +268,7 @@ static int pool_put(struct arm_docs *c, const char *id, struct json_object *body
     return ERR_OK;
 }
 
-/* What a body does not name stays: scale sets and their instances are written in parts (7.3). */
+/* Members that a body omits stay: scale sets and their instances are written in parts (7.3). */
 static void merge(struct json_object *into, struct json_object *from)
 {
     json_object_object_foreach(from, name, value)
@@ -282,7 +283,8 @@ static void merge(struct json_object *into, struct json_object *from)
     }
 }
 
-/* A balancer that goes takes its pools from the interfaces of machines; scale sets must have let go before. */
+/* A balancer that goes takes its pools from the interfaces of machines; scale sets must have
+ * let go before. */
 static void detach_interfaces(struct arm_docs *c, const char *lb)
 {
     const char *pools = arena_printf(c->a, "%s/backendAddressPools/", lb);

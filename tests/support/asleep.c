@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* asleep.c: whether everybody else in this process waits (asleep.h).
+/* asleep.c: whether all other threads of this process wait (asleep.h).
  *
- * Who moves a fake clock does so when nothing happens.  On a machine with more work than processors nothing happens for a while
- * although a thread has all it needs but its turn; the kernel knows which of the two it is (proc(5), "status").
- * Threads are looked at one after another, and one that slept may have been woken by one that was looked at later and
- * sleeps by then.  So they are looked at twice: who slept both times, and has not run in between, slept all the while. */
+ * Who moves a fake clock does so when nothing happens.  On a machine with more work than processors
+ * nothing happens for a while although a thread has all it needs but its turn; the kernel knows
+ * which of the two it is (proc(5), "status").  Threads are checked one after another, and one that
+ * slept may have been woken by one that was looked at later and sleeps by then.  So they are
+ * checked twice: who slept both times, and has not run in between, slept all the while. */
 #include "tests/support/asleep.h"
 
 #include <dirent.h>
@@ -31,8 +32,8 @@ static unsigned long long number_of(const char *status, const char *name)
     return at == NULL ? 0 : strtoull(at + strlen(name), NULL, 10);
 }
 
-/* Adds what the kernel says of one thread.  'R' runs or wants to, 'D' waits for a disk, 'S' sleeps; one that has just ended
- * counts as none. */
+/* Adds what the kernel says of one thread.  'R' runs or wants to, 'D' waits for a disk, 'S' sleeps;
+ * one that has just ended counts as none. */
 static void add(int tasks, const char *id, struct threads *t)
 {
     char path[64];

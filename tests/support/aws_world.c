@@ -13,7 +13,7 @@ void aws_world_init(struct aws_world *w, struct arena *a)
         .a = a, .vpc = "vpc-1", .strict = true, .drains = true, .next = 1, .max_rules = 60};
 }
 
-/* ---- parameters ------------------------------------------------------------------------------------------ */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 bool aws_world_failed(const struct aws_world_call *c)
 {
@@ -139,7 +139,7 @@ struct aws_texts aws_world_sorted(struct arena *a, struct aws_texts items)
     return (struct aws_texts){set.items, set.n};
 }
 
-/* ---- looking things up ------------------------------------------------------------------------------------- */
+/* ---- looking things up ----------------------------------------------------------------------- */
 
 const struct aws_world_group *aws_world_group(const struct aws_world *w, const char *id)
 {
@@ -171,7 +171,7 @@ const struct aws_instance *aws_world_instance(const struct aws_world *w, const c
     return NULL;
 }
 
-/* ---- running a plan ------------------------------------------------------------------------------------------ */
+/* ---- running a plan -------------------------------------------------------------------------- */
 
 struct running {
     struct aws_world *w;

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_world.h: AWS in memory, as strict as AWS: what a plan's operations do to it, and what a Service sees of it.
+/* aws_world.h: AWS in memory, as strict as AWS: what a plan's operations do to it, and what a
+ * Service sees of it.
  *
- * For tests of planners.  aws_world_run() carries out the operations of a sealed plan, wave by wave, those of one wave in an
- * order that the test may turn round; each `struct aws_write` is refused as AWS would refuse it (with AWS' code in
- * err->reason), and beyond that:
+ * For tests of planners.  aws_world_run() carries out the operations of a sealed plan, wave by
+ * wave, those of one wave in an order that the test may turn round; each `struct aws_write` is
+ * refused as AWS would refuse it (with AWS' code in err->reason), and beyond that:
  *
- *     BUG   a parameter that the action does not have, one that is missing, a value that is not known yet
+ *     BUG   a parameter that the action does not have, one that is missing, a value that is not
+ *           known yet
  *     BUG   a call that changes nothing, while `strict` is on: the planner should have left it out
  *
- * State is the provider's own structs (aws_model.h), replaced and never edited in place, so that what a test has observed
- * stays what it was.  One file for each API: aws_world_ec2.c, aws_world_elb.c, aws_world_elbv2.c.  Everything lives in the arena. */
+ * State is the provider's own structs (aws_model.h), replaced and never edited in place, so that
+ * what a test has observed stays what it was.  One file for each API: aws_world_ec2.c,
+ * aws_world_elb.c, aws_world_elbv2.c.  Everything lives in the arena. */
 #ifndef TRIMTAB_TESTS_SUPPORT_AWS_WORLD_H
 #define TRIMTAB_TESTS_SUPPORT_AWS_WORLD_H
 
@@ -64,7 +67,7 @@ struct aws_world {
 };
 void aws_world_init(struct aws_world *w, struct arena *a);
 
-/* ---- calls ---------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 struct aws_world_call {
     struct aws_world *w;
@@ -78,7 +81,8 @@ struct aws_world_call {
     bool changed; /* it made a difference */
     struct err *err;
 };
-/* Text of a parameter or NULL; the first one that is missing though it must be there is an error. */
+/* Text of a parameter or NULL; the first one that is missing though it must be there
+ * is an error. */
 const char *aws_world_param(struct aws_world_call *c, const char *name);
 const char *aws_world_needed(struct aws_world_call *c, const char *name);
 /* *ret is left alone when it is not there; false: it is no number. */
@@ -105,11 +109,11 @@ void aws_world_ec2(struct aws_world_call *c);
 void aws_world_elb(struct aws_world_call *c);
 void aws_world_elbv2(struct aws_world_call *c);
 
-/* ---- running plans ---------------------------------------------------------------------------------------- */
+/* ---- running plans --------------------------------------------------------------------------- */
 
 struct aws_world_run {
     bool backwards;      /* operations of a wave from the last to the first */
-    int stop_after;      /* so many calls, as if the process were killed; -1: none */
+    int stop_after;      /* number of calls, as if the process were killed; -1: no limit */
     struct str_buf *log; /* a line for each call and its parameters; NULL: none */
     /* After each call; may be NULL. */
     void (*after)(void *arg);
@@ -121,14 +125,15 @@ struct aws_world_run {
 int aws_world_run(struct aws_world *w, const struct lb_plan *plan, struct aws_world_run *run,
                   struct err *err);
 
-/* ---- looking ------------------------------------------------------------------------------------------------ */
+/* ---- looking --------------------------------------------------------------------------------- */
 
-/* What a Service sees of it, by the rules of the provider: balancers by name, groups by listener, by balancer, and left
- * ones by tags. */
+/* A Service's view of it, by the rules of the provider: balancers by name, groups by listener, by
+ * balancer, and left ones by tags. */
 const struct aws_observed *aws_world_observe(const struct aws_world *w,
                                              const struct aws_naming *naming,
                                              const struct aws_service *s);
-/* Groups with the cluster's tag and those of instances; all instances; nothing of other Services. */
+/* Groups with the cluster's tag and those of instances; all instances; nothing
+ * of other Services. */
 const struct aws_surroundings *aws_world_surroundings(const struct aws_world *w,
                                                       const struct aws_naming *naming);
 /* The state as text, for comparing and for failures. */

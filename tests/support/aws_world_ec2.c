@@ -16,7 +16,7 @@ static struct aws_group *group_of(struct aws_world_call *c, const char *id)
     return NULL;
 }
 
-/* ---- rules ------------------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 static int compare(const void *x, const void *y)
 {
@@ -159,7 +159,7 @@ static void revoke(struct aws_world_call *c)
     g->rules = (struct aws_rules){left, n};
 }
 
-/* ---- groups -------------------------------------------------------------------------------------------------- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 static void create(struct aws_world_call *c)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_world_elb.c: classic load balancers of aws_world.h.
  *
- * A back-end keeps its policies when its listener goes; a new TLS listener has AWS' own policy.  Two subnets of a zone, no
- * subnet at all, a listener on a port that has one, and a policy that nobody defined are refused. */
+ * A back-end keeps its policies when its listener goes; a new TLS listener has AWS' own policy.
+ * Two subnets of a zone, no subnet at all, a listener on a port that has one, and an undefined
+ * policy are refused. */
 #include "tests/support/aws_world.h"
 
 #include <stdlib.h>
@@ -69,7 +70,7 @@ static size_t at_of(const struct aws_world_call *c, const struct aws_classic *b)
     return (size_t)(b - c->w->classics);
 }
 
-/* ---- subnets and groups ------------------------------------------------------------------------------------- */
+/* ---- subnets and groups ---------------------------------------------------------------------- */
 
 static void check_subnets(struct aws_world_call *c, const struct aws_texts *ids)
 {
@@ -146,7 +147,7 @@ static void apply_groups(struct aws_world_call *c)
     }
 }
 
-/* ---- listeners ---------------------------------------------------------------------------------------------- */
+/* ---- listeners ------------------------------------------------------------------------------- */
 
 static bool is_one_of(const char *word, const char *words)
 {
@@ -246,7 +247,7 @@ static void delete_listeners(struct aws_world_call *c)
     b->n_listeners = n;
 }
 
-/* ---- policies ----------------------------------------------------------------------------------------------- */
+/* ---- policies -------------------------------------------------------------------------------- */
 
 static void create_policy(struct aws_world_call *c)
 {
@@ -362,7 +363,7 @@ static void set_listener(struct aws_world_call *c)
     b->listeners = all;
 }
 
-/* ---- settings ----------------------------------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 static void configure_health(struct aws_world_call *c)
 {
@@ -439,7 +440,7 @@ static void add_tags(struct aws_world_call *c)
         if (str_eq(c->w->classics[i].name, name)) {
             struct aws_tags *at = &c->w->classic_tags[i];
             *at = aws_world_merged(c->w->a, at, &tags);
-            c->changed = tags.n > 0; /* nobody has to know what it has already */
+            c->changed = tags.n > 0; /* present certificates are not checked */
         }
     }
     if (!c->changed) {
@@ -447,7 +448,7 @@ static void add_tags(struct aws_world_call *c)
     }
 }
 
-/* ---- instances ---------------------------------------------------------------------------------------------- */
+/* ---- instances ------------------------------------------------------------------------------- */
 
 static void change_instances(struct aws_world_call *c, bool come)
 {
@@ -482,7 +483,7 @@ static void deregister_instances(struct aws_world_call *c)
     change_instances(c, false);
 }
 
-/* ---- balancers ---------------------------------------------------------------------------------------------- */
+/* ---- balancers ------------------------------------------------------------------------------- */
 
 static void create(struct aws_world_call *c)
 {

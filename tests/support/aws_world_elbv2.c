@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_world_elbv2.c: network load balancers, and the table of their actions; listeners and target groups are in
- * aws_world_listeners.c and aws_world_targets.c.  See aws_world.h. */
+/* aws_world_elbv2.c: network load balancers, and the table of their actions; listeners and target
+ * groups are in aws_world_listeners.c and aws_world_targets.c.  See aws_world.h. */
 #include "tests/support/aws_world_internal.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ struct aws_world_nlb *aws_world_nlb_of(struct aws_world_call *c, const char *arn
     return NULL;
 }
 
-/* ---- balancers --------------------------------------------------------------------------------------------- */
+/* ---- balancers ------------------------------------------------------------------------------- */
 
 static struct aws_texts subnets_read(struct aws_world_call *c)
 {

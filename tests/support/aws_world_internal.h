@@ -8,8 +8,9 @@
 /* NULL: refused. */
 struct aws_world_nlb *aws_world_nlb_of(struct aws_world_call *c, const char *arn);
 struct aws_world_target_group *aws_world_target_group_of(struct aws_world_call *c, const char *arn);
-/* Attributes with those of the call in their place, which must be among `known`, though an emulator may not list all of
- * them at first; the call has changed something when each of them was another. */
+/* Attributes with those of the call in their place, which must be among `known`, though an emulator
+ * may not list all of them at first; the call has changed something when each of
+ * them was another. */
 struct aws_tags aws_world_attributes(struct aws_world_call *c, const struct aws_tags *has,
                                      const struct aws_tags *known);
 

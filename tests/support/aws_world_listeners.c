@@ -25,7 +25,7 @@ static bool is_datagram(const char *protocol)
     return str_eq(protocol, "UDP") || str_eq(protocol, "TCP_UDP");
 }
 
-/* What a listener may be, whatever it was before. */
+/* Validation of a listener, independent of its former state. */
 static void check(struct aws_world_call *c, const struct aws_listener *l)
 {
     bool tls = str_eq(l->protocol, "TLS");
@@ -101,7 +101,8 @@ void aws_world_create_listener(struct aws_world_call *c)
     c->changed = true;
 }
 
-/* From and to UDP it cannot go; from TCP to TLS it must say all that TLS needs; to TCP, all of that goes. */
+/* From and to UDP it cannot go; from TCP to TLS it must say all that TLS needs; to TCP, all
+ * of that goes. */
 static void change_protocol(struct aws_world_call *c, struct aws_listener *l, const char *protocol)
 {
     if (str_eq(protocol, l->protocol)) {

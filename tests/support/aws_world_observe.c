@@ -21,7 +21,7 @@ static bool is_cluster(const struct aws_naming *naming, struct arena *a,
     return tag_of(tags, arena_printf(a, AWS_CLUSTER_TAG_PREFIX "%s", naming->cluster_id)) != NULL;
 }
 
-/* ---- of one Service ------------------------------------------------------------------------------------- */
+/* ---- of one Service -------------------------------------------------------------------------- */
 
 /* ARNs of the balancers whose listeners forward to the group. */
 static struct aws_texts balancers_of(const struct aws_world *w, const char *group)
@@ -150,7 +150,7 @@ const struct aws_observed *aws_world_observe(const struct aws_world *w,
     return o;
 }
 
-/* ---- of all Services ------------------------------------------------------------------------------------- */
+/* ---- of all Services ------------------------------------------------------------------------- */
 
 static bool is_of_instance(const struct aws_world *w, const char *id)
 {
@@ -222,7 +222,7 @@ const struct aws_surroundings *aws_world_surroundings(const struct aws_world *w,
     return s;
 }
 
-/* ---- as text --------------------------------------------------------------------------------------------- */
+/* ---- as text --------------------------------------------------------------------------------- */
 
 static void tags_text(struct str_buf *b, const char *head, const struct aws_tags *tags)
 {

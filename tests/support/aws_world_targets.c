@@ -29,7 +29,7 @@ static bool is_in_use(const struct aws_world *w, const char *arn)
     return false;
 }
 
-/* ---- health checks ----------------------------------------------------------------------------------------- */
+/* ---- health checks --------------------------------------------------------------------------- */
 
 static void check_health(struct aws_world_call *c, const struct aws_target_health_check *h)
 {
@@ -82,7 +82,7 @@ static void change_health(struct aws_world_call *c, struct aws_target_health_che
     check_health(c, h);
 }
 
-/* ---- groups ------------------------------------------------------------------------------------------------- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 static const struct aws_tag fresh[] = {
     {"deregistration_delay.timeout_seconds", "300"},
@@ -182,12 +182,11 @@ void aws_world_modify_group_attributes(struct aws_world_call *c)
     if (g != NULL) {
         g->attributes =
             aws_world_attributes(c, &g->attributes, &(struct aws_tags){fresh, ARRAY_LEN(fresh)});
-        c->changed =
-            true; /* what a new group has is for AWS to say: it is told without being asked */
+        c->changed = true; /* AWS chooses the values of a new group and returns them */
     }
 }
 
-/* ---- targets ------------------------------------------------------------------------------------------------- */
+/* ---- targets --------------------------------------------------------------------------------- */
 
 static int compare(const void *x, const void *y)
 {

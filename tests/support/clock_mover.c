@@ -48,7 +48,7 @@ struct clock_mover *clock_mover_start(struct clock *c)
 
     m->clock = c;
     if (pthread_create(&m->thread, NULL, run, m) != 0) {
-        abort(); /* the test would wait for ever */
+        abort(); /* the test would wait forever */
     }
     return m;
 }

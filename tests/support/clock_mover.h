@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock_mover.h: moves a fake clock on while threads wait for it, and never over the head of one that has work.
+/* clock_mover.h: moves a fake clock on while threads wait for it, and never over the head of one
+ * that has work.
  *
  * For tests that do not care how long a back-off or a simulated cloud takes.  Thread-safe. */
 #ifndef TESTS_SUPPORT_CLOCK_MOVER_H
@@ -10,8 +11,9 @@
 
 #include <stdbool.h>
 
-/* Moves `c` to the earliest moment that a thread waits for and returns true, if all other threads of the process sleep and
- * that moment is to come within `most_ms` (CLOCK_NEVER: whenever).  Otherwise blocks for a millisecond of real time. */
+/* Moves `c` to the earliest moment that a thread waits for and returns true, if all other threads
+ * of the process sleep and that moment is to come within `most_ms` (CLOCK_NEVER: whenever).
+ * Otherwise blocks for a millisecond of real time. */
 bool clock_let_pass(struct clock *c, int64_t most_ms);
 
 /* A thread that does nothing but clock_let_pass(). */

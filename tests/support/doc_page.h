@@ -7,12 +7,13 @@
 
 #include "common/base/arena.h"
 
-/* The page's text, NUL-terminated, in the arena.  `page` is its path below docs/: "providers/gce.md".  Fails the test
- * (cmocka) when it cannot be read, or TRIMTAB_TEST_DATA does not name tests/data. */
+/* The page's text, NUL-terminated, in the arena.  `page` is its path below docs/:
+ * "providers/gce.md".  Fails the test (cmocka) when it cannot be read, or TRIMTAB_TEST_DATA does
+ * not name tests/data. */
 char *doc_page_read(struct arena *a, const char *page);
 
-/* Fails the test unless the table `name` on the page is `table`, byte for byte.  With TRIMTAB_UPDATE_GOLDEN in the
- * environment the page's is replaced by it instead. */
+/* Fails the test unless the table `name` on the page is `table`, byte for byte.  With
+ * TRIMTAB_UPDATE_GOLDEN in the environment the page's is replaced by it instead. */
 void doc_page_check_table(struct arena *a, const char *page, const char *name, const char *table);
 
 #endif

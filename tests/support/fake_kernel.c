@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fake_kernel.c: a kernel in memory behind the functions of kernel.h (fake_kernel.h).  Every function that reaches a kernel begins
- * with step() and ends with done(), where the faults are. */
+/* fake_kernel.c: a kernel in memory behind the functions of kernel.h (fake_kernel.h).  Every
+ * function that reaches a kernel begins with step() and ends with done(), where the faults are. */
 #include "tests/support/fake_kernel.h"
 
 #include "tests/support/fake_kernel_internal.h"
@@ -11,7 +11,7 @@
 
 #define KEY 128
 
-/* --- faults ------------------------------------------------------------------------------------------------- */
+/* --- faults ----------------------------------------------------------------------------------- */
 
 static bool is_due(const struct fake_kernel *f, enum fake_kernel_fault fault)
 {
@@ -88,7 +88,7 @@ void fake_kernel_watch(struct local_kernel *k, void (*each)(void *arg, struct lo
     fake(k)->watch_arg = arg;
 }
 
-/* --- nftables ----------------------------------------------------------------------------------------------- */
+/* --- nftables --------------------------------------------------------------------------------- */
 
 static struct fake_nft *table_of(const struct fake_kernel *f, const char *name)
 {
@@ -291,7 +291,7 @@ static int nft_remove(struct local_kernel *k, const char *instance, struct err *
     return done(k, ERR_OK, err);
 }
 
-/* --- links and addresses -------------------------------------------------------------------------------------- */
+/* --- links and addresses ---------------------------------------------------------------------- */
 
 static int links(struct local_kernel *k, struct arena *a, struct local_link **ret, size_t *ret_n,
                  struct err *err)
@@ -391,7 +391,7 @@ static int addrs_change(struct local_kernel *k, const struct local_held_addr *it
     return first;
 }
 
-/* --- announcing, connections, sysctls ------------------------------------------------------------------------- */
+/* --- announcing, connections, sysctls --------------------------------------------------------- */
 
 static int announce(struct local_kernel *k, const struct local_link *link,
                     const struct ip_addr *items, size_t n, struct err *err)
@@ -567,7 +567,7 @@ static const struct local_kernel_ops ops = {
     .free = fake_free,
 };
 
-/* --- the world around ----------------------------------------------------------------------------------------- */
+/* --- the world around ------------------------------------------------------------------------- */
 
 struct local_kernel *fake_kernel_new(const struct local_rt_args *args)
 {

@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fake_kernel.h: the functions of providers/local/kernel/kernel.h over a kernel in memory, as strict as the real one.
+/* fake_kernel.h: the functions of providers/local/kernel/kernel.h over a kernel in memory, as
+ * strict as the real one.
  *
- * tests/local replays the same commands in both and compares.  Each call of a function that reaches a kernel is a step; a test can
- * refuse step n, do it and lose its answer, or be called around it (to end the process there, as kill -9 does).
- * Not thread-safe. */
+ * tests/local replays the same commands in both and compares.  Each call of a function that reaches
+ * a kernel is a step; a test can refuse step n, do it and lose its answer, or be called around it
+ * (to end the process there, as kill -9 does).  Not thread-safe. */
 #ifndef TRIMTAB_TESTS_SUPPORT_FAKE_KERNEL_H
 #define TRIMTAB_TESTS_SUPPORT_FAKE_KERNEL_H
 
 #include "providers/local/kernel/kernel.h"
 
-/* A kernel with the links lo (1) and eth0 (2), no table, no routes, and sysctls that forward.  End with k->ops->free(). */
+/* A kernel with the links lo (1) and eth0 (2), no table, no routes, and sysctls that forward.  End
+ * with k->ops->free(). */
 struct local_kernel *fake_kernel_new(const struct local_rt_args *args);
 
-/* --- faults --------------------------------------------------------------------------------------------- */
+/* --- faults ----------------------------------------------------------------------------------- */
 
 enum fake_kernel_fault {
     FAKE_KERNEL_WELL = 0,
-    FAKE_KERNEL_REFUSE,  /* nothing is done; the call fails with `code` */
-    FAKE_KERNEL_LOSE,    /* it is done; the call fails as if its answer were lost (ENOBUFS) */
-    FAKE_KERNEL_OVERRUN, /* the whole call is done, and the answers to all requests of it are lost */
+    FAKE_KERNEL_REFUSE, /* nothing is done; the call fails with `code` */
+    FAKE_KERNEL_LOSE,   /* it is done; the call fails as if its answer were lost (ENOBUFS) */
+    /* the whole call is done, and the answers to all requests of it are lost */
+    FAKE_KERNEL_OVERRUN,
     FAKE_KERNEL_DIE_BEFORE, /* `die` is called before anything is done */
-    FAKE_KERNEL_GONE, /* from that step on nothing is done, all calls fail with `code`: a process that is killed there */
-    FAKE_KERNEL_DIE_AFTER, /* `die` is called when it is done; the caller never sees the result if that does not return */
+    /* from that step on nothing is done, all calls fail with `code`: a process that
+     * is killed there */
+    FAKE_KERNEL_GONE,
+    /* `die` is called when it is done; the caller never sees the result if that does not return */
+    FAKE_KERNEL_DIE_AFTER,
 };
 struct fake_kernel_plan {
     enum fake_kernel_fault fault;
@@ -37,10 +43,10 @@ unsigned fake_kernel_steps(const struct local_kernel *k);
 void fake_kernel_watch(struct local_kernel *k, void (*each)(void *arg, struct local_kernel *k),
                        void *arg);
 
-/* --- others --------------------------------------------------------------------------------------------- */
+/* --- others ----------------------------------------------------------------------------------- */
 
-/* Between true and false it is others who call the functions of kernel.h: the kernel tells of their changes, as of those of
- * the functions below. */
+/* Between true and false it is others who call the functions of kernel.h: the kernel tells of their
+ * changes, as of those of the functions below. */
 void fake_kernel_others(struct local_kernel *k, bool yes);
 /* Another version of trimtab made the table; others change its rules. */
 void fake_kernel_layout(struct local_kernel *k, unsigned layout);
@@ -50,7 +56,7 @@ void fake_kernel_lose_events(struct local_kernel *k);
 /* A route that is not ours goes. */
 void fake_kernel_foreign_route_gone(struct local_kernel *k, const struct local_route *route);
 
-/* --- the world around ----------------------------------------------------------------------------------- */
+/* --- the world around ------------------------------------------------------------------------- */
 
 void fake_kernel_link(
     struct local_kernel *k,

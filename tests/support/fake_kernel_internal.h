@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fake_kernel_internal.h: what the kernel in memory holds; shared by its files (see fake_kernel.h). */
+/* fake_kernel_internal.h: what the kernel in memory holds; shared by its files (see
+ * fake_kernel.h). */
 #ifndef TRIMTAB_TESTS_SUPPORT_FAKE_KERNEL_INTERNAL_H
 #define TRIMTAB_TESTS_SUPPORT_FAKE_KERNEL_INTERNAL_H
 

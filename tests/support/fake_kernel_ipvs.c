@@ -50,7 +50,7 @@ static int look(const struct fake_ipvs *x, struct err *err)
     return x->no_ipvs == ERR_OK ? ERR_OK : local_ipvs_said(&none, EPERM, err);
 }
 
-/* --- what is there ---------------------------------------------------------------------------------------- */
+/* --- what is there ---------------------------------------------------------------------------- */
 
 static size_t place(const struct fake_ipvs *x, const struct local_frontend_id *id)
 {
@@ -109,7 +109,7 @@ static int read_one(const struct fake_ipvs *x, struct arena *a, struct local_ipv
     return code;
 }
 
-/* --- changes ------------------------------------------------------------------------------------------------ */
+/* --- changes ---------------------------------------------------------------------------------- */
 
 static void remove_service(struct fake_ipvs *x, struct fake_service *s)
 {
@@ -196,7 +196,7 @@ static int change(struct fake_ipvs *x, const struct local_ipvs_change *c, struct
         c, c->what < LOCAL_IPVS_ADD_DEST ? change_service(x, c) : change_dest(x, c), err);
 }
 
-/* --- the functions of kernel.h ------------------------------------------------------------------------------- */
+/* --- the functions of kernel.h ---------------------------------------------------------------- */
 
 uint64_t fake_ipvs_requests(const struct fake_ipvs *x)
 {
@@ -292,7 +292,7 @@ int fake_ipvs_daemon_change(struct local_kernel *k, bool stop, const struct loca
     return code == ERR_OK ? fake_kernel_done(k, code, err) : code;
 }
 
-/* --- the world around ----------------------------------------------------------------------------------------- */
+/* --- the world around ------------------------------------------------------------------------- */
 
 void fake_kernel_no_ipvs(struct local_kernel *k, int code)
 {

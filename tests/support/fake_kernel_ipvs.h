@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fake_kernel_ipvs.h: IPVS of the kernel in memory: virtual services, destinations, and the errors of Linux (fake_kernel.h). */
+/* fake_kernel_ipvs.h: IPVS of the kernel in memory: virtual services, destinations, and the errors
+ * of Linux (fake_kernel.h). */
 #ifndef TRIMTAB_TESTS_SUPPORT_FAKE_KERNEL_IPVS_H
 #define TRIMTAB_TESTS_SUPPORT_FAKE_KERNEL_IPVS_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fake_kernel_nft.c: sets and maps of our table in memory (fake_kernel_nft.h).
  *
- * Elements are kept by what they belong to: scopes in a list, all others by their VIP or frontend.  A transaction notes how each of
- * its changes is undone. */
+ * Elements are kept by what they belong to: scopes in a list, all others by their VIP or frontend.
+ * A transaction notes how each of its changes is undone. */
 #include "tests/support/fake_kernel_nft.h"
 
 #include "common/base/map.h"
@@ -61,7 +61,7 @@ void fake_nft_free(struct fake_nft *t)
     }
 }
 
-/* --- lists of networks ------------------------------------------------------------------------------------ */
+/* --- lists of networks ------------------------------------------------------------------------ */
 
 struct nets {
     struct ip_net **items;
@@ -77,7 +77,8 @@ static size_t find_net(const struct nets *l, const struct ip_net *net)
     return i;
 }
 
-/* The kernel refuses an interval whose first or last address is in another one; one around others it takes in a concatenation. */
+/* The kernel refuses an interval whose first or last address is in another one; one around others
+ * it takes in a concatenation. */
 static bool overlaps(const struct nets *l, const struct ip_net *net, bool around)
 {
     struct ip_addr last = ip_net_last(net);
@@ -115,7 +116,7 @@ static bool del_net(const struct nets *l, const struct ip_net *net)
     return true;
 }
 
-/* --- one change ------------------------------------------------------------------------------------------- */
+/* --- one change ------------------------------------------------------------------------------- */
 
 static void key_of(const struct local_frontend_id *id, char key[KEY])
 {
@@ -144,7 +145,8 @@ static unsigned map_number(const struct local_nft_element *e)
     return (e->hash ? MAPS / 2 : 0) + size;
 }
 
-/* Each returns false when the kernel refuses, and says whether something changed and what stood there. */
+/* Each returns false when the kernel refuses, and says whether something changed and
+ * what stood there. */
 struct effect {
     bool changed;
     struct local_nft_element before; /* its comment is on the heap */
@@ -224,7 +226,7 @@ static bool change_one(struct fake_nft *t, const struct local_nft_change *c, str
     return fine;
 }
 
-/* --- transactions ----------------------------------------------------------------------------------------- */
+/* --- transactions ----------------------------------------------------------------------------- */
 
 static bool makes_sense(const struct local_nft_element *e)
 {
@@ -305,7 +307,7 @@ int fake_nft_commit(struct fake_nft *t, const struct local_nft_change *changes, 
     return fine ? ERR_OK : err_set(err, ERR_CONFLICT, "somebody else changed the table");
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 struct walk {
     const struct fake_nft *t;
@@ -388,7 +390,7 @@ void fake_nft_read(const struct fake_nft *t, const struct local_frontend_id *id,
     char *comment = map_get(t->vips, key);
     w.vip_there = comment != NULL;
     if (comment != NULL) {
-        (void)walk_vips(key, comment, &w); /* always goes on */
+        (void)walk_vips(key, comment, &w); /* always continues */
     }
     const struct front *f = front_of(t, id, false);
     if (f != NULL) {

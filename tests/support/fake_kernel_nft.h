@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fake_kernel_nft.h: the table of nftables in the fake kernel: elements by frontend, and transactions that are undone. */
+/* fake_kernel_nft.h: the table of nftables in the fake kernel: elements by frontend, and
+ * transactions that are undone. */
 #ifndef TRIMTAB_TESTS_SUPPORT_FAKE_KERNEL_NFT_H
 #define TRIMTAB_TESTS_SUPPORT_FAKE_KERNEL_NFT_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fake_kernel_routes.c: routes of the kernel in memory (fake_kernel.h): ours, those of an earlier run with other numbers, and others'. */
+/* fake_kernel_routes.c: routes of the kernel in memory (fake_kernel.h): ours, those of an earlier
+ * run with other numbers, and others'. */
 #include "tests/support/fake_kernel.h"
 
 #include "tests/support/fake_kernel_internal.h"
@@ -110,7 +111,7 @@ int fake_routes_change(struct local_kernel *k, bool del, const struct local_rout
     return told;
 }
 
-/* --- other numbers ------------------------------------------------------------------------------------------ */
+/* --- other numbers ---------------------------------------------------------------------------- */
 
 void fake_kernel_numbers(struct local_kernel *k, const struct local_rt_args *rt)
 {
@@ -166,7 +167,7 @@ int fake_routes_adopt(struct local_kernel *k, const struct local_rt_args *old, s
     return fake_kernel_done(k, ERR_OK, err);
 }
 
-/* --- others ------------------------------------------------------------------------------------------------- */
+/* --- others ----------------------------------------------------------------------------------- */
 
 void fake_kernel_foreign_route(struct local_kernel *k, const struct local_route *route)
 {

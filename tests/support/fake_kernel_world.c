@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fake_kernel_world.c: the world around the kernel in memory, as a test makes it, and what a test sees of it (fake_kernel.h). */
+/* fake_kernel_world.c: the world around the kernel in memory, as a test makes it, and what a test
+ * sees of it (fake_kernel.h). */
 #include "tests/support/fake_kernel_internal.h"
 #include "tests/support/fake_kernel_ipvs.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what others do ------------------------------------------------------------------------------ */
+/* ---- what others do -------------------------------------------------------------------------- */
 
 void fake_kernel_tell(struct fake_kernel *f, enum local_event_kind kind, const struct ip_addr *addr)
 {
@@ -87,7 +88,7 @@ unsigned fake_watch_fds(const struct local_kernel *k, int fds[LOCAL_WATCH_FDS])
     return 0;
 }
 
-/* ---- the world ----------------------------------------------------------------------------------- */
+/* ---- the world ------------------------------------------------------------------------------- */
 
 void fake_kernel_link(struct local_kernel *k, const struct local_link *link)
 {

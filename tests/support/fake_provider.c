@@ -11,7 +11,7 @@
 
 static struct fake_provider *opening; /* whose open() may come next */
 
-/* ---- writing down -------------------------------------------------------------------------------- */
+/* ---- writing down ---------------------------------------------------------------------------- */
 
 static void append(char *text, size_t cap, const char *item)
 {
@@ -63,7 +63,7 @@ static struct fake_answer answer_for(struct fake_provider *p, uint32_t verb)
     return found;
 }
 
-/* ---- one item ------------------------------------------------------------------------------------ */
+/* ---- one item -------------------------------------------------------------------------------- */
 
 static void report_plan(struct fake_provider *p, const struct tt_call *call,
                         const struct tt_item *item, uint32_t op_verb)
@@ -163,7 +163,7 @@ static int32_t do_item(struct fake_provider *p, const struct tt_call *call,
     return TT_OK;
 }
 
-/* ---- the descriptor's functions ------------------------------------------------------------------ */
+/* ---- the descriptor's functions -------------------------------------------------------------- */
 
 static int32_t fake_open(const struct tt_open_args *args, void **ret, struct tt_result *result)
 {
@@ -239,7 +239,7 @@ static int32_t fake_batch_key(void *provider, const struct tt_service *service, 
     return TT_OK;
 }
 
-/* ---- for tests ----------------------------------------------------------------------------------- */
+/* ---- for tests ------------------------------------------------------------------------------- */
 
 struct fake_provider *fake_provider_new(uint32_t capabilities)
 {

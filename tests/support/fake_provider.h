@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fake_provider.h: a provider for tests: writes down each call and answers as it was told.
  *
- * A test fills the settings, hands fake->desc to the controller (or calls it through a syncer) and reads the calls
- * afterwards.  Calls may come from many threads.  One is open at a time per process when the controller opens it
- * (open() is given nothing by which it could tell); with fake_provider_attach() any number. */
+ * A test fills the settings, hands fake->desc to the controller (or calls it through a syncer) and
+ * reads the calls afterwards.  Calls may come from many threads.  One is open at a time per process
+ * when the controller opens it (open() is given nothing by which it could tell); with
+ * fake_provider_attach() any number. */
 #ifndef TRIMTAB_TESTS_SUPPORT_FAKE_PROVIDER_H
 #define TRIMTAB_TESTS_SUPPORT_FAKE_PROVIDER_H
 
@@ -30,7 +31,7 @@ struct fake_call {
     uint32_t flags;    /* TT_ITEM_… */
 };
 
-/* What the next calls of a verb answer, in order; after that TT_OK. */
+/* Results of the next calls of a verb, in order; after that TT_OK. */
 struct fake_answer {
     uint32_t verb;
     int32_t code;
@@ -49,10 +50,10 @@ struct fake_provider {
     uint32_t plan_operations;  /* with TT_CAP_REPORTS_PLANS: how many a plan has; 0: an empty one */
     uint32_t operation_flags;  /* with it: TT_OP_… of each operation */
     const char *finding;       /* with it: a finding of each plan; NULL: none */
-    const char *serves_nobody; /* with it: why nobody is served; NULL: somebody is */
+    const char *serves_nobody; /* with it: why no client is served; NULL: clients are served */
     const char *hold;          /* with TT_CAP_HOLDS_FINALIZERS: a finalizer of its own, or NULL */
     uint32_t own;              /* what it calls its own affair of each Service (TT_OWN_…) */
-    int64_t again_ms;          /* when each Service is to be looked at again; 0: not */
+    int64_t again_ms;          /* when each Service is to be checked again; 0: not */
     bool skip_hold;            /* with it: this Service is another's, nothing is held */
     bool writes_on_open;       /* open() asks whether it may write, and fails when it may not */
     void (*on_refused)(void *arg, struct fake_provider *p); /* after that; may be NULL */
@@ -88,7 +89,8 @@ size_t fake_provider_count(struct fake_provider *p, uint32_t verb);
 /* A copy of the nth call of that verb (0…); verb 0 in it when there is none. */
 struct fake_call fake_provider_call(struct fake_provider *p, uint32_t verb, size_t nth);
 void fake_provider_forget(struct fake_provider *p); /* the calls */
-/* "ensure demo/web, update demo/web": all calls in order, for messages and comparisons; free() it. */
+/* "ensure demo/web, update demo/web": all calls in order, for messages and
+ * comparisons; free() it. */
 char *fake_provider_story(struct fake_provider *p);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* foreign.h: a text as nobody should write it into an annotation, and the question whether an output shows any of it.
+/* foreign.h: a hostile text for annotations, and a check whether an output shows any of it.
  *
  * Header only; for tests of all that prints texts of others. */
 #ifndef TRIMTAB_TESTS_SUPPORT_FOREIGN_H
@@ -11,8 +11,8 @@
 
 #include "common/base/utf8.h"
 
-/* ESC, a line feed, a tab, DEL, U+009B (CSI), U+202E (right to left), U+2028 (line separator), U+200B (zero width), U+E0041
- * (tag), and a byte that is not UTF-8. */
+/* ESC, a line feed, a tab, DEL, U+009B (CSI), U+202E (right to left), U+2028 (line separator),
+ * U+200B (zero width), U+E0041 (tag), and a byte that is not UTF-8. */
 #define FOREIGN_TEXT                                                                               \
     "a\x1b[31m\nb\tc\x7f\xC2\x9B\xE2\x80\xAE\xE2\x80\xA8\xE2\x80\x8B\xF3\xA0\x81\x81\xFFz"
 /* How it is shown in a line. */

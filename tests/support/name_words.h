@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* name_words.h: names for tests of name rules: random legal ones of an alphabet, and the Services of a recorded world.
+/* name_words.h: names for tests of name rules: random legal ones of an alphabet, and the Services
+ * of a recorded world.
  *
- * The alphabets stand in the tests, written from the clouds' pages and not from the rules that are tested.  Included by test
- * programs only; all functions are static. */
+ * The alphabets stand in the tests, written from the clouds' pages and not from the rules that are
+ * tested.  Included by test programs only; all functions are static. */
 #ifndef TRIMTAB_TESTS_NAME_WORDS_H
 #define TRIMTAB_TESTS_NAME_WORDS_H
 

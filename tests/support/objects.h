@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* objects.h: Services, Nodes and EndpointSlices for tests, from JSON as the API server writes it.
  *
- * Uses the real decoder (controller/kube/store/object.h), so a test sees what a provider sees.  What the server would
- * never leave out (metadata.name, resourceVersion) is filled in, so that a test says only what it is about.
- * The objects live as long as the arena.  A JSON text or tree that does not decode fails the process with its
- * path: it is the test that is wrong. */
+ * Uses the real decoder (controller/kube/store/object.h), so a test sees what a provider sees.
+ * What the server would never leave out (metadata.name, resourceVersion) is filled in, so that a
+ * test says only what it is about.  The objects live as long as the arena.  A JSON text or tree
+ * that does not decode fails the process with its path: it is the test that is wrong. */
 #ifndef TRIMTAB_TESTS_SUPPORT_OBJECTS_H
 #define TRIMTAB_TESTS_SUPPORT_OBJECTS_H
 

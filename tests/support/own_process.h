@@ -9,8 +9,8 @@
 long own_rss_kib(void);
 /* Resident KiB of the mapping that holds `address`, such as a stack; 0: it is not found. */
 long own_mapping_kib(const void *address);
-/* True under valgrind, which keeps file descriptors for itself, and whose posix_spawn() does not tell that a program is
- * missing. */
+/* True under valgrind, which keeps file descriptors for itself, and whose posix_spawn() does not
+ * tell that a program is missing. */
 bool own_is_valgrind(void);
 
 #endif

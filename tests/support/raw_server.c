@@ -108,7 +108,7 @@ struct raw_server *raw_server_start_bytes(const void *bytes, size_t n)
     s->bytes = xmalloc(n + 1);
     memcpy(s->bytes, bytes, n);
     s->n_bytes = n;
-    s->arg = s; /* nobody has connected yet: the port is not known to anybody */
+    s->arg = s; /* no connection yet: no client knows the port */
     return s;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rig.c: the rig's life: files, the simulator's thread, the controller (rig.h).
  *
- * What the simulator is asked is in rig_sim.c, coming to rest in rig_settle.c.  The controller is given the clock of the
- * rig, and so is the provider, which in production takes the real one: its open() is wrapped for that. */
+ * What the simulator is asked is in rig_sim.c, coming to rest in rig_settle.c.  The controller is
+ * given the clock of the rig, and so is the provider, which in production takes the real one: its
+ * open() is wrapped for that. */
 #include "tests/support/rig_internal.h"
 
 #include <event2/event.h>
@@ -32,7 +33,7 @@
 #define STOP_MS         10000
 #define FAKE_START_MS   1000000
 
-/* ---- files --------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int make_dir(struct rig *r, struct err *err)
 {
@@ -85,7 +86,7 @@ int rig_read_data(struct arena *a, const char *name, struct json_object **ret, s
     return rc;
 }
 
-/* ---- clouds -------------------------------------------------------------------------------------- */
+/* ---- clouds ---------------------------------------------------------------------------------- */
 
 /* The provider takes the controller's clock and randomness. */
 static int32_t open_google(const struct tt_open_args *args, void **ret_provider,
@@ -149,7 +150,8 @@ struct rig_cloud {
     int32_t (*open)(const struct tt_open_args *args, void **ret_provider, struct tt_result *result);
     const char *rest; /* a flag without which there is no rest for hours; NULL: none is needed */
 };
-/* Google's periodic looks would come in every hour that the clock is moved; a test that is about them sets the flag. */
+/* Google's periodic looks would come in every hour that the clock is moved; a test that is about
+ * them sets the flag. */
 static const struct rig_cloud clouds[] = {
     {"gce", "gce.conf", google_config, open_google, "--sync-period=1000h"},
     {"azure", "azure.json", azure_config, open_azure, NULL},
@@ -166,8 +168,8 @@ static const struct rig_cloud *cloud_of(const char *name)
     return NULL;
 }
 
-/* The provider's configuration.  The simulator's program would also make keys of service accounts, which takes a fifth of
- * a second. */
+/* The provider's configuration.  The simulator's program would also make keys of service accounts,
+ * which takes a fifth of a second. */
 static int write_cloud_config(struct rig *r, const char *config, struct err *err)
 {
     const char *own = r->cloud->config(r);
@@ -176,7 +178,7 @@ static int write_cloud_config(struct rig *r, const char *config, struct err *err
     return file_write_atomic(rig_file(r, r->cloud->file), text, strlen(text), 0600, err);
 }
 
-/* ---- the simulator ------------------------------------------------------------------------------- */
+/* ---- the simulator --------------------------------------------------------------------------- */
 
 static void *run_loop(void *arg)
 {
@@ -185,8 +187,9 @@ static void *run_loop(void *arg)
     return NULL;
 }
 
-/* Signatures are as old as the difference of two clocks, and deleted things go after a time that is waited for: the
- * simulated AWS has the controller's clock.  So has every cloud that takes its time. */
+/* Signatures are as old as the difference of two clocks, and deleted things go after a time that is
+ * waited for: the simulated AWS has the controller's clock.  So has every cloud that
+ * takes its time. */
 static bool is_aws(const struct sim_config *cfg, struct json_object *world)
 {
     struct json_object *docs = json_member(world, "aws");
@@ -242,10 +245,10 @@ static void stop_sim(struct rig *r)
     }
 }
 
-/* ---- the rig ------------------------------------------------------------------------------------- */
+/* ---- the rig --------------------------------------------------------------------------------- */
 
-/* Google's L4 parts wait for a lease, whose calls and renewals would be in every count and at every moment of the fake
- * clock: only who speaks of it has it. */
+/* Google's L4 parts wait for a lease, whose calls and renewals would be in every count and at every
+ * moment of the fake clock: only who speaks of it has it. */
 static void copy_flags(struct rig *r, const char *const *flags)
 {
     size_t n = 0;
@@ -338,7 +341,7 @@ const char *rig_url(struct rig *r)
     return r->url;
 }
 
-/* ---- the controller ------------------------------------------------------------------------------ */
+/* ---- the controller -------------------------------------------------------------------------- */
 
 static int parse_flags(struct rig *r, struct err *err)
 {
@@ -348,7 +351,8 @@ static int parse_flags(struct rig *r, struct err *err)
         (char *)"--leader-elect=false",
         (char *)"--secure-port=0",
         (char
-             *)"--kube-api-qps=100000", /* a limiter by a clock that stands still would never let go */
+             /* a limiter by a clock that stands still would never let go */
+             *)"--kube-api-qps=100000",
         (char *)"--kube-api-burst=100000",
         (char *)"--concurrent-service-syncs=1", /* so that calls have one order */
         arena_printf(r->a, "--cloud-config=%s", rig_file(r, r->cloud->file)),

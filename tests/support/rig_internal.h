@@ -37,12 +37,12 @@ struct rig {
     struct options *options;
     struct app *app;
     uint64_t starts;
-    void (*on_plan)(void *arg, const struct tt_plan *plan); /* NULL: nobody wants it */
+    void (*on_plan)(void *arg, const struct tt_plan *plan); /* may be NULL */
     void *on_plan_arg;
 };
 
-/* "KEY VERSION" of every Service and Node of the API server, and of every EndpointSlice with `slices`, in the order of a
- * store's snapshot. */
+/* "KEY VERSION" of every Service and Node of the API server, and of every EndpointSlice with
+ * `slices`, in the order of a store's snapshot. */
 void rig_versions(struct rig *r, bool slices, struct str_buf *text);
 /* Makes the controller, which does not run yet. */
 int rig_prepare(struct rig *r, struct err *err) _warn_unused_;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rig_settle.c: waiting until the controller has started or come to rest, without sleeping (rig.h).
  *
- * Rest means, all at once and twice in a row: nothing is being processed or due, the controller's stores hold the
- * versions that the API server has, and no call arrives at the simulator.  While that is not so, either something moves
- * (then it is left alone), or somebody waits for time to pass: then, and for keys that are due soon, the fake clock is moved
- * to the earliest moment that anybody waits for.  Silence alone does not say that somebody waits: on a busy machine a thread
- * may want nothing but its turn (asleep.h), and moving the clock over its head would be past what the test asked for. */
+ * Rest means, all at once and twice in a row: nothing is being processed or due, the controller's
+ * stores hold the versions that the API server has, and no call arrives at the simulator.  While
+ * that is not so, either something moves (then it is left alone), or a thread waits for time to
+ * pass: then, and for keys that are due soon, the fake clock is advanced to the earliest awaited
+ * moment.  Silence alone does not prove that all wait: on a busy machine a thread may be runnable
+ * (asleep.h), and advancing the clock then would skip the tested moment. */
 #include "tests/support/rig_internal.h"
 
 #include <stdatomic.h>
@@ -17,11 +18,10 @@
 #include "tests/support/asleep.h"
 
 #define PATIENCE_MS 200000 /* real time, for the whole of it; it bounds a hang only */
-#define STILL_MS                                                                                   \
-    40            /* real time without a call: whoever is at work and sleeps waits for the clock */
-#define LOOK_MS 1 /* between two looks */
+#define STILL_MS    40     /* real time without a call: a sleeping worker waits for the clock */
+#define LOOK_MS     1      /* between two looks */
 
-/* Whoever waits may be called off. */
+/* A waiter may be cancelled. */
 struct caller {
     bool (*over)(void *arg); /* NULL: never */
     void *arg;
@@ -119,7 +119,8 @@ static bool is_at_rest(struct rig *r, const struct look *l, int64_t until_ms)
     return l->idle && l->in_step && (r->fake != NULL || app_next_due_ms(r->app) > until_ms);
 }
 
-/* Nothing has happened since `moved_ms`, for want of time that passes.  Somebody who is awake is given as long again. */
+/* Nothing has happened since `moved_ms`, for want of time that passes.  A thread that is awake gets
+ * the same time again. */
 static bool is_still(int64_t now_ms, int64_t *moved_ms)
 {
     if (now_ms - *moved_ms < STILL_MS) {
@@ -176,7 +177,7 @@ bool rig_settle(struct rig *r, int64_t ahead_ms)
     return rig_settle_unless(r, ahead_ms, NULL, NULL);
 }
 
-/* ---- starting ------------------------------------------------------------------------------------ */
+/* ---- starting -------------------------------------------------------------------------------- */
 
 struct start {
     struct app *app;

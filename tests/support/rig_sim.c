@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rig_sim.c: what a test asks of the simulator: its state, its counts, its faults, and calls over HTTP (rig.h).
+/* rig_sim.c: what a test asks of the simulator: its state, its counts, its faults, and calls over
+ * HTTP (rig.h).
  *
- * Whatever touches the simulator runs in its thread; JSON trees are printed there and parsed again here, because they
- * never cross threads. */
+ * Whatever touches the simulator runs in its thread; JSON trees are printed there and parsed again
+ * here, because they never cross threads. */
 #include "tests/support/rig_internal.h"
 
 #include <event2/event.h>
@@ -12,7 +13,7 @@
 #include "common/net/http.h"
 #include "sim/kube/kube.h"
 
-/* ---- running in the simulator's thread ----------------------------------------------------------- */
+/* ---- running in the simulator's thread ------------------------------------------------------- */
 
 struct visit {
     struct rig *r;
@@ -51,7 +52,7 @@ void rig_in_sim(struct rig *r, void (*fn)(struct sim *s, void *arg), void *arg)
     mutex_done(&v.lock);
 }
 
-/* ---- state --------------------------------------------------------------------------------------- */
+/* ---- state ----------------------------------------------------------------------------------- */
 
 static struct json_object *parse(struct rig *r, const struct str_buf *text)
 {
@@ -155,7 +156,7 @@ void rig_versions(struct rig *r, bool slices, struct str_buf *text)
     rig_in_sim(r, print_versions, &v);
 }
 
-/* ---- counts -------------------------------------------------------------------------------------- */
+/* ---- counts ---------------------------------------------------------------------------------- */
 
 static void print_counts(struct sim *s, void *arg)
 {
@@ -244,7 +245,7 @@ int64_t rig_service_writes(struct rig *r)
     return sum(json_member(rig_counts(r), "kubernetes"), op_writes_services, NULL);
 }
 
-/* ---- faults -------------------------------------------------------------------------------------- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 static void add_fault(struct sim *s, void *arg)
 {
@@ -276,11 +277,12 @@ void rig_fault_remove(struct rig *r, int64_t id)
     rig_in_sim(r, remove_fault, &id);
 }
 
-/* ---- dying --------------------------------------------------------------------------------------- */
+/* ---- dying ----------------------------------------------------------------------------------- */
 
 void rig_kill_at(struct rig *r, int64_t nth, enum rig_when when)
 {
-    /* Faults see calls in the order of their creation and the first that hits wins; both count every call. */
+    /* Faults see calls in the order of their creation and the first that hits wins;
+     * both count every call. */
     const char *lose = arena_printf(
         r->a, "{\"match\":{},\"from\":%lld,\"count\":1,\"do\":\"lose\"}", (long long)nth);
     const char *deaf = arena_printf(
@@ -316,7 +318,7 @@ void rig_bury(struct rig *r)
     }
 }
 
-/* ---- calls --------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 int rig_kube(struct rig *r, const char *method, const char *path, const char *body,
              struct json_object **ret_answer)

@@ -63,7 +63,7 @@ const char **slips_of(struct arena *a, const char *word, size_t *ret_n)
     return s.items;
 }
 
-/* ---- keys ---------------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static const char *meant(struct arena *a, const struct lb_annotation_keys *keys, const char *key)
 {
@@ -85,7 +85,7 @@ static bool is_known(const struct lb_annotation_keys *keys, const char *key)
     return false;
 }
 
-/* What is meant is `key`, or another known key that is as near to the slip. */
+/* The intended key is `key`, or another known key that is as near to the slip. */
 static void check_slip(struct arena *a, const struct lb_annotation_keys *keys, const char *slip,
                        const char *key)
 {

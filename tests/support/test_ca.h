@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_ca.h: a throw-away certificate authority for TLS tests.
  *
- * Keys are P-256, made anew in every run; nothing is stored.  Failures abort: a test that cannot
+ * Keys are P-256, recreated in every run; nothing is stored.  Failures abort: a test that cannot
  * make its certificates shows nothing. */
 #ifndef TRIMTAB_TESTS_TEST_CA_H
 #define TRIMTAB_TESTS_TEST_CA_H

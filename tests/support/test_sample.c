@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sample.c: consecutive turns take every case once, parts are even, and the hash is that of sample.py. */
+/* test_sample.c: consecutive turns take every case once, parts are even, and the hash is
+ * that of sample.py. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,7 +69,8 @@ static int times_taken(uint64_t parts, uint64_t groups, uint64_t first, uint64_t
     return taken;
 }
 
-/* The splits of tests/fault/sweep.c: of all flows (quick, ci), and of those marked whole when two or three clouds are touched. */
+/* The splits of tests/fault/sweep.c: of all flows (quick, ci), and of those marked whole when two
+ * or three clouds are touched. */
 static void sample_split__any_consecutive_turns__take_every_case_of_every_group_once(void **state)
 {
     (void)state;

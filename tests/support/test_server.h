@@ -51,7 +51,7 @@ void test_server_cut(struct test_server *s, struct http_req *req);
  *   /hang /drop             no answer; connection closed without one
  *   /to?URL                 307 to the raw query
  *   /see?URL                303 to the raw query
- *   /loop/N                 302 to /loop/N+1, for ever */
+ *   /loop/N                 302 to /loop/N+1, forever */
 void test_server_routes(void *arg, struct http_req *req);
 
 struct raw_server;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tls_client.h: a client that says exactly what a test wants to a TLS port on loopback, and shows what it got.
+/* tls_client.h: a client that says exactly what a test wants to a TLS port on loopback, and shows
+ * what it got.
  *
- * Blocking, one thread per client.  A handshake that fails is an outcome (NULL and a text), everything else that goes wrong
- * aborts.  Certificates of servers are taken as they are: tests look at them. */
+ * Blocking, one thread per client.  A handshake that fails is an outcome (NULL and a text),
+ * everything else that goes wrong aborts.  Certificates of servers are taken as they
+ * are: tests look at them. */
 #ifndef TRIMTAB_TESTS_TLS_CLIENT_H
 #define TRIMTAB_TESTS_TLS_CLIENT_H
 
@@ -26,7 +28,8 @@ struct tls_client_spec {
 struct tls_client *tls_client_connect(uint16_t port, const struct tls_client_spec *spec, char *why);
 void tls_client_close(struct tls_client *c); /* NULL is fine */
 bool tls_client_send(struct tls_client *c, const char *text);
-/* One answer, head and body by Content-Length (no body for `head`); free() it.  NULL: the server closed first. */
+/* One answer, head and body by Content-Length (no body for `head`); free() it.  NULL:
+ * the server closed first. */
 char *tls_client_read(struct tls_client *c, bool head);
 /* connect, "GET path" with these header lines ("" or "A: b\r\n"), read, close. */
 char *tls_client_get(uint16_t port, const char *path, const char *headers);

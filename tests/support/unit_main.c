@@ -20,7 +20,8 @@ void unit_register(struct unit_file *f)
     *at = f;
 }
 
-/* Returns EXIT_USAGE after a list of the names; TAP's "Bail out!" makes the test that asked fail. */
+/* Returns EXIT_USAGE after a list of the names; TAP's "Bail out!" makes the test
+ * that asked fail. */
 static int usage(const char *program)
 {
     printf("Bail out! usage: %s FILE\n", program);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* world.h: a cluster as kube-proxy on one node sees it, in one address family.
  *
- *     objects (decode/objects.h) ──▶ service ports ──▶ their endpoints ──▶ a node's lists ──▶ plan.h
+ *     objects (decode/objects.h) ──▶ service ports ──▶ their endpoints ──▶ its lists ──▶ plan.h
  *
  * ks_world_make() does all of it once; ks_world_service() does one Service again, at the cost of
  * that Service.  Renderers (render/), the tracer (trace/) and explanations read what stands here

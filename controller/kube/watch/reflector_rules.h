@@ -4,7 +4,7 @@
  * A state machine without I/O: the caller sends what reflector_next() says, tells what came of it,
  * and asks again.
  *
- *      WATCH_LIST ──end mark──▶ WATCH (same stream) ──closed──▶ WATCH (at once, from the last version)
+ *      WATCH_LIST ──end mark──▶ WATCH (same stream) ──closed──▶ WATCH (at once, from last version)
  *       │ ▲   │                  ▲   └──expired, error──▶ back-off ─┐
  *       │ │   └─refused, stalled─▶ LIST ──ok──┘                     │
  *       └─┴─────────────────────────────────────────────────────────┘

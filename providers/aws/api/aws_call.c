@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_call.c: the state machine of one call; aws_call.h says what it promises.
  *
- * For each page: the delay across requests → keys (cached, or fetched by one call for all) → a signed attempt → its answer,
- * which ends the page, or is followed by another attempt after a back-off, with other keys or with the server's time.
- * A request is signed when it is sent, not when it begins to wait, because a signature is good for five minutes only.
- * What calls share stands in aws_client.c, what refusals mean in aws_errors.c. */
+ * For each page: the delay across requests → keys (cached, or fetched by one call for all) → a
+ * signed attempt → its answer, which ends the page, or is followed by another attempt after a
+ * back-off, with other keys or with the server's time.  A request is signed when it is sent, not
+ * when it begins to wait, because a signature is good for five minutes only.  What calls share
+ * stands in aws_client.c, what refusals mean in aws_errors.c. */
 #include "common/base/str.h"
 #include "providers/aws/api/aws_budget.h"
 #include "providers/aws/api/aws_client.h"
@@ -13,11 +14,12 @@
 
 #include <string.h>
 
-/* A list that goes on for longer is none. */
+/* A list that continues for longer is none. */
 #define PAGES_MAX  1000
 #define TOTAL_MS   30000 /* 2.6 */
 #define CONNECT_MS 10000
-/* How often a call looks for keys that another thread fetches; what its own thread brings it sees at once. */
+/* How often a call looks for keys that another thread fetches; what its own thread brings
+ * it sees at once. */
 #define KEYS_LOOK_MS    50
 #define BACKOFF_MOST_MS 20000
 #define TOKEN_MAX       ((size_t)16 * 1024)       /* of a page */
@@ -35,12 +37,12 @@ struct aws_call_more {
     struct http_header form;
     const char *op;   /* "ec2.DescribeVpcs" */
     const char *body; /* of the page that is asked for */
-    struct aws_xml_stream
-        *stream; /* of the answer that arrives; NULL: nothing of it came yet, or it is collected */
+    /* of the answer that arrives; NULL: nothing of it came yet, or it is collected */
+    struct aws_xml_stream *stream;
     bool streamed; /* items of the page may have been handed over */
     bool has_item;
 };
-/* What aws_call_step() was given. */
+/* Input of aws_call_step(). */
 struct turn {
     struct aws_call *c;
     struct http_request *req;
@@ -52,7 +54,7 @@ struct turn {
 
 static enum http_next go_on(struct turn *t);
 
-/* ---- the form ------------------------------------------------------------------------------------------------ */
+/* ---- the form -------------------------------------------------------------------------------- */
 
 static const char *form_of(const struct aws_call *c)
 {
@@ -70,7 +72,7 @@ static const char *form_of(const struct aws_call *c)
     return str_buf_to_arena(&b, c->a);
 }
 
-/* ---- sending ------------------------------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static enum http_next send_attempt(struct turn *t)
 {
@@ -133,7 +135,8 @@ static enum http_next step_fetch(struct turn *t, const struct http_response *res
     return t->err->code != ERR_OK ? HTTP_DONE : go_on(t);
 }
 
-/* A wave whose keys have expired is refused as a whole: one call gets new ones, the others wait for it. */
+/* A wave whose keys have expired is refused as a whole: one call gets new ones, the others
+ * wait for it. */
 static enum http_next get_keys(struct turn *t)
 {
     struct aws_call *c = t->c;
@@ -170,7 +173,7 @@ static void take_turn(struct turn *t)
     s->not_before_ms = at > s->not_before_ms ? at : s->not_before_ms;
 }
 
-/* Whatever has to be waited for before the next attempt, and the attempt. */
+/* The waits before the next attempt, and the attempt. */
 static enum http_next go_on(struct turn *t)
 {
     struct aws_call *c = t->c;
@@ -191,9 +194,9 @@ static enum http_next go_on(struct turn *t)
     return get_keys(t);
 }
 
-/* ---- failures ------------------------------------------------------------------------------------------------ */
+/* ---- failures -------------------------------------------------------------------------------- */
 
-/* What the call was about, as far as its parameters say; NULL: nothing in particular. */
+/* The resource of the call by its parameters; NULL: none. */
 static const char *subject(const struct aws_call *c)
 {
     static const char *const names[] = {
@@ -322,7 +325,7 @@ static enum http_next take_refusal(struct turn *t, const struct http_response *r
     return give_up(t);
 }
 
-/* ---- answers ------------------------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static int hand_item(void *arg, const struct aws_node *item, struct err *err)
 {
@@ -340,7 +343,7 @@ static const char *path_of(const struct aws_call *c)
     return c->api == AWS_EC2 ? c->items : arena_printf(c->a, "%sResult/%s", c->action, c->items);
 }
 
-/* Bytes of the answer to the attempt under way.  False: they are not for us. */
+/* Bytes of the answer to the attempt in progress.  False: they are not for us. */
 static bool take_bytes(struct aws_call *c, int status, const char *bytes, size_t n)
 {
     struct aws_call_more *m = c->state.more;
@@ -363,8 +366,8 @@ static const struct aws_node *result_of(const struct aws_call *c, const struct a
     return result != NULL ? result : root;
 }
 
-/* Was the list that was asked for in the answer, empty or not?  AWS never leaves it out; what has none is something else's
- * answer, or a part of one, and must not pass for "there are none". */
+/* Was the list that was asked for in the answer, empty or not?  AWS never leaves it out; what has
+ * none is something else's answer, or a part of one, and must not pass for "there are none". */
 static int check_list(const struct aws_call *c, const struct aws_node *root, struct err *err)
 {
     const char *name = c->items;
@@ -409,8 +412,8 @@ static enum http_next finish(struct turn *t)
     return HTTP_DONE;
 }
 
-/* Lists that go in a circle are seen by one token that is kept, of the 1st, 2nd, 4th, 8th … page (Brent): the circle is
- * noticed within about three times its pages and those before it. */
+/* Lists that go in a circle are seen by one token that is kept, of the 1st, 2nd, 4th, 8th … page
+ * (Brent): the circle is noticed within about three times its pages and those before it. */
 static bool list_ends(struct aws_call_state *s, const char *token)
 {
     bool again = str_eq(token, s->mark);
@@ -516,7 +519,7 @@ enum http_next aws_call_step(struct aws_call *c, struct http_request *req,
     return c->state.sent ? take_answer(&t, resp) : give_up(&t); /* the wait was cancelled */
 }
 
-/* ---- calls as jobs ------------------------------------------------------------------------------------------- */
+/* ---- calls as jobs --------------------------------------------------------------------------- */
 
 struct one {
     struct http_job job;

@@ -95,7 +95,7 @@ void aws_client_give_back(struct aws_client *c, enum aws_api api, int cost)
     mutex_unlock(&c->lock);
 }
 
-/* ---- the server's time --------------------------------------------------------------------------------------- */
+/* ---- the server's time ----------------------------------------------------------------------- */
 
 static int64_t distance(int64_t a, int64_t b)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_delay.h: how long an operation is held back after others were throttled: the delay across requests of upstream.
+/* aws_delay.h: how long an operation is held back after others were throttled: the delay across
+ * requests of upstream.
  *
- * The share of refused operations among the recent ones says how long; both counts fade by a fifth every 20 s.  One per API
- * (13 row 36), asked once per operation, not per attempt.  Numbers are 32-bit floats, so that delays are upstream's to the
- * second.  Source: docs/spec/aws.md 2.10; vectors 11.13.  Pure: time is a parameter. */
+ * The share of refused operations among the recent ones says how long; both counts fade by a fifth
+ * every 20 s.  One per API (13 row 36), asked once per operation, not per attempt.  Numbers are
+ * 32-bit floats, so that delays are upstream's to the second.  Source: docs/spec/aws.md 2.10;
+ * vectors 11.13.  Pure: time is a parameter. */
 #ifndef TRIMTAB_AWS_DELAY_H
 #define TRIMTAB_AWS_DELAY_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_errors.c: see aws_errors.h.  Codes by name first, then by the form of their names, then by status. */
+/* aws_errors.c: see aws_errors.h.  Codes by name first, then by the form of their names,
+ * then by status. */
 #include "providers/aws/api/aws_errors.h"
 
 #include "common/base/str.h"
@@ -169,7 +170,7 @@ bool aws_error_is_of_time(const char *code)
     return is_one_of(code, codes, ARRAY_LEN(codes));
 }
 
-/* ---- bodies ------------------------------------------------------------------------------------------------ */
+/* ---- bodies ---------------------------------------------------------------------------------- */
 
 #define LOOK_DEPTH 6
 
@@ -217,7 +218,8 @@ static int cut(const char *text, size_t most)
     return (int)n;
 }
 
-/* ": the controller lacks the permission ec2:CreateTags", because EC2's own text does not say which; "" without action. */
+/* ": the controller lacks the permission ec2:CreateTags", because EC2's own text does not say
+ * which; "" without action. */
 static void permission(char *buf, size_t size, enum aws_api api, const char *action)
 {
     const char *service = api == AWS_EC2 ? "ec2" : api == AWS_STS ? "sts" : "elasticloadbalancing";

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_metrics.h: what the provider counts, under the names that dashboards of upstream know.
  *
- * The host drops what it does not know and does not block, so nothing here fails; `host` may be NULL.
+ * The host drops what it does not know and does not block, so nothing here fails; `host` may be
+ * NULL.
  * Source: docs/spec/aws.md 14.2.  Thread-safe. */
 #ifndef TRIMTAB_AWS_METRICS_H
 #define TRIMTAB_AWS_METRICS_H

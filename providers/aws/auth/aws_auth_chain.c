@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_auth_chain.c: where keys come from (docs/spec/aws.md 2.1): variables, web identity, profiles, containers, the instance;
- * then the role of the cloud config.
+/* aws_auth_chain.c: where keys come from (docs/spec/aws.md 2.1): variables, web identity, profiles,
+ * containers, the instance; then the role of the cloud config.
  *
- * Reads variables and files, never the network.  Refusals name the variable, the file or the profile, and never a value that
- * may be secret. */
+ * Reads variables and files, never the network.  Refusals name the variable, the file or the
+ * profile, and never a value that may be secret. */
 #include "common/base/ip.h"
 #include "common/base/str.h"
 #include "common/net/url.h"
@@ -48,7 +48,7 @@ static struct aws_stage *add(struct resolver *r, enum aws_source source, const c
     return s;
 }
 
-/* ---- single sources ---------------------------------------------------------------------------------------- */
+/* ---- single sources -------------------------------------------------------------------------- */
 
 static bool use_environment(struct resolver *r)
 {
@@ -81,7 +81,8 @@ static int use_web_identity(struct resolver *r, const char *origin, const char *
     return ERR_OK;
 }
 
-/* Over plain http only to this machine and its link: whoever answers there gets to know who we are, and hands out keys. */
+/* Over plain http only to this machine and its link: whoever answers there gets to know who we are,
+ * and hands out keys. */
 static bool host_is_near(const char *host)
 {
     static const char *const near[] = {"127.0.0.0/8", "::1/128", "169.254.170.2/32",
@@ -152,7 +153,7 @@ static int use_instance(struct resolver *r)
     return ERR_OK;
 }
 
-/* ---- profiles ---------------------------------------------------------------------------------------------- */
+/* ---- profiles -------------------------------------------------------------------------------- */
 
 static const char *value(const struct resolver *r, const char *profile, const char *key)
 {
@@ -213,7 +214,7 @@ static bool wants_sso(const struct resolver *r, const char *profile)
     return false;
 }
 
-/* What a profile has itself, besides source_profile; the machine it runs on is last. */
+/* A profile's own credentials, besides source_profile; the machine's role is last. */
 static int use_own(struct resolver *r, const char *profile, bool *ret_is_final)
 {
     const char *origin = arena_printf(r->a, "profile \"%.100s\"", profile);
@@ -301,7 +302,7 @@ static int use_profile(struct resolver *r, const char *first)
     return rc;
 }
 
-/* ---- all --------------------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static int add_role_of_config(struct resolver *r)
 {

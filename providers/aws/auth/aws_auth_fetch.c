@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_auth_fetch.c: getting keys, stage by stage of the chain, as a state machine of requests (struct aws_fetch).
+/* aws_auth_fetch.c: getting keys, stage by stage of the chain, as a state machine of requests
+ * (struct aws_fetch).
  *
- * The chain is resolved anew for each fetch, so that a profile's file that has changed is seen.  What sources share is here,
- * too: taking keys over, trying again, saying what failed.  What a server says in words is not quoted, because it may echo
- * what we sent; its codes are. */
+ * The chain is resolved again for each fetch, so that a profile's file that has changed is seen.
+ * What sources share is here, too: taking keys over, trying again, saying what failed.  What a
+ * server says in words is not quoted, because it may echo what we sent; its codes are. */
 #include "common/base/str.h"
 #include "common/data/json.h"
 #include "common/net/retry.h"
@@ -35,7 +36,7 @@ void aws_fetch_begin(struct aws_fetch *f, struct aws_auth *auth, struct arena *a
         .auth = auth, .a = a, .cancel = cancel, .more = ARENA_NEW(a, struct fetch_state)};
 }
 
-/* ---- what sources share ------------------------------------------------------------------------------------ */
+/* ---- what sources share ---------------------------------------------------------------------- */
 
 int64_t aws_stage_now_s(const struct aws_stage_run *r, const struct http_response *resp)
 {
@@ -168,7 +169,7 @@ enum http_next aws_stage_fail(struct aws_stage_run *r, const struct http_request
     return HTTP_DONE;
 }
 
-/* ---- stage by stage ---------------------------------------------------------------------------------------- */
+/* ---- stage by stage -------------------------------------------------------------------------- */
 
 static void begin_stage(struct fetch_state *s, struct aws_fetch *f)
 {

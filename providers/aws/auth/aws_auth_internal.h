@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_auth_internal.h: between aws_auth.c (the cache), aws_auth_chain.c (where keys come from), aws_auth_fetch.c (getting
- * them) and its sources aws_auth_sts.c and aws_auth_local.c.
+/* aws_auth_internal.h: between aws_auth.c (the cache), aws_auth_chain.c (where keys come from),
+ * aws_auth_fetch.c (getting them) and its sources aws_auth_sts.c and aws_auth_local.c.
  *
- * A chain is a list of stages: first one that has keys, then any number of roles that are assumed with the keys of the
- * stage before.  Nobody else includes it. */
+ * A chain is a list of stages: first one that has keys, then any number of roles that are assumed
+ * with the keys of the stage before.  Nobody else includes it. */
 #ifndef TRIMTAB_AWS_AUTH_INTERNAL_H
 #define TRIMTAB_AWS_AUTH_INTERNAL_H
 
@@ -44,7 +44,7 @@ struct aws_chain {
 int aws_chain_resolve(struct arena *a, const struct aws_auth_config *cfg, struct aws_chain *ret,
                       struct err *err) _warn_unused_;
 
-/* What a stage has found. */
+/* Result of a stage. */
 struct aws_found {
     struct sigv4_keys keys; /* in the fetch's arena */
     bool expires;
@@ -59,10 +59,10 @@ struct aws_stage_run {
     struct aws_found found; /* of the stage before; then of this one */
     struct http_header headers[4];
     int tries;
-    bool asked;               /* its request is under way */
+    bool asked;               /* its request is in progress */
     int64_t offset_s;         /* our clock is so far behind STS' */
     struct aws_imds_get imds; /* IMDS */
-    bool has_role;            /* IMDS: the second read is under way */
+    bool has_role;            /* IMDS: the second read is in progress */
 };
 /* Each is asked as aws_fetch_step() is, until HTTP_DONE: then r->found, or *err. */
 enum http_next aws_sts_step(struct aws_stage_run *r, struct http_request *req,
@@ -77,8 +77,8 @@ enum http_next aws_process_step(struct aws_stage_run *r, struct err *err); /* bl
 
 /* The time by the server that answered, else ours. */
 int64_t aws_stage_now_s(const struct aws_stage_run *r, const struct http_response *resp);
-/* Takes keys over if a request can carry them.  `expiration` RFC 3339; NULL: they last.  ERR_AUTH: no keys, or over already; the
- * error says "gave …" what. */
+/* Takes keys over if a request can carry them.  `expiration` RFC 3339; NULL: they last.  ERR_AUTH:
+ * no keys, or over already; the error says "gave …" what. */
 int aws_stage_take(struct aws_stage_run *r, const struct sigv4_keys *keys, const char *expiration,
                    int64_t now_s, struct err *err) _warn_unused_;
 /* The JSON of containers, instances and processes; `token` is the name of its token's member. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_auth_local.c: keys that this machine hands out: a container's agent, the instance's metadata, a program (docs/spec/aws.md
- * 2.2, 2.1 rows 8 to 11). */
+/* aws_auth_local.c: keys that this machine hands out: a container's agent, the instance's metadata,
+ * a program (docs/spec/aws.md 2.2, 2.1 rows 8 to 11). */
 #include "common/base/file.h"
 #include "common/base/run.h"
 #include "common/base/str.h"
@@ -23,7 +23,7 @@
 #define INSTANCE_LIFE_MS ((int64_t)3600 * 1000)
 #define ROLE_MAX         128
 
-/* ---- containers -------------------------------------------------------------------------------------------- */
+/* ---- containers ------------------------------------------------------------------------------ */
 
 static int authorization_of(struct aws_stage_run *r, const char **ret, struct err *err)
 {
@@ -105,7 +105,7 @@ enum http_next aws_container_step(struct aws_stage_run *r, struct http_request *
     return aws_stage_fail(r, req, resp, container_code(r, resp), passes, "", err);
 }
 
-/* ---- the instance ------------------------------------------------------------------------------------------ */
+/* ---- the instance ---------------------------------------------------------------------------- */
 
 /* The first line, when it can stand in a path. */
 static const char *role_of(struct arena *a, const char *text)
@@ -192,9 +192,9 @@ enum http_next aws_instance_step(struct aws_stage_run *r, struct http_request *r
     return aws_imds_step(&r->imds, req, NULL, unit, err);
 }
 
-/* ---- a program --------------------------------------------------------------------------------------------- */
+/* ---- a program ------------------------------------------------------------------------------- */
 
-/* What it prints is secret, and what it says on stderr may be: neither is told. */
+/* Its output is secret, and its stderr may be: neither is logged. */
 static int run_process(struct aws_stage_run *r, struct err *err)
 {
     const char *const argv[] = {"sh", "-c", r->stage->command, NULL};

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_auth_sts.c: keys of a role from the security token service: AssumeRoleWithWebIdentity, AssumeRole (docs/spec/aws.md
- * 2.2, 2.4).
+/* aws_auth_sts.c: keys of a role from the security token service: AssumeRoleWithWebIdentity,
+ * AssumeRole (docs/spec/aws.md 2.2, 2.4).
  *
- * The first is not signed: the token in its form is what proves who we are, read from its file each time.  The second is
- * signed with the keys of the stage before.  When the service refuses a signature because of its time, and its own clock is
- * more than four minutes from ours, it is asked once more by that clock. */
+ * The first is not signed: the token in its form is what proves who we are, read from its file each
+ * time.  The second is signed with the keys of the stage before.  When the service refuses a
+ * signature because of its time, and its own clock is more than four minutes from ours, it is asked
+ * once more by that clock. */
 #include "common/base/file.h"
 #include "common/base/str.h"
 #include "common/lb/request_count.h"
@@ -26,7 +27,7 @@ static bool is_web(const struct aws_stage_run *r)
     return r->stage->source == AWS_SOURCE_WEB;
 }
 
-/* ---- the request ------------------------------------------------------------------------------------------- */
+/* ---- the request ----------------------------------------------------------------------------- */
 
 static const char *session_of(const struct aws_stage_run *r)
 {
@@ -121,7 +122,7 @@ static enum http_next ask(struct aws_stage_run *r, struct http_request *req, str
     return HTTP_SEND;
 }
 
-/* ---- the answer -------------------------------------------------------------------------------------------- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 /* *ret_cut: it may come whole the next time. */
 static int take(struct aws_stage_run *r, const struct http_response *resp, bool *ret_cut,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_imds.c: see aws_imds.h.
  *
- * What the service says is not quoted in errors: only statuses are.  No lock is held while a request is under way; two reads
- * that need a token at once both ask for one, which does no harm. */
+ * What the service says is not quoted in errors: only statuses are.  No lock is held while a
+ * request is in progress; two reads that need a token at once both ask for one, which
+ * does no harm. */
 #include "providers/aws/auth/aws_imds.h"
 
 #include "common/base/lock.h"
@@ -78,7 +79,7 @@ bool aws_imds_is_disabled(const struct aws_imds *m)
     return m->disabled;
 }
 
-/* ---- tokens ------------------------------------------------------------------------------------------------ */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
 /* True: the read can begin, with *ret_token or, when that is NULL, without one. */
 static bool token_of(struct aws_imds *m, struct arena *a, const char **ret_token)
@@ -128,7 +129,7 @@ static bool is_token(const char *s)
     return n > 0 && n <= TOKEN_MAX && s[n] == '\0';
 }
 
-/* ---- requests ---------------------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 /* Without the beginning that all paths have, and without a role's name. */
 static const char *op_of(struct arena *a, const char *path)
@@ -197,7 +198,7 @@ static bool again(struct aws_imds_get *g, struct http_request *req,
     return true;
 }
 
-/* ---- answers ----------------------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static enum http_next fail(struct aws_imds_get *g, int code, const struct http_response *resp,
                            const char *hint, struct err *err)
@@ -296,7 +297,7 @@ enum http_next aws_imds_step(struct aws_imds_get *g, struct http_request *req,
     return g->phase == TOKEN ? on_token(g, req, resp, unit, err) : on_data(g, req, resp, unit, err);
 }
 
-/* ---- whole reads ------------------------------------------------------------------------------------------- */
+/* ---- whole reads ----------------------------------------------------------------------------- */
 
 static enum http_next step(struct http_job *job, const struct http_response *resp)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_profile.c: see aws_profile.h: both files as one list of values, looked through for each question.
+/* aws_profile.c: see aws_profile.h: both files as one list of values, looked through for each
+ * question.
  *
- * The form is AWS' own: names of sections with case, of keys without; a comment begins a line, or follows a blank; a line
- * that begins with a blank belongs to the key above it (the blocks of [services NAME]). */
+ * The form is AWS' own: names of sections with case, of keys without; a comment begins a line, or
+ * follows a blank; a line that begins with a blank belongs to the key above it (the blocks of
+ * [services NAME]). */
 #include "providers/aws/auth/aws_profile.h"
 
 #include "common/base/file.h"
@@ -20,8 +22,8 @@ enum origin {
 };
 struct value {
     enum origin origin;
-    const char
-        *section;      /* "profile x", "default", "services x"; of CREDENTIALS the profile's name */
+    /* "profile x", "default", "services x"; of CREDENTIALS the profile's name */
+    const char *section;
     const char *block; /* the key above, of a value in a block; else "" */
     const char *key;   /* lower case; "" for the header itself */
     const char *text;
@@ -43,7 +45,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Up to a comment that follows a blank. */
 static char *without_comment(struct arena *a, const char *s)
@@ -183,7 +185,7 @@ static int read_file(struct arena *a, const struct aws_env *env, const char *var
                : err_set(err, rc, "%.300s: %.600s", path, why.message);
 }
 
-/* Whoever misspells a profile must not get the machine's own rights instead. */
+/* A misspelt profile must not fall back to the machine's own rights. */
 static int check_name(struct arena *a, const struct aws_env *env, const struct aws_profiles *p,
                       struct err *err)
 {
@@ -220,7 +222,7 @@ int aws_profiles_read(struct arena *a, const struct aws_env *env, const struct a
     return rc == ERR_OK ? check_name(a, env, *ret, err) : rc;
 }
 
-/* ---- questions --------------------------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 const char *aws_profile_name(const struct aws_env *env)
 {

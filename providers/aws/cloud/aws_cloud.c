@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_cloud.c: documents by question and age, one reader for each question; see aws_cloud.h.
  *
- * Who asks claims all questions that nobody is reading, reads them side by side, and only then waits for those that others
- * read; so nobody who is waited for waits himself.  When a reader fails, who waited looks again and reads. */
+ * Who asks claims all questions that nobody is reading, reads them side by side, and only then
+ * waits for those that others read; so nobody who is waited for waits himself.  When a reader
+ * fails, who waited looks again and reads. */
 #include "common/base/str.h"
 #include "providers/aws/cloud/aws_cloud_parts.h"
 
@@ -71,7 +72,7 @@ void aws_cloud_wake(void *cloud)
     mutex_unlock(&c->lock);
 }
 
-/* ---- entries -------------------------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static struct entry *entry_of(struct aws_cloud *c, int kind, const char *key, bool make)
     _requires_(c->lock)
@@ -159,7 +160,7 @@ static void sweep(struct aws_cloud *c, int64_t now_ms) _requires_(c->lock)
     c->swept_ms = now_ms;
 }
 
-/* ---- answering ------------------------------------------------------------------------------------------------- */
+/* ---- answering ------------------------------------------------------------------------------- */
 
 enum progress {
     OPEN = 0,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_cloud_parts.h: what the files of the reading layer know of each other; nobody else includes it.
+/* aws_cloud_parts.h: what the files of the reading layer know of each other; nobody else includes
+ * it.
  *
  *     aws_question.c    how each kind is asked for
  *     aws_reading.c     asks several questions side by side, and makes documents of the answers
@@ -21,7 +22,7 @@
 #define AWS_ITEMS_MAX 100000u                    /* of a document */
 #define AWS_BYTES_MAX ((size_t)32 * 1024 * 1024) /* that a document keeps */
 
-/* ---- documents ------------------------------------------------------------------------------------------------ */
+/* ---- documents ------------------------------------------------------------------------------- */
 
 struct aws_document {
     struct aws_doc pub; /* first: aws_doc_ref() gets the rest from it */
@@ -45,19 +46,21 @@ struct aws_doc_draft {
 };
 void aws_draft_doc_init(struct aws_doc_draft *d, int kind, const struct aws_naming *naming);
 void aws_draft_doc_done(struct aws_doc_draft *d); /* also after it became a document */
-/* One item; ERR_INVALID: too many, or too much; ERR_TRANSIENT: it has no id, so that it is no item. */
+/* One item; ERR_INVALID: too many, or too much; ERR_TRANSIENT: it has no id, so that it
+ * is no item. */
 int aws_draft_doc_add(struct aws_doc_draft *d, const struct aws_node *item, struct err *err);
-/* Takes over what `from`, a draft of the same kind that is done with that, has.  ERR_INVALID: too many, or too much. */
+/* Takes over what `from`, a draft of the same kind that is done with that, has.  ERR_INVALID: too
+ * many, or too much. */
 int aws_draft_doc_join(struct aws_doc_draft *d, struct aws_doc_draft *from, struct err *err);
 /* One reference, the caller's. */
 struct aws_document *aws_draft_doc_take(struct aws_doc_draft *d, const char *key, int64_t read_ms,
                                         uint64_t seq);
 
-/* The answer from a list of the kind aws_questions[kind].list; NULL when it cannot tell, because the list does not have
- * everything (`whole` false) and something of the key is not in it. */
+/* The answer from a list of the kind aws_questions[kind].list; NULL when it cannot tell, because
+ * the list does not have everything (`whole` false) and something of the key is not in it. */
 struct aws_document *aws_derive(struct aws_document *list, int kind, const char *key, bool whole);
 
-/* ---- readings -------------------------------------------------------------------------------------------------- */
+/* ---- readings -------------------------------------------------------------------------------- */
 
 /* One question that is being asked. */
 struct aws_reading {
@@ -79,7 +82,7 @@ struct aws_readings {
 /* Blocks.  Failures are in each one's err. */
 void aws_readings_run(struct aws_readings *r);
 
-/* ---- what is kept ---------------------------------------------------------------------------------------------- */
+/* ---- what is kept ---------------------------------------------------------------------------- */
 
 struct aws_known_instance; /* aws_instances.c */
 struct aws_cloud {

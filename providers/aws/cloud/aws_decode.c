@@ -13,7 +13,7 @@
 
 #define PLACES_FIRST 16
 
-/* ---- texts and numbers --------------------------------------------------------------------------------------- */
+/* ---- texts and numbers ----------------------------------------------------------------------- */
 
 /* The arena's address: nobody outside knows which texts collide. */
 static uint64_t seed_of(const struct aws_decode *d)
@@ -134,7 +134,7 @@ struct aws_texts aws_decode_shared_texts(struct aws_decode *d, const struct aws_
     return l->texts;
 }
 
-/* ---- tags ---------------------------------------------------------------------------------------------------- */
+/* ---- tags ------------------------------------------------------------------------------------ */
 
 static const char *tag_text(const struct aws_node *item, const char *ec2, const char *elb)
 {
@@ -183,7 +183,7 @@ static bool tells_cluster(const char *key)
     return str_has_prefix(key, AWS_CLUSTER_TAG_PREFIX) || str_eq(key, AWS_LEGACY_CLUSTER_TAG);
 }
 
-/* ---- places -------------------------------------------------------------------------------------------------- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 bool aws_decode_subnet(struct aws_decode *d, const struct aws_node *n, void *ret)
 {
@@ -221,7 +221,7 @@ bool aws_decode_zone(struct aws_decode *d, const struct aws_node *n, void *ret)
     return *z->name != '\0';
 }
 
-/* ---- instances ------------------------------------------------------------------------------------------------ */
+/* ---- instances ------------------------------------------------------------------------------- */
 
 bool aws_decode_instance(struct aws_decode *d, const struct aws_node *n, void *ret)
 {
@@ -243,9 +243,9 @@ bool aws_decode_instance(struct aws_decode *d, const struct aws_node *n, void *r
     return *i->id != '\0';
 }
 
-/* ---- security groups ------------------------------------------------------------------------------------------ */
+/* ---- security groups ------------------------------------------------------------------------- */
 
-/* What an entry of each list of a permission says. */
+/* Members of an entry in each list of a permission. */
 static const struct {
     const char *path;
     const char *source;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_decode.h: from one item of an answer to one struct of aws_model.h.
  *
- * An answer is taken apart item by item, so that a list never exists as a tree beside its structs.  What repeats in long
- * lists (VPC, zone, protocol, tag keys, instances and whole lists of them) is kept once.  Text that is missing becomes "", a number 0, unless the member in
- * aws_model.h says otherwise.  Of tags these are kept:
+ * An answer is taken apart item by item, so that a list never exists as a tree beside its structs.
+ * What repeats in long lists (VPC, zone, protocol, tag keys, instances and whole lists of them) is
+ * kept once.  Text that is missing becomes "", a number 0, unless the member in aws_model.h says
+ * otherwise.  Of tags these are kept:
  *     subnets     kubernetes.io/cluster/…, KubernetesCluster, kubernetes.io/role/…, Name
  *     groups      all: those that a Service's annotation asks for are compared
  *     instances   none, only whether one of them is the cluster's
@@ -25,7 +26,8 @@ struct aws_decode {
     const char **shared;             /* texts that came, by hash; a power of two of places */
     size_t n_places;
     size_t n_shared;
-    /* Long lists that came lately, by hash; a thousand balancers may have the same thousand instances. */
+    /* Long lists that came lately, by hash; a thousand balancers may have the
+     * same thousand instances. */
     struct aws_decode_list {
         const char *const *came; /* shared texts, as they came; NULL: no list */
         struct aws_texts texts;
@@ -39,12 +41,14 @@ aws_decode_fn aws_decode_subnet, aws_decode_route_table, aws_decode_zone, aws_de
     aws_decode_listener, aws_decode_target_group, aws_decode_target, aws_decode_attribute,
     aws_decode_arn_tags;
 
-/* For the decoders themselves: texts in the document's arena; never NULL.  The second keeps equal ones once. */
+/* For the decoders themselves: texts in the document's arena; never NULL.  The second
+ * keeps equal ones once. */
 const char *aws_decode_text(struct aws_decode *d, const struct aws_node *n, const char *path);
 const char *aws_decode_shared(struct aws_decode *d, const struct aws_node *n, const char *path);
 /* A number that fits; `otherwise` when it is missing or does not. */
 int32_t aws_decode_int(const struct aws_node *n, const char *path, int32_t otherwise);
-/* The texts of the list at `path` (each one's own, or with `member` that of this child), sorted if asked for. */
+/* The texts of the list at `path` (each one's own, or with `member` that of this child),
+ * sorted if asked for. */
 struct aws_texts aws_decode_texts(struct aws_decode *d, const struct aws_node *n, const char *path,
                                   const char *member, bool sorted);
 /* The same for lists that may be long and equal, sorted: equal ones are kept once. */

@@ -10,7 +10,7 @@ static const char *text_or_null(struct aws_decode *d, const struct aws_node *n, 
     return aws_xml_find(n, path) != NULL ? aws_decode_shared(d, n, path) : NULL;
 }
 
-/* ---- classic -------------------------------------------------------------------------------------------------- */
+/* ---- classic --------------------------------------------------------------------------------- */
 
 static void decode_listeners(struct aws_decode *d, const struct aws_node *n, struct aws_classic *c)
 {
@@ -92,7 +92,7 @@ bool aws_decode_classic_attributes(struct aws_decode *d, const struct aws_node *
     return true;
 }
 
-/* ---- v2 -------------------------------------------------------------------------------------------------------- */
+/* ---- v2 -------------------------------------------------------------------------------------- */
 
 bool aws_decode_nlb(struct aws_decode *d, const struct aws_node *n, void *ret)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_derive.c: answers about one thing, or several, from a list that has all of them (aws_cloud_parts.h).
+/* aws_derive.c: answers about one thing, or several, from a list that has all of them
+ * (aws_cloud_parts.h).
  *
  * The new document shares the list's texts and holds a reference to it. */
 #include "common/base/str.h"

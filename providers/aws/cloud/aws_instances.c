@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_instances.c: instances by id, read once for all who ask (docs/spec/aws.md 6.3).
  *
- * Up to 200 unknown ids are asked for by a filter; of more, all of the cluster's instances are listed.  Running ones are
- * believed for ten minutes; those that are absent, lack the cluster's tag, or are on their way somewhere, for one.  Each is
- * one block of memory, counted: ten syncs that look at two thousand instances share them. */
+ * Up to 200 unknown ids are asked for by a filter; of more, all of the cluster's instances are
+ * listed.  Running ones are believed for ten minutes; those that are absent, lack the cluster's
+ * tag, or are on their way somewhere, for one.  Each is one block of memory, counted: ten syncs
+ * that look at two thousand instances share them. */
 #include "common/base/str.h"
 #include "common/base/strset.h"
 #include "providers/aws/cloud/aws_cloud_parts.h"
@@ -99,7 +100,7 @@ static const struct aws_instance *look_at(struct looked_at *l, struct aws_known_
     return &k->i;
 }
 
-/* ---- what is known ---------------------------------------------------------------------------------------------- */
+/* ---- what is known --------------------------------------------------------------------------- */
 
 struct sweep {
     struct arena *a;
@@ -158,7 +159,7 @@ void aws_cloud_put_instances(struct aws_cloud *c, const struct aws_instance *ite
     mutex_unlock(&c->lock);
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------------------ */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 struct asking {
     struct aws_cloud *c;

@@ -44,7 +44,8 @@ static int by_port(const void *x, const void *y)
     .action = "DescribeTags", .items = "TagDescriptions/member",                                   \
     .size = sizeof(struct aws_arn_tags), .decode = aws_decode_arn_tags, .compare = by_id
 #define PAGES .page = "PageSize", .page_size = "400"
-/* Each classic balancer lists its instances, which may be thousands: a page of them must come within one time-out. */
+/* Each classic balancer lists its instances, which may be thousands: a page of them must come
+ * within one time-out. */
 #define SHORT_PAGES .page = "PageSize", .page_size = "100"
 
 const struct aws_question aws_questions[AWS_DOC_ALL_KINDS] = {
@@ -122,7 +123,7 @@ size_t aws_question_keys(struct arena *a, int kind, const char *key, const char 
     return n;
 }
 
-/* ---- parameters ------------------------------------------------------------------------------------------------ */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 struct pairs {
     struct arena *a;

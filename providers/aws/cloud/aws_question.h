@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_question.h: how each kind of document of aws_cloud.h is asked for, and what its items are.
  *
- * One row per kind.  A key that names several things is asked for in parts, as many things at once as AWS takes.  Pure. */
+ * One row per kind.  A key that names several things is asked for in parts, as many things at once
+ * as AWS takes.  Pure. */
 #ifndef TRIMTAB_AWS_QUESTION_H
 #define TRIMTAB_AWS_QUESTION_H
 
 #include "providers/aws/cloud/aws_cloud.h"
 #include "providers/aws/cloud/aws_decode.h"
 
-/* Kinds of our own.  Instances, by id, have a cache of their own (aws_instances.c); the others are whole lists that only a
- * saved state has. */
+/* Kinds of our own.  Instances, by id, have a cache of their own (aws_instances.c); the others are
+ * whole lists that only a saved state has. */
 #define AWS_DOC_INSTANCES        (AWS_DOC_KINDS + 0)
 #define AWS_DOC_TAGGED_INSTANCES (AWS_DOC_KINDS + 1)
 #define AWS_DOC_ALL_GROUPS       (AWS_DOC_KINDS + 2)
@@ -41,7 +42,8 @@ size_t aws_question_keys(struct arena *a, int kind, const char *key, const char 
 const struct aws_pair *aws_question_pairs(struct arena *a, int kind,
                                           const struct aws_naming *naming, const char *const *keys,
                                           size_t n_keys, size_t *ret_n);
-/* The item is what was asked for: AWS' filters are not believed where it matters whose a thing is. */
+/* The item is what was asked for: AWS' filters are not believed where it matters whose
+ * a thing is. */
 bool aws_question_takes(int kind, const struct aws_naming *naming, const void *item);
 
 #endif

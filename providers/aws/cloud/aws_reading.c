@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_reading.c: questions that are asked side by side, each in one call or in several (aws_cloud_parts.h).
+/* aws_reading.c: questions that are asked side by side, each in one call or in several
+ * (aws_cloud_parts.h).
  *
- * What AWS says about one thing that is not there depends on the action: an empty list, or a refusal.  Here both are "none".
- * A refusal of a call for several things does not say which of them is missing: then each is asked for by itself. */
+ * What AWS says about one thing that is not there depends on the action: an empty list, or a
+ * refusal.  Here both are "none".  A refusal of a call for several things does not say which of
+ * them is missing: then each is asked for by itself. */
 #include "common/base/str.h"
 #include "providers/aws/cloud/aws_cloud_parts.h"
 
 #include <stdlib.h>
 
-/* One call.  Of several that answer one question each has a draft of its own, so that what an answer that broke off brought
- * can be forgotten. */
+/* One call.  Of several that answer one question each has a draft of its own, so that what an
+ * answer that broke off brought can be forgotten. */
 struct part {
     struct aws_reading *reading;
     struct aws_doc_draft *whole; /* of the reading */

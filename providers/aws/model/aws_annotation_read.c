@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_annotation_read.c: values of annotations: text, lists, numbers, booleans.
  *
- * Numbers and booleans are Go's (strconv), because upstream's users write what it takes; numbers that do not fit 32 bits and
- * negative ones are refused, where upstream would have cut or sent them (docs/spec/aws.md 8.1, 13 row 39, 15 row 6).
- * Part of aws_annotations.h.  Pure. */
+ * Numbers and booleans are Go's (strconv), because upstream's users write what it takes; numbers
+ * that do not fit 32 bits and negative ones are refused, where upstream would have cut or sent them
+ * (docs/spec/aws.md 8.1, 13 row 39, 15 row 6).  Part of aws_annotations.h.  Pure. */
 #include "providers/aws/model/aws_annotations.h"
 
 #include <stdio.h>

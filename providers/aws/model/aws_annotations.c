@@ -2,9 +2,10 @@
 /* aws_annotations.c: the annotations of a Service that AWS knows, one row each, and those that only
  * aws-load-balancer-controller knows.
  *
- * The provider's page is printed from these tables, and a test holds it to them.  They also tell annotations that do nothing: a
- * name that nobody knows (with the nearest one that somebody does), one of the other controller, one of the other kind.
- * Rows stand in the order of docs/spec/aws.md 8.2 and 8.3.  Pure. */
+ * The provider's page is printed from these tables, and a test holds it to them.  They also tell
+ * annotations that do nothing: a name that nobody knows (with the nearest one that somebody does),
+ * one of the other controller, one of the other kind.  Rows stand in the order of docs/spec/aws.md
+ * 8.2 and 8.3.  Pure. */
 #include "providers/aws/model/aws_annotations.h"
 
 #include <string.h>
@@ -143,7 +144,7 @@ const struct aws_elsewhere aws_elsewhere_table[] = {
     {NULL, NULL},
 };
 
-/* ---- what has no effect ---------------------------------------------------------------------------- */
+/* ---- what has no effect ---------------------------------------------------------------------- */
 
 static const struct aws_annotation *known(const char *name)
 {
@@ -185,10 +186,10 @@ static const char *why_not(struct arena *a, const char *name, enum aws_kind kind
     return NULL;
 }
 
-/* ---- slips ----------------------------------------------------------------------------------------- */
+/* ---- slips ----------------------------------------------------------------------------------- */
 
-/* Of controllers for other clouds, which a manifest may carry beside ours: the Service page of Kubernetes' documentation ("internal
- * load balancer") and the pages of these controllers. */
+/* Of controllers for other clouds, which a manifest may carry beside ours: the Service page of
+ * Kubernetes' documentation ("internal load balancer") and the pages of these controllers. */
 static const char *const other_clouds[] = {
     "service.beta.kubernetes.io/alibaba-cloud-*",
     "service.beta.kubernetes.io/alicloud-*",
@@ -209,7 +210,8 @@ static const char *const other_clouds[] = {
     "service.beta.kubernetes.io/upcloud-*",
     "service.beta.kubernetes.io/vultr-*",
 };
-/* Of aws-load-balancer-controller on a Service, whatever follows: its page "Service annotations". */
+/* Of aws-load-balancer-controller on a Service, whatever follows: its
+ * page "Service annotations". */
 static const char *elsewhere_key(struct arena *a, const struct aws_elsewhere *row)
 {
     const char *dot = strchr(row->name, '.');

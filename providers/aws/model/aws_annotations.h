@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_annotations.h: the annotations of a Service that AWS knows: one table, and readers of their values.  Pure.
+/* aws_annotations.h: the annotations of a Service that AWS knows: one table, and readers of their
+ * values.  Pure.
  *
- * Names are without their prefix (AWS_ANNOTATION).  Readers refuse with a text for the Service's owner: which annotation,
- * what it says, what is wanted.  Source: docs/spec/aws.md 8. */
+ * Names are without their prefix (AWS_ANNOTATION).  Readers refuse with a text for the Service's
+ * owner: which annotation, what it says, what is wanted.  Source: docs/spec/aws.md 8. */
 #ifndef TRIMTAB_AWS_ANNOTATIONS_H
 #define TRIMTAB_AWS_ANNOTATIONS_H
 
@@ -38,9 +39,10 @@ const char *aws_annotation_filled(const struct tt_service *s, const char *name);
 
 /* Pieces between commas, trimmed; with `keep_blank` empty ones count. */
 struct aws_texts aws_pieces(struct arena *a, const char *text, bool keep_blank);
-/* A decimal number with an optional sign; false when it is none. */
+/* A decimal number with an optional sign; false if it is not one. */
 bool aws_number(const char *text, int64_t *ret);
-/* *ret stays as it is when the annotation is absent.  ERR_INVALID: empty, no number, less than `min`, more than 32 bits. */
+/* *ret stays as it is when the annotation is absent.  ERR_INVALID: empty, no number, less than
+ * `min`, more than 32 bits. */
 int aws_annotation_i32(const struct tt_service *s, const char *name, int32_t min, int32_t *ret,
                        struct err *err);
 /* The words of Go's ParseBool; absent and empty leave *ret. */
@@ -51,8 +53,8 @@ int aws_annotation_refuse(const struct tt_service *s, const char *name, const ch
 
 /* The keys of both tables, and those of programs for other clouds. */
 const struct lb_annotation_keys *aws_annotation_keys(struct arena *a);
-/* Annotations of the Service that have no effect: slips of known names, those of another controller or another kind.  At most
- * `most`; the number is returned. */
+/* Annotations of the Service that have no effect: slips of known names, those of another controller
+ * or another kind.  At most `most`; the number is returned. */
 size_t aws_annotation_findings(struct arena *a, const struct tt_service *s, enum aws_kind kind,
                                struct aws_finding *ret, size_t most);
 

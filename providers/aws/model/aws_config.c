@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_config.c: see aws_config.h: from the lines of the file to what stands in it.
  *
- * Sections [ServiceOverride "label"] of one label are one override, later keys win; everything else is [Global],
- * [Trimtab] or unknown.
+ * Sections [ServiceOverride "label"] of one label are one override, later keys win; everything else
+ * is [Global], [Trimtab] or unknown.
  * What follows from the values is aws_config_rules.c's. */
 #include "providers/aws/model/aws_config.h"
 
@@ -68,7 +68,7 @@ static void add_unknown(struct reader *r, const struct gcfg_unknown *more, size_
     r->n_unknown += n;
 }
 
-/* ---- [Global] ---------------------------------------------------------------------------------------------- */
+/* ---- [Global] -------------------------------------------------------------------------------- */
 
 /* Where the key was set last: the value that counts. */
 static const struct gcfg_entry *last_entry(const struct reader *r, const char *key)
@@ -107,7 +107,7 @@ static int read_global(struct reader *r, struct aws_config *ret)
     return ERR_OK;
 }
 
-/* ---- overrides (1.3) --------------------------------------------------------------------------------------- */
+/* ---- overrides (1.3) ------------------------------------------------------------------------- */
 
 static const char *label_of(const struct gcfg_entry *e)
 {
@@ -236,7 +236,7 @@ static int check_overrides(struct reader *r, const struct aws_config *c)
     return ERR_OK;
 }
 
-/* ---- all --------------------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static int by_line(const void *a, const void *b)
 {

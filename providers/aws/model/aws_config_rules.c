@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_config_rules.c: what follows from the values of aws.conf: modes, the cluster, the region of a zone.
+/* aws_config_rules.c: what follows from the values of aws.conf: modes, the cluster, the region of a
+ * zone.
  *
  * Pure; docs/spec/aws.md 1.2, 1.4, 2.4, 2.5. */
 #include "providers/aws/model/aws_config.h"
@@ -43,7 +44,7 @@ bool aws_config_is_off_instance(const struct aws_config *c)
     return *c->vpc != '\0' && has_place && has_cluster;
 }
 
-/* ---- the cluster (1.4) ------------------------------------------------------------------------------------- */
+/* ---- the cluster (1.4) ----------------------------------------------------------------------- */
 
 static int cluster_of(const char *legacy, const char *id, const char *none, struct aws_cluster *ret,
                       struct err *err)
@@ -101,7 +102,7 @@ int aws_cluster_of_tags(const struct aws_tag *tags, size_t n, struct aws_cluster
                       ret, err);
 }
 
-/* ---- places ------------------------------------------------------------------------------------------------ */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 int aws_region_of_zone(struct arena *a, const char *zone, const char **ret, struct err *err)
 {

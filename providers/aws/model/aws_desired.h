@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_desired.h: what a Service's load balancer should be, whole, whether or not it exists.  Pure.
  *
- * Two shapes: a classic load balancer (docs/spec/aws.md 4) and an NLB (5).  Planners compare them with what is there.
- * Subnets and targets are given: aws_subnet_rules.h and aws_target_rules.h choose them. */
+ * Two shapes: a classic load balancer (docs/spec/aws.md 4) and an NLB (5).  Planners compare them
+ * with what is there.  Subnets and targets are given: aws_subnet_rules.h
+ * and aws_target_rules.h choose them. */
 #ifndef TRIMTAB_AWS_DESIRED_H
 #define TRIMTAB_AWS_DESIRED_H
 
@@ -20,9 +21,10 @@ struct aws_classic_want {
     const char *name;
     bool internal;
     struct aws_texts subnets; /* in the order of their choice */
-    /* Security groups: `own` first when it is not NULL (its id is known when it exists), then `groups`. */
-    const struct aws_group_want
-        *own;                /* NULL: named by annotation or configuration, rules are not ours */
+    /* Security groups: `own` first when it is not NULL (its id is known when it
+     * exists), then `groups`. */
+    /* NULL: named by annotation or configuration, rules are not ours */
+    const struct aws_group_want *own;
     struct aws_texts groups; /* security-groups or ElbSecurityGroup, then extra-security-groups */
     const struct aws_classic_listener *listeners; /* Service port order */
     size_t n_listeners;
@@ -56,7 +58,8 @@ struct aws_nlb_want {
     bool internal;
     const struct aws_subnet_mapping *mappings;
     size_t n_mappings;
-    /* Of one that is there, set by the planner: it goes to these subnets, too (NLBSubnets), or why not. */
+    /* Of one that is there, set by the planner: it goes to these subnets, too (NLBSubnets),
+     * or why not. */
     bool moves;
     const char *stays_because;
     const struct aws_nlb_port *ports; /* Service port order */
@@ -65,16 +68,17 @@ struct aws_nlb_want {
     bool managed_groups;                   /* NLBSecurityGroupMode Managed */
     const struct aws_group_want *own;      /* Managed without own groups; else NULL */
     struct aws_texts groups;               /* Managed with security-groups: these */
-    struct aws_tags
-        attributes; /* load balancer attributes the controller sets; values as AWS spells them */
+    /* load balancer attributes the controller sets; values as AWS spells them */
+    struct aws_tags attributes;
     struct aws_tags group_attributes; /* annotated ones */
     bool has_group_attributes;
     struct aws_tags tags;       /* of balancer, listeners, target groups */
     struct aws_texts instances; /* sorted ids */
 };
 
-/* Health checks, ports and all that needs no facts is checked here; ERR_INVALID as upstream refuses (4.2 to 4.12, 5.1 to
- * 5.10).  `subnets`: chosen ones in their order; `instances`: ids, may repeat. */
+/* Health checks, ports and all that needs no facts is checked here; ERR_INVALID as upstream refuses
+ * (4.2 to 4.12, 5.1 to 5.10).  `subnets`: chosen ones in their order; `instances`:
+ * ids, may repeat. */
 int aws_classic_desired(struct arena *a, const struct aws_naming *naming,
                         const struct aws_service *s, struct aws_texts subnets,
                         struct aws_texts instances, struct aws_classic_want *ret, struct err *err);

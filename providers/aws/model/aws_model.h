@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_model.h: what AWS has, as structs: the members that a load-balancer controller reads, and no more.
+/* aws_model.h: what AWS has, as structs: the members that a load-balancer controller reads, and no
+ * more.
  *
- * Decoded from XML (aws_decode.h), or from a saved state (aws_state.h); compared with what is wanted by the planners.  Text
- * is never NULL where the API always answers it; where it may be missing, the member says so.  All of it lives in the
- * arena of the document that it belongs to and is immutable there.  Lists keep the order of the answer unless noted.
+ * Decoded from XML (aws_decode.h), or from a saved state (aws_state.h); compared with what is
+ * wanted by the planners.  Text is never NULL where the API always answers it; where it may be
+ * missing, the member says so.  All of it lives in the arena of the document that it belongs to and
+ * is immutable there.  Lists keep the order of the answer unless noted.
  * Source: docs/spec/aws.md 3.5. */
 #ifndef TRIMTAB_AWS_MODEL_H
 #define TRIMTAB_AWS_MODEL_H
@@ -31,7 +33,7 @@ struct aws_arn_tags {
     struct aws_tags tags;
 };
 
-/* ---- EC2: places ------------------------------------------------------------------------------------------- */
+/* ---- EC2: places ----------------------------------------------------------------------------- */
 
 struct aws_subnet {
     const char *id;
@@ -64,7 +66,7 @@ struct aws_instance {
     size_t n_groups;
 };
 
-/* ---- EC2: security groups ---------------------------------------------------------------------------------- */
+/* ---- EC2: security groups -------------------------------------------------------------------- */
 
 enum aws_peer {
     AWS_PEER_CIDR = 0,
@@ -73,7 +75,8 @@ enum aws_peer {
     AWS_PEER_PREFIX_LIST,
 };
 #define AWS_NO_PORT (-2) /* absent; -1 is "all ICMP types" */
-/* One ingress rule: one protocol, port range and source.  What AWS shows as a permission with three ranges is three. */
+/* One ingress rule: one protocol, port range and source.  What AWS shows as a permission with three
+ * ranges is three. */
 struct aws_rule {
     const char *protocol; /* "tcp", "udp", "icmp", "icmpv6", "-1", a number */
     int32_t from;         /* or AWS_NO_PORT */
@@ -97,11 +100,11 @@ struct aws_group {
     struct aws_rules rules; /* ingress */
 };
 
-/* ---- Elastic Load Balancing, classic ------------------------------------------------------------------------ */
+/* ---- Elastic Load Balancing, classic --------------------------------------------------------- */
 
 struct aws_classic_listener {
-    const char
-        *protocol; /* as AWS or the Service spells it; compared without case.  NULL: absent */
+    /* as AWS or the Service spells it; compared without case.  NULL: absent */
+    const char *protocol;
     const char *instance_protocol; /* likewise */
     int32_t port;
     int32_t instance_port;
@@ -147,7 +150,7 @@ struct aws_classic_attributes {
     int cross_zone; /* 0, 1 */
 };
 
-/* ---- Elastic Load Balancing v2 -------------------------------------------------------------------------------- */
+/* ---- Elastic Load Balancing v2 --------------------------------------------------------------- */
 
 struct aws_nlb {
     const char *arn;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_name_rules.c: see aws_name_rules.h.  One row for each kind of name, one for each annotation. */
+/* aws_name_rules.c: see aws_name_rules.h.  One row for each kind of name, one
+ * for each annotation. */
 #include "providers/aws/model/aws_name_rules.h"
 
 #include <string.h>
@@ -44,7 +45,8 @@ static const struct name_rule rules[AWS_NAME_KINDS] = {
         AWS_ANNOTATION name, NULL, separator, NULL, AWS_NAME_##kind_                               \
     }
 
-/* Names do not become paths here, so a standing one is never refused for its characters: also() judges. */
+/* Names do not become paths here, so a standing one is never refused for its
+ * characters: also() judges. */
 static const struct name_field fields[] = {
     FIELD("security-groups", GROUP, ','),
     FIELD("extra-security-groups", GROUP, ','),

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_name_rules.h: names of AWS' things that a Service's owner writes, against AWS' published patterns and against what the
- * cloud-config allows.
+/* aws_name_rules.h: names of AWS' things that a Service's owner writes, against AWS' published
+ * patterns and against what the cloud-config allows.
  *
- * Requests of AWS carry names in a form, where each is escaped, so none can reach another path; the check spares calls and
- * names the field.  Source: the API references of EC2, Elastic Load Balancing (both versions), IAM and S3.  Pure. */
+ * Requests of AWS carry names in a form, where each is escaped, so none can reach another path; the
+ * check spares calls and names the field.  Source: the API references of EC2, Elastic Load
+ * Balancing (both versions), IAM and S3.  Pure. */
 #ifndef TRIMTAB_AWS_NAME_RULES_H
 #define TRIMTAB_AWS_NAME_RULES_H
 
@@ -29,8 +30,9 @@ enum aws_name_kind {
 };
 const struct name_rule *aws_name_rule(enum aws_name_kind k);
 
-/* Checks every annotation of `s` that names something.  `previous`: as it was synced before, or NULL (name_rules.h).
- * ERR_INVALID with the field and the pattern, or with the key of the cloud-config that does not allow it. */
+/* Checks every annotation of `s` that names something.  `previous`: as it was synced before, or
+ * NULL (name_rules.h).  ERR_INVALID with the field and the pattern, or with the key of the
+ * cloud-config that does not allow it. */
 int aws_names_check(struct arena *a, const struct aws_config *c, const struct tt_service *s,
                     const struct tt_service *previous, struct err *err) _warn_unused_;
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_names.c: names of target groups and of NLBs' security groups.
  *
- * Both are "k8s-", eight characters of the namespace, eight of the Service's name, and ten hex digits of a hash over what
- * must tell things apart.  The hashes are upstream's, byte for byte, so that its resources are found and taken over: the one
- * of target groups is SHA-1 and begins with the cluster id of the tags, the one of security groups is SHA-256 and begins
- * with --cluster-name (docs/spec/aws.md 5.7, 5.9; vectors 11.1, 11.2).  Part of aws_rules.h.  Pure. */
+ * Both are "k8s-", eight characters of the namespace, eight of the Service's name, and ten hex
+ * digits of a hash over what must tell things apart.  The hashes are upstream's, byte for byte, so
+ * that its resources are found and taken over: the one of target groups is SHA-1 and begins with
+ * the cluster id of the tags, the one of security groups is SHA-256 and begins with --cluster-name
+ * (docs/spec/aws.md 5.7, 5.9; vectors 11.1, 11.2).  Part of aws_rules.h.  Pure. */
 #include "providers/aws/model/aws_rules.h"
 
 #include <openssl/sha.h>

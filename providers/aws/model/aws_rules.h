@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_rules.h: the small decisions of docs/spec/aws.md: names, tags, subnets, targets, permissions, node groups.  Pure.
+/* aws_rules.h: the small decisions of docs/spec/aws.md: names, tags, subnets, targets, permissions,
+ * node groups.  Pure.
  *
- * Each answers one question that upstream's code answers, too, so that trimtab-eval can ask both (eval functions aws.*).
- * Inputs are borrowed, outputs live in `a`.  ERR_INVALID: the Service or its surroundings are wrong, in words for its
- * owner. */
+ * Each answers one question that upstream's code answers, too, so that trimtab-eval can ask both
+ * (eval functions aws.*).  Inputs are borrowed, outputs live in `a`.  ERR_INVALID: the Service or
+ * its surroundings are wrong, in words for its owner. */
 #ifndef TRIMTAB_AWS_RULES_H
 #define TRIMTAB_AWS_RULES_H
 
@@ -40,16 +41,19 @@ bool aws_tags_are_cluster(const struct aws_naming *n,
                           const struct aws_tags *tags); /* hasClusterTag */
 bool aws_tags_are_owned(const struct aws_naming *n,
                         const struct aws_tags *tags); /* hasClusterTagOwned */
-/* Was the security group made for the Service?  It bears its name, and is owned by the cluster; or somebody took off the tags of
- * clusters, and it has the description that it was made with, which nobody can change. */
+/* Was the security group made for the Service?  It bears its name, and is owned by the cluster; or
+ * somebody took off the tags of clusters, and it has the description that it was made with, which
+ * nobody can change. */
 bool aws_group_is_own(const struct aws_naming *n, const struct aws_service *s,
                       const struct aws_group *g);
 bool aws_tags_are_foreign(const struct aws_naming *n,
                           const struct aws_tags *tags); /* another cluster's, not ours */
-/* Tags to add to a group that was found by name (4.10): none, some, or ERR_INVALID "belongs to another cluster". */
+/* Tags to add to a group that was found by name (4.10): none, some, or ERR_INVALID "belongs to
+ * another cluster". */
 int aws_tags_repair(struct arena *a, const struct aws_naming *n, const struct aws_tags *tags,
                     struct aws_tags *ret, struct err *err);
-/* 1.4: the cluster id that tags of the own instance tell; ERR_INVALID none, several or contradicting. */
+/* 1.4: the cluster id that tags of the own instance tell; ERR_INVALID none, several or
+ * contradicting. */
 int aws_tags_cluster_id(struct arena *a, const struct aws_tags *tags, const char **ret_id,
                         bool *ret_legacy, struct err *err);
 
@@ -63,9 +67,10 @@ struct aws_places {
     size_t n_zones;
     const char *own_subnet; /* SubnetID, or "" */
 };
-/* NULL: there is none of this id. */
+/* NULL if there is none of this id. */
 const struct aws_subnet *aws_places_subnet(const struct aws_places *places, const char *id);
-/* Discovery, or the annotation's ids and names.  *ret_why_not (may be NULL): sentences about subnets left out, for the event. */
+/* Discovery, or the annotation's ids and names.  *ret_why_not (may be NULL): sentences about
+ * subnets left out, for the event. */
 int aws_subnets_choose(struct arena *a, const struct aws_naming *n, const struct aws_places *places,
                        const struct aws_service *s, struct aws_texts *ret,
                        struct aws_texts *ret_why_not, struct err *err);
@@ -73,16 +78,19 @@ int aws_subnets_choose(struct arena *a, const struct aws_naming *n, const struct
 /* ---- nodes: 6.1, 6.2, 6.3, 4.11 item 5 (aws_node_rules.c) */
 /* ERR_INVALID: in words, why the node is left out. */
 int aws_instance_id(struct arena *a, const char *provider_id, const char **ret, struct err *err);
-/* Ids of the nodes that may be targets by provider id and target-node-labels, in node order, duplicates stay.  Nodes
- * without a good id are told in *ret_left_out (may be NULL), one sentence each. */
+/* Ids of the nodes that may be targets by provider id and target-node-labels, in node order,
+ * duplicates stay.  Nodes without a good id are told in *ret_left_out (may be NULL),
+ * one sentence each. */
 struct aws_texts aws_node_instances(struct arena *a, const struct tt_node *const *nodes, size_t n,
                                     const struct aws_tags *labels, struct aws_texts *ret_left_out);
 /* Has it all labels of target-node-labels? */
 bool aws_node_has_labels(const struct tt_node *node, const struct aws_tags *labels);
-/* Why a node that has all labels is no target: its provider id is none; NULL: it is one, or lacks a label. */
+/* Why a node that has all labels is no target: its provider id is none; NULL: it is one, or
+ * lacks a label. */
 const char *aws_node_left_out(struct arena *a, const struct tt_node *node,
                               const struct aws_tags *labels);
-/* The group of an instance whose rules are ours to write; *ret NULL: it has none.  ERR_INVALID: several. */
+/* The group of an instance whose rules are ours to write; *ret NULL: it has
+ * none.  ERR_INVALID: several. */
 int aws_node_group(struct arena *a, const struct aws_instance *instance,
                    const struct str_set *tagged, const char **ret, struct err *err);
 
@@ -92,8 +100,9 @@ struct aws_target_diff {
     struct aws_targets register_;
 };
 /* `instances`: ids, may repeat. */
-/* A balancer that is not the Service's and forwards to the group; NULL: none does.  `nlb` is the ARN of the Service's, NULL if
- * it has none.  One of its name that the group still tells of is not somebody else's: it has been deleted (10.4 row 5). */
+/* A balancer that is not the Service's and forwards to the group; NULL: none does.  `nlb` is the
+ * ARN of the Service's, NULL if it has none.  One of its name that the group still tells of is not
+ * somebody else's: it has been deleted (10.4 row 5). */
 const char *aws_target_group_other_user(const struct aws_target_group *g, const char *nlb,
                                         const char *lb_name);
 struct aws_target_diff aws_targets_diff(struct arena *a, struct aws_texts instances, int32_t port,
@@ -107,8 +116,8 @@ struct aws_listener_diff {
     size_t n_create;
     const int32_t *remove; /* balancer ports, order of `actual` */
     size_t n_remove;
-    const struct aws_classic_listener
-        *certify; /* as they should be; only the certificate differs.  aws_listeners_in_place() */
+    /* as they should be; only the certificate differs.  aws_listeners_in_place() */
+    const struct aws_classic_listener *certify;
     size_t n_certify;
 };
 struct aws_listener_diff aws_listeners_diff(struct arena *a,
@@ -116,17 +125,19 @@ struct aws_listener_diff aws_listeners_diff(struct arena *a,
                                             size_t n_desired,
                                             const struct aws_classic_listener *actual,
                                             size_t n_actual);
-/* Listeners of which only the certificate differs are neither removed nor created: AWS changes it in place. */
+/* Listeners of which only the certificate differs are neither removed nor created: AWS
+ * changes it in place. */
 struct aws_listener_diff aws_listeners_in_place(struct arena *a,
                                                 const struct aws_listener_diff *diff,
                                                 const struct aws_classic_listener *actual,
                                                 size_t n_actual);
 
 /* ---- attributes: 5.8, 5.10 (aws_attribute_rules.c) */
-/* What has to be modified: wanted ones that differ; 5.8's rule for bucket and prefix. */
+/* Attributes to modify: wanted ones that differ; 5.8's rule for bucket and prefix. */
 struct aws_tags aws_nlb_attributes_diff(struct arena *a, const struct aws_tags *wanted,
                                         const struct aws_tags *actual);
-/* Annotated ones that the group answers with another value; a key that it does not answer is sent when `send_unknown`. */
+/* Annotated ones that the group answers with another value; a key that it does not answer is sent
+ * when `send_unknown`. */
 struct aws_tags aws_group_attributes_diff(struct arena *a, const struct aws_tags *wanted,
                                           const struct aws_tags *actual, bool send_unknown);
 
@@ -168,13 +179,15 @@ struct aws_nlb_node_want {
     struct str_set left;     /* descriptions of rules of balancers that are no Service's any more */
     /* Not NULL: exactly these traffic rules are wanted, whatever ports and ranges say. */
     const struct aws_rules *stand;
-    /* Where upstream would change no traffic rule, on what it may have made, none is: not rules for probes that have become
-     * superfluous, or rules of balancers that are gone (13 rows 1, 24).  ICMP rules are made right all the same. */
+    /* Where upstream would change no traffic rule, on what it may have made, none is: not rules for
+     * probes that have become superfluous, or rules of balancers that are gone (13 rows 1, 24).
+     * ICMP rules are made right all the same. */
     bool as_upstream;
 };
-/* What has to change in one node group: `wanted` when instances of the Service are in it.  Descriptions do not tell rules
- * apart; rules with other descriptions, but those in `left`, are never revoked.  `needed`: rules that other balancers of the cluster need, which are
- * not revoked even under this balancer's description. */
+/* Changes of one node group: `wanted` when instances of the Service are in it.  Descriptions do not
+ * tell rules apart; rules with other descriptions, but those in `left`, are never revoked.
+ * `needed`: rules that other balancers of the cluster need, which are not revoked even under this
+ * balancer's description. */
 struct aws_rule_diff aws_nlb_node_rules_diff(struct arena *a, const struct aws_nlb_node_want *w,
                                              bool wanted, const struct aws_rules *actual,
                                              const struct aws_rules *needed);

@@ -26,7 +26,7 @@ const char *aws_kind_text(enum aws_kind kind)
     return "load balancer of another controller";
 }
 
-/* ---- values of annotations ----------------------------------------------------------------------- */
+/* ---- values of annotations ------------------------------------------------------------------- */
 
 static struct aws_texts pieces(struct arena *a, const struct tt_service *s, const char *name,
                                bool keep_blank, bool *ret_has)
@@ -84,7 +84,7 @@ static void split_ranges(struct arena *a, const struct str_set *ranges, struct a
     out->ranges6 = (struct aws_texts){.items = v6, .n = n6};
 }
 
-/* ---- what is wrong ------------------------------------------------------------------------------- */
+/* ---- what is wrong --------------------------------------------------------------------------- */
 
 static int check_spec(const struct tt_service *s, struct err *err)
 {
@@ -101,7 +101,8 @@ static int check_spec(const struct tt_service *s, struct err *err)
     return ERR_OK;
 }
 
-/* Ranges times ports is the number of rules in a security group: nobody may fill our memory with them. */
+/* Ranges times ports is the number of rules in a security group: nobody may fill our
+ * memory with them. */
 static int check_rules(const struct aws_service *out, struct err *err)
 {
     size_t ranges = out->ranges.n + out->ranges6.n;
@@ -117,7 +118,8 @@ static int check_rules(const struct aws_service *out, struct err *err)
 
 #define LENIENT "LenientScheme in [Trimtab] of the cloud-config"
 
-/* Whoever asks for a private load balancer by an annotation that does not count here gets no public one (docs/adr/0028). */
+/* A Service that asks for a private load balancer by an ignored annotation gets no public one
+ * (docs/adr/0028). */
 static int check_scheme(struct arena *a, const struct aws_naming *naming,
                         const struct aws_service *out, struct err *err)
 {
@@ -134,7 +136,8 @@ static int check_scheme(struct arena *a, const struct aws_naming *naming,
                        "internal: \"true\" was probably meant (" LENIENT " makes it public)",
                        lb_finding_value(a, scheme));
     }
-    /* Read for many Services that are not synced now: without an annotation there is nothing to look for. */
+    /* Read for many Services that are not synced now: without an annotation there is
+     * nothing to look for. */
     const struct tt_kv *slip =
         out->in->n_annotations == 0
             ? NULL
@@ -202,7 +205,7 @@ static int check(struct arena *a, const struct aws_naming *naming, struct aws_se
     return rc == ERR_OK ? check_tail(out, err) : rc;
 }
 
-/* ---- what has no effect -------------------------------------------------------------------------- */
+/* ---- what has no effect ---------------------------------------------------------------------- */
 
 struct finder {
     struct arena *a;
@@ -250,7 +253,8 @@ static bool has_port_without_node_port(const struct tt_service *s)
     return false;
 }
 
-/* An NLB compares the text with ssl as it is, as upstream does; a classic load balancer refuses others by itself. */
+/* An NLB compares the text with ssl as it is, as upstream does; a classic load balancer refuses
+ * others by itself. */
 static bool is_odd_backend_protocol(const struct aws_service *s)
 {
     static const char *const words[] = {"", "tcp", "ssl", "http", "https"};
@@ -334,7 +338,7 @@ const struct aws_service *aws_service_read(struct arena *a, const struct aws_nam
     return out;
 }
 
-/* ---- hand-over ------------------------------------------------------------------------------------ */
+/* ---- hand-over ------------------------------------------------------------------------------- */
 
 /* "NAME-…" and, of internal classic ones, "internal-NAME-…". */
 static bool is_host_of(const char *host, const char *name)

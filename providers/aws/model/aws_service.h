@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_service.h: what a Service asks of AWS: its annotations and ports, read once, and what follows from them.  Pure.
+/* aws_service.h: what a Service asks of AWS: its annotations and ports, read once, and what follows
+ * from them.  Pure.
  *
- * Reading never fails: what is wrong with a Service is kept as the first error in upstream's order (4.1), because a Service
- * that goes is cleaned up whatever it says, and a Service of another controller is nobody's error here.
- * The two desired states need facts (instances, subnets) beside it: aws_desired.h.
+ * Reading never fails: what is wrong with a Service is kept as the first error in upstream's order
+ * (4.1), because a Service that goes is cleaned up whatever it says, and a Service of another
+ * controller is nobody's error here.  The two desired states need facts (instances, subnets) beside
+ * it: aws_desired.h.
  * Source: docs/spec/aws.md 4.1 to 4.5, 5.1, 5.2, 8. */
 #ifndef TRIMTAB_AWS_SERVICE_H
 #define TRIMTAB_AWS_SERVICE_H
@@ -22,7 +24,8 @@ enum aws_kind {
     AWS_NLB,
     AWS_ELSEWHERE, /* nlb-ip, external: aws-load-balancer-controller's */
 };
-/* Names and modes that every Service shares; made from the configuration when the provider opens. */
+/* Names and modes that every Service shares; made from the configuration when
+ * the provider opens. */
 struct aws_naming {
     const char *cluster_id;   /* of the tags */
     const char *cluster_name; /* --cluster-name: hashed into names of managed groups (5.9) */
@@ -53,8 +56,9 @@ struct aws_service_port {
     int32_t node_port;
     const char *protocol; /* "TCP", "UDP"; "TCP_UDP" where both meet (MixedProtocols) */
     bool tls; /* certificate and port selected, by the rule of the Service's kind (4.4, 5.1) */
-    bool
-        tls_upstream; /* the same as upstream splits ssl-ports; differs from `tls` with blanks and empty items alone */
+    /* the same as upstream splits ssl-ports; differs from `tls` with blanks and
+     * empty items alone */
+    bool tls_upstream;
 };
 
 struct aws_service {
@@ -94,10 +98,11 @@ struct aws_service {
 /* Borrowed: `s` and `naming`.  Lives in `a`. */
 const struct aws_service *aws_service_read(struct arena *a, const struct aws_naming *naming,
                                            const struct tt_service *s);
-/* The fate of a load balancer of ours when the Service says that it is another controller's.  It stays while the status
- * names it, and until its owner says otherwise: what exists decides, not the annotation of the moment. */
+/* The fate of a load balancer of ours when the Service says that it is another controller's.  It
+ * stays while the status names it, and until its owner says otherwise: what exists decides, not the
+ * annotation of the moment. */
 enum aws_claim {
-    AWS_CLAIM_NONE = 0, /* it is another controller's, or it is an ordinary one of ours */
+    AWS_CLAIM_NONE = 0, /* it is another controller's, or it is an ordinary one of trimtab */
     AWS_CLAIM_STAYS,
     AWS_CLAIM_GOES, /* the status names another one, or the owner has annotated handed-over */
 };

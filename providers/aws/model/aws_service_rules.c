@@ -10,7 +10,7 @@
 #include "providers/aws/model/aws_annotations.h"
 #include "providers/aws/model/aws_rules.h"
 
-/* ---- kind and annotations ------------------------------------------------------------------------ */
+/* ---- kind and annotations -------------------------------------------------------------------- */
 
 enum aws_kind aws_service_kind(const struct tt_service *s)
 {
@@ -78,7 +78,7 @@ int aws_service_check_annotations(struct arena *a, const struct tt_service *s, s
     return rc;
 }
 
-/* ---- source ranges ------------------------------------------------------------------------------- */
+/* ---- source ranges --------------------------------------------------------------------------- */
 
 static bool read_range(struct arena *a, const char *text, const char **ret)
 {
@@ -117,7 +117,7 @@ int aws_service_ranges(struct arena *a, const struct tt_service *s, struct str_s
     return ERR_OK;
 }
 
-/* ---- ports --------------------------------------------------------------------------------------- */
+/* ---- ports ----------------------------------------------------------------------------------- */
 
 int aws_service_check_protocols(const struct tt_service *s, enum aws_kind kind, struct err *err)
 {
@@ -143,7 +143,7 @@ int aws_service_check_protocols(const struct tt_service *s, enum aws_kind kind, 
     return ERR_OK;
 }
 
-/* What ssl-ports says: all ports, or numbers and names.  Sets, because both lists may be long. */
+/* Value of ssl-ports: all ports, or numbers and names.  Sets, because both lists may be long. */
 struct selection {
     bool all;
     struct str_set numbers; /* "443" */
@@ -210,7 +210,8 @@ const struct aws_service_port *aws_service_ports(struct arena *a, const struct t
         if (p->node_port == 0) {
             continue;
         }
-        /* A classic load balancer compares the port's name in lower case, an NLB as it is: upstream's. */
+        /* A classic load balancer compares the port's name in lower case, an NLB as
+         * it is: upstream's. */
         const char *name = str_nonnull(p->name);
         const char *compared = kind == AWS_NLB ? name : str_lower(a, name);
         bool tls = certificate && !str_eq(p->protocol, "UDP");
@@ -227,7 +228,7 @@ const struct aws_service_port *aws_service_ports(struct arena *a, const struct t
     return ports;
 }
 
-/* ---- listeners of classic load balancers --------------------------------------------------------- */
+/* ---- listeners of classic load balancers ----------------------------------------------------- */
 
 struct protocols {
     const char *backend; /* annotation */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_tags_rules.c: tags: of the cluster, of the Service, and those that its owner adds.
  *
- * What carries "kubernetes.io/cluster/ID" with any value, or "KubernetesCluster" with our id, is *in* the cluster; what
- * carries the first with the value "owned", or the second, was made for it and may be deleted.  Keys are compared byte
- * for byte.  Source: docs/spec/aws.md 1.4, 4.5, 4.9 item 1, 4.10, 4.14; vectors 11.9.  Part of aws_rules.h.  Pure. */
+ * What carries "kubernetes.io/cluster/ID" with any value, or "KubernetesCluster" with our id, is
+ * *in* the cluster; what carries the first with the value "owned", or the second, was made for it
+ * and may be deleted.  Keys are compared byte for byte.  Source: docs/spec/aws.md 1.4, 4.5, 4.9
+ * item 1, 4.10, 4.14; vectors 11.9.  Part of aws_rules.h.  Pure. */
 #include "providers/aws/model/aws_rules.h"
 
 #include <stdlib.h>
@@ -76,7 +77,7 @@ static struct aws_tags last_ones(struct arena *a, struct pair *pairs, size_t n)
     return (struct aws_tags){.items = items, .n = kept};
 }
 
-/* What stands behind a second "=" is dropped, and so are pieces without a key; blanks around "=" stay. */
+/* Text after a second "=" is dropped, and so are pieces without a key; blanks around "=" stay. */
 struct aws_tags aws_pairs_read(struct arena *a, const char *text)
 {
     size_t n_pieces;
@@ -128,7 +129,7 @@ struct aws_tags aws_group_tags(struct arena *a, const struct aws_naming *n,
     return with_cluster(a, n, s, false);
 }
 
-/* ---- whose is it --------------------------------------------------------------------------------- */
+/* ---- whose is it ----------------------------------------------------------------------------- */
 
 /* The value of the new key with our id; NULL absent. */
 static const char *new_value(const struct aws_naming *n, const struct aws_tags *tags)
@@ -194,9 +195,9 @@ bool aws_tags_are_foreign(const struct aws_naming *n, const struct aws_tags *tag
     return has_key && !aws_tags_are_cluster(n, tags);
 }
 
-/* ---- repair, own id ------------------------------------------------------------------------------ */
+/* ---- repair, own id -------------------------------------------------------------------------- */
 
-/* Absent and empty ones are to be mended; another value is somebody else's. */
+/* Absent and empty ones are to be fixed; another value is somebody else's. */
 static int check_tag(const struct aws_tags *tags, const struct aws_tag *want, bool *ret_missing,
                      struct err *err)
 {
@@ -214,7 +215,8 @@ static int check_tag(const struct aws_tags *tags, const struct aws_tag *want, bo
                    want->key, is, want->value);
 }
 
-/* All of the cluster's tags are written when one is missing: writing one that is there changes nothing. */
+/* All of the cluster's tags are written when one is missing: writing one that is
+ * there changes nothing. */
 int aws_tags_repair(struct arena *a, const struct aws_naming *n, const struct aws_tags *tags,
                     struct aws_tags *ret, struct err *err)
 {

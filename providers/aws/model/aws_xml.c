@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_xml.c: see aws_xml.h: a tree from expat's events.
  *
- * What is held whole goes to expat in one piece, because its cost grows with the square when one long token comes in many; in
- * a stream no token may be long.  Nothing is resolved or loaded: without a document type expat knows no external thing.  Names repeat by the ten thousand, so a small
- * table of recent ones is asked before one is copied. */
+ * What is held whole goes to expat in one piece, because its cost grows with the square when one
+ * long token comes in many; in a stream no token may be long.  Nothing is resolved or loaded:
+ * without a document type expat knows no external thing.  Names repeat by the ten thousand, so a
+ * small table of recent ones is asked before one is copied. */
 #include "providers/aws/model/aws_xml.h"
 
 #include "common/base/hash.h"
@@ -257,7 +258,7 @@ int aws_xml_parse(struct arena *a, const char *bytes, size_t n, const struct aws
     return run(&b, bytes, n, ret);
 }
 
-/* ---- as it arrives ------------------------------------------------------------------------------------------- */
+/* ---- as it arrives --------------------------------------------------------------------------- */
 
 static size_t count_segments(const char *path)
 {
@@ -338,7 +339,7 @@ void aws_xml_stream_free(struct aws_xml_stream *s)
     }
 }
 
-/* ---- looking into it --------------------------------------------------------------------------------------- */
+/* ---- looking into it ------------------------------------------------------------------------- */
 
 static const struct aws_node *child_n(const struct aws_node *n, const char *name, size_t len)
 {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_classic_plan.c: a classic load balancer is made, or brought to what its Service wants.
  *
- * Here: the balancer, its security groups, listeners and instances; subnets, policies and settings have files of their own.
- * Of a listener only the certificate can be changed.  One that differs otherwise is deleted and made again, in two waves back
- * to back; the second runs even when something else failed meanwhile, because a port without listener is down.  A certificate
- * that comes with it is tried on a spare port before: AWS says only then whether it takes it.
- * Instances come before others go.  The scheme is what it was at creation; its subnets stay as well then, because those of the
- * other scheme would cut it off (docs/spec/aws.md 4.6, end).
- * Tags: AWS is asked for them only when the Service has additional-resource-tags; what the annotation no longer says stays. */
+ * Here: the balancer, its security groups, listeners and instances; subnets, policies and settings
+ * have files of their own.  Of a listener only the certificate can be changed.  One that differs
+ * otherwise is deleted and made again, in two waves back to back; the second runs even when
+ * something else failed meanwhile, because a port without listener is down.  A certificate that
+ * comes with it is tried on a spare port before: AWS says only then whether it takes it.  Instances
+ * come before others go.  The scheme is what it was at creation; its subnets stay as well then,
+ * because those of the other scheme would cut it off (docs/spec/aws.md 4.6, end).
+ * Tags: AWS is asked for them only when the Service has additional-resource-tags; what the
+ * annotation no longer says stays. */
 #include "providers/aws/plan/aws_classic_internal_plan.h"
 
 #include "common/base/str.h"
@@ -39,7 +41,7 @@ int aws_classic_draft(struct aws_classic_run *r, enum aws_phase phase, const cha
     return d;
 }
 
-/* ---- listeners -------------------------------------------------------------------------------------------- */
+/* ---- listeners ------------------------------------------------------------------------------- */
 
 const char *aws_classic_listener_text(struct arena *a, const struct aws_classic_listener *l)
 {
@@ -140,8 +142,9 @@ static bool is_port_used(const struct aws_classic_run *r, int32_t port)
     return false;
 }
 
-/* Listeners on spare ports with the certificates that AWS has not taken on this balancer yet, of those that are made anew.
- * They go with the ones that are replaced; their ports are let in by no rule of ours.  NULL: none is needed. */
+/* Listeners on spare ports with the certificates that AWS has not taken on this balancer yet, of
+ * those that are recreated.  They go with the ones that are replaced; their ports are let in by no
+ * rule of ours.  NULL: none is needed. */
 static const struct aws_classic_listener *listeners_try(struct aws_classic_run *r, size_t *ret_n)
 {
     struct aws_planning *p = r->p;
@@ -189,8 +192,8 @@ static void listeners_certify(struct aws_classic_run *r)
     }
 }
 
-/* Those of the ports to remove that are made again, and those that were tried; or those that are not.  The draft, or -1: there is
- * none. */
+/* Those of the ports to remove that are made again, and those that were tried; or those that are
+ * not.  The draft, or -1: there is none. */
 static int listeners_remove(struct aws_classic_run *r, bool again,
                             const struct aws_classic_listener *tried, size_t n_tried)
 {
@@ -236,7 +239,7 @@ static void listener_policies_undo(struct aws_classic_run *r, const struct aws_c
     }
 }
 
-/* The listeners that are made anew, as they are, with the policies that a deleted one loses. */
+/* The listeners that are recreated, as they are, with the policies that a deleted one loses. */
 static void listeners_undo(struct aws_classic_run *r, int cleared, int made)
 {
     struct aws_planning *p = r->p;
@@ -288,7 +291,7 @@ static void plan_listeners(struct aws_classic_run *r)
     (void)listeners_remove(r, false, NULL, 0);
 }
 
-/* ---- security groups --------------------------------------------------------------------------------------- */
+/* ---- security groups ------------------------------------------------------------------------- */
 
 static bool has_value(const struct lb_value *items, size_t n, const char *text)
 {
@@ -359,9 +362,10 @@ static void apply_groups(struct aws_classic_run *r, enum aws_phase phase, const 
     }
 }
 
-/* AWS takes a whole list.  Rules of a group that is new to the balancer stand before (MAKE, BALANCE).  A group of somebody
- * else that nodes let in stays on the balancer until those rules have gone: nothing else tells the next sync, should this one
- * stop, that they are the controller's. */
+/* AWS takes a whole list.  Rules of a group that is new to the balancer stand before (MAKE,
+ * BALANCE).  A group of somebody else that nodes let in stays on the balancer until those rules
+ * have gone: nothing else tells the next sync, should this one stop, that they
+ * are the controller's. */
 static void plan_groups(struct aws_classic_run *r, struct lb_value own)
 {
     struct aws_planning *p = r->p;
@@ -394,7 +398,7 @@ static void plan_groups(struct aws_classic_run *r, struct lb_value own)
                  &meanwhile);
 }
 
-/* ---- instances --------------------------------------------------------------------------------------------- */
+/* ---- instances ------------------------------------------------------------------------------- */
 
 static void draft_instances(struct aws_classic_run *r, bool come, const struct str_set *ids)
 {
@@ -436,7 +440,7 @@ void aws_classic_plan_instances(struct aws_classic_run *r)
     draft_instances(r, false, &gone);
 }
 
-/* ---- the balancer ------------------------------------------------------------------------------------------ */
+/* ---- the balancer ---------------------------------------------------------------------------- */
 
 static void balancer_make(struct aws_classic_run *r, struct lb_value own)
 {

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_classic_policies_plan.c: the two policies of a classic load balancer that a Service may ask for.
+/* aws_classic_policies_plan.c: the two policies of a classic load balancer that a Service may ask
+ * for.
  *
- * Proxy protocol belongs to back-ends, which are instance ports; SSL negotiation to listeners that end TLS.  A policy is made
- * once, then set where it is missing.  Policies of others on a back-end stay on it; a back-end keeps its policies when its
- * listener goes, a listener that is made anew has lost them.  Without the proxy-protocol annotation the policy is taken off
- * the back-ends and stays defined; without the ssl-negotiation-policy annotation nothing is taken back (docs/spec/aws.md 4.6
- * item 4, 4.7, 13 row 42). */
+ * Proxy protocol belongs to back-ends, which are instance ports; SSL negotiation to listeners that
+ * end TLS.  A policy is made once, then set where it is missing.  Policies of others on a back-end
+ * stay on it; a back-end keeps its policies when its listener goes, a listener that is recreated
+ * has lost them.  Without the proxy-protocol annotation the policy is taken off the back-ends and
+ * stays defined; without the ssl-negotiation-policy annotation nothing is taken back
+ * (docs/spec/aws.md 4.6 item 4, 4.7, 13 row 42). */
 #include "providers/aws/plan/aws_classic_internal_plan.h"
 
 #include "common/base/str.h"
 
-/* ---- definitions ------------------------------------------------------------------------------------------- */
+/* ---- definitions ----------------------------------------------------------------------------- */
 
 struct definition {
     const char *name;
@@ -46,7 +48,7 @@ static void draft_names(struct aws_planning *p, int d, const struct aws_texts *n
     aws_draft_list(p, d, "PolicyNames.member.%zu", names);
 }
 
-/* ---- proxy protocol ----------------------------------------------------------------------------------------- */
+/* ---- proxy protocol -------------------------------------------------------------------------- */
 
 static const struct aws_classic_backend *backend_of(const struct aws_classic *seen, int32_t port)
 {
@@ -142,7 +144,7 @@ static void plan_proxy(struct aws_classic_run *r)
     }
 }
 
-/* ---- SSL negotiation ---------------------------------------------------------------------------------------- */
+/* ---- SSL negotiation ------------------------------------------------------------------------- */
 
 /* Its policies now; NULL: it is made in this plan, or has none. */
 static const struct aws_texts *listener_policies(const struct aws_classic_run *r,

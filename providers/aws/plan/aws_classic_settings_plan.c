@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_classic_settings_plan.c: attributes, health check, and tags that are added to a classic load balancer later.
+/* aws_classic_settings_plan.c: attributes, health check, and tags that are added to a classic load
+ * balancer later.
  *
- * Attributes are compared by the members that the controller sets: AWS answers more of them, and upstream, which compares all,
- * writes on every sync (docs/spec/aws.md 4.8).  Members of a feature that is off are not compared, because AWS need not
- * keep them.  AWS spells a health check's protocol in capitals; it is compared without case (4.12). */
+ * Attributes are compared by the members that the controller sets: AWS answers more of them, and
+ * upstream, which compares all, writes on every sync (docs/spec/aws.md 4.8).  Members of a feature
+ * that is off are not compared, because AWS need not keep them.  AWS spells a health check's
+ * protocol in capitals; it is compared without case (4.12). */
 #include "providers/aws/plan/aws_classic_internal_plan.h"
 
 #include "common/base/str.h"
 
 #include <string.h>
 
-/* ---- attributes -------------------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 #define UNSET (-1)
-/* What a new balancer has. */
+/* Defaults of a new balancer. */
 static const struct aws_classic_attributes fresh_attributes = {
     .access_log = 0,
     .emit_interval = UNSET,
@@ -114,7 +116,7 @@ static void plan_attributes(struct aws_classic_run *r)
             1, false);
 }
 
-/* ---- health check ------------------------------------------------------------------------------------------ */
+/* ---- health check ---------------------------------------------------------------------------- */
 
 /* "HTTP:80/Path": the protocol without case, the rest as it is. */
 static bool same_target(struct arena *a, const char *x, const char *y)
@@ -163,7 +165,7 @@ static void plan_health(struct aws_classic_run *r)
     health_number(p, d, "HealthyThreshold", have.healthy, w->healthy);
 }
 
-/* ---- tags -------------------------------------------------------------------------------------------------- */
+/* ---- tags ------------------------------------------------------------------------------------ */
 
 /* Does the controller give this key another value, which wins? */
 static bool is_ours(const struct aws_classic_want *w, const struct aws_tag *t)
@@ -172,7 +174,8 @@ static bool is_ours(const struct aws_classic_want *w, const struct aws_tag *t)
     return ours != NULL && !str_eq(ours, t->value);
 }
 
-/* Those of the annotation that it does not have.  Not known: all of them, when the Service was edited. */
+/* Those of the annotation that it does not have.  Not known: all of them, when the
+ * Service was edited. */
 static void plan_tags(struct aws_classic_run *r)
 {
     struct aws_planning *p = r->p;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_classic_subnets_plan.c: the subnets of a classic load balancer that is there.
  *
- * AWS wants two things: never two subnets of a zone at once, and never no subnet at all.  So in a zone that gets another subnet
- * the old one goes first, and while that happens something else has to hold the balancer: a zone that stays, one that only
- * goes (it goes last then), or, when every zone gets another subnet, the last one of them, which is done when the others
- * are through.  A balancer whose only zone should get another subnet cannot be helped: it keeps the old one, and its owner is
- * told.  Upstream detaches all at once, which AWS refuses (docs/spec/aws.md 4.6 item 1). */
+ * AWS wants two things: never two subnets of a zone at once, and never no subnet at all.  So in a
+ * zone that gets another subnet the old one goes first, and while that happens something else has
+ * to hold the balancer: a zone that stays, one that only goes (it goes last then), or, when every
+ * zone gets another subnet, the last one of them, which is done when the others are through.  A
+ * balancer whose only zone should get another subnet cannot be helped: it keeps the old one, and
+ * its owner is told.  Upstream detaches all at once, which AWS refuses (docs/spec/aws.md
+ * 4.6 item 1). */
 #include "providers/aws/plan/aws_classic_internal_plan.h"
 
 #include "common/base/str.h"
@@ -100,7 +102,8 @@ static void choose_anchor(struct moves *m, const struct str_set *have)
     }
 }
 
-/* Is there another zone than the anchor's in which it has, or gets, a subnet before the anchor's turn? */
+/* Is there another zone than the anchor's in which it has, or gets, a subnet before
+ * the anchor's turn? */
 static bool anchor_can_move(const struct moves *m)
 {
     const char *id;

@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_delete_plan.c: everything of a Service goes: balancers of both kinds, target groups, rules, security groups.
+/* aws_delete_plan.c: everything of a Service goes: balancers of both kinds, target groups, rules,
+ * security groups.
  *
- * Each piece is found by itself, by name, tag or description, never by way of a balancer that may be gone already: what an
- * interrupted deletion left is found by the next one (docs/spec/aws.md 7.3).  Both kinds are looked at whatever the Service says
- * now, because its annotations may have changed since.  Every step may find its work done.
+ * Each piece is found by itself, by name, tag or description, never by way of a balancer that may
+ * be gone already: what an interrupted deletion left is found by the next one (docs/spec/aws.md
+ * 7.3).  Both kinds are checked whatever the Service says now, because its annotations may have
+ * changed since.  Every step may find its work done.
  *
  *     DROP    the balancers, with their listeners
  *     LEAVE   target groups; rules in groups of nodes: one Revoke per group
- *     FORGET  own security groups.  AWS refuses while the balancer's interfaces exist: ERR_IN_USE, and the Service comes back
+ *     FORGET  own security groups.  AWS refuses while the balancer's interfaces exist: ERR_IN_USE,
+ *             and the Service comes back
  *
- * What others share stays: a target group that another balancer forwards to, the main group of several classic balancers. */
+ * What others share stays: a target group that another balancer forwards to, the main group of
+ * several classic balancers. */
 #include "providers/aws/plan/aws_groups_plan.h"
 
 #include "common/base/str.h"
 
-/* ---- balancers --------------------------------------------------------------------------------------------- */
+/* ---- balancers ------------------------------------------------------------------------------- */
 
 /* From the first one on, a stop leaves pieces that only the next look finds. */
 void aws_plan_balancer_goes(struct aws_planning *p, enum aws_phase phase, enum aws_kind kind,
@@ -44,7 +48,7 @@ static void balancers(struct aws_planning *p)
     }
 }
 
-/* ---- target groups ------------------------------------------------------------------------------------------- */
+/* ---- target groups --------------------------------------------------------------------------- */
 
 static void target_groups(struct aws_planning *p)
 {
@@ -66,9 +70,9 @@ static void target_groups(struct aws_planning *p)
     }
 }
 
-/* ---- rules --------------------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
-/* What rules of nodes may be about, and whose it is. */
+/* Purpose and owner of rules of nodes. */
 struct going {
     struct aws_planning *p;
     struct str_set own;  /* groups that are deleted: rules about them go wherever they are */
@@ -94,9 +98,9 @@ static bool is_named(const struct aws_texts *t, const char *id)
     return named;
 }
 
-/* Groups by which a classic balancer of the Service reaches nodes, as far as they are not ours and nobody else needs them: that
- * of the balancer, and, as an update may have stopped half-way, that which it was to have, and those on it that the Service
- * no longer names. */
+/* Groups by which a classic balancer of the Service reaches nodes, as far as they are not ours and
+ * nobody else needs them: that of the balancer, and, as an update may have stopped half-way, that
+ * which it was to have, and those on it that the Service no longer names. */
 static struct str_set main_groups(struct aws_planning *p, const struct str_set *own)
 {
     const struct aws_service *s = p->service;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_draft.c: the drafts that planners of AWS resources write, and their way into the plan.
  *
- * A draft is an operation that does not know its place yet: it names a phase, and values of other drafts by their handles.
- * aws_draft_finish() sorts drafts by phase (those of one phase keep the order in which they were drafted), adds them to the
- * plan with what is in a phase side by side, turns handles into indexes of the plan, and has aws_order_plan.c say what waits for what.  A handle is good for drafts of
- * the same aws_planning only, and until then only.
- * A value comes from an earlier phase, never from the own one: that is a planner's slip, and asserted here because
- * lb_plan_seal() cannot look into parameters.  Pure; one thread. */
+ * A draft is an operation that does not know its place yet: it names a phase, and values of other
+ * drafts by their handles.  aws_draft_finish() sorts drafts by phase (those of one phase keep the
+ * order in which they were drafted), adds them to the plan with what is in a phase side by side,
+ * turns handles into indexes of the plan, and has aws_order_plan.c say what waits for what.  A
+ * handle is good for drafts of the same aws_planning only, and until then only.
+ * A value comes from an earlier phase, never from the own one: that is a planner's slip, and
+ * asserted here because lb_plan_seal() cannot look into parameters.  Pure; one thread. */
 #include "providers/aws/plan/aws_order_plan.h"
 
 #include "common/base/str.h"
@@ -15,7 +16,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* In a plan of phases: writes under way at a time; beyond that there is another wave of the phase. */
+/* In a plan of phases: writes in progress at a time; beyond that there is another wave
+ * of the phase. */
 #define PARALLEL_MAX 16
 
 struct aws_draft {
@@ -37,7 +39,7 @@ struct aws_drafts {
     size_t n, cap;
 };
 
-/* ---- drafting ------------------------------------------------------------------------------------------ */
+/* ---- drafting -------------------------------------------------------------------------------- */
 
 void aws_draft_begin(struct aws_planning *p)
 {
@@ -195,7 +197,7 @@ bool aws_draft_write(const struct aws_planning *p, size_t i, struct aws_write *r
     return true;
 }
 
-/* ---- permissions of EC2 -------------------------------------------------------------------------------- */
+/* ---- permissions of EC2 ---------------------------------------------------------------------- */
 
 /* How a kind of source is spelled inside of "IpPermissions.N.", and how its text is called. */
 static const struct peer_words {
@@ -255,9 +257,10 @@ void aws_draft_rules(struct aws_planning *p, int draft, const struct aws_rules *
     }
 }
 
-/* ---- into the plan ------------------------------------------------------------------------------------- */
+/* ---- into the plan --------------------------------------------------------------------------- */
 
-/* The index of what a handle names.  Drafts that come later have no index yet, which no reference may need. */
+/* The index of what a handle names.  Drafts that come later have no index yet, which
+ * no reference may need. */
 static int index_of(const struct aws_planning *p, int handle)
 {
     if (handle < 0) {
@@ -296,7 +299,7 @@ static const struct aws_write *write_of(const struct aws_planning *p, const stru
     return w;
 }
 
-/* What undoes the draft, all in their order; NULL: nothing does. */
+/* The undo operations of the draft, in order; NULL: none. */
 static const struct lb_undo *undo_of(const struct aws_planning *p, int of)
 {
     struct lb_undo *last = NULL;

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_group_change_plan.c: rules that come to a security group and rules that leave it, in an order that fits its quota.
+/* aws_group_change_plan.c: rules that come to a security group and rules that leave it, in an order
+ * that fits its quota.
  *
- * New rules come first and old ones leave last, so that every client that both let in is served all the time.  A group takes 60
- * rules of each family by default.  Where old and new together are more, or AWS says that they are, rules leave
- * first that serve nobody any more.  Rules that serve leave first only when nothing else can: the plan announces the
- * interruption, and the driver puts them back when AWS refuses the new ones.  What does not fit even then is
- * refused by AWS and costs nothing of what is there.  Part of aws_groups_plan.h.  Pure.
- * Source: docs/spec/aws.md 4.10, 4.15, 5.11; "Security group rules" and "Amazon VPC quotas" in the VPC user guide. */
+ * New rules come first and old ones leave last, so that every client that both let in is served all
+ * the time.  A group takes 60 rules of each family by default.  Where old and new together are
+ * more, or AWS says that they are, rules leave first that serve nobody any more.  Rules that serve
+ * leave first only when nothing else can: the plan announces the interruption, and the driver puts
+ * them back when AWS refuses the new ones.  What does not fit even then is refused by AWS and costs
+ * nothing of what is there.  Part of aws_groups_plan.h.  Pure.
+ * Source: docs/spec/aws.md 4.10, 4.15, 5.11; "Security group rules" and "Amazon VPC quotas" in the
+ * VPC user guide. */
 #include "providers/aws/plan/aws_groups_plan.h"
 
 #include "common/base/ip.h"
 #include "common/base/str.h"
 
-/* The quota of ingress rules, unless it was raised: one of IPv4 and one of IPv6.  A rule about a group or a prefix list counts
- * in both; a prefix list counts with its maximum of entries, which only AWS knows. */
+/* The quota of ingress rules, unless it was raised: one of IPv4 and one of IPv6.  A rule about a
+ * group or a prefix list counts in both; a prefix list counts with its maximum of entries, which
+ * only AWS knows. */
 #define RULES_PER_GROUP 60
 #define KIND            "security group"
 
-/* ---- what fits ------------------------------------------------------------------------------------------- */
+/* ---- what fits ------------------------------------------------------------------------------- */
 
 struct count {
     size_t v4, v6;
@@ -53,7 +57,7 @@ static bool replaces(const struct aws_rule_diff *diff)
     return come.v4 <= go.v4 && come.v6 <= go.v6;
 }
 
-/* ---- what serves ----------------------------------------------------------------------------------------- */
+/* ---- what serves ----------------------------------------------------------------------------- */
 
 static bool same_ports(const struct aws_rule *x, const struct aws_rule *y)
 {
@@ -112,7 +116,7 @@ struct aws_rules aws_rules_serving(struct arena *a, const struct aws_rules *actu
     return (struct aws_rules){.items = items, .n = n};
 }
 
-/* ---- the order ------------------------------------------------------------------------------------------- */
+/* ---- the order ------------------------------------------------------------------------------- */
 
 /* Which rules leave before others come. */
 enum first {

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_nlb_groups_plan.c: target groups of an NLB: made, their health checks, attributes and targets.
+/* aws_nlb_groups_plan.c: target groups of an NLB: made, their health checks, attributes and
+ * targets.
  *
- * Another node port or another protocol to the nodes takes another target group, which is made and filled before a listener
- * goes over to it.  Everything of a health check is changed in place, also protocol and interval, for which upstream makes
- * another group: no moment without targets, and the name, which holds a hash of them, stays behind on purpose.
+ * Another node port or another protocol to the nodes takes another target group, which is made and
+ * filled before a listener goes over to it.  Everything of a health check is changed in place, also
+ * protocol and interval, for which upstream makes another group: no moment without targets, and the
+ * name, which holds a hash of them, stays behind on purpose.
  *
- * Targets come before others go (Register in FILL, Deregister in DROP), so that replacing nodes never empties a group.
- * Upstream does it the other way round because a group may be at its quota; so do we (Deregister in MAKE) when old and
- * new ones together are more than TARGETS_QUOTA or AWS says that it is full, and when an instance changes its port: an emulator that knows targets by
- * their instance alone (10.4 row 15) would take the new one away with the old one.
- * Pure.  Source: docs/spec/aws.md 5.6, 5.7, 5.10; 13 row 8. */
+ * Targets come before others go (Register in FILL, Deregister in DROP), so that replacing nodes
+ * never empties a group.  Upstream does it the other way round because a group may be at its quota;
+ * so do we (Deregister in MAKE) when old and new ones together are more than TARGETS_QUOTA or AWS
+ * says that it is full, and when an instance changes its port: an emulator that knows targets by
+ * their instance alone (10.4 row 15) would take the new one away with the old one.  Pure.  Source:
+ * docs/spec/aws.md 5.6, 5.7, 5.10; 13 row 8. */
 #include "providers/aws/plan/aws_nlb_internal_plan.h"
 
 #include "common/base/str.h"
@@ -21,7 +24,7 @@
 #define TARGETS_QUOTA 500 /* of an NLB, per zone; of one with cross-zone balancing, of all zones */
 #define SHOWN         3   /* instances that a summary names */
 
-/* ---- health checks --------------------------------------------------------------------------------------- */
+/* ---- health checks --------------------------------------------------------------------------- */
 
 static bool has_path(const struct aws_target_health_check *h)
 {
@@ -60,8 +63,8 @@ struct health_diff {
     int32_t timeout; /* 0: stays */
 };
 
-/* A timeout is wanted only when it is annotated.  Otherwise it stays, but for one that is longer than a shorter interval,
- * which AWS would refuse. */
+/* A timeout is wanted only when it is annotated.  Otherwise it stays, but for one that is longer
+ * than a shorter interval, which AWS would refuse. */
 static int32_t timeout_diff(const struct aws_planning *p, const struct aws_target_health_check *has,
                             const struct aws_target_health_check *w)
 {
@@ -118,7 +121,8 @@ static void draft_health(struct aws_planning *p, int d, const struct aws_target_
     }
 }
 
-/* Values that the Service names and upstream would not see: on what was only taken over they stay, and plan names them. */
+/* Values that the Service names and upstream would not see: on what was only taken over they stay,
+ * and plan names them. */
 static void tell_left(struct aws_planning *p, const struct aws_target_health_check *has,
                       const struct aws_target_health_check *w)
 {
@@ -154,7 +158,7 @@ static bool plan_health(struct aws_planning *p, const struct aws_nlb_want *want,
     return true;
 }
 
-/* ---- a new group ----------------------------------------------------------------------------------------- */
+/* ---- a new group ----------------------------------------------------------------------------- */
 
 static const char *create_why(struct arena *a, const struct aws_planning *p,
                               const struct aws_nlb_slot *slot)
@@ -224,7 +228,7 @@ static void plan_stale(struct aws_planning *p, const struct aws_nlb_slot *slot)
     aws_draft_op(p, d)->tolerate = LB_TOLERATE_ABSENT;
 }
 
-/* ---- targets --------------------------------------------------------------------------------------------- */
+/* ---- targets --------------------------------------------------------------------------------- */
 
 static const char *targets_text(struct arena *a, const struct aws_targets *some)
 {
@@ -237,7 +241,8 @@ static const char *targets_text(struct arena *a, const struct aws_targets *some)
     return some->n > n ? arena_printf(a, "%s and %zu more", text, some->n - n) : text;
 }
 
-/* Names of a call's parameters: the same for each call, and a service with thousands of targets has many. */
+/* Names of a call's parameters: the same for each call, and a service with thousands of
+ * targets has many. */
 struct member_names {
     const char *id;
     const char *port;
@@ -334,9 +339,10 @@ bool aws_nlb_plan_targets(struct aws_planning *p, struct aws_texts instances,
     return diff.deregister.n + diff.register_.n > 0;
 }
 
-/* ---- attributes ------------------------------------------------------------------------------------------ */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
-/* A new group is told all of them: what it has by itself depends on its protocol, and emulators have nothing (10.4 row 13). */
+/* A new group is told all of them: what it has by itself depends on its protocol, and emulators
+ * have nothing (10.4 row 13). */
 static bool plan_attributes(struct aws_planning *p, const struct aws_nlb_want *want,
                             const struct aws_nlb_slot *slot)
 {

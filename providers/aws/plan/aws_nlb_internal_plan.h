@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_nlb_internal_plan.h: how the parts of the NLB planner share what they decided: which listener and which target group
- * serve which wanted port.  Private to aws_nlb_*_plan.c.  Pure.
+/* aws_nlb_internal_plan.h: how the parts of the NLB planner share what they decided: which listener
+ * and which target group serve which wanted port.  Private to aws_nlb_*_plan.c.  Pure.
  *
- * Listeners are matched by port, and target groups through listeners, not by name: a name holds a hash of the health
- * check (docs/spec/aws.md 5.7), and a health check that was changed in place leaves the name behind.  By name are found only
- * groups that no wanted listener uses: what an interrupted run made before its listener. */
+ * Listeners are matched by port, and target groups through listeners, not by name: a name holds a
+ * hash of the health check (docs/spec/aws.md 5.7), and a health check that was changed in place
+ * leaves the name behind.  By name are found only groups that no wanted listener uses: what an
+ * interrupted run made before its listener. */
 #ifndef TRIMTAB_AWS_NLB_INTERNAL_PLAN_H
 #define TRIMTAB_AWS_NLB_INTERNAL_PLAN_H
 
 #include "providers/aws/plan/aws_plan.h"
 
-/* What a listener of the wrong protocol means. */
+/* Meaning of a listener with the wrong protocol. */
 enum aws_nlb_turn {
     AWS_NLB_AS_IT_IS = 0,
     AWS_NLB_IN_PLACE, /* TCP to TLS and back: ModifyListener */
@@ -37,16 +38,19 @@ struct aws_nlb_slots aws_nlb_slots_make(const struct aws_planning *p,
 /* Is the group that of a slot? */
 bool aws_nlb_slots_use(const struct aws_nlb_slots *slots, const struct aws_observed_group *group);
 
-/* Does a port need a new target group, and has AWS said that there is no room for one?  What goes makes room then. */
+/* Does a port need a new target group, and has AWS said that there is no room for one?  What goes
+ * makes room then. */
 bool aws_nlb_groups_make_room(struct aws_planning *p, const struct aws_nlb_slots *slots);
 
 /* Target groups with their health checks, targets and attributes.  (aws_nlb_groups_plan.c) */
 void aws_nlb_plan_groups(struct aws_planning *p, const struct aws_nlb_want *want,
                          struct aws_nlb_slots *slots);
-/* Targets of one slot whose `port` has a node port; they come in the phase `comes`.  False: they are as they should be. */
+/* Targets of one slot whose `port` has a node port; they come in the phase `comes`.  False: they
+ * are as they should be. */
 bool aws_nlb_plan_targets(struct aws_planning *p, struct aws_texts instances,
                           const struct aws_nlb_slot *slot, enum aws_phase comes);
-/* Subnets of an NLB that is there; false: it stays where it is, which its owner is told. (aws_nlb_subnets_plan.c) */
+/* Subnets of an NLB that is there; false: it stays where it is, which its owner is told.
+ * (aws_nlb_subnets_plan.c) */
 bool aws_nlb_plan_subnets(struct aws_planning *p, const struct aws_nlb_want *want);
 /* SubnetMappings, wherever they are sent, and what people see of their addresses. */
 void aws_nlb_draft_mappings(struct aws_planning *p, int draft,
@@ -58,7 +62,8 @@ bool aws_nlb_plan_tags(struct aws_planning *p, const struct aws_nlb_want *want,
 void aws_nlb_plan_listeners(struct aws_planning *p, const struct aws_nlb_want *want,
                             const struct aws_nlb_slots *slots, struct lb_value balancer);
 
-/* "Attributes.member.N.Key" and ".Value", and what people see of it: old values from `seen` (may be NULL). */
+/* "Attributes.member.N.Key" and ".Value", and what people see of it: old values from `seen`
+ * (may be NULL). */
 void aws_nlb_draft_attributes(struct aws_planning *p, int draft, const struct aws_tags *changed,
                               const struct aws_tags *seen);
 

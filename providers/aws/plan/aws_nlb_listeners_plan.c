@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_nlb_listeners_plan.c: listeners of an NLB: made, changed in place, switched to another target group, deleted.
+/* aws_nlb_listeners_plan.c: listeners of an NLB: made, changed in place, switched to another target
+ * group, deleted.
  *
- * A ModifyListener says only what changes: members that are absent stay as they are.  A listener goes from TCP to TLS and back
- * in place.  To and from UDP it cannot, and a port has one listener, so the old one is deleted when the new target group is
- * made (BALANCE), and the port answers nobody until the new listener is there (FILL); the plan says so.
- * A policy that the Service does not name is AWS' affair and not compared, nor is one on a listener without TLS (moto
- * answers one there).  Pure.  Source: docs/spec/aws.md 5.5; 10.4 rows 3, 4, 31a; 13 rows 6, 9. */
+ * A ModifyListener says only what changes: members that are absent stay as they are.  A listener
+ * goes from TCP to TLS and back in place.  To and from UDP it cannot, and a port has one listener,
+ * so the old one is deleted when the new target group is made (BALANCE), and the port answers
+ * nobody until the new listener is there (FILL); the plan says so.  A policy that the Service does
+ * not name is AWS' affair and not compared, nor is one on a listener without TLS (moto answers one
+ * there).  Pure.  Source: docs/spec/aws.md 5.5; 10.4 rows 3, 4, 31a; 13 rows 6, 9. */
 #include "providers/aws/plan/aws_nlb_internal_plan.h"
 
 #include "common/base/str.h"
 
 #define KIND "listener"
-/* What AWS takes when a TLS listener is created without a policy.  When TCP becomes TLS in place, one must be named. */
+/* AWS' default policy of a new TLS listener.  When TCP becomes TLS in place, one must be named. */
 #define DEFAULT_POLICY "ELBSecurityPolicy-2016-08"
 
 static const char *listener_name(struct arena *a, const char *protocol, int32_t port)
@@ -29,7 +31,7 @@ static const char *group_text(const struct aws_planning *p, const char *arn)
     return arn;
 }
 
-/* ---- one that is not there --------------------------------------------------------------------------------- */
+/* ---- one that is not there ------------------------------------------------------------------- */
 
 static int plan_create(struct aws_planning *p, const struct aws_nlb_want *want,
                        const struct aws_nlb_slot *slot, struct lb_value balancer)
@@ -73,7 +75,8 @@ static int plan_delete(struct aws_planning *p, enum aws_phase phase, const struc
     return d;
 }
 
-/* The listener as it is, which goes in `gone` for the one that `made` makes.  Its target group stays until then. */
+/* The listener as it is, which goes in `gone` for the one that `made` makes.  Its target group
+ * stays until then. */
 static void plan_undo(struct aws_planning *p, const struct aws_nlb_want *want,
                       const struct aws_listener *l, int gone, int made)
 {
@@ -93,7 +96,7 @@ static void plan_undo(struct aws_planning *p, const struct aws_nlb_want *want,
     aws_draft_undoes(p, d, gone, made);
 }
 
-/* ---- one that is there --------------------------------------------------------------------------------------- */
+/* ---- one that is there ----------------------------------------------------------------------- */
 
 struct listener_diff {
     bool protocol, certificate, group;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_nlb_plan.c: the NLB of a Service, the balancer itself; its parts are in aws_nlb_groups_plan.c and
- * aws_nlb_listeners_plan.c.
+/* aws_nlb_plan.c: the NLB of a Service, the balancer itself; its parts are in aws_nlb_groups_plan.c
+ * and aws_nlb_listeners_plan.c.
  *
- * A new one takes two waves: balancer ∥ target groups, then targets ∥ listeners ∥ attributes.  With a security group that is
- * made in the same plan, the balancer waits for it.
- * On one that is there, security groups change last (SWITCH), when the rules of a new group are written, so that no moment
- * refuses traffic; and never from none to some, which AWS does not do.  Scheme, subnets, addresses and tags of an NLB are not
- * changed (nor are they upstream) unless [Trimtab] of the cloud-config says so; its owner is told where it can be seen (of the
- * scheme: aws_service_plan.c).
+ * A new one takes two waves: balancer ∥ target groups, then targets ∥ listeners ∥ attributes.  With
+ * a security group that is made in the same plan, the balancer waits for it.
+ * On one that is there, security groups change last (SWITCH), when the rules of a new group are
+ * written, so that no moment refuses traffic; and never from none to some, which AWS does not do.
+ * Scheme, subnets, addresses and tags of an NLB are not changed (nor are they upstream) unless
+ * [Trimtab] of the cloud-config says so; its owner is told where it can be seen (of the scheme:
+ * aws_service_plan.c).
  * Pure.  Source: docs/spec/aws.md 5.3 to 5.10. */
 #include "providers/aws/plan/aws_nlb_internal_plan.h"
 
@@ -18,7 +19,7 @@
 
 #define KIND "load balancer"
 
-/* ---- a new one ----------------------------------------------------------------------------------------- */
+/* ---- a new one ------------------------------------------------------------------------------- */
 
 static const char *create_summary(struct arena *a, const struct aws_nlb_want *want)
 {
@@ -68,7 +69,7 @@ static struct lb_value plan_create(struct aws_planning *p, const struct aws_nlb_
     return aws_draft_value_of(d, "arn");
 }
 
-/* ---- attributes ---------------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 void aws_nlb_draft_attributes(struct aws_planning *p, int draft, const struct aws_tags *changed,
                               const struct aws_tags *seen)
@@ -83,7 +84,8 @@ void aws_nlb_draft_attributes(struct aws_planning *p, int draft, const struct aw
     }
 }
 
-/* What AWS gives a new NLB.  (moto knows no access_logs.s3.enabled until it is written once; then the next sync does.) */
+/* Attributes of a new NLB.  (moto knows no access_logs.s3.enabled until it is written once; then
+ * the next sync does.) */
 static const struct aws_tag fresh[] = {
     {"access_logs.s3.bucket", ""},
     {"access_logs.s3.enabled", "false"},
@@ -114,9 +116,9 @@ static bool plan_attributes(struct aws_planning *p, const struct aws_nlb_want *w
     return true;
 }
 
-/* ---- one that is there --------------------------------------------------------------------------------- */
+/* ---- one that is there ----------------------------------------------------------------------- */
 
-/* The difference as people see it; false: there is none. */
+/* The difference as people see it; false if there is none. */
 static bool groups_differ(const struct aws_planning *p, const struct aws_nlb_want *want,
                           struct lb_value own, struct lb_diff *diff)
 {

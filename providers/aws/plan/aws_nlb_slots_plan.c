@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_nlb_slots_plan.c: which listener and which target group serve which wanted port of an NLB; and target groups that
- * serve none.  See aws_nlb_internal_plan.h.  Pure.  Source: docs/spec/aws.md 5.5, 5.7. */
+/* aws_nlb_slots_plan.c: which listener and which target group serve which wanted port of an NLB;
+ * and target groups that serve none.  See aws_nlb_internal_plan.h.  Pure.
+ * Source: docs/spec/aws.md 5.5, 5.7. */
 #include "providers/aws/plan/aws_nlb_internal_plan.h"
 
 #include "common/base/str.h"
 
 #define KIND "target group"
 
-/* ---- listeners ----------------------------------------------------------------------------------------- */
+/* ---- listeners ------------------------------------------------------------------------------- */
 
 static bool is_taken(const struct aws_nlb_slots *slots, const struct aws_listener *l)
 {
@@ -32,7 +33,8 @@ static enum aws_nlb_turn turn_of(const struct aws_listener *l, const struct aws_
     return is_stream(l->protocol) && is_stream(port->protocol) ? AWS_NLB_IN_PLACE : AWS_NLB_ANEW;
 }
 
-/* AWS has one listener on a port; an emulator may have several, and then the one that needs least is taken. */
+/* AWS has one listener on a port; an emulator may have several, and then the one that
+ * needs least is taken. */
 static void match_listeners(const struct aws_planning *p, struct aws_nlb_slots *slots,
                             enum aws_nlb_turn turn)
 {
@@ -59,7 +61,7 @@ static void gather_unwanted(const struct aws_planning *p, struct aws_nlb_slots *
     }
 }
 
-/* ---- target groups --------------------------------------------------------------------------------------- */
+/* ---- target groups --------------------------------------------------------------------------- */
 
 /* Port and protocol of a target group never change.  Neither does its VPC. */
 static bool fits(const struct aws_planning *p, const struct aws_nlb_port *port,
@@ -163,7 +165,7 @@ bool aws_nlb_groups_make_room(struct aws_planning *p, const struct aws_nlb_slots
     return false;
 }
 
-/* ---- groups that serve no port ----------------------------------------------------------------------------- */
+/* ---- groups that serve no port --------------------------------------------------------------- */
 
 static bool is_stale(const struct aws_nlb_slots *slots, const struct aws_observed_group *g)
 {
@@ -187,7 +189,7 @@ static bool is_free(const struct aws_nlb_slots *slots, const struct aws_observed
     return true;
 }
 
-/* What people made by hand and hung behind a listener of ours stays theirs. */
+/* Resources that people attached to a listener of trimtab stay theirs. */
 static bool is_ours(const struct aws_planning *p, const struct aws_observed_group *g)
 {
     const struct tt_service *s = p->service->in;

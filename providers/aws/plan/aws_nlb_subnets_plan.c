@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_nlb_subnets_plan.c: the subnets of an NLB that is there: NLBSubnets of [Trimtab].
  *
- * SetSubnets says all subnets at once, one per zone, never none.  AWS does not change the subnet of a zone that is enabled: the
- * zone has to be left in one call and entered in the next.  Meanwhile something else holds the balancer: zones that stay or only
- * come; one that only goes; or, when every zone gets another subnet, the last one of them, which is done when the others are
- * through.  A balancer whose only zone should get another subnet cannot be helped.
- * Where it goes, nodes let its probes in before (MAKE); where it was, until it is gone (LEAVE).
- * Pure.  Source: docs/spec/aws.md 5.5, 13 row 31; ELBv2 SetSubnets. */
+ * SetSubnets says all subnets at once, one per zone, never none.  AWS does not change the subnet of
+ * a zone that is enabled: the zone has to be left in one call and entered in the next.  Meanwhile
+ * something else holds the balancer: zones that stay or only come; one that only goes; or, when
+ * every zone gets another subnet, the last one of them, which is done when the others are through.
+ * A balancer whose only zone should get another subnet cannot be helped.  Where it goes, nodes let
+ * its probes in before (MAKE); where it was, until it is gone (LEAVE).  Pure.  Source:
+ * docs/spec/aws.md 5.5, 13 row 31; ELBv2 SetSubnets. */
 #include "providers/aws/plan/aws_nlb_internal_plan.h"
 
 #include "common/base/str.h"
@@ -27,7 +28,7 @@ struct route {
     size_t n;
 };
 
-/* ---- the way ---------------------------------------------------------------------------------------------- */
+/* ---- the way --------------------------------------------------------------------------------- */
 
 static const char *zone_of(const struct route *r, const char *id)
 {
@@ -141,7 +142,7 @@ bool aws_nlb_can_move(struct aws_planning *p, const struct aws_nlb_want *want)
     return find_way(&r);
 }
 
-/* ---- the calls ---------------------------------------------------------------------------------------------- */
+/* ---- the calls ------------------------------------------------------------------------------- */
 
 void aws_nlb_draft_mappings(struct aws_planning *p, int draft,
                             const struct aws_subnet_mapping *items, size_t n)
@@ -212,9 +213,10 @@ static void plan_moves(struct aws_planning *p, const struct aws_nlb_want *want,
     }
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
-/* Other subnets cannot be had without NLBSubnets, or another NLB, which would have another name in DNS. */
+/* Other subnets cannot be had without NLBSubnets, or another NLB, which would have another
+ * name in DNS. */
 static void tell_it_stays(struct aws_planning *p, const struct aws_nlb_want *want,
                           const struct str_set *in, const struct str_set *asked)
 {

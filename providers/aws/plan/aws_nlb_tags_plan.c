@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_nlb_tags_plan.c: tags of additional-resource-tags on what is there of an NLB, its listeners and target groups: NLBTags
- * of [Trimtab].
+/* aws_nlb_tags_plan.c: tags of additional-resource-tags on what is there of an NLB, its listeners
+ * and target groups: NLBTags of [Trimtab].
  *
- * As with a classic load balancer, what the annotation names is added or set, and nothing is taken away: whose a tag is that it
- * no longer names, nobody can tell.  Keys of the controller's own keep their values.  A listener or target group that lacks the
- * cluster's tag was made by hand and is left alone.  Upstream sets tags at creation only.
- * Pure.  Source: docs/spec/aws.md 4.5, 12 row 4, 13 row 31. */
+ * As with a classic load balancer, what the annotation names is added or set, and nothing is taken
+ * away: whose a tag is that it no longer names, nobody can tell.  Keys of the controller's own keep
+ * their values.  A listener or target group that lacks the cluster's tag was made by hand and is
+ * left alone.  Upstream sets tags at creation only.  Pure.  Source: docs/spec/aws.md 4.5, 12
+ * row 4, 13 row 31. */
 #include "providers/aws/plan/aws_nlb_internal_plan.h"
 
 #include "common/base/str.h"
@@ -13,7 +14,7 @@
 #define PER_CALL ((size_t)20)
 #define WHY      "the annotation aws-load-balancer-additional-resource-tags names them"
 
-/* What is sent: the same tags for all that lack any of them. */
+/* The request: the same tags for all resources that lack any of them. */
 struct tagging {
     struct aws_planning *p;
     const struct aws_nlb_want *want;

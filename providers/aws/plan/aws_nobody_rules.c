@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_nobody_rules.c: whether the security groups that a Service names let anybody in.
  *
- * The rules of such groups are somebody else's: a group without a rule for the ports makes a load balancer that looks well and
- * answers nobody.  An NLB passes the addresses of its clients on, and nodes let in the Service's source ranges (and, for probes,
- * the subnets): clients whom the group lets in have to be among these, too.  Groups that were not read say nothing.
- * Part of aws_plan.h.  Pure. */
+ * The rules of such groups are somebody else's: a group without a rule for the ports makes a load
+ * balancer that looks well and answers nobody.  An NLB passes the addresses of its clients on, and
+ * nodes let in the Service's source ranges (and, for probes, the subnets): clients whom the group
+ * lets in have to be among these, too.  Groups that were not read say nothing.  Part
+ * of aws_plan.h. Pure. */
 #include "providers/aws/plan/aws_groups_plan.h"
 
 #include "common/base/ip.h"
@@ -65,7 +66,8 @@ static bool lets_some_in(const struct aws_planning *p, const struct aws_group *g
     return false;
 }
 
-/* Those of the named groups that the load balancer has; n 0: its rules are ours, or it has no groups. */
+/* Those of the named groups that the load balancer has; n 0: its rules are ours, or it
+ * has no groups. */
 static struct aws_texts named_groups(const struct aws_naming *n, const struct aws_service *s,
                                      const struct aws_nlb *nlb)
 {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_node_groups_plan.c: rules in the security groups of nodes, so that a load balancer reaches them.
+/* aws_node_groups_plan.c: rules in the security groups of nodes, so that a load balancer reaches
+ * them.
  *
- * These groups are everybody's: each Service of the cluster has rules in them, and people have theirs.  A Service's planner
- * touches only rules that it can prove to be its own: for a classic balancer the one rule "all traffic from its main group",
- * for an NLB rules with the balancer's name in the description.  What other Services need stays even so: `other_mains`
- * (several classic balancers share a main group, FIX 44) and `needed`.
- * ElbSecurityGroup is never touched, and a group's rule about itself never taken away: clusters have one for traffic among
- * their nodes.  With DisableSecurityGroupIngress nothing is done here.
+ * These groups are everybody's: each Service of the cluster has rules in them, and people have
+ * theirs.  A Service's planner touches only rules that it can prove to be its own: for a classic
+ * balancer the one rule "all traffic from its main group", for an NLB rules with the balancer's
+ * name in the description.  What other Services need stays even so: `other_mains` (several classic
+ * balancers share a main group, FIX 44) and `needed`.
+ * ElbSecurityGroup is never touched, and a group's rule about itself never taken away: clusters
+ * have one for traffic among their nodes.  With DisableSecurityGroupIngress nothing is done here.
  * Source: docs/spec/aws.md 4.11, 5.11. */
 #include "providers/aws/plan/aws_groups_plan.h"
 
@@ -14,9 +16,10 @@
 
 #include <string.h>
 
-/* ---- groups of the targets --------------------------------------------------------------------------------- */
+/* ---- groups of the targets ------------------------------------------------------------------- */
 
-/* The groups in which the Service's targets are: sorted ids.  ERR_INVALID: it cannot be told for one of them. */
+/* The groups in which the Service's targets are: sorted ids.  ERR_INVALID: it cannot be
+ * told for one of them. */
 static int wanted_groups(struct aws_planning *p, const struct aws_texts *instances,
                          struct str_set *ret, struct err *err)
 {
@@ -41,8 +44,8 @@ static int wanted_groups(struct aws_planning *p, const struct aws_texts *instanc
     return ERR_OK;
 }
 
-/* A group that is on a target but was not read: as if it had no rule; what it has already AWS tells, and the sync looks
- * again. */
+/* A group that is on a target but was not read: as if it had no rule; what it has already AWS
+ * tells, and the sync looks again. */
 static const struct aws_group *group_or_empty(struct aws_planning *p, const char *id)
 {
     const struct aws_group *g = aws_group_find(p->around, id);
@@ -69,9 +72,9 @@ static struct str_set groups_to_look_at(struct aws_planning *p, const struct str
     return str_set_union(p->a, &tagged, wanted);
 }
 
-/* ---- classic balancers ------------------------------------------------------------------------------------- */
+/* ---- classic balancers ----------------------------------------------------------------------- */
 
-/* What of a classic balancer's groups no longer lets its traffic in anywhere. */
+/* Groups of a classic balancer that no node allows any more. */
 struct classic_nodes {
     struct aws_planning *p;
     struct lb_value main;  /* group that nodes let in */
@@ -131,7 +134,8 @@ static bool names_a_group(const struct aws_group *g)
     return false;
 }
 
-/* Rules about groups that the balancer no longer has, and about its main group where no target is left. */
+/* Rules about groups that the balancer no longer has, and about its main group where no
+ * target is left. */
 static void revoke_rest(struct classic_nodes *c, const struct aws_group *g)
 {
     struct aws_planning *p = c->p;
@@ -168,7 +172,8 @@ static void classic_group(struct classic_nodes *c, const char *id)
     }
 }
 
-/* Of the groups that the balancer will have.  One that is not made yet is in no annotation, and so the first. */
+/* Of the groups that the balancer will have.  One that is not made yet is in no annotation,
+ * and so the first. */
 static struct lb_value main_group(const struct aws_planning *p, const struct aws_classic_want *want,
                                   struct lb_value own)
 {
@@ -211,7 +216,7 @@ int aws_plan_classic_node_groups(struct aws_planning *p, const struct aws_classi
     return ERR_OK;
 }
 
-/* ---- NLBs -------------------------------------------------------------------------------------------------- */
+/* ---- NLBs ------------------------------------------------------------------------------------ */
 
 /* Where probes come from: the subnets that the balancer will have. */
 static int subnet_cidrs(struct aws_planning *p, const struct aws_nlb_want *want,
@@ -238,7 +243,8 @@ static int subnet_cidrs(struct aws_planning *p, const struct aws_nlb_want *want,
     return ERR_OK;
 }
 
-/* Does a listener of a port that stays forward to targets that are reached, or probed, at this node port? */
+/* Does a listener of a port that stays forward to targets that are reached, or probed, at
+ * this node port? */
 static bool is_used(const struct aws_planning *p, const struct aws_nlb_node_want *w,
                     const struct aws_listener *l, int32_t node_port)
 {
@@ -257,7 +263,8 @@ static bool is_used(const struct aws_planning *p, const struct aws_nlb_node_want
     return false;
 }
 
-/* Clients have no rule of their own at another node port: there the port tells which rules serve them, and probes. */
+/* Clients have no rule of their own at another node port: there the port tells which rules serve
+ * them, and probes. */
 static struct aws_rules nlb_serving(struct aws_planning *p, const struct aws_nlb_node_want *w,
                                     const struct aws_group *g, const struct aws_rule_diff *diff)
 {

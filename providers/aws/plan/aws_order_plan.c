@@ -1,34 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_order_plan.c: which operation of a Service's plan waits for which others.
  *
- * The phases of aws_plan.h are the order in which a plan is read; here each operation gets the names of those of earlier phases
- * that it needs, so that an address comes after its longest chain and not after the slowest of each phase.  One table for both
- * kinds of balancers and all verbs:
+ * The phases of aws_plan.h are the order in which a plan is read; here each operation gets the
+ * names of those of earlier phases that it needs, so that an address comes after its longest chain
+ * and not after the slowest of each phase.  One table for both kinds of balancers and all verbs:
  *
  *     a rule that comes                  rules that leave first, for room
- *     a target group that is made        listeners and target groups that leave first, for room or the name
- *     targets that join                  rules that let traffic reach them; targets of the group that leave first
+ *     a target group that is made        listeners and target groups that leave first, for room or
+ *                                        the name
+ *     targets that join                  rules that let traffic reach them; targets of the group
+ *                                        that leave first
  *     a health check that changes        rules that let probes reach targets
  *     a listener that is made            the one of its port, or that makes room; rules
- *     a listener that changes            its target group is filled and checked as it should be; rules
- *     a listener that leaves             in BALANCE: its replacement's target group and rules; in DROP: all listeners that come or
- *                                        change, so that a port goes only when what stays serves
+ *     a listener that changes            its target group is filled and checked as it should be;
+ *                                        rules
+ *     a listener that leaves             in BALANCE: its replacement's target group and rules; in
+ *                                        DROP: all listeners that come or change, so that a port
+ *                                        goes only when what stays serves
  *     targets that leave                 those that join the same target group
  *     subnets, security groups           rules; the step before
  *     a target group that leaves         listeners
  *     rules that leave                   all that may still use them
  *     a security group that leaves       rules and balancers that refer to it
  *
- * What an operation is not listed for waits for all earlier phases, and every operation for those whose values it sends.
- * Deleting a balancer is critical, which makes it a barrier.
- * Where a classic listener is made again, which is tried although something else failed, phases decide alone.
+ * What an operation is not listed for waits for all earlier phases, and every operation for those
+ * whose values it sends.  Deleting a balancer is critical, which makes it a barrier.
+ * Where a classic listener is made again, which is tried although something else failed, phases
+ * decide alone.
  * Source: docs/spec/aws.md 4.6, 5.3 to 5.11, 7.3; docs/adr/0037.  Pure. */
 #include "providers/aws/plan/aws_order_plan.h"
 
 #include "common/base/str.h"
 
-/* Of a phase so many at a time: the next one waits for the one that many before it.  AWS counts calls per second and account,
- * and takes a burst of about as many. */
+/* Of a phase so many at a time: the next one waits for the one that many before it.  AWS counts
+ * calls per second and account, and takes a burst of about as many. */
 #define WINDOW 16
 
 /* The part that an operation plays in the table; bits. */
@@ -133,7 +138,8 @@ static unsigned waits_for(unsigned role, enum aws_phase phase)
     }
 }
 
-/* Roles that a step waits for where they are about the same target group, or the same classic balancer. */
+/* Roles that a step waits for where they are about the same target group, or the
+ * same classic balancer. */
 static unsigned waits_for_of_group(unsigned role)
 {
     switch (role) {
@@ -148,7 +154,7 @@ static unsigned waits_for_of_group(unsigned role)
     }
 }
 
-/* ---- the same target group ------------------------------------------------------------------------------- */
+/* ---- the same target group ------------------------------------------------------------------- */
 
 static const struct lb_value *group_of(const struct aws_step *s)
 {
@@ -174,7 +180,7 @@ static bool same_group(const struct aws_step *x, const struct aws_step *y)
     return a->text != NULL ? str_eq(a->text, b->text) : b->text == NULL && a->op == b->op;
 }
 
-/* ---- edges ------------------------------------------------------------------------------------------------- */
+/* ---- edges ----------------------------------------------------------------------------------- */
 
 struct order {
     struct lb_plan *plan;

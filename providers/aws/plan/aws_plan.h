@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_plan.h: from what is wanted and what is there to operations.  Pure.
  *
- * A Service's plan is drafted by several planners, each for one kind of resource.  They do not know each other's
- * operations: each says in which *phase* its own belongs, and aws_draft_finish() turns the drafts into the plan, phase by phase.
- * An operation waits for those of earlier phases that it needs (aws_order_plan.c), not for its own phase.  References between
- * drafts are late-bound outputs (lb_value).
+ * A Service's plan is drafted by several planners, each for one kind of resource.  They do not know
+ * each other's operations: each says in which *phase* its own belongs, and aws_draft_finish() turns
+ * the drafts into the plan, phase by phase.  An operation waits for those of earlier phases that it
+ * needs (aws_order_plan.c), not for its own phase.  References between drafts are late-bound
+ * outputs (lb_value).
  *
  *     TRY      what AWS would refuse is found out, before anything is taken down for it
- *     CLEAR    what stands in the way: a classic listener that changes, a balancer of the other scheme
- *     EMPTY    target groups of listeners that went in CLEAR, where AWS has no room for others beside them
- *     MAKE     security groups, target groups, rules that let traffic reach nodes; and the balancer when it needs none of them
- *     BALANCE  the balancer when it needs a group made in MAKE; an NLB's listener goes whose port changes between TCP and UDP
+ *     CLEAR    what stands in the way: a classic listener that changes, a balancer of the other
+ *              scheme
+ *     EMPTY    target groups of listeners that went in CLEAR, where AWS has no room for others
+ *              beside them
+ *     MAKE     security groups, target groups, rules that let traffic reach nodes; and the balancer
+ *              when it needs none of them
+ *     BALANCE  the balancer when it needs a group made in MAKE; an NLB's listener goes whose port
+ *              changes between TCP and UDP
  *     FILL     listeners, targets, attributes, rules of the balancer's own group
  *     SWITCH   listeners go over to target groups that are filled now; what only then may change
  *     DROP     listeners, balancers, targets and instances that are not wanted any more
@@ -25,7 +30,7 @@
 #include "providers/aws/api/aws_call.h"
 #include "providers/aws/model/aws_rules.h"
 
-/* ---- what is there ------------------------------------------------------------------------------------------ */
+/* ---- what is there --------------------------------------------------------------------------- */
 
 struct aws_observed_group {
     const struct aws_target_group *group;
@@ -38,8 +43,8 @@ struct aws_observed_group {
 /* Of one Service.  NULL and n 0: not there. */
 struct aws_observed {
     const struct aws_classic *classic;
-    const struct aws_classic_attributes
-        *classic_attributes; /* NULL: not read, not to be compared */
+    /* NULL: not read, not to be compared */
+    const struct aws_classic_attributes *classic_attributes;
     /* Read when the Service has additional-resource-tags; else they are not compared. */
     bool has_classic_tags;
     struct aws_tags classic_tags;
@@ -62,26 +67,26 @@ struct aws_surroundings {
         *groups; /* tagged ones, and those of targets that are not; by id */
     size_t n_groups;
     struct str_set tagged; /* ids of the cluster's among them */
-    const struct aws_group
-        *named; /* that the Service names, and that bear no tag; as far as read */
+    /* that the Service names, and that bear no tag; as far as read */
+    const struct aws_group *named;
     size_t n_named;
     const struct aws_group *const
-        *referring; /* deleting: groups without tag that name one of ours as source; by id */
+        *referring; /* deleting: groups without tag that name one of trimtab as source; by id */
     size_t n_referring;
     const struct aws_instance *instances; /* of the Service's targets */
     size_t n_instances;                   /* aws_plan_service() makes targets of all of them */
     bool no_node_fits; /* target-node-labels: no node has them, and those that were targets stay */
     /* Other Services of the cluster with a load balancer of ours: */
     struct str_set other_names; /* names of their load balancers */
-    struct str_set
-        other_groups; /* security groups that they name, that were made for them, or that they have */
+    /* security groups that they name, that were made for them, or that they have */
+    struct str_set other_groups;
     struct str_set other_mains; /* those of classic ones: nodes let their traffic in by them */
     /* … and rules in node groups that they need, whatever their description; sorted */
     struct aws_rules needed;
     bool knows_needed; /* they were asked: this Service's health checks may be theirs, too */
 };
 
-/* ---- drafts ------------------------------------------------------------------------------------------------- */
+/* ---- drafts ---------------------------------------------------------------------------------- */
 
 enum aws_phase {
     AWS_PHASE_TRY = 0,
@@ -96,7 +101,8 @@ enum aws_phase {
     AWS_PHASE_FORGET,
     AWS_PHASES,
 };
-/* Targets that AWS refuses do not hold up the others: they are left out and told (3.3, 12 row 19). */
+/* Targets that AWS refuses do not hold up the others: they are left out and told (3.3,
+ * 12 row 19). */
 enum aws_isolate {
     AWS_ISOLATE_NOTHING = 0,
     AWS_ISOLATE_TARGETS,   /* Targets.member.N; InvalidTarget */
@@ -110,7 +116,7 @@ struct aws_output {
     const char *name; /* "arn" */
     const char *path; /* in the answer: "LoadBalancers/member/LoadBalancerArn" */
 };
-/* What an operation does; its op->arg. */
+/* Argument of an operation; its op->arg. */
 struct aws_write {
     enum aws_api api;
     const char *action;
@@ -131,7 +137,8 @@ struct aws_planning {
     const struct aws_service *service;
     const struct aws_observed *seen;
     const struct aws_surroundings *around;
-    /* Differences that upstream would have left are mended: lb_puts_right(), or --repair-adopted is on. */
+    /* Differences that upstream would have left are fixed: lb_puts_right(), or
+     * --repair-adopted is on. */
     bool repairs;
     bool edited;      /* and this sync is one of an edit: for what cannot be compared */
     bool anew;        /* the balancer of the other scheme goes in this plan; `seen` has none then */
@@ -140,7 +147,8 @@ struct aws_planning {
     bool certificates_anew;    /* a classic listener's certificate cannot be changed: no right to */
     struct aws_drafts *drafts; /* aws_draft_begin()'s */
     int critical;              /* draft that gets op->critical, or -1 */
-    /* What the Service's owner should know and no operation says: Warning events beside those of service->findings. */
+    /* Notes for the Service's owner that no operation has: Warning events beside those of
+     * service->findings. */
     struct aws_finding *findings;
     size_t n_findings, cap_findings;
     size_t n_targets; /* that the load balancer has once the plan is carried out */
@@ -149,8 +157,8 @@ struct aws_planning {
 void aws_plan_finding(struct aws_planning *p, const char *reason, const char *fmt, ...)
     _printf_(3, 4);
 void aws_draft_begin(struct aws_planning *p);
-/* A new operation: verb, AWS' word for the kind ("target group"), name, and why, which ends in a "because …" clause.  The
- * result is its handle until aws_draft_finish(). */
+/* A new operation: verb, AWS' word for the kind ("target group"), name, and why, which ends in a
+ * "because …" clause.  The result is its handle until aws_draft_finish(). */
 int aws_draft(struct aws_planning *p, enum aws_phase phase, enum lb_verb verb, const char *kind,
               const char *name, const char *why);
 void aws_draft_action(struct aws_planning *p, int draft, enum aws_api api, const char *action);
@@ -170,27 +178,30 @@ void aws_draft_tags(struct aws_planning *p, int draft, const char *prefix,
 void aws_draft_rules(struct aws_planning *p, int draft, const struct aws_rules *rules);
 void aws_draft_output(struct aws_planning *p, int draft, const char *name, const char *path);
 struct lb_value aws_draft_value_of(int draft, const char *output);
-/* What people see: one difference.  Old NULL: new; new NULL: goes. */
+/* One difference for people.  Old NULL: new; new NULL: goes. */
 void aws_draft_field(struct aws_planning *p, int draft, const char *path, const char *old_text,
                      const char *new_text);
 void aws_draft_field_value(struct aws_planning *p, int draft, const char *path,
                            const char *old_text, struct lb_value v);
-/* The operation itself, for attributes of plan.h (tolerate, isolate …) until the next draft is made; indexes in
- * only_if_op and sent_after are handles. */
+/* The operation itself, for attributes of plan.h (tolerate, isolate …) until the next draft is
+ * made; indexes in only_if_op and sent_after are handles. */
 struct lb_op *aws_draft_op(struct aws_planning *p, int draft);
 void aws_draft_isolate(struct aws_planning *p, int draft, enum aws_isolate isolate);
-/* The draft is no operation of the plan: it puts back what draft `of` takes away, unless the operation of draft `until` is done
- * (plan.h, lb_undo).  A second one of the same `of` follows the first. */
+/* The draft is no operation of the plan: it puts back what draft `of` takes away, unless the
+ * operation of draft `until` is done (plan.h, lb_undo).  A second one of the same `of`
+ * follows the first. */
 void aws_draft_undoes(struct aws_planning *p, int draft, int of, int until);
-/* The i-th draft as it would be sent now; action NULL: it is kept, or puts back what stood.  False: there is none. */
+/* The i-th draft as it would be sent now; action NULL: it is kept, or puts back what stood.  False:
+ * there is none. */
 bool aws_draft_write(const struct aws_planning *p, size_t i, struct aws_write *ret);
 /* Adds all drafts to the plan. */
 void aws_draft_finish(struct aws_planning *p);
 
-/* ---- planners; each appends drafts.  ERR_INVALID: the Service cannot have this, in words for its owner ------------ */
+/* ---- planners: append drafts; ERR_INVALID, with a message for the owner, if impossible ---- */
 
-/* The balancer's own security group: found by name among the surroundings, or made; tags repaired; its rules made exactly
- * those wanted (BALANCE when it is new: before anything has it).  *ret: its id, known or late-bound. (aws_groups_plan.c) */
+/* The balancer's own security group: found by name among the surroundings, or made; tags repaired;
+ * its rules made exactly those wanted (BALANCE when it is new: before anything has it).  *ret: its
+ * id, known or late-bound. (aws_groups_plan.c) */
 int aws_plan_own_group(struct aws_planning *p, const struct aws_group_want *want,
                        struct lb_value *ret, struct err *err);
 /* Is there a way from the subnets that the NLB has to the wanted ones? (aws_nlb_subnets_plan.c) */
@@ -204,13 +215,14 @@ int aws_plan_classic(struct aws_planning *p, const struct aws_classic_want *want
 /* Rules in the groups of nodes. (aws_node_groups_plan.c) */
 int aws_plan_nlb_node_groups(struct aws_planning *p, const struct aws_nlb_want *want,
                              struct err *err);
-/* Groups of nodes get the rules of the NLB `lb_name` that stand in any of them, whatever its Service says now. */
+/* Groups of nodes get the rules of the NLB `lb_name` that stand in any of them, whatever its
+ * Service says now. */
 int aws_plan_nlb_rules_that_stand(struct aws_planning *p, const char *lb_name,
                                   struct aws_texts instances, struct err *err);
 int aws_plan_classic_node_groups(struct aws_planning *p, const struct aws_classic_want *want,
                                  struct lb_value own, struct err *err);
-/* Groups of ours (by name and owner tag) that the Service no longer uses: references, then the group.
- * `keep`: name of the one that it uses, or NULL. (aws_groups_plan.c) */
+/* Groups of ours (by name and owner tag) that the Service no longer uses: references, then the
+ * group.  `keep`: name of the one that it uses, or NULL. (aws_groups_plan.c) */
 int aws_plan_left_groups(struct aws_planning *p, const char *keep, struct err *err);
 /* Target groups of ours that no wanted port uses and no listener forwards to. (aws_nlb_plan.c) */
 int aws_plan_left_target_groups(struct aws_planning *p, const struct aws_nlb_want *want,
@@ -222,10 +234,12 @@ void aws_plan_balancer_goes(struct aws_planning *p, enum aws_phase phase, enum a
 int aws_plan_delete(struct aws_planning *p, struct err *err);
 /* Nodes alone, of the balancer that is there.  (aws_upkeep_plan.c) */
 int aws_plan_upkeep(struct aws_planning *p, struct aws_texts instances, struct err *err);
-/* Do the security groups that the Service names, and that its load balancer has or gets, and the rules of nodes let nobody in to
- * any of its ports?  False also where the rules are ours, or were not read.  (aws_nobody_rules.c) */
+/* Do the security groups that the Service names, and that its load balancer has or gets, and the
+ * rules of nodes let nobody in to any of its ports?  False also where the rules are ours, or were
+ * not read.  (aws_nobody_rules.c) */
 bool aws_named_groups_let_nobody_in(const struct aws_planning *p);
-/* All of the above for one Service: what the flow calls. `want` false: delete. (aws_service_plan.c) */
+/* All of the above for one Service: what the flow calls. `want` false: delete.
+ * (aws_service_plan.c) */
 int aws_plan_service(struct aws_planning *p, bool want, struct err *err);
 
 #endif

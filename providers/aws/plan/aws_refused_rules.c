@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_refused_rules.c: see aws_refused_rules.h.
  *
- * One row for each parameter that an annotation fills, with what AWS takes there.  Ranges are those of the references of the
- * APIs; where the guides name a wider one, the wider one counts, so that nothing is refused here that AWS would have taken.
- * Names of groups, certificates, buckets, policies and tags are aws_name_rules.c's; whether such a thing is there, only AWS
- * can tell.
+ * One row for each parameter that an annotation fills, with what AWS takes there.  Ranges are those
+ * of the references of the APIs; where the guides name a wider one, the wider one counts, so that
+ * nothing is refused here that AWS would have taken.  Names of groups, certificates, buckets,
+ * policies and tags are aws_name_rules.c's; whether such a thing is there, only AWS can tell.
  *
- * These checks are no part of aws_nlb_desired() and aws_classic_desired(), which answer as upstream does. */
+ * These checks are no part of aws_nlb_desired() and aws_classic_desired(), which answer
+ * as upstream does. */
 #include "providers/aws/plan/aws_refused_rules.h"
 
 #include <ctype.h>
@@ -33,7 +34,7 @@ struct limits {
     const char *want;
 };
 
-/* ---- what AWS takes ---------------------------------------------------------------------------------- */
+/* ---- what AWS takes -------------------------------------------------------------------------- */
 
 static bool takes_number(const char *text, const struct limits *limits)
 {
@@ -173,7 +174,7 @@ static const struct limits *limits_of(const char *param)
     return NULL;
 }
 
-/* ---- one parameter ----------------------------------------------------------------------------------- */
+/* ---- one parameter --------------------------------------------------------------------------- */
 
 static bool says(const struct aws_planning *p, const char *annotation, const char *text)
 {
@@ -200,7 +201,8 @@ static const char *key_that_says(const struct aws_planning *p, const char *key, 
     return is_said ? key : NULL;
 }
 
-/* A value that neither an annotation nor the cloud-config says is the controller's own, and not judged. */
+/* A value that neither an annotation nor the cloud-config says is the controller's own,
+ * and not judged. */
 static int check_text(const struct aws_planning *p, const char *param, const char *text,
                       struct err *err)
 {
@@ -217,7 +219,8 @@ static int check_text(const struct aws_planning *p, const char *param, const cha
                                  lb_finding_value(p->a, text), limits->want);
 }
 
-/* "HTTP:80/path" in its three parts.  The path comes first, because what is no path may look like a part of the port. */
+/* "HTTP:80/path" in its three parts.  The path comes first, because what is no path may look like a
+ * part of the port. */
 static int check_target(const struct aws_planning *p, const char *target, struct err *err)
 {
     const char *colon = strchr(target, ':');
@@ -254,7 +257,7 @@ static int check_params(const struct aws_planning *p, const struct aws_write *w,
     return rc;
 }
 
-/* ---- several parameters ------------------------------------------------------------------------------ */
+/* ---- several parameters ---------------------------------------------------------------------- */
 
 /* NULL: not sent. */
 static const char *sent(const struct aws_write *w, const char *pattern)
@@ -300,7 +303,8 @@ static const struct aws_target_health_check *health_of(const struct aws_planning
     return NULL;
 }
 
-/* A target group that is there keeps what is not sent.  AWS chooses the time-out of a new one, so that it is not judged. */
+/* A target group that is there keeps what is not sent.  AWS chooses the time-out of a new one, so
+ * that it is not judged. */
 static int check_health(const struct aws_planning *p, const struct aws_write *w, struct err *err)
 {
     bool classic = w->api == AWS_ELB;
@@ -341,7 +345,8 @@ static int check_logs(const struct aws_planning *p, const struct aws_write *w, s
                                  err);
 }
 
-/* Elastic addresses are public ones, and private addresses are those of an internal load balancer. */
+/* Elastic addresses are public ones, and private addresses are those of an
+ * internal load balancer. */
 static int check_addresses(const struct aws_planning *p, const struct aws_write *w, struct err *err)
 {
     bool internal = str_eq(sent(w, "Scheme"), "internal");

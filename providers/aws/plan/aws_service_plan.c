@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_service_plan.c: the whole plan of one Service: which planners, in which order, and what its owner is told.
+/* aws_service_plan.c: the whole plan of one Service: which planners, in which order, and what its
+ * owner is told.
  *
- * Targets are all of p->around->instances; the flow has chosen them.  The kind of a load balancer never changes: whether the
- * Service asks for another kind than it has is seen by what is there, not by the looks of a host name (docs/spec/aws.md 4.2
- * item 1, FIX).  Where balancers of both kinds are there, the wanted one is served and the other left alone until the
- * Service goes.  Neither does its scheme change, but with ReplaceOnSchemeChange of [Trimtab] another balancer is made. */
+ * Targets are all of p->around->instances; the flow has chosen them.  The kind of a load balancer
+ * never changes: whether the Service asks for another kind than it has is seen by what is there,
+ * not by the looks of a host name (docs/spec/aws.md 4.2 item 1, FIX).  Where balancers of both
+ * kinds are there, the wanted one is served and the other left alone until the Service goes.
+ * Neither does its scheme change, but with ReplaceOnSchemeChange of [Trimtab] another
+ * balancer is made. */
 #include "providers/aws/model/aws_annotations.h"
 #include "providers/aws/plan/aws_groups_plan.h"
 #include "providers/aws/plan/aws_refused_rules.h"
@@ -35,7 +38,7 @@ void aws_plan_finding(struct aws_planning *p, const char *reason, const char *fm
     va_end(ap);
 }
 
-/* ---- what people are told ----------------------------------------------------------------------------------- */
+/* ---- what people are told -------------------------------------------------------------------- */
 
 static const char *scheme_text(bool internal)
 {
@@ -172,7 +175,7 @@ static void describe_going(struct aws_planning *p)
     }
 }
 
-/* ---- subnets ------------------------------------------------------------------------------------------------ */
+/* ---- subnets --------------------------------------------------------------------------------- */
 
 static int choose_subnets(struct aws_planning *p, struct aws_texts *ret, struct err *err)
 {
@@ -190,15 +193,17 @@ static int choose_subnets(struct aws_planning *p, struct aws_texts *ret, struct 
                    p->naming->vpc, str_join(p->a, why_not.items, why_not.n, "; "));
 }
 
-/* Does an NLB that is there go where the Service asks for?  Not while it has the other scheme, whose subnets are others. */
+/* Does an NLB that is there go where the Service asks for?  Not while it has the other scheme,
+ * whose subnets are others. */
 static bool follows_subnets(const struct aws_planning *p)
 {
     return p->seen->nlb != NULL && p->naming->options.nlb_subnets && !p->about_nodes &&
            !scheme_differs(p);
 }
 
-/* An NLB keeps the subnets that it was made with, unless NLBSubnets says otherwise: when those that the Service asks for cannot
- * be told, that is no reason to leave its targets as they are.  What is chosen and not had, aws_plan_nlb() tells. */
+/* An NLB keeps the subnets that it was made with, unless NLBSubnets says otherwise: when those that
+ * the Service asks for cannot be told, that is no reason to leave its targets as they are.  What is
+ * chosen and not had, aws_plan_nlb() tells. */
 static int subnets_of_nlb(struct aws_planning *p, struct aws_texts *ret, struct err *err)
 {
     const struct aws_nlb *nlb = p->seen->nlb;
@@ -217,7 +222,8 @@ static int subnets_of_nlb(struct aws_planning *p, struct aws_texts *ret, struct 
     return ERR_OK;
 }
 
-/* Subnets of the other scheme would cut the balancer off.  Those of the VPC are not read when only nodes changed. */
+/* Subnets of the other scheme would cut the balancer off.  Those of the VPC are not read when only
+ * nodes changed. */
 static int subnets_of_classic(struct aws_planning *p, struct aws_texts *ret, struct err *err)
 {
     bool unread = p->around->places.n_subnets == 0;
@@ -247,7 +253,8 @@ static bool is_target_already(const struct aws_planning *p, const char *id)
     return false;
 }
 
-/* AWS takes only running instances as new targets (6.3); one that was stopped stays a target, as upstream leaves it. */
+/* AWS takes only running instances as new targets (6.3); one that was stopped stays a target, as
+ * upstream leaves it. */
 static struct aws_texts instance_ids(const struct aws_planning *p)
 {
     const char **ids = ARENA_ARRAY(p->a, const char *, p->around->n_instances);
@@ -262,7 +269,7 @@ static struct aws_texts instance_ids(const struct aws_planning *p)
     return (struct aws_texts){.items = ids, .n = n};
 }
 
-/* ---- the two kinds ------------------------------------------------------------------------------------------- */
+/* ---- the two kinds --------------------------------------------------------------------------- */
 
 static int plan_classic(struct aws_planning *p, struct err *err)
 {
@@ -329,7 +336,8 @@ static bool same_texts(struct arena *a, struct aws_texts x, struct aws_texts y)
     return str_set_eq(&sx, &sy);
 }
 
-/* AWS takes addresses at creation only: what is asked for later comes with the next load balancer. */
+/* AWS takes addresses at creation only: what is asked for later comes with the
+ * next load balancer. */
 static void tell_addresses(struct aws_planning *p)
 {
     const struct aws_service *s = p->service;
@@ -390,7 +398,7 @@ static int plan_nlb(struct aws_planning *p, struct err *err)
     return rc == ERR_OK ? aws_plan_left_groups(p, kept_group(p, &want), err) : rc;
 }
 
-/* ---- one Service --------------------------------------------------------------------------------------------- */
+/* ---- one Service ----------------------------------------------------------------------------- */
 
 static int check_kind(const struct aws_planning *p, struct err *err)
 {
@@ -425,7 +433,8 @@ static bool has_listener(const struct aws_planning *p, int32_t port)
     return false;
 }
 
-/* A port without node port gets no listener (PortIgnored); one that is served is not taken away for that. */
+/* A port without node port gets no listener (PortIgnored); one that is served is not taken
+ * away for that. */
 static int check_ports(const struct aws_planning *p, struct err *err)
 {
     const struct tt_service *s = p->service->in;
@@ -452,7 +461,8 @@ static int plan_kind(struct aws_planning *p, struct err *err)
     return p->service->kind == AWS_NLB ? plan_nlb(p, err) : plan_classic(p, err);
 }
 
-/* The balancer of the other scheme goes; then the Service is planned as if it had none.  Its target groups serve on. */
+/* The balancer of the other scheme goes; then the Service is planned as if it had none.  Its target
+ * groups serve on. */
 static int plan_anew(struct aws_planning *p, struct err *err)
 {
     const struct aws_observed *seen = p->seen;

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_upkeep_plan.c: nodes come and go behind the load balancer that is there, whatever its Service says.
+/* aws_upkeep_plan.c: nodes come and go behind the load balancer that is there, whatever its Service
+ * says.
  *
- * Neither listeners nor settings are looked at: they are the Service's wishes, and one that AWS refuses must not keep nodes
- * from following.  For the same reason nodes are registered beside the rules that let traffic reach them, not after them.
- * The load balancer that is there decides: its own kind, its own target groups, its own security groups.  Pure.
+ * Neither listeners nor settings are checked: they are the Service's wishes, and one that AWS
+ * refuses must not keep nodes from following.  For the same reason nodes are registered beside the
+ * rules that let traffic reach them, not after them.  The load balancer that is there decides: its
+ * own kind, its own target groups, its own security groups.  Pure.
  * Source: docs/spec/aws.md 6.4. */
 #include "providers/aws/plan/aws_nlb_internal_plan.h"
 
 #include "common/base/str.h"
 #include "providers/aws/plan/aws_classic_internal_plan.h"
 
-/* ---- classic ------------------------------------------------------------------------------------------------- */
+/* ---- classic --------------------------------------------------------------------------------- */
 
 static int classic_upkeep(struct aws_planning *p, struct aws_texts instances, struct err *err)
 {
@@ -29,7 +31,7 @@ static int classic_upkeep(struct aws_planning *p, struct aws_texts instances, st
     return want.groups.n > 0 ? aws_plan_classic_node_groups(p, &want, LB_VALUE(NULL), err) : ERR_OK;
 }
 
-/* ---- NLB ----------------------------------------------------------------------------------------------------- */
+/* ---- NLB ------------------------------------------------------------------------------------- */
 
 static const struct aws_listener *listener_of(const struct aws_planning *p, const char *arn)
 {
@@ -41,7 +43,8 @@ static const struct aws_listener *listener_of(const struct aws_planning *p, cons
     return NULL;
 }
 
-/* Rules for nodes by the ports and ranges of a Service that was carried out, as far as it can be understood. */
+/* Rules for nodes by the ports and ranges of a Service that was carried out, as far as it
+ * can be understood. */
 static int nlb_rules(struct aws_planning *p, struct aws_texts instances, struct err *err)
 {
     struct aws_nlb_want want;
@@ -77,7 +80,7 @@ static int nlb_upkeep(struct aws_planning *p, struct aws_texts instances, struct
                        : nlb_rules(p, instances, err);
 }
 
-/* ---- either -------------------------------------------------------------------------------------------------- */
+/* ---- either ---------------------------------------------------------------------------------- */
 
 int aws_plan_upkeep(struct aws_planning *p, struct aws_texts instances, struct err *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_attribute_rules.c: see aws_attribute_rules.h, and aws_rules.h for the differences.
  *
- * Only what the controller sets is compared, so that attributes which AWS adds, or somebody sets by hand, neither cost a
- * call nor are lost (docs/spec/aws.md 4.8, 5.8, 5.10, 13 row 10). */
+ * Only what the controller sets is compared, so that attributes which AWS adds, or somebody sets by
+ * hand, neither cost a call nor are lost (docs/spec/aws.md 4.8, 5.8, 5.10, 13 row 10). */
 #include "providers/aws/rules/aws_attribute_rules.h"
 
 #include "common/base/str.h"
@@ -90,9 +90,9 @@ int aws_nlb_attributes(struct arena *a, const struct tt_service *s, struct aws_t
     return ERR_OK;
 }
 
-/* ---- differences --------------------------------------------------------------------------------- */
+/* ---- differences ----------------------------------------------------------------------------- */
 
-/* What AWS does not answer counts as "" when `missing_is_empty`; else it differs when `send_unknown`. */
+/* A missing attribute counts as "" with `missing_is_empty`; else it differs when `send_unknown`. */
 static struct aws_tags diff(struct arena *a, const struct aws_tags *wanted,
                             const struct aws_tags *actual, bool missing_is_empty, bool send_unknown)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_group_rules.c: rules of security groups: order, difference, the rules of a group that is ours.
+/* aws_group_rules.c: rules of security groups: order, difference, the rules of a group that is
+ * ours.
  *
- * A rule is one protocol, one port range and one source; two are the same when EC2 would call the second a duplicate, which
- * descriptions and account ids do not change (docs/spec/aws.md 4.15; vectors 11.6).  What AWS groups into permissions is
- * taken apart where it is decoded, so that revoking one source never takes another one with it (15 row 1).
- * Part of aws_rules.h.  Pure. */
+ * A rule is one protocol, one port range and one source; two are the same when EC2 would call the
+ * second a duplicate, which descriptions and account ids do not change (docs/spec/aws.md 4.15;
+ * vectors 11.6).  What AWS groups into permissions is taken apart where it is decoded, so that
+ * revoking one source never takes another one with it (15 row 1).  Part of aws_rules.h.  Pure. */
 #include "providers/aws/model/aws_rules.h"
 
 #include <stdlib.h>
@@ -95,7 +96,7 @@ struct aws_rule_diff aws_rules_diff(struct arena *a, const struct aws_rules *des
                                   .revoke = aws_rules_minus(a, actual, desired)};
 }
 
-/* ---- the rules of a managed group ---------------------------------------------------------------- */
+/* ---- the rules of a managed group ------------------------------------------------------------ */
 
 struct building {
     struct aws_rule *items;
@@ -137,7 +138,7 @@ struct aws_rules aws_managed_rules(struct arena *a, const struct aws_service *s)
     return aws_rules_sorted(a, b.items, b.n);
 }
 
-/* ---- for people ---------------------------------------------------------------------------------- */
+/* ---- for people ------------------------------------------------------------------------------ */
 
 const char *aws_rule_text(struct arena *a, const struct aws_rule *rule)
 {

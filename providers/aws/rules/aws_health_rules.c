@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_health_rules.c: see aws_health_rules.h.
  *
- * Three bases: a Service with externalTrafficPolicy Local is asked at its health check node port; in probe mode Shared the
- * others are asked at kube-proxy's own port; else the node port is tried.  Annotations go over the base, except for an NLB
- * in mode Shared, where protocol, port and path of the mode win: upstream's order. */
+ * Three bases: a Service with externalTrafficPolicy Local is asked at its health check node port;
+ * in probe mode Shared the others are asked at kube-proxy's own port; else the node port is tried.
+ * Annotations go over the base, except for an NLB in mode Shared, where protocol, port and path of
+ * the mode win: upstream's order. */
 #include "providers/aws/rules/aws_health_rules.h"
 
 #include "common/base/str.h"
@@ -27,7 +28,7 @@ static int32_t shared_port(const struct aws_naming *n)
     return n->probe_port != 0 ? n->probe_port : 10256;
 }
 
-/* ---- classic ------------------------------------------------------------------------------------- */
+/* ---- classic --------------------------------------------------------------------------------- */
 
 struct probe {
     const char *protocol; /* upper case */
@@ -98,7 +99,7 @@ int aws_classic_health(struct arena *a, const struct aws_naming *naming, const s
     return rc;
 }
 
-/* ---- NLB ----------------------------------------------------------------------------------------- */
+/* ---- NLB ------------------------------------------------------------------------------------- */
 
 static struct aws_target_health_check nlb_base(struct arena *a, const struct tt_service *s,
                                                bool local)

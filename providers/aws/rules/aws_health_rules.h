@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_health_rules.h: which health checks a Service's nodes get: annotations over what the Service and the configuration
- * say.  Pure.  Source: docs/spec/aws.md 4.12, 5.2; vectors 11.7. */
+/* aws_health_rules.h: which health checks a Service's nodes get: annotations over what the Service
+ * and the configuration say.  Pure.  Source: docs/spec/aws.md 4.12, 5.2; vectors 11.7. */
 #ifndef TRIMTAB_AWS_HEALTH_RULES_H
 #define TRIMTAB_AWS_HEALTH_RULES_H
 

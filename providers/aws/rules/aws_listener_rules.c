@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_listener_rules.c: which listeners of a classic load balancer come and which go.
  *
- * A listener cannot be changed but for its certificate: one that differs in anything else goes, and another comes on its
- * port.  AWS answers protocols in upper case, and ARNs in any.  Source: docs/spec/aws.md 4.6 item 3; vectors 11.5.  Part of aws_rules.h.  Pure. */
+ * A listener cannot be changed but for its certificate: one that differs in anything else goes, and
+ * another comes on its port.  AWS answers protocols in upper case, and ARNs in any.  Source:
+ * docs/spec/aws.md 4.6 item 3; vectors 11.5.  Part of aws_rules.h.  Pure. */
 #include "providers/aws/model/aws_rules.h"
 
 #include "common/base/str.h"
@@ -42,7 +43,9 @@ struct aws_listener_diff aws_listeners_diff(struct arena *a,
             if (listeners_eq(&actual[i], &desired[j])) {
                 found[j] = true;
                 stays = true;
-                break; /* one listener answers to one wish: a second equal wish is asked for, and AWS says no */
+                /* one listener answers to one wish: a second equal wish is asked for, and
+                 * AWS says no */
+                break;
             }
         }
         if (!stays) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_mixed_rules.c: TCP and UDP ports in one Service: MixedProtocols of [Trimtab], on NLBs.
  *
- * AWS has one listener on a port of a balancer.  A port number that the Service has for both protocols is served by a listener,
- * and a target group, of TCP_UDP, which sends both to one node port: Kubernetes gives both the same unless somebody chose
- * others.  Ports of different numbers do not meet.  Without the option, or on a classic load balancer, mixing is refused as
- * upstream does.  Source: docs/spec/aws.md 5.1, 12 row 11, 13 row 33.  Part of aws_service_rules.h.  Pure. */
+ * AWS has one listener on a port of a balancer.  A port number that the Service has for both
+ * protocols is served by a listener, and a target group, of TCP_UDP, which sends both to one node
+ * port: Kubernetes gives both the same unless somebody chose others.  Ports of different numbers do
+ * not meet.  Without the option, or on a classic load balancer, mixing is refused as upstream does.
+ * Source: docs/spec/aws.md 5.1, 12 row 11, 13 row 33.  Part of aws_service_rules.h.  Pure. */
 #include "common/base/str.h"
 #include "providers/aws/model/aws_service_rules.h"
 

@@ -10,7 +10,7 @@
 #include "providers/aws/rules/aws_attribute_rules.h"
 #include "providers/aws/rules/aws_health_rules.h"
 
-/* ---- subnets and addresses ----------------------------------------------------------------------- */
+/* ---- subnets and addresses ------------------------------------------------------------------- */
 
 static int check_count(const struct aws_service *s, const char *name, bool has,
                        struct aws_texts given, size_t n_subnets, struct err *err)
@@ -55,7 +55,7 @@ static int map_subnets(struct arena *a, const struct aws_service *s, struct aws_
     return ERR_OK;
 }
 
-/* ---- ports --------------------------------------------------------------------------------------- */
+/* ---- ports ----------------------------------------------------------------------------------- */
 
 static void map_ports(struct arena *a, const struct aws_naming *naming, const struct aws_service *s,
                       struct aws_nlb_want *want)
@@ -88,7 +88,7 @@ static void map_ports(struct arena *a, const struct aws_naming *naming, const st
     want->n_ports = s->n_ports;
 }
 
-/* ---- security groups ----------------------------------------------------------------------------- */
+/* ---- security groups ------------------------------------------------------------------------- */
 
 /* 5.9 */
 static int choose_groups(struct arena *a, const struct aws_naming *naming,
@@ -128,7 +128,8 @@ int aws_nlb_desired(struct arena *a, const struct aws_naming *naming, const stru
     if (s->err.code != ERR_OK) {
         return err_copy(err, &s->err);
     }
-    /* Without a port that has a node port nothing is probed, and what the annotations say of it is not read. */
+    /* Without a port that has a node port nothing is probed, and what the annotations say of
+     * it is not read. */
     int rc = s->n_ports > 0 ? aws_nlb_health(a, naming, s->in, &want.health, err) : ERR_OK;
     if (rc == ERR_OK) {
         rc = choose_groups(a, naming, s, &want, err);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_node_group_rules.c: the rules by which an NLB's traffic reaches nodes, in one security group of nodes.
+/* aws_node_group_rules.c: the rules by which an NLB's traffic reaches nodes, in one security group
+ * of nodes.
  *
- * An NLB keeps client addresses, so nodes must admit the clients' ranges on node ports; probes come from the balancer's
- * subnets; and ICMP "fragmentation needed" is admitted from all ranges of clients of all NLBs.  Whose a rule is, its
- * description says.  The same rule under another description serves just as well: it is not granted twice, and never
- * revoked.  Source: docs/spec/aws.md 5.11, 13 rows 24 to 26.  Part of aws_rules.h.  Pure. */
+ * An NLB keeps client addresses, so nodes must admit the clients' ranges on node ports; probes come
+ * from the balancer's subnets; and ICMP "fragmentation needed" is admitted from all ranges of
+ * clients of all NLBs.  Whose a rule is, its description says.  The same rule under another
+ * description serves just as well: it is not granted twice, and never revoked.  Source:
+ * docs/spec/aws.md 5.11, 13 rows 24 to 26.  Part of aws_rules.h.  Pure. */
 #include "providers/aws/model/aws_rules.h"
 
 #include <string.h>
@@ -31,7 +33,7 @@ static void add(struct list *l, const char *protocol, int32_t port, const char *
                                          .description = description};
 }
 
-/* ---- traffic ------------------------------------------------------------------------------------- */
+/* ---- traffic --------------------------------------------------------------------------------- */
 
 static bool has_udp(const struct aws_nlb_node_want *w)
 {
@@ -101,7 +103,8 @@ static void add_clients(struct list *l, const struct aws_nlb_node_want *w,
     }
 }
 
-/* One rule per port and range; where a client's range is a subnet's, the client's rule serves both. */
+/* One rule per port and range; where a client's range is a subnet's, the client's
+ * rule serves both. */
 static struct aws_rules wanted_rules(struct arena *a, const struct aws_nlb_node_want *w)
 {
     if (w->stand != NULL) {
@@ -133,7 +136,7 @@ static struct aws_rules wanted_rules(struct arena *a, const struct aws_nlb_node_
     return aws_rules_sorted(a, rules.items, rules.n);
 }
 
-/* ---- differences --------------------------------------------------------------------------------- */
+/* ---- differences ----------------------------------------------------------------------------- */
 
 /* Rules with one of the descriptions that are neither wanted nor needed by others. */
 static struct aws_rules leaving(struct arena *a, const struct aws_rules *actual,
@@ -178,7 +181,8 @@ static struct aws_rules wanted_mtu(struct arena *a, const struct aws_rules *traf
     return aws_rules_sorted(a, out.items, out.n);
 }
 
-/* Would upstream change a traffic rule of the group?  It leaves rules for probes alone that need none. */
+/* Would upstream change a traffic rule of the group?  It leaves rules for probes alone
+ * that need none. */
 static bool upstream_changes(struct arena *a, const struct aws_nlb_node_want *w, bool wanted,
                              const struct aws_rules *actual, const struct aws_rules *want,
                              const struct aws_rules *needed)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_node_rules.c: nodes as targets: instance ids, labels, the security group of an instance.
  *
- * A provider id is "aws://[ACCOUNT]/[ZONE/]i-…", or the bare id.  Upstream also takes other schemes, escapes and ids without
- * a hexadecimal digit; such nodes are left out here with a reason (docs/spec/aws.md 15 row 4).  Fargate nodes have an id that EC2 does
- * not know: it is passed on and never found.  Source: 4.11 item 5, 6.1, 6.2; vectors 11.8.
- * Part of aws_rules.h.  Pure. */
+ * A provider id is "aws://[ACCOUNT]/[ZONE/]i-…", or the bare id.  Upstream also takes other
+ * schemes, escapes and ids without a hexadecimal digit; such nodes are left out here with a reason
+ * (docs/spec/aws.md 15 row 4).  Fargate nodes have an id that EC2 does not know: it is passed on
+ * and never found.  Source: 4.11 item 5, 6.1, 6.2; vectors 11.8.  Part of aws_rules.h.  Pure. */
 #include "providers/aws/model/aws_rules.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #define SCHEME "aws://"
 
-/* ---- provider ids -------------------------------------------------------------------------------- */
+/* ---- provider ids ---------------------------------------------------------------------------- */
 
 static bool is_instance_id(const char *id)
 {
@@ -27,8 +27,8 @@ static bool is_fargate_id(const char *id)
     return str_has_prefix(id, "fargate-");
 }
 
-/* The host part is an account, perhaps with a user before and a port behind: nobody needs it, but it must be one.  Without
- * percent signs, which are refused anywhere. */
+/* The host part is an account, perhaps with a user before and a port behind: nobody needs it, but
+ * it must be one.  Without percent signs, which are refused anywhere. */
 static bool is_host(struct arena *a, const char *from, size_t n)
 {
     static const char alnum[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -97,7 +97,7 @@ int aws_instance_id(struct arena *a, const char *provider_id, const char **ret, 
     return ERR_OK;
 }
 
-/* ---- which nodes --------------------------------------------------------------------------------- */
+/* ---- which nodes ----------------------------------------------------------------------------- */
 
 static const char *label(const struct tt_node *node, const char *key)
 {
@@ -158,7 +158,7 @@ const char *aws_node_left_out(struct arena *a, const struct tt_node *node,
                : NULL;
 }
 
-/* ---- the group of an instance -------------------------------------------------------------------- */
+/* ---- the group of an instance ---------------------------------------------------------------- */
 
 static int refuse_groups(struct arena *a, const struct aws_instance *instance,
                          const struct aws_group_ref *const *groups, size_t n, const char *what,
@@ -177,7 +177,7 @@ static int refuse_groups(struct arena *a, const struct aws_instance *instance,
 int aws_node_group(struct arena *a, const struct aws_instance *instance,
                    const struct str_set *tagged, const char **ret, struct err *err)
 {
-    if (instance->n_groups == 1) { /* most have one, and thousands are looked at */
+    if (instance->n_groups == 1) { /* most have one, and thousands are checked */
         *ret = str_or(instance->groups[0].id, NULL);
         return ERR_OK;
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_subnet_rules.c: the subnets of a Service's load balancer.
  *
- * Named by annotation: these, in the annotation's order.  Else one per zone is found: subnets of other clusters are left
- * out; an internet-facing balancer takes only those whose route table leads to an internet gateway; within a zone the role
- * tag wins, then the cluster's tag, then the smaller id; zones that are not plain availability zones are dropped last.
+ * Named by annotation: these, in the annotation's order.  Else one per zone is found: subnets of
+ * other clusters are left out; an internet-facing balancer takes only those whose route table leads
+ * to an internet gateway; within a zone the role tag wins, then the cluster's tag, then the smaller
+ * id; zones that are not plain availability zones are dropped last.
  * Source: docs/spec/aws.md 4.9; vectors 11.10.  Part of aws_rules.h.  Pure. */
 #include "providers/aws/model/aws_rules.h"
 
@@ -31,7 +32,7 @@ static void leave_out(struct choosing *c, const struct aws_subnet *s, const char
     c->why_not[c->n_why_not++] = arena_printf(c->a, "subnet %s is left out: %s", s->id, why);
 }
 
-/* ---- named ones ---------------------------------------------------------------------------------- */
+/* ---- named ones ------------------------------------------------------------------------------ */
 
 static bool is_named(const struct aws_subnet *s, const char *piece)
 {
@@ -99,7 +100,7 @@ static int choose_named(struct arena *a, const struct aws_places *places,
     return ERR_OK;
 }
 
-/* ---- discovery ----------------------------------------------------------------------------------- */
+/* ---- discovery ------------------------------------------------------------------------------- */
 
 /* The last table that names the subnet, else the main one; NULL: none. */
 static const struct aws_route_table *table_of(const struct aws_places *places, const char *subnet)

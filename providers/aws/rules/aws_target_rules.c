@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_target_rules.c: which targets of a target group come and which go.
  *
- * A target is an instance and a port.  One that is being deregistered already does not count as there: when it is wanted
- * again it is registered again.  Source: docs/spec/aws.md 5.6; vectors 245 to 249.  Part of aws_rules.h.  Pure. */
+ * A target is an instance and a port.  One that is being deregistered already does not count as
+ * there: when it is wanted again it is registered again.  Source: docs/spec/aws.md 5.6; vectors 245
+ * to 249.  Part of aws_rules.h.  Pure. */
 #include "providers/aws/model/aws_rules.h"
 
 #include <stdio.h>
@@ -45,7 +46,7 @@ static int compare_targets(const struct aws_target *x, const struct aws_target *
     while (x->id[i] != '\0' && x->id[i] == y->id[i]) {
         i++;
     }
-    if (x->id[i] != y->id[i]) { /* an id that ends goes on with the colon */
+    if (x->id[i] != y->id[i]) { /* an id that ends continues with the colon */
         int cx = x->id[i] != '\0' ? (unsigned char)x->id[i] : ':';
         int cy = y->id[i] != '\0' ? (unsigned char)y->id[i] : ':';
         return cx != cy ? cx - cy : x->id[i] == '\0' ? -1 : 1;

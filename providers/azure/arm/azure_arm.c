@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_arm.c: the kinds of resources: their paths, api-versions, operation ids and words (azure_arm.h).
+/* azure_arm.c: the kinds of resources: their paths, api-versions, operation ids and words
+ * (azure_arm.h).
  *
  * One row per kind; docs/spec/azure.md 3.2.  The state machine of a call stands in azure_call.c. */
 #include "providers/azure/arm/azure_arm.h"

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_arm.h: one call of Azure Resource Manager: its URL, its token, its retries, its operation, its error.
+/* azure_arm.h: one call of Azure Resource Manager: its URL, its token, its retries, its operation,
+ * its error.
  *
- * A call is a state machine of HTTP requests, asked for the next one until it is done; so many calls run at once on one
- * handle, and one step of a plan is one call.  Inside, in this order:
+ * A call is a state machine of HTTP requests, asked for the next one until it is done; so many
+ * calls run at once on one handle, and one step of a plan is one call.  Inside, in this order:
  *   - a token is taken from the cache, or fetched; after a 401 it is dropped and fetched once more;
- *   - a gate per (subscription, kind, reading or writing) that a 429 has closed is waited for, or the call fails THROTTLED
- *     with the time that is left; then the rate limiter of the configuration, where it is on;
+ *   - a gate per (subscription, kind, reading or writing) that a 429 has closed is waited for, or
+ *     the call fails THROTTLED with the time that is left; then the rate limiter of the
+ *     configuration, where it is on;
  *   - transient failures are sent again with jitter; a document's If-Match makes that safe;
- *   - a write may go on after its answer: Azure-AsyncOperation, Location, or provisioningState of the resource are
- *     polled until it has ended, and the resource is read once more when the first answer was not its final form.
+ *   - a write may continue after its answer: Azure-AsyncOperation, Location, or provisioningState
+ *     of the resource are polled until it has ended, and the resource is read once more when the
+ *     first answer was not its final form.
  * Every request is reported to the host under its operation id.
- * Source: docs/spec/azure.md 3.  A call belongs to one thread; struct azure_arm is shared and thread-safe. */
+ * Source: docs/spec/azure.md 3.  A call belongs to one thread; struct azure_arm is
+ * shared and thread-safe. */
 #ifndef TRIMTAB_AZURE_ARM_H
 #define TRIMTAB_AZURE_ARM_H
 
@@ -64,8 +68,8 @@ struct azure_arm {
     struct rng *rng;
     const struct tt_host *host; /* may be NULL in tests */
     struct budgets *budgets;    /* of azure_budget_limits; NULL: requests are sent as they come */
-    struct retry_policy
-        requests;      /* cloudProviderBackoff… (1.4), or our own; set by azure_arm_init() */
+    /* cloudProviderBackoff… (1.4), or our own; set by azure_arm_init() */
+    struct retry_policy requests;
     struct mutex lock; /* guards what follows */
     struct azure_gate gate;
     struct ratelimit limits[AZURE_LIMITS][2]; /* reading, writing; off unless configured */
@@ -73,10 +77,10 @@ struct azure_arm {
 void azure_arm_init(struct azure_arm *arm);
 void azure_arm_done(struct azure_arm *arm);
 
-/* "/subscriptions/S/resourceGroups/G/providers/Microsoft.Network/loadBalancers": the kind's collection in a group of the
- * subscription that it lives in (1.2 networkResourceSubscriptionID).  Kinds below another resource take its ID as
- * `group`.  A name that cannot be one segment keeps its place in it (url_resource_path()); a call of such an ID ends in
- * ERR_INVALID before it is sent. */
+/* "/subscriptions/S/resourceGroups/G/providers/Microsoft.Network/loadBalancers": the kind's
+ * collection in a group of the subscription that it lives in (1.2 networkResourceSubscriptionID).
+ * Kinds below another resource take its ID as `group`.  A name that cannot be one segment keeps its
+ * place in it (url_resource_path()); a call of such an ID ends in ERR_INVALID before it is sent. */
 const char *azure_arm_collection(struct arena *a, const struct azure_arm *arm, enum azure_kind k,
                                  const char *group);
 const char *azure_arm_id(struct arena *a, const struct azure_arm *arm, enum azure_kind k,
@@ -98,8 +102,9 @@ struct azure_call_spec {
     const char *id;           /* of the resource; LIST: of the collection */
     const char *query;        /* "$expand=instanceView", or NULL; without '?' */
     struct json_object *body; /* borrowed, printed when the call begins */
-    bool
-        passing; /* nobody needs the body any longer then: it is emptied; a large tree takes several times its text */
+    /* nobody needs the body any longer then: it is emptied; a large tree takes several
+     * times its text */
+    bool passing;
     const char *if_match; /* or NULL */
 };
 struct azure_call {
@@ -116,7 +121,7 @@ struct azure_call {
     bool token_renewed;
     struct retry retry;
     const char *body;
-    const char *url; /* of the request under way */
+    const char *url; /* of the request in progress */
     const char *poll_url;
     int poll_style;
     int64_t poll_since_ms; /* when the write was taken up */

@@ -24,7 +24,7 @@ struct azure_auth {
     struct token_cache *caches[AZURE_TENANTS]; /* the second one: NULL unless multi_tenant */
 };
 
-/* ---- credentials (2.1) ------------------------------------------------------------------------------------- */
+/* ---- credentials (2.1) ----------------------------------------------------------------------- */
 
 static int use_workload(struct azure_auth *auth, struct err *err)
 {
@@ -233,7 +233,7 @@ struct clock *azure_auth_clock(const struct azure_auth *auth)
     return auth->cfg.clock;
 }
 
-/* ---- the cache (2.7) --------------------------------------------------------------------------------------- */
+/* ---- the cache (2.7) ------------------------------------------------------------------------- */
 
 /* Both tenants share a token when they are one. */
 static struct token_cache *cache_of(const struct azure_auth *auth, enum azure_tenant tenant)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_auth_fetch.c: the requests by which a token is had, as a state machine (azure_auth.h, struct azure_fetch).
+/* azure_auth_fetch.c: the requests by which a token is had, as a state machine (azure_auth.h,
+ * struct azure_fetch).
  *
- * One endpoint per fetch: the metadata service, App Service's, or the identity authority's (a Key Vault's token needs four:
- * azure_auth_vault.c).  What an endpoint says in
- * words is not quoted, because it may echo what we sent; its codes are.
+ * One endpoint per fetch: the metadata service, App Service's, or the identity authority's (a Key
+ * Vault's token needs four:  azure_auth_vault.c).  What an endpoint says in words is not quoted,
+ * because it may echo what we sent; its codes are.
  * Source: docs/spec/azure.md 2.2 to 2.7. */
 #include "common/base/file.h"
 #include "common/base/str.h"
@@ -45,7 +46,7 @@ static const struct azure_credentials *cred_of(const struct azure_fetch *f)
     return azure_auth_credentials(f->auth);
 }
 
-/* ---- managed identity (2.2) -------------------------------------------------------------------------------- */
+/* ---- managed identity (2.2) ------------------------------------------------------------------ */
 
 void azure_fetch_ask_managed(struct azure_fetch *f, struct http_request *req, const char *audience)
 {
@@ -83,7 +84,7 @@ void azure_fetch_ask_managed(struct azure_fetch *f, struct http_request *req, co
     };
 }
 
-/* ---- the identity authority (2.3 to 2.5) ------------------------------------------------------------------- */
+/* ---- the identity authority (2.3 to 2.5) ----------------------------------------------------- */
 
 /* Of the identity's file when it is one's own, as it stands now. */
 static const char *tenant_of(const struct azure_fetch *f)
@@ -133,7 +134,7 @@ static int token_url(const struct azure_fetch *f, const char **ret, struct err *
     return url_build_end(&b, f->a, ret, err);
 }
 
-/* What a challenge asked for, with our own word that we understand challenges (CAE). */
+/* The claims of a challenge, with the client's capability for challenges (CAE). */
 static const char *claims_text(struct azure_fetch *f)
 {
     const char *asked = azure_auth_claims(f->auth, f->tenant, f->a);
@@ -261,15 +262,15 @@ static enum http_next ask(struct azure_fetch *f, struct http_request *req, struc
     return HTTP_SEND;
 }
 
-/* ---- answers ----------------------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static int64_t bounded_ms(int64_t s)
 {
     return s > LASTS_MAX_MS / 1000 ? LASTS_MAX_MS : s * 1000;
 }
 
-/* expires_in is the issuer's own count; expires_on is a moment of its clock, and ours may be hours off, so a token that
- * was made just now is never over already. */
+/* expires_in is the issuer's own count; expires_on is a moment of its clock, and ours may be hours
+ * off, so a token that was made just now is never over already. */
 static int64_t lasts_ms(const struct azure_fetch *f, struct json_object *o)
 {
     int64_t in_s = json_int(o, "expires_in", 0);

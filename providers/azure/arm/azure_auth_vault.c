@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_auth_vault.c: the token of the networks' tenant from a Key Vault (auxiliaryTokenProvider), as a state machine.
+/* azure_auth_vault.c: the token of the networks' tenant from a Key Vault (auxiliaryTokenProvider),
+ * as a state machine.
  *
  *     token for Azure Resource Manager → where the vault is → token for vaults → the secret
  *
- * Both tokens are the managed identity's.  The secret's value is {"access_token","expires_on"}: somebody else puts a new one
- * there in time.  Source: docs/spec/azure.md 2.6; Key Vault's REST API, api-versions 2023-07-01 (vaults), 7.4 (secrets). */
+ * Both tokens are the managed identity's.  The secret's value is {"access_token","expires_on"}:
+ * somebody else puts a new one there in time.  Source: docs/spec/azure.md 2.6; Key Vault's REST
+ * API, api-versions 2023-07-01 (vaults), 7.4 (secrets). */
 #include "common/base/str.h"
 #include "common/base/timefmt.h"
 #include "common/data/json.h"
@@ -98,7 +100,8 @@ static enum http_next send(struct azure_fetch *f, struct http_request *req, stru
     return HTTP_SEND;
 }
 
-/* A vault gets a token for vaults: it must be where the cloud says, and as safe as the cloud's own API. */
+/* A vault gets a token for vaults: it must be where the cloud says, and as safe as the
+ * cloud's own API. */
 static const char *take_uri(struct azure_fetch *f, const struct http_response *resp)
 {
     struct json_object *o = NULL;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_budget.h: how many requests Azure Resource Manager takes of a subscription, per region and identity.
+/* azure_budget.h: how many requests Azure Resource Manager takes of a subscription, per region and
+ * identity.
  *
- * Source: "Understand how Azure Resource Manager throttles requests": reads 250 and 25 a second, writes and deletes 200 and
- * 10 a second.  Polls of operations are reads.  Limits of a resource provider are per kind of resource: the gates of
- * azure_arm.h. */
+ * Source: "Understand how Azure Resource Manager throttles requests": reads 250 and 25 a second,
+ * writes and deletes 200 and 10 a second.  Polls of operations are reads.  Limits of a resource
+ * provider are per kind of resource: the gates of azure_arm.h. */
 #ifndef TRIMTAB_AZURE_BUDGET_H
 #define TRIMTAB_AZURE_BUDGET_H
 

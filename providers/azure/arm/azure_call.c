@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_call.c: the state machine of one call; azure_arm.h says what it promises.
  *
- * BEGIN → (TOKEN →) SEND → POLL … → FINAL.  What an answer of a long-running operation means stands in azure_lro.c. */
+ * BEGIN → (TOKEN →) SEND → POLL … → FINAL.  What an answer of a long-running operation means stands
+ * in azure_lro.c. */
 #include "common/base/str.h"
 #include "common/net/url_build.h"
 #include "providers/azure/arm/azure_arm.h"
@@ -14,11 +15,12 @@
 
 #include <string.h>
 
-/* A list that goes on for longer is none. */
+/* A list that continues for longer is none. */
 #define PAGES_MAX 1000
 /* A load balancer of 1,500 rules has some 2 MiB. */
 #define CALL_MAX_BODY (64u * 1024 * 1024)
-/* How often a call looks for a token that another thread fetches; what its own thread brings it sees at once. */
+/* How often a call looks for a token that another thread fetches; what its own thread
+ * brings it sees at once. */
 #define TOKEN_LOOK_MS      50
 #define BEARER             "Bearer "
 #define MIN_RETRY_AFTER_MS 5000
@@ -31,7 +33,7 @@ enum phase {
     FINAL,
 };
 
-/* The operation goes on whether we look or not: polling is worth more patience. */
+/* The operation continues whether we look or not: polling is worth more patience. */
 static const struct retry_policy poll_policy = {
     .max_attempts = 10,
     .base_ms = 500,
@@ -64,7 +66,7 @@ void azure_call_begin(struct azure_call *c, struct azure_arm *arm, const struct 
     retry_begin(&c->retry, &arm->requests, clock_now_ms(arm->clock));
 }
 
-/* ---- gates --------------------------------------------------------------------------------------------- */
+/* ---- gates ----------------------------------------------------------------------------------- */
 
 /* When the subscription's budget lets a request go; 0: at once. */
 static int64_t turn_at(const struct azure_call *c, size_t kind)
@@ -73,8 +75,9 @@ static int64_t turn_at(const struct azure_call *c, size_t kind)
     return budgets_take(c->arm->budgets, kind, false, &again);
 }
 
-/* When this request may be sent; the rate limiter's token is taken here.  A gate that stays closed for long is told in
- * *ret_closed_ms, and takes no token: whoever comes back would find the bucket emptier each time. */
+/* When this request may be sent; the rate limiter's token is taken here.  A gate that stays closed
+ * for long is told in *ret_closed_ms, and takes no token: whoever comes back would find the bucket
+ * emptier each time. */
 static int64_t may_send_at(struct azure_call *c, bool write, int64_t *ret_closed_ms)
 {
     struct azure_arm *arm = c->arm;
@@ -110,7 +113,7 @@ static void close_gate(struct azure_call *c, bool write, int64_t for_ms)
     azure_metrics_held(arm, c->op_id, c->spec.id, true);
 }
 
-/* ---- requests ------------------------------------------------------------------------------------------ */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 /* ERR_INVALID for an ID with a part that cannot be one segment: it came from somebody's text. */
 static int first_url(struct azure_call *c, const char **ret, struct err *err)
@@ -227,7 +230,7 @@ static enum http_next send_again(struct azure_call *c, struct http_request *req,
     }
 }
 
-/* ---- answers ------------------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static void report(const struct azure_call *c, const struct http_response *resp)
 {
@@ -412,9 +415,10 @@ static enum http_next take_answer(struct azure_call *c, struct http_request *req
     return take_body(c, req, resp, err);
 }
 
-/* ---- tokens -------------------------------------------------------------------------------------------- */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
-/* True when all tokens that the request needs are there; else the tenant whose is missing stands in c->fetch. */
+/* True when all tokens that the request needs are there; else the tenant whose is missing
+ * stands in c->fetch. */
 static bool has_tokens(struct azure_call *c)
 {
     if (c->bearer == NULL) {
@@ -439,7 +443,8 @@ static enum http_next fetch_token(struct azure_call *c, struct http_request *req
     return err->code != ERR_OK ? HTTP_DONE : azure_call_step(c, req, NULL, err);
 }
 
-/* A wave whose token has expired is refused as a whole: one call gets a new one, the others wait for it. */
+/* A wave whose token has expired is refused as a whole: one call gets a new one, the
+ * others wait for it. */
 static enum http_next get_token(struct azure_call *c, struct http_request *req, struct err *err)
 {
     enum azure_tenant tenant = c->bearer == NULL ? c->tenant : AZURE_TENANT_NETWORK;
@@ -479,7 +484,7 @@ enum http_next azure_call_step(struct azure_call *c, struct http_request *req,
     return get_token(c, req, err);
 }
 
-/* ---- reads as jobs ------------------------------------------------------------------------------------- */
+/* ---- reads as jobs --------------------------------------------------------------------------- */
 
 static enum http_next read_step(struct http_job *job, const struct http_response *resp)
 {

@@ -28,7 +28,7 @@ struct azure_cert {
     const char *sha1;
 };
 
-/* What a file holds, in OpenSSL's types. */
+/* Contents of a file, in OpenSSL's types. */
 struct parts {
     EVP_PKEY *key;
     X509 *certs[CHAIN_MAX];
@@ -54,7 +54,7 @@ static void add_cert(struct parts *p, X509 *cert)
     }
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int tell_password(char *buf, int size, int rwflag, void *arg)
 {
@@ -199,7 +199,7 @@ void azure_cert_free(struct azure_cert *c)
     }
 }
 
-/* ---- signing ----------------------------------------------------------------------------------------------- */
+/* ---- signing --------------------------------------------------------------------------------- */
 
 int azure_cert_sign(struct arena *a, const struct azure_cert *c,
                     const struct azure_assertion *about, char **ret, struct err *err)

@@ -14,7 +14,8 @@
 #include <stdint.h>
 
 struct azure_cert;
-/* ERR_AUTH: neither PEM nor PKCS#12, wrong password, no key, or no certificate that goes with it. */
+/* ERR_AUTH: neither PEM nor PKCS#12, wrong password, no key, or no certificate that
+ * goes with it. */
 int azure_cert_parse(const void *text, size_t n, const char *password, struct azure_cert **ret,
                      struct err *err) _warn_unused_;
 void azure_cert_free(struct azure_cert *c); /* NULL is fine */

@@ -59,7 +59,7 @@ static const char *with_slash(struct arena *a, const char *url)
     return str_has_suffix(url, "/") ? url : arena_printf(a, "%s/", url);
 }
 
-/* ---- the metadata endpoint (1.5, override 1) --------------------------------------------------------------- */
+/* ---- the metadata endpoint (1.5, override 1) ------------------------------------------------- */
 
 /* Sent again after failures that pass; so a start does not depend on one packet. */
 struct ask {
@@ -159,7 +159,7 @@ static int ask_metadata(struct arena *a, const struct azure_config *c,
     return o != NULL ? take_element(a, c, o, cloud, err) : ERR_OK;
 }
 
-/* ---- the environment file (1.5, override 2) ---------------------------------------------------------------- */
+/* ---- the environment file (1.5, override 2) -------------------------------------------------- */
 
 static int read_environment(struct arena *a, const char *path, struct azure_cloud *cloud,
                             struct err *err)
@@ -190,7 +190,7 @@ static int read_environment(struct arena *a, const char *path, struct azure_clou
     return ERR_OK;
 }
 
-/* ---- both -------------------------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 static int check_url(struct arena *a, const char *what, const char *text, struct err *err)
 {
@@ -202,7 +202,7 @@ static int check_url(struct arena *a, const char *what, const char *text, struct
                : err_set(err, ERR_INVALID, "%s \"%s\" is no http:// or https:// URL", what, text);
 }
 
-/* Whoever may listen to tokens may use them: a secret goes over plain HTTP only where the API itself does. */
+/* An eavesdropper can use tokens: a secret goes over plain HTTP only where the API itself does. */
 static int check_cloud(struct arena *a, const struct azure_cloud *cloud, struct err *err)
 {
     int rc = check_url(a, "the endpoint of Azure Resource Manager", cloud->arm, err);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_cloud.h: where a cloud's APIs are: Azure Resource Manager, its token audience, the identity authority.
+/* azure_cloud.h: where a cloud's APIs are: Azure Resource Manager, its token audience, the identity
+ * authority.
  *
- * A name of the table, then the metadata endpoint of `resourceManagerEndpoint`, then the environment file of Azure
- * Stack, in this order (docs/spec/azure.md 1.5).  Texts live in the arena. */
+ * A name of the table, then the metadata endpoint of `resourceManagerEndpoint`, then the
+ * environment file of Azure Stack, in this order (docs/spec/azure.md 1.5).  Texts live
+ * in the arena. */
 #ifndef TRIMTAB_AZURE_CLOUD_H
 #define TRIMTAB_AZURE_CLOUD_H
 
@@ -26,8 +28,8 @@ struct azure_cloud_reach {
     struct clock *clock; /* the one of `http` */
     struct cancel *cancel;
 };
-/* Asks {resourceManagerEndpoint}/metadata/endpoints when one is configured, and reads AZURE_ENVIRONMENT_FILEPATH.
- * Blocks.  TRANSIENT, INVALID. */
+/* Asks {resourceManagerEndpoint}/metadata/endpoints when one is configured, and reads
+ * AZURE_ENVIRONMENT_FILEPATH.  Blocks.  TRANSIENT, INVALID. */
 int azure_cloud_find(struct arena *a, const struct azure_config *c, const struct azure_env *env,
                      const struct azure_cloud_reach *reach, struct azure_cloud *ret,
                      struct err *err) _warn_unused_;

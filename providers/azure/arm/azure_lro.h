@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_lro.h: long-running operations: is a write done, and where is it asked again?
  *
- * Three ways in which Azure answers a write (docs/spec/azure.md 3.5): a URL of the operation's status
- * (Azure-AsyncOperation), a URL of its result (Location), or the resource with its provisioningState.  URLs that lead
- * to another server are not followed: the token would go with them.  Pure. */
+ * Three ways in which Azure answers a write (docs/spec/azure.md 3.5): a URL of the operation's
+ * status (Azure-AsyncOperation), a URL of its result (Location), or the resource with its
+ * provisioningState.  URLs that lead to another server are not followed: the token would
+ * go with them.  Pure. */
 #ifndef TRIMTAB_AZURE_LRO_H
 #define TRIMTAB_AZURE_LRO_H
 
@@ -34,13 +35,13 @@ struct azure_lro {
     bool has_resource; /* the body is the resource in its final form */
     int64_t retry_after_ms;
 };
-/* ERR_OK: see `done`; else the operation has failed (`done`), or the answer is no answer (TRANSIENT).  `body` may be
- * NULL. */
+/* ERR_OK: see `done`; else the operation has failed (`done`), or the answer is no answer
+ * (TRANSIENT).  `body` may be NULL. */
 int azure_lro_look(struct arena *a, struct azure_lro *lro, const struct http_response *resp,
                    struct json_object *body, int64_t wall_s, struct err *err) _warn_unused_;
-/* How long to wait before the next poll: what the server asked for; else nothing before the first one, then a fifth of the time that
- * has passed since the write was taken up, from one second to upstream's five.  So a write is noticed late by a fifth of what it
- * took, or a second. */
+/* How long to wait before the next poll: what the server asked for; else nothing before the first
+ * one, then a fifth of the time that has passed since the write was taken up, from one second to
+ * upstream's five.  So a write is noticed late by a fifth of what it took, or a second. */
 int64_t azure_lro_wait_ms(bool first, int64_t elapsed_ms, int64_t asked_ms);
 /* Does the URL lead to the API at `base`? */
 bool azure_lro_is_ours(const char *base, const char *url);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_config.c: see azure_config.h: from what stands in the file to what counts.
  *
- * The file is decoded by tables (azure_config_read.c); here the environment and the defaults come in, and what would stop
- * upstream at its start is refused with the line of the key that is at fault.
+ * The file is decoded by tables (azure_config_read.c); here the environment and the defaults come
+ * in, and what would stop upstream at its start is refused with the line of the key that is at
+ * fault.
  * Pure; docs/spec/azure.md 1.1 to 1.4. */
 #include "providers/azure/model/azure_config.h"
 
@@ -28,7 +29,7 @@
 #define RATE_QPS         1.0
 #define RATE_BUCKET      5
 
-/* ---- decoding ---------------------------------------------------------------------------------------------- */
+/* ---- decoding -------------------------------------------------------------------------------- */
 
 struct reader {
     struct arena *a;
@@ -149,7 +150,7 @@ static void read_tags_map(struct arena *a, struct json_object *o, struct azure_c
     c->n_tags_map = n;
 }
 
-/* ---- what follows ------------------------------------------------------------------------------------------ */
+/* ---- what follows ---------------------------------------------------------------------------- */
 
 /* Environment of 1.1; what is set but empty does not count. */
 static void apply_env(const struct azure_env *env, struct azure_config *c)
@@ -196,7 +197,7 @@ static int32_t number_or(int32_t v, int32_t otherwise)
     return v != 0 ? v : otherwise;
 }
 
-/* What is not given is as `otherwise` has it. */
+/* Missing values are those of `otherwise`. */
 static struct azure_rate_limit limit_or(const struct azure_rate_limit *l,
                                         const struct azure_rate_limit *otherwise)
 {
@@ -210,7 +211,8 @@ static struct azure_rate_limit limit_or(const struct azure_rate_limit *l,
     };
 }
 
-/* A client with a block of its own is limited when that says so, and not by the common switch (3.7). */
+/* A client with a block of its own is limited when that says so, and not by the
+ * common switch (3.7). */
 static void apply_limits(struct azure_config *c)
 {
     static const struct azure_rate_limit initial = {
@@ -363,7 +365,7 @@ int azure_config_decode(struct arena *a, const char *text, size_t n, const struc
     return rc;
 }
 
-/* ---- what stops a start ------------------------------------------------------------------------------------ */
+/* ---- what stops a start ---------------------------------------------------------------------- */
 
 struct checked {
     const struct azure_config *c;

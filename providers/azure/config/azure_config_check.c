@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_config_check.c: from --cloud-config and the environment to a configuration, with words for the person who wrote
- * it.
+/* azure_config_check.c: from --cloud-config and the environment to a configuration, with words for
+ * the person who wrote it.
  *
- * azure_config.c reads as upstream does; this file adds where (file:line), what would be right, and for check-config what
- * a person should look at although the controller would start.  Opens no connection. */
+ * azure_config.c reads as upstream does; this file adds where (file:line), what would be right, and
+ * for check-config what a person should look at although the controller would start.
+ * Opens no connection. */
 #include "common/base/str.h"
 #include "common/lb/exposed.h"
 #include "providers/azure/azure_provider.h"
@@ -44,7 +45,8 @@ static struct azure_config_texts texts_of(const struct tt_open_args *args)
     return t;
 }
 
-/* "azure.json:7", where the key stands, the Secret before the file; the file alone when it does not. */
+/* "azure.json:7", where the key stands, the Secret before the file; the file alone when
+ * it does not. */
 static const char *where_is(struct arena *a, const struct tt_open_args *args, const char *key)
 {
     const struct azure_config_texts t = texts_of(args);
@@ -72,7 +74,7 @@ static struct azure_env env_of_process(void)
     };
 }
 
-/* ---- unknown keys ------------------------------------------------------------------------------------------ */
+/* ---- unknown keys ---------------------------------------------------------------------------- */
 
 #define NAMES_MAX 128
 
@@ -104,7 +106,7 @@ static void tell_unknown(struct arena *a, const struct tt_open_args *args,
     }
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 int azure_config_load(struct arena *a, const struct tt_open_args *args, struct azure_env *ret_env,
                       struct azure_config *ret, struct err *err)
@@ -126,7 +128,7 @@ int azure_config_load(struct arena *a, const struct tt_open_args *args, struct a
     return rc;
 }
 
-/* ---- check-config ------------------------------------------------------------------------------------------ */
+/* ---- check-config ---------------------------------------------------------------------------- */
 
 /* Without these no Service gets a load balancer. */
 static void check_needed(struct arena *a, const struct tt_open_args *args,

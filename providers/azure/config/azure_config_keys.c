@@ -174,7 +174,8 @@ const struct azure_key azure_lb_config_keys[] = {
     LB("serviceLabelSelector", OBJECT, services),
     LB("serviceNamespaceSelector", OBJECT, namespaces),
     LB("nodeSelector", OBJECT, nodes),
-    /* run-time state, which upstream happens to accept; a list in its place is refused (18 row 4) */
+    /* run-time state, which upstream happens to accept; a list in its place is refused
+     * (18 row 4) */
     UNUSED("activeServices", OBJECT),
     UNUSED("activeNodes", OBJECT),
     {0},

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_config_keys.h: the keys of the cloud-config: their types, and where their values go.
  *
- * One row per key that is accepted, those included that other controllers read from the same file; so that "unknown"
- * means a slip of the pen.  Between azure_config_keys.c (the table), azure_config_read.c (the decoder) and
- * azure_config.c (what follows from it).
+ * One row per key that is accepted, those included that other controllers read from the same file;
+ * so that "unknown" means a slip of the pen.  Between azure_config_keys.c (the table),
+ * azure_config_read.c (the decoder) and azure_config.c (what follows from it).
  * Source: docs/spec/azure.md 1.2, 1.3, 3.7.  Pure. */
 #ifndef TRIMTAB_AZURE_CONFIG_KEYS_H
 #define TRIMTAB_AZURE_CONFIG_KEYS_H
@@ -22,8 +22,10 @@ enum azure_key_type {
     AZURE_KEY_MAP,      /* struct json_object *: values that count as text */
     AZURE_KEY_OBJECT,   /* struct json_object * */
     AZURE_KEY_LIST,     /* struct json_object * */
-    AZURE_KEY_BLOCK, /* a structure of its own, read by the table `below`; it begins with `bool given` */
-    AZURE_KEY_WORD, /* const char *; only text: Go's decoder spells out numbers for outer structures alone */
+    /* a structure of its own, read by the table `below`; it begins with `bool given` */
+    AZURE_KEY_BLOCK,
+    /* const char *; only text: Go's decoder spells out numbers for outer structures alone */
+    AZURE_KEY_WORD,
     AZURE_KEY_NAMES, /* struct name_list: a list of texts; absent is not empty */
 };
 /* Its offset says that the value is checked and dropped. */
@@ -38,7 +40,7 @@ struct azure_flag {
     bool given;
     bool on;
 };
-/* What stands in the file; texts are never NULL, trees are borrowed. */
+/* Contents of the file; texts are never NULL, trees are borrowed. */
 struct azure_raw {
     struct azure_config c;
     struct azure_flag exclude_masters;
@@ -72,10 +74,11 @@ struct azure_where {
     int below;        /* as azure_config_line() */
     int nth;
 };
-/* Texts that nobody gives are "", not NULL: for fresh memory, before the first azure_keys_read(). */
+/* Texts that nobody gives are "", not NULL: for fresh memory, before the first
+ * azure_keys_read(). */
 void azure_keys_clear(const struct azure_key *keys, void *out);
-/* Fills `out` by the table; what is absent stays as it is, so a second tree overrides a first.  ERR_INVALID:
- * "line 3: vmType: want text, got a list". */
+/* Fills `out` by the table; what is absent stays as it is, so a second tree overrides a first.
+ * ERR_INVALID:  "line 3: vmType: want text, got a list". */
 int azure_keys_read(struct arena *a, struct json_object *o, const struct azure_key *keys,
                     const struct azure_where *place, void *out, struct azure_unknown_list *unknown,
                     struct err *err) _warn_unused_;

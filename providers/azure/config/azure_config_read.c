@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_config_read.c: a tree of YAML or JSON into structures, by a table of keys (azure_config_keys.h).
+/* azure_config_read.c: a tree of YAML or JSON into structures, by a table of keys
+ * (azure_config_keys.h).
  *
- * Follows Go's decoder as upstream uses it: keys without case, and of several that differ in case only the one that sorts
- * last; null counts as absent; numbers and booleans where text is wanted count as their text, but not in what upstream
- * reads into an embedded structure (credentials, subscriptions, the cloud, a balancer's primary VM set).
- * Pure; docs/spec/azure.md 1.1, 18 row 5. */
+ * Follows Go's decoder as upstream uses it: keys without case, and of several that differ in case
+ * only the one that sorts last; null counts as absent; numbers and booleans where text is wanted
+ * count as their text, but not in what upstream reads into an embedded structure (credentials,
+ * subscriptions, the cloud, a balancer's primary VM set).  Pure; docs/spec/azure.md 1.1,
+ * 18 row 5. */
 #include "common/base/str.h"
 #include "providers/azure/config/azure_config_keys.h"
 
@@ -18,7 +20,7 @@
 /* Nobody reads on; and each is looked for in the whole text. */
 #define LINES_MAX 50
 
-/* ---- lines ------------------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static bool is_blank(char c)
 {
@@ -61,7 +63,7 @@ static int line_of(const struct azure_where *p, const char *key)
     return azure_config_line(p->text, p->n, key, p->nth, p->below);
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* As strconv.FormatFloat(v, 'g', -1, 64). */
 static const char *real_text(struct arena *a, double v)
@@ -234,7 +236,7 @@ static const char *wanted(enum azure_key_type type)
     return words[type];
 }
 
-/* ---- tables ------------------------------------------------------------------------------------------------ */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static const struct azure_key *row_of(const struct azure_key *keys, const char *name)
 {
@@ -331,7 +333,8 @@ static int read_block(struct arena *a, struct json_object *o, const struct azure
     return azure_keys_read(a, o, row->below, &below, at, unknown, err);
 }
 
-/* null takes back what an earlier text gave, where absent is not the same as a value; texts and numbers stay, as in Go. */
+/* null takes back what an earlier text gave, where absent is not the same as a value; texts and
+ * numbers stay, as in Go. */
 static void read_null(const struct azure_key *row, void *at)
 {
     if (row->type == AZURE_KEY_FLAG) {

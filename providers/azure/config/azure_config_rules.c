@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_config_rules.c: what follows from the cloud-config: the questions that more than one part asks of it.
+/* azure_config_rules.c: what follows from the cloud-config: the questions that more than one part
+ * asks of it.
  *
  * Pure; docs/spec/azure.md 1.2, 1.3, 3.2, 5.1. */
 #include "providers/azure/model/azure_config.h"

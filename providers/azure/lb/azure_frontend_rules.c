@@ -8,7 +8,7 @@
 #include "providers/azure/lb/azure_probe_rules.h"
 #include "providers/azure/model/azure_doc.h"
 
-/* ---- whose -------------------------------------------------------------------------------------------- */
+/* ---- whose ----------------------------------------------------------------------------------- */
 
 static const struct azure_ownership nobody;
 
@@ -124,7 +124,7 @@ bool azure_owns_rule(const struct azure_service *s, const char *name)
     return (!s->local && azure_eq(name, AZURE_SHARED_PROBE)) || azure_has_prefix(name, s->base);
 }
 
-/* ---- in use ------------------------------------------------------------------------------------------- */
+/* ---- in use ---------------------------------------------------------------------------------- */
 
 static bool refers(struct json_object *o, const char *id)
 {
@@ -170,7 +170,7 @@ const char *azure_frontend_in_use(struct arena *a, const struct azure_service *s
     return NULL;
 }
 
-/* ---- ports -------------------------------------------------------------------------------------------- */
+/* ---- ports ----------------------------------------------------------------------------------- */
 
 static int taken(const struct tt_port *port, const char *word, struct json_object *o,
                  struct err *err)

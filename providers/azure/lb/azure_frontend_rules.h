@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_frontend_rules.h: whose a frontend IP configuration is, and whether it may be touched.
  *
- * A frontend belongs to the Service whose base name begins its name (primary); Services that pin the same address
- * share it (secondary) and only add rules.
+ * A frontend belongs to the Service whose base name begins its name (primary); Services that pin
+ * the same address share it (secondary) and only add rules.
  * Source: docs/spec/azure.md 6.3, 6.8, 6.9; vectors 13.5.  Pure. */
 #ifndef TRIMTAB_AZURE_FRONTEND_RULES_H
 #define TRIMTAB_AZURE_FRONTEND_RULES_H
@@ -33,10 +33,11 @@ struct azure_ownership azure_frontend_owner(struct arena *a, const struct azure_
 /* The family of an owned frontend. */
 enum azure_family azure_frontend_family(const struct azure_service *s, struct json_object *frontend,
                                         const struct azure_ownership *o);
-/* Does a rule or probe of that name belong to the Service?  The shared probe belongs to every Cluster Service. */
+/* Does a rule or probe of that name belong to the Service?  The shared probe belongs to every
+ * Cluster Service. */
 bool azure_owns_rule(const struct azure_service *s, const char *name);
-/* What keeps the frontend: a rule of another Service, an outbound rule, an inbound NAT rule or pool.  Text for the
- * event, or NULL when it may go. */
+/* The user that keeps the frontend: a rule of another Service, an outbound rule, an inbound NAT
+ * rule or pool.  Text for the event, or NULL when it may go. */
 const char *azure_frontend_in_use(struct arena *a, const struct azure_service *s, const char *id,
                                   struct json_object *lb);
 /* ERR_IN_USE: a port of the Service is taken on that frontend (6.8). */
@@ -48,8 +49,8 @@ struct azure_place {
     struct json_object *lb;
     struct json_object *const *rules; /* all load balancing rules that can be at the frontend */
     size_t n_rules;
-    bool
-        all_ports; /* azure_service_takes_all_ports(): nothing of another Service may be beside it */
+    /* azure_service_takes_all_ports(): nothing of another Service may be beside it */
+    bool all_ports;
 };
 /* The same with the place at hand. */
 int azure_frontend_check_ports_at(const struct azure_service *s, const struct azure_place *at,

@@ -33,7 +33,7 @@ static int check_idle_timeout(const struct azure_service *s, struct err *err)
                    str_nonnull(azure_annotation(s->in, AZURE_IDLE_TIMEOUT)));
 }
 
-/* What differs from port to port. */
+/* Values that differ between ports. */
 struct shape {
     const char *name;
     const char *protocol; /* Azure's */
@@ -120,7 +120,8 @@ static void add(struct azure_fragment *f, const struct azure_fragment_ask *ask, 
     f->rules[f->n_rules++] = rule;
 }
 
-/* One rule for all ports (6.5): its probe is that of the nodes, else of the first port that can have one. */
+/* One rule for all ports (6.5): its probe is that of the nodes, else of the first port
+ * that can have one. */
 static int high_availability(struct arena *a, const struct azure_fragment_ask *ask,
                              const struct azure_probe_ask *probes, struct azure_fragment *f,
                              struct err *err)
@@ -214,7 +215,7 @@ int azure_lb_check(const struct azure_naming *naming, const struct azure_service
     return rc;
 }
 
-/* ---- comparing --------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static bool same_ref(struct json_object *x, struct json_object *y, const char *name)
 {
@@ -236,7 +237,7 @@ static bool same_number(struct json_object *x, struct json_object *y, const char
 bool azure_lb_rule_equal(struct json_object *x, struct json_object *y, bool want)
 {
     if (!azure_eq(azure_doc_name(x), azure_doc_name(y))) {
-        return false; /* most are told apart here, of thousands */
+        return false; /* most are distinguished here, of thousands */
     }
     struct json_object *p = azure_props(x);
     struct json_object *q = azure_props(y);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_lb_diff.h: what differs between two states of a load balancer, element by element, for a plan.
+/* azure_lb_diff.h: what differs between two states of a load balancer, element by element, for a
+ * plan.
  *
- * A document of a thousand Services is not shown whole: only elements that come, go or change, by name.
+ * A document of a thousand Services is not shown whole: only elements that come, go or change, by
+ * name.
  * Source: docs/spec/azure.md 12.5.  Pure. */
 #ifndef TRIMTAB_AZURE_LB_DIFF_H
 #define TRIMTAB_AZURE_LB_DIFF_H

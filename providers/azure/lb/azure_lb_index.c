@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_lb_index.c: see azure_lb_index.h.
  *
- * Base names of Services are of one length (docs/spec/azure.md 6.2), so that an element is found by the beginning of its
- * name; a Service whose base name is shorter looks through all.  Keys are in lower case.  Pure. */
+ * Base names of Services are of one length (docs/spec/azure.md 6.2), so that an element is found by
+ * the beginning of its name; a Service whose base name is shorter looks through all.  Keys are in
+ * lower case.  Pure. */
 #include "providers/azure/lb/azure_lb_index.h"
 #include "common/base/ip.h"
 #include "common/base/map.h"
@@ -50,7 +51,8 @@ static void put_map(void *arg)
     map_free(arg);
 }
 
-/* The first `most` bytes in lower case; a longer text is cut, which makes more candidates, not fewer. */
+/* The first `most` bytes in lower case; a longer text is cut, which makes more
+ * candidates, not fewer. */
 static const char *key_of(const char *text, size_t most, char key[KEY_MAX])
 {
     size_t n = strnlen(text, most < KEY_MAX - 1 ? most : KEY_MAX - 1);
@@ -71,7 +73,7 @@ static const char *key_of_ip(const char *text, char key[KEY_MAX])
     return key;
 }
 
-/* What the element is found by; NULL: not by this. */
+/* The element's key; NULL: none. */
 static const char *key_by(enum by by, enum azure_lb_part part, struct json_object *o,
                           char key[KEY_MAX])
 {
@@ -120,7 +122,7 @@ static void add(struct azure_lb_index *ix, enum azure_lb_part part, struct json_
     }
 }
 
-/* Most balancers of a sync are looked at in one respect only. */
+/* Most balancers of a sync are checked in one respect only. */
 static void fill(struct azure_lb_index *ix, enum azure_lb_part part)
 {
     struct json_object *o;
@@ -165,7 +167,7 @@ void azure_lb_index_drop(struct azure_lb_index *ix, enum azure_lb_part part, str
     }
 }
 
-/* ---- candidates --------------------------------------------------------------------------------------------- */
+/* ---- candidates ------------------------------------------------------------------------------ */
 
 struct found {
     struct arena *a;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_lb_index.h: the elements of one load balancer by whose they are and what they hang on.
  *
- * A balancer has up to 1,500 rules, and a batch a thousand Services: whoever looked through the whole document for each of
- * them would take millions of looks.  An index is made once per document, is told of what is added and taken away, and
- * gives candidates: all that belong to the Service are among them, and the rules that know (azure_frontend_rules.h) say
- * which do.  Without an index everything is a candidate, so that the rules are the same for one Service and for many.
+ * A balancer has up to 1,500 rules, and a batch a thousand Services: whoever looked through the
+ * whole document for each of them would take millions of looks.  An index is made once per
+ * document, is told of what is added and taken away, and gives candidates: all that belong to the
+ * Service are among them, and the rules that know (azure_frontend_rules.h) say which do.  Without
+ * an index everything is a candidate, so that the rules are the same for one Service and for many.
  * Everything lives in the arena.  Pure. */
 #ifndef TRIMTAB_AZURE_LB_INDEX_H
 #define TRIMTAB_AZURE_LB_INDEX_H

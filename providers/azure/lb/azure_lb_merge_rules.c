@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_lb_merge_rules.c: one Service's rules and probes in a load balancer (azure_lb_merge_rules.h).  Pure. */
+/* azure_lb_merge_rules.c: one Service's rules and probes in a load balancer
+ * (azure_lb_merge_rules.h).  Pure. */
 #include "providers/azure/lb/azure_lb_merge_rules.h"
 #include "common/base/str.h"
 #include "providers/azure/lb/azure_frontend_rules.h"
@@ -9,7 +10,7 @@
 #define RULES  "loadBalancingRules"
 #define PROBES "probes"
 
-/* What the Service should have, of both families. */
+/* The Service's desired state, of both families. */
 struct expected {
     struct json_object **items;
     size_t n;
@@ -31,7 +32,7 @@ static struct expected collect(struct arena *a, const struct azure_merge *m, boo
     return e;
 }
 
-/* ---- back references ----------------------------------------------------------------------------------- */
+/* ---- back references ------------------------------------------------------------------------- */
 
 static void unlink_from(struct json_object *holder, const char *rule)
 {
@@ -66,7 +67,7 @@ static bool is_linked(struct json_object *probe, const char *rule)
     return false;
 }
 
-/* ---- the shared probe ---------------------------------------------------------------------------------- */
+/* ---- the shared probe ------------------------------------------------------------------------ */
 
 static void take_out(const struct azure_merge *m, struct json_object *lb, enum azure_lb_part part,
                      struct json_object *o)
@@ -85,7 +86,7 @@ struct users {
     bool others; /* some are another Service's */
 };
 
-/* Who uses the shared probe: by what ARM says of it, and by the rules themselves. */
+/* Users of the shared probe: by ARM's back-references, and by the rules. */
 static struct users users_of(const struct azure_service *s, struct json_object *lb,
                              struct json_object *probe)
 {
@@ -119,9 +120,10 @@ static bool names_shared_probe(const struct expected *e)
     return false;
 }
 
-/* Others may still need it when this Service goes, or when the mode was switched off, or when no port of this one is
- * probed.  A Local Service that was the last to use it takes it along.  While the mode is on, what stays is as it is
- * configured; what an earlier mode left behind stays as it is. */
+/* Others may still need it when this Service goes, or when the mode was switched off, or when no
+ * port of this one is probed.  A Local Service that was the last to use it takes it along.  While
+ * the mode is on, what stays is as it is configured; what an earlier mode left behind stays
+ * as it is. */
 static bool mind_shared_probe(struct arena *a, const struct azure_merge *m, struct json_object *lb,
                               struct expected *e)
 {
@@ -147,7 +149,7 @@ static bool mind_shared_probe(struct arena *a, const struct azure_merge *m, stru
     return false;
 }
 
-/* ---- lists --------------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 struct kind {
     enum azure_lb_part part;
@@ -180,8 +182,8 @@ static bool has(const struct kind *k, const struct azure_elements *there,
     return false;
 }
 
-/* What is unknown to us in an element that is made anew under its name stays in it, but for what ARM fills in: of a rule's
- * pool it makes a list, too, which must not go on to name the old one. */
+/* Unknown members of a recreated element stay in it, except those that ARM fills in: of a rule's
+ * pool it makes a list, too, which must not continue to name the old one. */
 static struct json_object *renewed(struct json_object *old, struct json_object *wanted)
 {
     static const char *const optional[] = {"probe", "enableTcpReset", "requestPath",

@@ -15,10 +15,10 @@ bool azure_local_counts(const struct azure_config *c, const struct tt_service *s
     return azure_config_is_multi_slb(c) && str_eq(s->external_traffic_policy, "Local");
 }
 
-/* ---- whose pool it is -------------------------------------------------------------------------------------- */
+/* ---- whose pool it is ------------------------------------------------------------------------ */
 
-/* What follows "<namespace>-<name>" in the pool's name; NULL: it begins otherwise.  Asked of every pool for every Service, so
- * nothing is allocated. */
+/* The text after "<namespace>-<name>" in the pool's name; NULL: it begins otherwise.  Asked of
+ * every pool for every Service, so nothing is allocated. */
 static const char *after_name(const char *pool, const struct tt_service *s)
 {
     const char *ns = str_nonnull(s->ns);
@@ -49,7 +49,7 @@ bool azure_local_owns_pool(const struct azure_naming *n, const struct tt_service
     return true;
 }
 
-/* ---- pools that go ----------------------------------------------------------------------------------------- */
+/* ---- pools that go --------------------------------------------------------------------------- */
 
 static bool is_used(struct json_object *lb, const char *id)
 {
@@ -87,7 +87,7 @@ bool azure_local_drop_pools(const struct azure_naming *n, const struct tt_servic
     return dropped;
 }
 
-/* ---- who belongs into it ----------------------------------------------------------------------------------- */
+/* ---- who belongs into it --------------------------------------------------------------------- */
 
 void azure_local_add_hosts(struct arena *a, const struct tt_slice *const *slices, size_t n,
                            struct map *hosts)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_place_rules.c: the balancer of a Service among several Standard ones (azure_select_rules.h).
+/* azure_place_rules.c: the balancer of a Service among several Standard ones
+ * (azure_select_rules.h).
  *
- * First the configurations that the Service may use at all, then the one where it is or where its pinned address
- * lies, else the emptiest.  Upstream can end with an empty name; that is refused here.
- * Pure; docs/spec/azure.md 5.5, 18 row 3. */
+ * First the configurations that the Service may use at all, then the one where it is or where its
+ * pinned address lies, else the emptiest.  Upstream can end with an empty name; that is refused
+ * here.  Pure; docs/spec/azure.md 5.5, 18 row 3. */
 #include "providers/azure/lb/azure_select_rules.h"
 
 #include <string.h>
@@ -62,7 +63,7 @@ static size_t count_rules(struct json_object *lb)
     return json_len(azure_array(lb, "loadBalancingRules"));
 }
 
-/* ---- who may be used ----------------------------------------------------------------------------- */
+/* ---- who may be used ------------------------------------------------------------------------- */
 
 static bool is_active(const struct azure_placement *p, const char *lb,
                       const struct azure_service *s)
@@ -76,7 +77,8 @@ static bool is_active(const struct azure_placement *p, const char *lb,
     return false;
 }
 
-/* Prefixes of the names of the rules on both balancers of a configuration: text before the first '-'. */
+/* Prefixes of the names of the rules on both balancers of a configuration: text before
+ * the first '-'. */
 static struct str_set rule_prefixes(struct arena *a, const struct azure_lbs *lbs,
                                     const char *config)
 {
@@ -260,7 +262,7 @@ int azure_place_eligible(struct arena *a, const struct azure_placement *p,
     return rc == ERR_OK ? collect(&v, passed, ret, ret_n, err) : rc;
 }
 
-/* ---- where it is --------------------------------------------------------------------------------- */
+/* ---- where it is ----------------------------------------------------------------------------- */
 
 bool azure_service_pins_ip(const struct azure_service *s)
 {
@@ -278,7 +280,8 @@ static bool has_private_ip(const struct azure_service *s, struct json_object *fr
     return ip != NULL && has_name(s->lb_ips, s->n_lb_ips, ip);
 }
 
-/* The base name of the first balancer of that kind with a frontend of which `test` holds; "" when there is none. */
+/* The base name of the first balancer of that kind with a frontend of which `test` holds; "" when
+ * there is none. */
 static const char *lb_with_frontend(struct arena *a, const struct azure_placement *p,
                                     const struct azure_service *s, bool internal,
                                     bool (*test)(const struct azure_service *,
@@ -299,7 +302,8 @@ static const char *lb_with_frontend(struct arena *a, const struct azure_placemen
     return "";
 }
 
-/* The balancer that a public IP is attached to; "" when there is none, or it is another cluster's. */
+/* The balancer that a public IP is attached to; "" when there is none, or it
+ * is another cluster's. */
 static const char *lb_of_pip(struct arena *a, const struct azure_naming *n, struct json_object *pip)
 {
     struct json_object *tags = json_member(pip, "tags");
@@ -408,7 +412,7 @@ static int current_lb(struct arena *a, const struct azure_placement *p,
     return ERR_OK;
 }
 
-/* ---- the choice ---------------------------------------------------------------------------------- */
+/* ---- the choice ------------------------------------------------------------------------------ */
 
 static bool is_kind(struct json_object *lb, bool internal)
 {

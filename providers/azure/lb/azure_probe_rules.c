@@ -20,9 +20,10 @@
 #define ALL_PATH       "azure-load-balancer-health-probe-request-path"
 #define ALL_PROTOCOL   "azure-load-balancer-health-probe-protocol"
 
-/* ---- annotations ------------------------------------------------------------------------------------ */
+/* ---- annotations ----------------------------------------------------------------------------- */
 
-/* The port's annotation, else the Service's; *ret_name is the one that was found, without prefix. */
+/* The port's annotation, else the Service's; *ret_name is the one that was
+ * found, without prefix. */
 static const char *either(struct arena *a, const struct tt_service *s, int32_t port,
                           const char *of_port, const char *of_all, const char **ret_name)
 {
@@ -72,7 +73,7 @@ static int timing_read(struct arena *a, const struct tt_service *s, int32_t port
     return rc;
 }
 
-/* ---- probes ------------------------------------------------------------------------------------------ */
+/* ---- probes ---------------------------------------------------------------------------------- */
 
 static struct json_object *probe_new(struct arena *a, const char *name, const char *protocol,
                                      int32_t port, const char *path, const struct timing *t)
@@ -141,7 +142,7 @@ static const char *protocol_of(struct arena *a, const struct azure_probe_ask *as
     return str_eq_nocase(text, "http") ? "Http" : "Tcp";
 }
 
-/* What the probe-port annotation says: a port's name, a port's number, or the number itself. */
+/* Value of the probe-port annotation: a port's name, a port's number, or the number itself. */
 static int probed_port(struct arena *a, const struct tt_service *s, const struct tt_port *port,
                        const char *text, int32_t *ret, struct err *err)
 {

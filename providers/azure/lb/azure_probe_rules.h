@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_probe_rules.h: which health probe a port of a Service gets.
  *
- * In this order: the node's own health check port (externalTrafficPolicy: Local), the cluster's shared probe, and a
- * probe of the port itself, made of the annotations of the port, appProtocol, and the annotations of the Service.
- * Source: docs/spec/azure.md 6.6; 18 rows 6 and 11 for what is refused here and accepted upstream.  Pure. */
+ * In this order: the node's own health check port (externalTrafficPolicy: Local), the cluster's
+ * shared probe, and a probe of the port itself, made of the annotations of the port, appProtocol,
+ * and the annotations of the Service.
+ * Source: docs/spec/azure.md 6.6; 18 rows 6 and 11 for what is refused here and
+ * accepted upstream. Pure. */
 #ifndef TRIMTAB_AZURE_PROBE_RULES_H
 #define TRIMTAB_AZURE_PROBE_RULES_H
 
@@ -14,7 +16,7 @@
 
 #define AZURE_SHARED_PROBE "cluster-service-shared-health-probe"
 
-/* What all ports of one family share. */
+/* Values common to all ports of one family. */
 struct azure_probe_ask {
     const struct azure_naming *naming;
     const struct azure_service *service;

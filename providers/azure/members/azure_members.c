@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_members.c: the plan of membership: what is written to which machine, scale set or pool (azure_members.h).
+/* azure_members.c: the plan of membership: what is written to which machine, scale set or pool
+ * (azure_members.h).
  *
- * A machine is one write, whatever the number of pools; owners are the Services of all pools concerned.  What cannot
- * join now (it does not run, or serves another balancer) is left out and tried again next time.
+ * A machine is one write, whatever the number of pools; owners are the Services of all pools
+ * concerned.  What cannot join now (it does not run, or serves another balancer) is left out and
+ * tried again next time.
  * Source: docs/spec/azure.md 7. */
 #include "providers/azure/members/azure_members.h"
 #include "providers/azure/members/azure_members_ip_plan.h"
@@ -19,7 +21,8 @@ static void own_all(struct arena *a, struct azure_owners *o, const struct azure_
     }
 }
 
-/* Most machines are in pools with the same owners: their list is shared as long as nothing is added to it. */
+/* Most machines are in pools with the same owners: their list is shared as long as nothing
+ * is added to it. */
 static struct azure_owners owners_of(struct arena *a, const struct azure_machine_edit *e)
 {
     const struct azure_pool *only = e->n_join > 0 ? e->join[0] : e->leave[0];
@@ -84,7 +87,7 @@ static const char *why_of(struct arena *a, const struct azure_machine_edit *e)
                          : arena_printf(a, "node %s takes no part any more", e->node->node->name);
 }
 
-/* ---- machines ---------------------------------------------------------------------------------------------- */
+/* ---- machines -------------------------------------------------------------------------------- */
 
 static void plan_instance(struct azure_members_planning *p, const struct azure_machine_edit *e,
                           const char *set)
@@ -157,10 +160,10 @@ void azure_members_plan_machines(struct azure_members_planning *p)
     }
 }
 
-/* ---- models ------------------------------------------------------------------------------------------------ */
+/* ---- models ---------------------------------------------------------------------------------- */
 
-/* The pools that someone of this set belongs into, of those that somebody joins now: new instances are to join them,
- * too. */
+/* The pools that someone of this set belongs into, of those that somebody joins now: new instances
+ * are to join them, too. */
 static struct azure_machine_edit of_set(struct azure_members_planning *p, struct json_object *set,
                                         const bool *grows)
 {
@@ -232,7 +235,7 @@ static void plan_models(struct azure_members_planning *p)
     }
 }
 
-/* ---- pools of addresses ------------------------------------------------------------------------------------ */
+/* ---- pools of addresses ---------------------------------------------------------------------- */
 
 static const char *why_of_pool(const struct azure_pool *pool, const struct azure_ip_change *change)
 {
@@ -298,7 +301,8 @@ static bool is_bare(const struct azure_members_in *in, const struct azure_pool *
     return bare;
 }
 
-/* Nodes may take part and yet be behind other balancers than this one: of another VM set, or by a selector of nodes. */
+/* Nodes may take part and yet be behind other balancers than this one: of another VM set, or by a
+ * selector of nodes. */
 static void note_bare_pools(struct azure_members_planning *p)
 {
     struct azure_sync *y = p->y;

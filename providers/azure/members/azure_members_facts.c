@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_members_facts.c: what others want to know of members: VM sets of the nodes, addresses behind a balancer.
+/* azure_members_facts.c: what others want to know of members: VM sets of the nodes, addresses
+ * behind a balancer.
  *
  * Looks through what was read, reads nothing.  Source: docs/spec/azure.md 5.4, 9.2. */
 #include "providers/azure/members/azure_members.h"
@@ -27,7 +28,7 @@ struct azure_vm_sets azure_members_vm_sets(struct azure_sync *y)
     return (struct azure_vm_sets){.names = names, .n = n};
 }
 
-/* ---- addresses --------------------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 struct addresses {
     struct azure_sync *y;

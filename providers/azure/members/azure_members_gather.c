@@ -22,7 +22,7 @@ static struct map *own_map(struct arena *a)
     return m;
 }
 
-/* ---- documents --------------------------------------------------------------------------------------------- */
+/* ---- documents ------------------------------------------------------------------------------- */
 
 static struct azure_refs_docs docs_of(struct azure_sync *y, enum azure_kind k)
 {
@@ -104,10 +104,10 @@ static const struct map *interfaces(struct azure_sync *y, const struct azure_mem
     return nics;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* A node that does not say which machine it is, right after a scale set grew from nothing, is found by its name (14 row
- * 21). */
+/* A node that does not say which machine it is, right after a scale set grew from nothing, is found
+ * by its name (14 row 21). */
 static void find_machine(struct arena *a, const struct azure_members *m,
                          struct azure_member_node *node)
 {
@@ -173,7 +173,7 @@ static void complete_nodes(struct azure_sync *y, struct azure_members *m)
     }
 }
 
-/* ---- pools ------------------------------------------------------------------------------------------------- */
+/* ---- pools ----------------------------------------------------------------------------------- */
 
 struct azure_pool azure_members_pool(struct azure_sync *y, const char *lb_name,
                                      struct json_object *lb, const char *name)
@@ -229,7 +229,7 @@ static void pools_of_batch(struct azure_sync *y, struct azure_members_in *in)
     }
 }
 
-/* ---- together ---------------------------------------------------------------------------------------------- */
+/* ---- together -------------------------------------------------------------------------------- */
 
 void azure_members_gather_for(struct azure_sync *y, struct azure_pool *pools, size_t n,
                               struct azure_members *m)
@@ -257,7 +257,8 @@ void azure_members_gather_for(struct azure_sync *y, struct azure_pool *pools, si
     azure_members_compare(a, &m->in, &m->diff);
 }
 
-/* A balancer may go with the last of its Services: others take its nodes then, not when somebody syncs the next time. */
+/* A balancer may go with the last of its Services: others take its nodes then, not when somebody
+ * syncs the next time. */
 static bool somebody_goes(const struct azure_sync *y)
 {
     for (size_t i = 0; i < y->s->n_items; i++) {

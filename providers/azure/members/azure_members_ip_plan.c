@@ -18,7 +18,7 @@ static struct json_object *copy_of(struct arena *a, const struct azure_pool *p)
     return doc;
 }
 
-/* What nodes there should be, by address. */
+/* The desired nodes, by address. */
 static struct map *wanted(const struct azure_members_in *in, const struct azure_pool *p)
 {
     enum azure_family f = p->ipv6 ? AZURE_IPV6 : AZURE_IPV4;
@@ -32,7 +32,8 @@ static struct map *wanted(const struct azure_members_in *in, const struct azure_
     return m;
 }
 
-/* What is no address, or not wanted, leaves; all that stays is taken off the list of what is wanted. */
+/* Invalid and unwanted addresses are removed; the ones that stay are removed from the wanted
+ * list. */
 static size_t leave(struct json_object *addresses, struct map *want, bool may_empty)
 {
     size_t left = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_members_ip_plan.h: what a pool of addresses holds: one write per pool, as a resource of its own.
+/* azure_members_ip_plan.h: what a pool of addresses holds: one write per pool, as a resource of its
+ * own.
  *
  * Source: docs/spec/azure.md 7.5 (from addresses to interfaces), 7.6.  Pure. */
 #ifndef TRIMTAB_AZURE_MEMBERS_IP_PLAN_H

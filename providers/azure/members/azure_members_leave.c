@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_members_leave.c: machines leave pools altogether: their balancer goes, or the pools change their kind.
+/* azure_members_leave.c: machines leave pools altogether: their balancer goes, or the pools change
+ * their kind.
  *
- * Models of scale sets come first, else new instances would join again (14 row 18).  Network interfaces of availability
- * sets need not be written when a balancer goes: Azure takes them out with it (6.11).
+ * Models of scale sets come first, else new instances would join again (14 row 18).  Network
+ * interfaces of availability sets need not be written when a balancer goes: Azure takes them out
+ * with it (6.11).
  * Source: docs/spec/azure.md 6.11, 7.3, 7.5, 7.6. */
 #include "providers/azure/azure_observe.h"
 #include "providers/azure/azure_predict.h"
@@ -66,7 +68,7 @@ void azure_members_plan_forget(struct azure_members_planning *p, const char *why
     }
 }
 
-/* ---- a balancer goes --------------------------------------------------------------------------------------- */
+/* ---- a balancer goes ------------------------------------------------------------------------- */
 
 static bool is_ours(struct azure_sync *y, struct json_object *lb)
 {
@@ -129,7 +131,7 @@ int azure_plan_decouple(struct azure_sync *y, struct json_object *lb, const stru
     return ERR_OK;
 }
 
-/* ---- pools of the other kind ------------------------------------------------------------------------------- */
+/* ---- pools of the other kind ----------------------------------------------------------------- */
 
 static int wrong_pools(struct azure_sync *y, struct pools *ret, struct err *err)
 {
@@ -144,10 +146,11 @@ static int wrong_pools(struct azure_sync *y, struct pools *ret, struct err *err)
     return rc;
 }
 
-/* ---- models of sets where pools hold addresses -------------------------------------------------------------- */
+/* ---- models of sets where pools hold addresses ----------------------------------------------- */
 
-/* A model that still names such a pool, of the time when it held interfaces, would bring new instances into it beside their
- * addresses, and keep its balancer from being deleted.  Nobody but us writes it, so it is looked at once (7.6). */
+/* A model that still names such a pool, of the time when it held interfaces, would bring new
+ * instances into it beside their addresses, and keep its balancer from being deleted.  Nobody but
+ * us writes it, so it is checked once (7.6). */
 static bool models_are_unseen(const struct azure_sync *y)
 {
     const struct azure_config *c = &y->p->config;
@@ -206,7 +209,8 @@ int azure_observe_convert(struct lb_sync *s, struct err *err)
     return rc;
 }
 
-/* The address by which Azure keeps a member; one whose node is gone has an address that no node has. */
+/* The address by which Azure keeps a member; one whose node is gone has an address that
+ * no node has. */
 static const char *address_of(struct arena *a, const struct azure_members_in *in,
                               const struct azure_pool *pool, const char *config_id)
 {

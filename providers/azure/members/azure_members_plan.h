@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_members_plan.h: the parts of a plan of membership that joining, leaving and converting share.
+/* azure_members_plan.h: the parts of a plan of membership that joining, leaving and converting
+ * share.
  *
  * Private to azure_members*.c.  Pure: everything was read before. */
 #ifndef TRIMTAB_AZURE_MEMBERS_PLAN_H

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* ---- nodes ------------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 const char *azure_members_set(struct arena *a, const char *machine)
 {
@@ -60,7 +60,7 @@ bool azure_members_wants(const struct azure_members_in *in, const struct azure_p
     return p->spread == NULL || p->spread[node];
 }
 
-/* ---- members ----------------------------------------------------------------------------------------------- */
+/* ---- members --------------------------------------------------------------------------------- */
 
 static const char *before(struct arena *a, const char *id, const char *part)
 {
@@ -120,7 +120,7 @@ bool azure_pool_is_wrong_kind(const struct azure_config *c, const struct azure_p
                                          : azure_pool_count_addresses(p->doc) > 0;
 }
 
-/* ---- comparing --------------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 struct compare {
     struct arena *a;
@@ -155,8 +155,8 @@ struct member {
     bool leaves;
 };
 
-/* A machine that is in the pool leaves when its node is excluded or was taken away, and from the pool of one Service
- * also when nothing runs on it; otherwise it is no business of ours. */
+/* A machine that is in the pool leaves when its node is excluded or was taken away, and from the
+ * pool of one Service also when nothing runs on it; otherwise it is no business of ours. */
 static bool has_to_leave(const struct compare *c, const struct azure_pool *p, const char *machine)
 {
     const struct azure_member_node *n = map_get(c->nodes, machine);

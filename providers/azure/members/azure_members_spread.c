@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_members_spread.c: several Standard balancers: every node serves one of them (azure_members_gather.h).
+/* azure_members_spread.c: several Standard balancers: every node serves one of them
+ * (azure_members_gather.h).
  *
- * Which one is decided over all balancers at once (azure_spread_rules.h), so the pools of those that no Service of the batch
- * uses are looked at, too: a node leaves one and joins the other by one write.  Pools of one Service are not spread,
- * they have the nodes that have its endpoints.
+ * Which one is decided over all balancers at once (azure_spread_rules.h), so the pools of those
+ * that no Service of the batch uses are checked, too: a node leaves one and joins the other by one
+ * write.  Pools of one Service are not spread, they have the nodes that have its endpoints.
  * Source: docs/spec/azure.md 5.5, 7.6, 7.7.  Reads nothing. */
 #include "providers/azure/members/azure_members_gather.h"
 #include "providers/azure/members/azure_spread_rules.h"
@@ -29,7 +30,7 @@ static size_t config_of(const struct spreading *x, const char *lb)
     return AZURE_NO_LB;
 }
 
-/* ---- where the nodes are ----------------------------------------------------------------------------------- */
+/* ---- where the nodes are --------------------------------------------------------------------- */
 
 static void index_nodes(struct spreading *x)
 {
@@ -69,7 +70,7 @@ static void place_members(struct spreading *x, const struct azure_pool *p)
     }
 }
 
-/* ---- the pools --------------------------------------------------------------------------------------------- */
+/* ---- the pools ------------------------------------------------------------------------------- */
 
 static bool is_there(const struct azure_members_in *in, const char *lb, const char *pool)
 {
@@ -139,7 +140,7 @@ static const char *coming(const struct azure_sync *y)
     return NULL;
 }
 
-/* For whose sake the nodes are shared out anew: those that stay, else those that go. */
+/* For whose sake the nodes are shared out again: those that stay, else those that go. */
 static void own_by(struct spreading *x, bool want)
 {
     struct azure_sync *y = x->y;
@@ -180,7 +181,7 @@ int azure_members_spread(struct azure_sync *y, struct azure_members *m, struct e
     return rc;
 }
 
-/* ---- nodes without a balancer ------------------------------------------------------------------------------ */
+/* ---- nodes without a balancer ---------------------------------------------------------------- */
 
 static const struct azure_item *oldest(struct azure_sync *y)
 {

@@ -96,7 +96,7 @@ struct json_object *azure_vmss_model(struct arena *a, const struct azure_config 
                                                                        : NULL;
 }
 
-/* ---- instances --------------------------------------------------------------------------------------------- */
+/* ---- instances ------------------------------------------------------------------------------- */
 
 /* The power state by its code, without "PowerState/"; "" when it is not told. */
 static const char *power_state(struct json_object *vm)
@@ -162,7 +162,7 @@ size_t azure_vmss_batch(const struct azure_config *c, struct json_object *set, s
     return coordinated && c->put_vmss_vm_batch_size > 1 ? (size_t)c->put_vmss_vm_batch_size : most;
 }
 
-/* ---- names of computers ------------------------------------------------------------------------------------ */
+/* ---- names of computers ---------------------------------------------------------------------- */
 
 int64_t azure_vmss_instance_id(const char *computer)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_spread_rules.c: see azure_spread_rules.h.
  *
- * Two passes, as upstream: VM sets first, so that the counts by which the rest is spread are settled. */
+ * Two passes, as upstream: VM sets first, so that the counts by which the rest is
+ * spread are settled. */
 #include "providers/azure/members/azure_spread_rules.h"
 
 #include "common/base/str.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_access_rules.c: who may reach a Service (azure_access_rules.h).
  *
- * Texts of events are those of the Go controller (docs/spec/azure.md 9.3), which emits them on the wrong path;
- * the caller emits them when it ensures (17 row 5).  Pure. */
+ * Texts of events are those of the Go controller (docs/spec/azure.md 9.3), which emits them on the
+ * wrong path; the caller emits them when it ensures (17 row 5).  Pure. */
 #include "providers/azure/model/azure_access_rules.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ const char *azure_protocol_text(enum azure_protocol p)
     return texts[p];
 }
 
-/* ---- lists ----------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 /* The trimmed items of a comma list; none when the annotation is absent or blank. */
 static struct azure_texts list_items(struct arena *a, const struct tt_service *s, const char *name)
@@ -88,7 +88,7 @@ static void read_additional(struct arena *a, struct azure_access *x)
     x->additional = (struct azure_texts){.items = items, .n = in.n};
 }
 
-/* ---- ports ----------------------------------------------------------------------------------------- */
+/* ---- ports ----------------------------------------------------------------------------------- */
 
 static bool protocol_of(const char *kubernetes, enum azure_protocol *ret)
 {
@@ -124,7 +124,7 @@ static void read_ports(struct arena *a, struct azure_access *x)
     }
 }
 
-/* ---- findings -------------------------------------------------------------------------------------- */
+/* ---- findings -------------------------------------------------------------------------------- */
 
 static void add_finding(struct azure_access *x, struct azure_finding *findings,
                         struct azure_finding f)
@@ -218,7 +218,7 @@ static void find_doubtful(struct arena *a, struct azure_access *x, struct azure_
     }
 }
 
-/* ---- decisions ------------------------------------------------------------------------------------- */
+/* ---- decisions ------------------------------------------------------------------------------- */
 
 static bool allows_internet(const struct azure_access *x)
 {

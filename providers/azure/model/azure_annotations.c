@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_annotations.c: the annotations of a Service that Azure knows, one row each.
  *
- * The reference page of the provider is printed from this table, and a test holds it against the specification, so
- * that code, page and messages cannot drift apart.  Rows stand in the order of docs/spec/azure.md 11; where we differ
- * from upstream, the row says what we do (18).  Values that merely lose their effect are told by the table, too.
- * Pure. */
+ * The reference page of the provider is printed from this table, and a test holds it against the
+ * specification, so that code, page and messages cannot drift apart.  Rows stand in the order of
+ * docs/spec/azure.md 11; where we differ from upstream, the row says what we do (18).  Values that
+ * merely lose their effect are told by the table, too.  Pure. */
 #include "providers/azure/model/azure_service.h"
 
 #include <string.h>
@@ -131,7 +131,7 @@ const struct azure_annotation azure_annotation_table[] = {
     {NULL, NULL, NULL, NULL, NULL, AZURE_VALUE_OTHER},
 };
 
-/* ---- values that lose their effect ----------------------------------------------------------------- */
+/* ---- values that lose their effect ----------------------------------------------------------- */
 
 static bool is_one_of(const char *value, const char *const *texts, size_t n)
 {
@@ -158,7 +158,7 @@ static bool are_pairs(struct arena *a, const char *value)
     return true;
 }
 
-/* What is wanted instead; NULL when the value has its effect, or says nothing. */
+/* The expected value; NULL if the value is effective or empty. */
 static const char *wanted(struct arena *a, enum azure_value kind, const char *value)
 {
     static const char *const switches[] = {"", "true", "false"};

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_config.h: the cloud-config of Azure, decoded, with its defaults and start-up checks.
  *
- * Reads text (YAML or JSON), the three environment variables that parsing consults, nothing else.  Names of keys
- * are matched without case; unknown ones are accepted, as upstream does, but collected so that a person hears of
- * them.  Texts are never NULL: "" = not given.  Everything lives in the arena and is const once parsed.
+ * Reads text (YAML or JSON), the three environment variables that parsing consults, nothing else.
+ * Names of keys are matched without case; unknown ones are accepted, as upstream does, but
+ * collected so that a person hears of them.  Texts are never NULL: "" = not given.  Everything
+ * lives in the arena and is const once parsed.
  * Source: docs/spec/azure.md 1.1 to 1.5.  Pure. */
 #ifndef TRIMTAB_AZURE_CONFIG_H
 #define TRIMTAB_AZURE_CONFIG_H
@@ -40,7 +41,7 @@ struct azure_kv {
     const char *key;
     const char *value;
 };
-/* Who is limited by cloudProviderRateLimit…, and may have limits of its own (3.7). */
+/* Clients with limits by cloudProviderRateLimit…, possibly their own (3.7). */
 enum azure_limit {
     AZURE_LIMIT_LB = 0,
     AZURE_LIMIT_PIP,
@@ -127,11 +128,12 @@ struct azure_config {
     int32_t shared_probe_port;
     const char *shared_probe_path;
     bool mutate_ip_tags; /* enableIPTagMutationForExistingPublicIP */
-    /* what annotations may name besides the configured ones; without `has` everything, as upstream */
+    /* what annotations may name besides the configured ones; without `has`
+     * everything, as upstream */
     struct name_list allowed_groups;        /* allowedResourceGroups */
     struct name_list allowed_subscriptions; /* allowedSubscriptions */
-    bool
-        lenient_internal; /* lenientInternal: slips of azure-load-balancer-internal make it public */
+    /* lenientInternal: slips of azure-load-balancer-internal make it public */
+    bool lenient_internal;
     /* tags (6.12) */
     const char *tags;
     const struct azure_kv *tags_map;
@@ -166,8 +168,8 @@ struct azure_config {
     bool workload_identity;
     const char *msi_data_plane_path;
     struct azure_vault vault;
-    bool
-        disabled; /* disableCloudProvider: with reloading, nothing is done until it changes (1.1) */
+    /* disableCloudProvider: with reloading, nothing is done until it changes (1.1) */
+    bool disabled;
 };
 
 /* The environment that parsing and credentials read; NULL = not set (1.1). */
@@ -187,31 +189,33 @@ struct azure_config_text {
     const char *text; /* NULL: there is no such text */
     size_t n;
 };
-/* What cloudConfigType chooses from: what --cloud-config names, and what a Secret holds (1.1).  At least one. */
+/* Sources for cloudConfigType: what --cloud-config names, and what a Secret holds (1.1).  At least
+ * one. */
 struct azure_config_texts {
     struct azure_config_text file;
     struct azure_config_text secret;
 };
 
-/* Decodes, applies the environment and defaults, and checks what would stop upstream at the start (1.2, 1.3).
- * ERR_INVALID names line and key, or the two keys that do not go together. */
+/* Decodes, applies the environment and defaults, and checks what would stop upstream at the start
+ * (1.2, 1.3).  ERR_INVALID names line and key, or the two keys that do not go together. */
 int azure_config_parse(struct arena *a, const char *text, size_t n, const struct azure_env *env,
                        struct azure_config *ret, const struct azure_unknown_key **ret_unknown,
                        size_t *ret_n_unknown, struct err *err) _warn_unused_;
 
-/* The same of a file and a Secret: as cloudConfigType of the file says the file alone, the Secret alone, or the file with
- * what the Secret gives over it, key by key (lists as a whole).  Without a Secret the file counts, whatever the type. */
+/* The same of a file and a Secret: as cloudConfigType of the file says the file alone, the Secret
+ * alone, or the file with what the Secret gives over it, key by key (lists as a whole).  Without a
+ * Secret the file counts, whatever the type. */
 int azure_config_parse_texts(struct arena *a, const struct azure_config_texts *texts,
                              const struct azure_env *env, struct azure_config *ret,
                              const struct azure_unknown_key **ret_unknown, size_t *ret_n_unknown,
                              struct err *err) _warn_unused_;
-/* The same as azure_config_parse() without the checks: what stands in the text and what follows from it.  ERR_INVALID: no YAML, or a value of the
- * wrong type; a text of more than 1 MiB. */
+/* The same as azure_config_parse() without the checks: what stands in the text and what follows
+ * from it.  ERR_INVALID: no YAML, or a value of the wrong type; a text of more than 1 MiB. */
 int azure_config_decode(struct arena *a, const char *text, size_t n, const struct azure_env *env,
                         struct azure_config *ret, const struct azure_unknown_key **ret_unknown,
                         size_t *ret_n_unknown, struct err *err) _warn_unused_;
-/* The line, 1…, on which a key stands for the `nth` time (1…) below line `below` (0: anywhere), in YAML or JSON, whatever
- * its case; 0 when it does not. */
+/* The line, 1…, on which a key stands for the `nth` time (1…) below line `below` (0: anywhere), in
+ * YAML or JSON, whatever its case; 0 when it does not. */
 int azure_config_line(const char *text, size_t n, const char *key, int nth, int below);
 
 /* Both parts of extendedLocation are given: no zones, extendedLocation in new resources. */

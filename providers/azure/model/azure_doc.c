@@ -82,7 +82,8 @@ static const char *const member_names[] = {
     "zones",
 };
 
-/* Lists hold what others made, too: an extension's settings in a scale set are nested as its owner likes. */
+/* Lists hold what others made, too: an extension's settings in a scale set are nested as
+ * its owner likes. */
 const struct json_limits azure_doc_limits = {
     .max_depth = 512,
     .share_strings = true,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_doc.h: ARM documents as JSON trees: what we do not know in them stays as it is.
  *
- * A load balancer or a security group is one document that many write.  So it is never decoded into a struct and
- * printed again: members are looked at and edited in place, in a copy of what was read.  Trees given to an arena
- * are put back with it; what these functions return is borrowed from the tree.
+ * A load balancer or a security group is one document that many write.  So it is never decoded into
+ * a struct and printed again: members are checked and edited in place, in a copy of what was read.
+ * Trees given to an arena are put back with it; what these functions return is borrowed from the
+ * tree.
  * ARM leaves out, nulls or empties what has no value; all three read the same here.
  * Source: docs/spec/azure.md 3.10.  Pure. */
 #ifndef TRIMTAB_AZURE_DOC_H
@@ -16,20 +17,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How answers of ARM are parsed: documents are large, and say the same again and again.  No string of such a tree is changed in
- * place. */
+/* How answers of ARM are parsed: documents are large, and say the same again and again.  No string
+ * of such a tree is changed in place. */
 extern const struct json_limits azure_doc_limits;
 /* Gives `o` to the arena; returns it. */
 struct json_object *azure_own(struct arena *a, struct json_object *o);
-/* A copy that the arena owns: what is in it may be added, replaced and taken away (json_share()). */
+/* A copy that the arena owns: what is in it may be added, replaced and taken away
+ * (json_share()). */
 struct json_object *azure_copy(struct arena *a, struct json_object *o);
 
 const char *azure_doc_name(struct json_object *o); /* "" when absent */
 const char *azure_doc_id(struct json_object *o);   /* "" when absent */
 const char *azure_doc_etag(struct json_object *o); /* NULL when absent */
-/* An object whose properties, tags and sku are objects where they are there: what is not is no answer of Azure. */
+/* An object whose properties, tags and sku are objects where they are there: what is not is no
+ * answer of Azure. */
 bool azure_doc_is_sound(struct json_object *o);
-/* The member, made (also in place of what is no object) when it is none. */
+/* The member, made (also in place of what is no object) if it is not one. */
 struct json_object *azure_object_make(struct json_object *o, const char *name);
 /* o.properties, or NULL. */
 struct json_object *azure_props(struct json_object *o);
@@ -49,8 +52,8 @@ struct json_object *azure_ref_new(const char *id); /* {"id": …}, new reference
 struct json_object *azure_find(struct json_object *array, const char *name);
 /* Removes the element at `i`. */
 void azure_array_drop(struct json_object *array, size_t i);
-/* `o` with `element` in place of the one of its name in properties.<array>; shares all else with `o`, so neither may be
- * edited.  Arena-owned. */
+/* `o` with `element` in place of the one of its name in properties.<array>; shares all else with
+ * `o`, so neither may be edited.  Arena-owned. */
 struct json_object *azure_with_element(struct arena *a, struct json_object *o, const char *array,
                                        struct json_object *element);
 

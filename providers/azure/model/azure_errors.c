@@ -10,7 +10,8 @@
 
 #define WAIT_MOST_S 3600
 
-/* Azure's codes that say more than the status.  A '*' at the end or beginning stands for anything. */
+/* Azure's codes that say more than the status.  A '*' at the end or beginning
+ * stands for anything. */
 static const struct {
     const char *pattern;
     int code;
@@ -151,7 +152,7 @@ int azure_error_of_operation(struct json_object *error, const char *status, stru
     return fill(error, ERR_TRANSIENT, err);
 }
 
-/* ---- balancers that cannot go -------------------------------------------------------------------------- */
+/* ---- balancers that cannot go ---------------------------------------------------------------- */
 
 /* The ID in the message that has this type of resource in it; NULL: none has. */
 static const char *id_in(struct arena *a, const char *message, const char *type)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_errors.h: what an answer of Azure means: {"error":{"code","message","details"}} and a status.
+/* azure_errors.h: what an answer of Azure means: {"error":{"code","message","details"}} and a
+ * status.
  *
- * The code of the error is what a caller can act on; err->reason keeps Azure's own code, the message quotes Azure.
+ * The code of the error is what a caller can act on; err->reason keeps Azure's own code, the
+ * message quotes Azure.
  * Source: docs/spec/azure.md 3.2, 3.8.  Pure. */
 #ifndef TRIMTAB_AZURE_ERRORS_H
 #define TRIMTAB_AZURE_ERRORS_H
@@ -15,16 +17,18 @@
 
 /* Fills *err from a status that is no success. Returns the code. */
 int azure_error_of_answer(int status, const char *body, size_t n, struct err *err);
-/* A bad request with a code of Azure's that stands in no table: ERR_TRANSIENT, because somebody else may mend it, but the same
- * request is not sent again at once. */
+/* A bad request with a code of Azure's that stands in no table: ERR_TRANSIENT, because somebody
+ * else may fix it, but the same request is not sent again at once. */
 bool azure_error_is_refusal(const struct err *err);
 /* The same for {"code","message"} of an operation that ended Failed or Canceled. */
 int azure_error_of_operation(struct json_object *error, const char *status, struct err *err);
 
-/* A balancer cannot go, because the model of a scale set still names its pools: the ID of that set; NULL: it is another
- * error, or the set is of another resource group, which is none of our business (6.11). */
+/* A balancer cannot go, because the model of a scale set still names its pools: the ID of that set;
+ * NULL: it is another error, or the set is of another resource group, which is none of
+ * our business (6.11). */
 const char *azure_error_clinging_set(struct arena *a, const struct err *err, const char *group);
-/* A frontend cannot go, because a private link service stands on it: the ID of that one; NULL: the message names none. */
+/* A frontend cannot go, because a private link service stands on it: the ID of that one; NULL: the
+ * message names none. */
 const char *azure_error_clinging_link(struct arena *a, const struct err *err);
 
 #endif

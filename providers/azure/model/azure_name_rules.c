@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_name_rules.c: see azure_name_rules.h.  One row for each kind of name, one for each annotation. */
+/* azure_name_rules.c: see azure_name_rules.h.  One row for each kind of name, one
+ * for each annotation. */
 #include "providers/azure/model/azure_name_rules.h"
 
 #include <string.h>
@@ -98,7 +99,7 @@ bool azure_name_is_id(const char *text)
     return !str_is_empty(text);
 }
 
-/* ---- what the cloud-config allows ------------------------------------------------------------------ */
+/* ---- what the cloud-config allows ------------------------------------------------------------ */
 
 struct check {
     struct arena *a;

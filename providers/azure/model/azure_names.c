@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_names.c: see azure_names.h.
  *
- * Everything is printed into the arena; nothing is looked up.  Lengths leave room for the family suffix, which is put
- * behind a name that was cut already (docs/spec/azure.md 6.3, 6.5, 8.2). */
+ * Everything is printed into the arena; nothing is looked up.  Lengths leave room for the family
+ * suffix, which is put behind a name that was cut already (docs/spec/azure.md 6.3, 6.5, 8.2). */
 #include "providers/azure/model/azure_names.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@
 #define NAME_MAX_BYTES   80 /* what ARM allows for frontends, rules and public IPs */
 #define PLAIN_NAME_BYTES (NAME_MAX_BYTES - (sizeof(FAMILY_SUFFIX) - 1))
 
-/* ---- comparison ---------------------------------------------------------------------------------- */
+/* ---- comparison ------------------------------------------------------------------------------ */
 
 bool azure_eq(const char *x, const char *y)
 {
@@ -37,9 +37,9 @@ bool azure_has_suffix(const char *s, const char *suffix)
     return s != NULL && n >= n_suffix && strcasecmp(s + n - n_suffix, suffix) == 0;
 }
 
-/* ---- names --------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
-/* Only the IPv6 twin of a dual-stack Service is told apart (6.2). */
+/* Only the IPv6 twin of a dual-stack Service is distinguished (6.2). */
 static const char *with_family(struct arena *a, const char *name, const struct tt_service *s,
                                enum azure_family f)
 {
@@ -136,7 +136,7 @@ const char *azure_lb_base(struct arena *a, const char *lb)
     return arena_strndup(a, lb, azure_lb_is_internal(lb) ? n - strlen(INTERNAL_SUFFIX) : n);
 }
 
-/* ---- IDs ----------------------------------------------------------------------------------------- */
+/* ---- IDs ------------------------------------------------------------------------------------- */
 
 /* A resource of `type` in a group of the networks' subscription. */
 static const char *network_id(struct arena *a, const struct azure_naming *n, const char *group,

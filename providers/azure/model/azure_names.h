@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_names.h: the names and IDs of everything that we make, as the Go controller makes them.
  *
- * A name is the identity of a resource: a byte off, and an upgrade would build everything a second time.  IDs are
- * compared without case, so azure_id_eq() and azure_id_*() are the only ways to look at one.  Lengths are bytes.
+ * A name is the identity of a resource: a byte off, and an upgrade would build everything a second
+ * time.  IDs are compared without case, so azure_id_eq() and azure_id_*() are the only ways to look
+ * at one.  Lengths are bytes.
  * Source: docs/spec/azure.md 5.1, 6.3, 6.4, 6.5, 8.2, 10.6; vectors 13.1.  Pure. */
 #ifndef TRIMTAB_AZURE_NAMES_H
 #define TRIMTAB_AZURE_NAMES_H
@@ -19,7 +20,7 @@ enum azure_family {
 };
 #define AZURE_FAMILIES 2
 
-/* What names depend on beside the Service; lives as long as the provider. */
+/* Input of names beside the Service; lives as long as the provider. */
 struct azure_naming {
     const struct azure_config *config;
     const char *cluster; /* --cluster-name */
@@ -58,11 +59,12 @@ bool azure_lb_is_internal(const char *lb);
 /* The balancer's name without "-internal" (any case), as written otherwise. */
 const char *azure_lb_base(struct arena *a, const char *lb);
 
-/* ---- IDs: "/subscriptions/S/resourceGroups/G/providers/Microsoft.Network/TYPE/NAME[/SUB/NAME…]" */
+/* ---- IDs:
+ * "/subscriptions/S/resourceGroups/G/providers/Microsoft.Network/TYPE/NAME[/SUB/NAME…]" */
 bool azure_id_eq(const char *x, const char *y); /* NULL equals nothing, not even NULL */
 const char *azure_id_last(const char *id);      /* last segment; borrowed */
-/* The segment after `type` ("resourceGroups", "loadBalancers", "virtualMachines" …), matched without case; NULL when
- * there is none. */
+/* The segment after `type` ("resourceGroups", "loadBalancers", "virtualMachines" …), matched
+ * without case; NULL when there is none. */
 const char *azure_id_part(struct arena *a, const char *id, const char *type);
 const char *azure_id_group(struct arena *a, const char *id);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_node_rules.c: see azure_node_rules.h.  Labels are compared with case, values as each row says. */
+/* azure_node_rules.c: see azure_node_rules.h.  Labels are compared with case, values as
+ * each row says. */
 #include "providers/azure/model/azure_node_rules.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@
 #define LABEL_MANAGED        "kubernetes.azure.com/managed"
 #define PROVIDER_SCHEME      "azure://"
 
-/* ---- filters ------------------------------------------------------------------------------------- */
+/* ---- filters --------------------------------------------------------------------------------- */
 
 static const char *label(const struct tt_node *n, const char *key)
 {
@@ -47,7 +48,7 @@ bool azure_node_is_excluded(const struct tt_node *n, const char *resource_group,
     return deleted || !azure_node_is_managed(n) || label(n, LB_EXCLUDE_LABEL) != NULL;
 }
 
-/* ---- addresses ----------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 static bool is_internal(const struct tt_node_address *a)
 {
@@ -79,7 +80,7 @@ const char *azure_node_internal_ip(const struct tt_node *n, enum azure_family f)
     return "";
 }
 
-/* ---- IDs ----------------------------------------------------------------------------------------- */
+/* ---- IDs ------------------------------------------------------------------------------------- */
 
 static bool is_number(const char *s)
 {

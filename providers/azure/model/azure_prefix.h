@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_prefix.h: addresses and networks in security rules, read and printed as Go's net/netip does.
+/* azure_prefix.h: addresses and networks in security rules, read and printed as Go's net/netip
+ * does.
  *
- * Names of security rules are hashes of such texts, so their form matters to the byte.  Unlike common/base/ip.h,
- * an IPv4-mapped IPv6 address stays IPv6, a network must have zero host bits, and "/08" is refused.  Zones are
- * refused, too: no security rule can hold one.
+ * Names of security rules are hashes of such texts, so their form matters to the byte.  Unlike
+ * common/base/ip.h, an IPv4-mapped IPv6 address stays IPv6, a network must have zero host bits, and
+ * "/08" is refused.  Zones are refused, too: no security rule can hold one.
  * Source: docs/spec/azure.md 9.3, 9.7; vectors 13.8 G-50 to G-54.  Pure. */
 #ifndef TRIMTAB_AZURE_PREFIX_H
 #define TRIMTAB_AZURE_PREFIX_H
@@ -21,7 +22,7 @@ struct azure_prefixes {
 };
 
 bool azure_addr_parse(const char *s, struct ip_addr *ret);
-/* The one spelling of an address, in the arena; NULL when it is none. */
+/* The one spelling of an address, in the arena; NULL if it is not one. */
 const char *azure_addr_canonical(struct arena *a, const char *s);
 enum azure_family azure_addr_family(const struct ip_addr *ip);
 /* The family of a text that azure_addr_canonical() made. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_selector.c: see azure_selector.h.
  *
- * Members are found without case, as Go's decoder finds them in the cloud-config.  A selector is checked as a whole
- * before any of it is compared: what Kubernetes refuses is refused whatever the labels are. */
+ * Members are found without case, as Go's decoder finds them in the cloud-config.  A selector is
+ * checked as a whole before any of it is compared: what Kubernetes refuses is refused
+ * whatever the labels are. */
 #include "providers/azure/model/azure_selector.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@
 #define NAME_MAX_BYTES  63
 #define PREFIX_MAX_SIZE 253
 
-/* ---- decoding ------------------------------------------------------------------------------------ */
+/* ---- decoding -------------------------------------------------------------------------------- */
 
 static struct json_object *member(struct json_object *o, const char *name)
 {
@@ -154,7 +155,7 @@ int azure_selector_decode(struct arena *a, struct json_object *o, struct azure_s
     return rc;
 }
 
-/* ---- what Kubernetes accepts --------------------------------------------------------------------- */
+/* ---- what Kubernetes accepts ----------------------------------------------------------------- */
 
 static bool is_alnum(char c)
 {
@@ -242,7 +243,7 @@ static int check_requirement(const struct azure_requirement *r, struct err *err)
     return check_values(r, err);
 }
 
-/* ---- matching ------------------------------------------------------------------------------------ */
+/* ---- matching -------------------------------------------------------------------------------- */
 
 static const char *label(const struct tt_kv *labels, size_t n, const char *key)
 {

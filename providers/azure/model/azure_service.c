@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_service.c: see azure_service.h.
  *
- * One function per group of annotations fills struct azure_service and adds what it finds wrong.  A finding is fatal
- * where upstream's ensure ends in an error, or would build something other than what was asked for.  Nothing is
- * refused here: deletion reads the same Service. */
+ * One function per group of annotations fills struct azure_service and adds what it finds wrong.  A
+ * finding is fatal where upstream's ensure ends in an error, or would build something other than
+ * what was asked for.  Nothing is refused here: deletion reads the same Service. */
 #include "providers/azure/model/azure_service.h"
 
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static void bad_annotation(struct reader *r, bool fatal, const char *name, const
                              name, value, allowed));
 }
 
-/* ---- kinds of values ----------------------------------------------------------------------------- */
+/* ---- kinds of values ------------------------------------------------------------------------- */
 
 /* The annotation without blanks at its ends; NULL when absent or blank. */
 static const char *filled(struct reader *r, const char *name)
@@ -65,8 +65,8 @@ static const char *filled(struct reader *r, const char *name)
     return trimmed[0] == '\0' ? NULL : trimmed;
 }
 
-/* The same for a name; one that cannot be a segment of an ID counts as absent, so that what stands can be taken down.  A
- * Service that is wanted is refused for it (azure_names_check()). */
+/* The same for a name; one that cannot be a segment of an ID counts as absent, so that what stands
+ * can be taken down.  A Service that is wanted is refused for it (azure_names_check()). */
 static const char *name_of(struct reader *r, const char *name)
 {
     const char *value = filled(r, name);
@@ -79,7 +79,7 @@ static bool flag(const struct reader *r, const char *name)
     return azure_text_true(azure_annotation(r->in, name));
 }
 
-/* A whole number within bounds; `otherwise` when absent, 0 with a finding when it is none. */
+/* A whole number within bounds; `otherwise` when absent, 0 with a finding if it is not one. */
 static int32_t number(struct reader *r, const char *name, int32_t min, int32_t max,
                       int32_t otherwise, bool fatal)
 {
@@ -113,14 +113,15 @@ static const char *const *words(struct reader *r, const char *name, size_t *ret_
     return (const char *const *)items;
 }
 
-/* ---- addresses and public IPs -------------------------------------------------------------------- */
+/* ---- addresses and public IPs ---------------------------------------------------------------- */
 
 static enum azure_family family_of(const struct ip_addr *ip)
 {
     return ip->len == 4 ? AZURE_IPV4 : AZURE_IPV6;
 }
 
-/* spec.loadBalancerIP counts where no annotation of its family is given; the API server takes any text for it. */
+/* spec.loadBalancerIP counts where no annotation of its family is given; the API server
+ * takes any text for it. */
 static void read_spec_ip(struct reader *r)
 {
     struct azure_service *out = r->out;
@@ -179,7 +180,7 @@ static void read_public_ips(struct reader *r)
     out->ip_tags = azure_annotation(r->in, "azure-pip-ip-tags");
 }
 
-/* ---- the balancer -------------------------------------------------------------------------------- */
+/* ---- the balancer ---------------------------------------------------------------------------- */
 
 /* Upstream matches this key, and no other, without case. */
 static const char *configurations(const struct tt_service *s)
@@ -224,7 +225,7 @@ static void read_balancer(struct reader *r)
     read_configurations(r);
 }
 
-/* ---- private link service ------------------------------------------------------------------------ */
+/* ---- private link service -------------------------------------------------------------------- */
 
 static const char *const pls_settings[] = {
     "azure-pls-name",
@@ -326,7 +327,7 @@ static void read_pls(struct reader *r)
     check_pls(r);
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 const struct azure_service *azure_service_read(struct arena *a, const struct azure_naming *n,
                                                const struct tt_service *s)
@@ -404,7 +405,7 @@ int azure_pls_name(struct arena *a, const struct azure_service *s, const char *e
     return ERR_OK;
 }
 
-/* ---- the same Service, changed ------------------------------------------------------------------- */
+/* ---- the same Service, changed --------------------------------------------------------------- */
 
 static int compare_keys(const void *x, const void *y)
 {

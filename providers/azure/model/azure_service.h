@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_service.h: what a Service asks of Azure: its annotations and spec, read once, by one parser each.
+/* azure_service.h: what a Service asks of Azure: its annotations and spec, read once, by one parser
+ * each.
  *
- * Every annotation is a row of azure_annotation_table: its key, allowed values, default, and what a wrong value does.
- * The reference page (docs/providers/azure.md) is printed from the same table.  azure_service_read() never fails:
- * what is wrong is kept as findings, because a Service that is deleted must be cleaned up whatever it says.
+ * Every annotation is a row of azure_annotation_table: its key, allowed values, default, and what a
+ * wrong value does.  The reference page (docs/providers/azure.md) is printed from the same table.
+ * azure_service_read() never fails:  what is wrong is kept as findings, because a Service that is
+ * deleted must be cleaned up whatever it says.
  * Source: docs/spec/azure.md 6.2, 10.1, 11; 18 for what is ours.  Pure. */
 #ifndef TRIMTAB_AZURE_SERVICE_H
 #define TRIMTAB_AZURE_SERVICE_H
@@ -22,7 +24,7 @@
 #define AZURE_IDLE_TIMEOUT_MIN  4 /* minutes, as Azure has it; also the default */
 #define AZURE_IDLE_TIMEOUT_MAX  100
 
-/* What a wrong value is, where it only loses its effect; the other kinds are judged by those who read them. */
+/* Invalid values that only lose their effect; other kinds are checked where they are read. */
 enum azure_value {
     AZURE_VALUE_OTHER,
     AZURE_VALUE_SWITCH,         /* true, or it counts as false */
@@ -45,7 +47,8 @@ const char *azure_annotation(const struct tt_service *s, const char *name);
 /* "port_80_<name>". */
 const char *azure_port_annotation(const struct tt_service *s, int32_t port, const char *name);
 
-/* The questions that names depend on, answered straight from the Service; azure_service_read() asks the same ones. */
+/* The questions that names depend on, answered straight from the Service; azure_service_read() asks
+ * the same ones. */
 bool azure_service_is_internal(const struct tt_service *s); /* without case */
 /* No families at all count as IPv4. */
 bool azure_service_has_family(const struct tt_service *s, enum azure_family f);
@@ -56,14 +59,14 @@ const char *azure_service_subnet(struct arena *a, const struct tt_service *s);
 const char *azure_service_pip_name(const struct tt_service *s, enum azure_family f);
 const char *azure_service_pip_prefix_id(const struct tt_service *s, enum azure_family f);
 
-/* Something the owner of the Service should mend. */
+/* Something the owner of the Service should fix. */
 struct azure_finding {
     const char *reason;  /* of the event: "InvalidAnnotation", "InvalidSourceRanges" … */
     const char *message; /* names annotation, value and what is allowed */
     bool fatal;          /* an ENSURE is refused: ERR_INVALID with this message */
     const char *field;   /* the annotation's whole key, or "spec.…"; NULL: none by itself */
-    bool
-        if_new; /* fatal on a new Service or an edit alone: upstream passes over it, and serves what stands */
+    /* fatal on a new Service or an edit alone: upstream passes over it, and serves what stands */
+    bool if_new;
 };
 
 /* Values that lose their effect, by the table: at most `most` findings, none of them fatal. */
@@ -99,13 +102,13 @@ struct azure_service {
     bool has_configurations;
     /* private link service (10.6) */
     bool pls_create;
-    bool
-        pls_unprobed; /* probes stand as upstream leaves them, to whom the annotation says no (azure_sides.h) */
+    /* probes stand as upstream leaves them, to whom the annotation says no (azure_sides.h) */
+    bool pls_unprobed;
     bool pls_proxy_protocol;
     const char *pls_group; /* effective */
     const char *pls_name;  /* NULL = default */
-    const char *
-        pls_subnet; /* its annotation, else the subnet of an internal Service; NULL = configured one */
+    /* its annotation, else the subnet of an internal Service; NULL = configured one */
+    const char *pls_subnet;
     int32_t pls_ip_count;    /* 1…8; 0 = the annotation says something else (a finding tells) */
     bool pls_static_ips_bad; /* the list is none of IPv4 addresses: pls_static_ips is empty */
     const char *const *pls_static_ips;
@@ -129,20 +132,22 @@ const struct azure_service *azure_service_read(struct arena *a, const struct azu
 int azure_service_check(const struct azure_service *s, struct err *err) _warn_unused_;
 /* One rule for all ports and protocols, in place of a rule for each port (6.5). */
 bool azure_service_takes_all_ports(const struct azure_naming *n, const struct azure_service *s);
-/* The same for a Service of a sync: what stands and was not edited is not refused for what upstream passes over.  `previous`
- * NULL: this process has not synced it before.  `strict`: it is refused all the same: trimtab made what stands, or --repair-adopted is on. */
+/* The same for a Service of a sync: what stands and was not edited is not refused for what upstream
+ * passes over.  `previous` NULL: this process has not synced it before.  `strict`: it is refused
+ * all the same: trimtab made what stands, or --repair-adopted is on. */
 int azure_service_check_edit(const struct azure_service *s, const struct tt_service *previous,
                              bool strict, struct err *err) _warn_unused_;
 /* A copy with one annotation (without the prefix) set, or taken away where `value` is NULL. */
 const struct azure_service *azure_service_with(struct arena *a, const struct azure_naming *n,
                                                const struct azure_service *s, const char *name,
                                                const char *value);
-/* The name of its private link service: the annotation, the existing one's (NULL = none), or one made from the
- * frontend's.  ERR_INVALID: the existing one has another name, and names cannot change. */
+/* The name of its private link service: the annotation, the existing one's (NULL = none), or one
+ * made from the frontend's.  ERR_INVALID: the existing one has another name, and
+ * names cannot change. */
 int azure_pls_name(struct arena *a, const struct azure_service *s, const char *existing,
                    const char *frontend, const char **ret, struct err *err) _warn_unused_;
-/* The same Service with these addresses in the annotations of their families, as its own (4.2 step 5).  What is no
- * address is left out. */
+/* The same Service with these addresses in the annotations of their families, as its own (4.2 step
+ * 5).  What is no address is left out. */
 const struct azure_service *azure_service_pin(struct arena *a, const struct azure_naming *n,
                                               const struct azure_service *s, const char *const *ips,
                                               size_t n_ips);
@@ -150,7 +155,8 @@ const struct azure_service *azure_service_pin(struct arena *a, const struct azur
 const struct azure_service *azure_service_flip(struct arena *a, const struct azure_naming *n,
                                                const struct azure_service *s);
 
-/* Is it the same Service?  One that came back with the name of another one has names of its own in the cloud. */
+/* Is it the same Service?  One that came back with the name of another one has names of its
+ * own in the cloud. */
 bool azure_service_is(const struct azure_service *x, const struct azure_service *y);
 /* Text that is the same for those alone. */
 const char *azure_service_identity(struct arena *a, const struct azure_service *s);

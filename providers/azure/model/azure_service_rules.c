@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_service_rules.c: questions that are answered straight from a Service, without the configuration.
+/* azure_service_rules.c: questions that are answered straight from a Service, without the
+ * configuration.
  *
- * Names are made of their answers (azure_names.c), azure_service_read() keeps them (azure_service.c): one parser for
- * each annotation, so that no two parts of the provider can disagree about a Service.  Keys are matched with case,
- * except the one that upstream matches without.  Pure; docs/spec/azure.md 6.2, 10.1, 11. */
+ * Names are made of their answers (azure_names.c), azure_service_read() keeps them
+ * (azure_service.c): one parser for each annotation, so that no two parts of the provider can
+ * disagree about a Service.  Keys are matched with case, except the one that upstream matches
+ * without.  Pure; docs/spec/azure.md 6.2, 10.1, 11. */
 #include "providers/azure/model/azure_service.h"
 
 #include <stdio.h>
@@ -64,8 +66,8 @@ const char *azure_service_subnet(struct arena *a, const struct tt_service *s)
     return azure_name_is_segment(trimmed) ? trimmed : NULL; /* an impossible one counts as absent */
 }
 
-/* The one of two annotations that speaks for a family.  A single-stack Service may use the plain key whatever its
- * family is; asked for IPv6, one of IPv4 has none. */
+/* The one of two annotations that speaks for a family.  A single-stack Service may use the plain
+ * key whatever its family is; asked for IPv6, one of IPv4 has none. */
 static const char *of_family(const struct tt_service *s, const char *plain, const char *ipv6,
                              enum azure_family f)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_tags_rules.c: see azure_tags_rules.h.  The only module that adds, changes or removes tags. */
+/* azure_tags_rules.c: see azure_tags_rules.h.  The only module that adds, changes
+ * or removes tags. */
 #include "providers/azure/model/azure_tags_rules.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "common/base/str.h"
 #include "providers/azure/model/azure_names.h"
 
-/* ---- parsing ------------------------------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
 void azure_tags_set(struct arena *a, struct azure_tags *tags, const char *name, const char *value)
 {
@@ -61,7 +62,7 @@ struct azure_tags azure_tags_parse(struct arena *a, const char *text, const stru
     return tags;
 }
 
-/* ---- merging ------------------------------------------------------------------------------------- */
+/* ---- merging --------------------------------------------------------------------------------- */
 
 static const char *key_of(struct json_object *tags, const char *name)
 {

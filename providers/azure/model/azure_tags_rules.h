@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_tags_rules.h: tags of resources: what the configuration wants, and how it meets what is there.
+/* azure_tags_rules.h: tags of resources: what the configuration wants, and how it meets what is
+ * there.
  *
- * Names of tags are compared without case everywhere, values too when it is asked whether something changed; ARM
- * keeps the case of both.  Tags that we do not know stay, unless systemTags asks for tidying.
+ * Names of tags are compared without case everywhere, values too when it is asked whether something
+ * changed; ARM keeps the case of both.  Tags that we do not know stay, unless systemTags asks for
+ * tidying.
  * Source: docs/spec/azure.md 6.12; 18 row 10; vectors 13.7.  Pure. */
 #ifndef TRIMTAB_AZURE_TAGS_RULES_H
 #define TRIMTAB_AZURE_TAGS_RULES_H
@@ -24,8 +26,8 @@ struct azure_tags azure_tags_parse(struct arena *a, const char *text, const stru
                                    size_t n_map);
 /* Sets a tag in such a list, over one of the same name. */
 void azure_tags_set(struct arena *a, struct azure_tags *tags, const char *name, const char *value);
-/* Puts `wanted` into a "tags" object of ARM; with prefixes in `system_tags`, tags that are neither wanted nor begin
- * with one of them go.  True when something changed. */
+/* Puts `wanted` into a "tags" object of ARM; with prefixes in `system_tags`, tags that are neither
+ * wanted nor begin with one of them go.  True when something changed. */
 bool azure_tags_merge(struct arena *a, struct json_object *tags, const struct azure_tags *wanted,
                       const char *system_tags);
 /* The same for the tags member of a document, made when there is something to put into it. */

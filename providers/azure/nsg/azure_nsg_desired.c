@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_nsg_desired.c: the security rules that a Service wants (azure_nsg_desired.h).
  *
- * MD5 is not there to protect anything: names are compared with those that the Go controller made.  It is asked
- * for outside of a FIPS policy for that reason.  Pure. */
+ * MD5 is not there to protect anything: names are compared with those that the Go controller made.
+ * It is asked for outside of a FIPS policy for that reason.  Pure. */
 #include "providers/azure/nsg/azure_nsg_desired.h"
 
 #include <openssl/evp.h>
@@ -13,7 +13,7 @@
 #define MD5_BYTES 16
 #define INTERNET  "Internet"
 
-/* ---- names ----------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static const char *family_text(enum azure_family f)
 {
@@ -46,7 +46,7 @@ int azure_nsg_allow_name(struct arena *a, const struct azure_nsg_want *w, enum a
     return ERR_OK;
 }
 
-/* ---- rules ----------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 struct sources {
     struct azure_texts tags;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_nsg_desired.h: the security rules that a Service wants, and the names by which they are shared.
+/* azure_nsg_desired.h: the security rules that a Service wants, and the names by which they are
+ * shared.
  *
- * A rule is named by a hash of protocol, sources and ports: Services that ask for the same thing share one rule and
- * only add their addresses to it.  So the texts that are hashed, and their order, are part of the contract.
+ * A rule is named by a hash of protocol, sources and ports: Services that ask for the same thing
+ * share one rule and only add their addresses to it.  So the texts that are hashed, and their
+ * order, are part of the contract.
  * Source: docs/spec/azure.md 9.1, 9.4 (2); vectors 13.8 G-01 to G-12, G-20 to G-26.  Pure. */
 #ifndef TRIMTAB_AZURE_NSG_DESIRED_H
 #define TRIMTAB_AZURE_NSG_DESIRED_H

@@ -34,7 +34,7 @@ static const struct str_set *set_of(const struct azure_nsg_body *b, size_t at)
     return (const struct str_set *)((const char *)b + at);
 }
 
-/* ---- reading --------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static struct str_set read_set(struct arena *a, struct json_object *props,
                                const struct set_member *m)
@@ -131,7 +131,7 @@ int azure_nsg_read(struct arena *a, struct json_object *rules, struct azure_nsg 
     return ERR_OK;
 }
 
-/* ---- looking --------------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 bool azure_nsg_is_managed(const struct azure_nsg_rule *r)
 {
@@ -201,7 +201,7 @@ bool azure_nsg_changed(const struct azure_nsg *g)
     return false;
 }
 
-/* ---- writing --------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void write_text(struct json_object *props, const char *name, const char *was,
                        const char *now)

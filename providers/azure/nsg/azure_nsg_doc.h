@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_nsg_doc.h: the rules of one security group in a form that can be edited, and back.
  *
- * Each rule is its members that we look at, beside the JSON as it was read.  What did not change goes back as that
- * same JSON: foreign rules, and members that we know nothing of, survive to the byte.  Singular and plural members
- * (sourceAddressPrefix, sourceAddressPrefixes …) are one set; absent, null, "" and [] are the same, so that ARM's
- * way of writing an answer never looks like a change (9.6).
- * A rule is ours when its name begins with "k8s-azure-lb" and its priority is 500…4096; only azure_nsg_rules.h
- * edits rules.  Not thread-safe; everything lives in one arena.
+ * Each rule is its members that we look at, beside the JSON as it was read.  What did not change
+ * goes back as that same JSON: foreign rules, and members that we know nothing of, survive to the
+ * byte.  Singular and plural members (sourceAddressPrefix, sourceAddressPrefixes …) are one set;
+ * absent, null, "" and [] are the same, so that ARM's way of writing an answer never looks like a
+ * change (9.6).
+ * A rule is ours when its name begins with "k8s-azure-lb" and its priority is 500…4096; only
+ * azure_nsg_rules.h edits rules.  Not thread-safe; everything lives in one arena.
  * Source: docs/spec/azure.md 9.1, 9.6, 18 row 13.  Pure. */
 #ifndef TRIMTAB_AZURE_NSG_DOC_H
 #define TRIMTAB_AZURE_NSG_DOC_H
@@ -46,7 +47,8 @@ struct azure_nsg_rule {
     bool stale;                /* it lost a destination that nobody uses */
     bool dropped; /* another release's (azure_nsg_legacy.h): left out when the group is written */
     const char *const *
-        settled; /* destinations of which all may stay during the whole batch: not looked through again */
+        /* destinations of which all may stay during the whole batch: not looked through again */
+        settled;
 };
 struct azure_nsg {
     struct arena *a;
@@ -56,18 +58,20 @@ struct azure_nsg {
     size_t cap;
 };
 
-/* `rules` is properties.securityRules.  ERR_TRANSIENT when it is no array: the answer was not whole. */
+/* `rules` is properties.securityRules.  ERR_TRANSIENT when it is no array: the answer
+ * was not whole. */
 int azure_nsg_read(struct arena *a, struct json_object *rules, struct azure_nsg *ret,
                    struct err *err) _warn_unused_;
 bool azure_nsg_is_managed(const struct azure_nsg_rule *r);
-/* A rule of ours that applies to nothing any more, or a dropped one: it is left out when the group is written. */
+/* A rule of ours that applies to nothing any more, or a dropped one: it is left out when
+ * the group is written. */
 bool azure_nsg_is_empty(const struct azure_nsg_rule *r);
 /* By name, without case, as ARM keeps them apart; NULL when there is none. */
 struct azure_nsg_rule *azure_nsg_find(const struct azure_nsg *g, const char *name);
 struct azure_nsg_rule *azure_nsg_append(struct azure_nsg *g, const char *name);
 bool azure_nsg_body_eq(const struct azure_nsg_body *x, const struct azure_nsg_body *y);
 
-/* What Azure counts against its limits. */
+/* Numbers that Azure limits. */
 struct azure_nsg_size {
     size_t rules;
     size_t sources;

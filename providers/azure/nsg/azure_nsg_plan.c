@@ -9,7 +9,7 @@
 #include "providers/azure/nsg/azure_nsg_legacy.h"
 #include "providers/azure/nsg/azure_nsg_rules.h"
 
-/* ---- addresses ------------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 /* A growing list of canonical addresses; what is no address is left out. */
 struct list {
@@ -56,7 +56,7 @@ static struct str_set set_of_texts(struct arena *a, const struct azure_texts *t)
     return list_set(&l);
 }
 
-/* ---- the batch ------------------------------------------------------------------------------------- */
+/* ---- the batch ------------------------------------------------------------------------------- */
 
 struct member {
     const struct azure_access *access;
@@ -119,7 +119,7 @@ static struct member read_member(const struct batch *b, const struct azure_nsg_m
     return m;
 }
 
-/* What may be a destination (9.4 (3)): addresses of all Services and of all nodes. */
+/* Possible destinations (9.4 (3)): addresses of all Services and of all nodes. */
 static void add_member_addresses(struct list *l, const struct member *m)
 {
     for (size_t i = 0; i < m->addresses.n; i++) {
@@ -165,7 +165,8 @@ static void meet(struct arena *a, struct meeting *at, const struct member *m)
     at->items[at->n++] = m;
 }
 
-/* Who has which address: a thousand Services that each ask all others would ask a million times. */
+/* Index of addresses: a thousand Services that each search all others would search a million
+ * times. */
 static void index_members(struct batch *b)
 {
     b->by_address = own_map(b->a);
@@ -216,7 +217,8 @@ static void read_members(struct batch *b)
     index_members(b);
 }
 
-/* Services that are deleted later in the batch keep their addresses until their turn comes, as does this one. */
+/* Services that are deleted later in the batch keep their addresses until their turn comes,
+ * as does this one. */
 static struct str_set allowed_for(const struct batch *b, size_t at)
 {
     const struct azure_nsg_change *c = &b->in->changes[at];
@@ -232,7 +234,7 @@ static struct str_set allowed_for(const struct batch *b, size_t at)
     return list_set(&l);
 }
 
-/* ---- what others need ------------------------------------------------------------------------------ */
+/* ---- what others need ------------------------------------------------------------------------ */
 
 static bool needs_ports(const struct batch *b, const struct member *m, size_t at)
 {
@@ -260,7 +262,8 @@ static void add_shared(const struct batch *b, const struct member *m, bool on_no
     }
 }
 
-/* All others meet where they have an address in common: also a Service without floating IP, by its additional ones. */
+/* All others meet where they have an address in common: also a Service without floating IP, by its
+ * additional ones. */
 static struct azure_nsg_shared shared_for(const struct batch *b, size_t at,
                                           const struct str_set *destinations)
 {
@@ -284,9 +287,10 @@ static struct azure_nsg_shared shared_for(const struct batch *b, size_t at,
     return s;
 }
 
-/* ---- one Service ----------------------------------------------------------------------------------- */
+/* ---- one Service ----------------------------------------------------------------------------- */
 
-/* One that goes may have let traffic in to its addresses before its floating IP was switched off. */
+/* One that goes may have let traffic in to its addresses before its floating IP
+ * was switched off. */
 static struct str_set destinations_of(const struct batch *b, const struct azure_nsg_change *c)
 {
     struct list l = {.a = b->a};
@@ -330,8 +334,9 @@ static int check_change(const struct batch *b, const struct azure_nsg_change *c,
     return azure_access_check_rules(c->access, err);
 }
 
-/* Takes addresses out of our rules, but for ports that others need there.  Where that cannot be (a rule for the others finds
- * no priority) they stay: it does not hold up what the Service asks for, and its next change tries again. */
+/* Takes addresses out of our rules, but for ports that others need there.  Where that cannot be (a
+ * rule for the others finds no priority) they stay: it does not hold up what the Service asks for,
+ * and its next change tries again. */
 static void close_at(struct batch *b, size_t at, const struct str_set *addresses,
                      const struct azure_nsg_shared *shared)
 {
@@ -382,14 +387,15 @@ static int apply_change(struct batch *b, size_t at, struct err *err)
     return rc;
 }
 
-/* ---- the nodes ------------------------------------------------------------------------------------- */
+/* ---- the nodes ------------------------------------------------------------------------------- */
 
 static bool stands(const struct batch *b, const struct member *m)
 {
     return !m->cleaned && (m->gone_after == SIZE_MAX || b->errs[m->gone_after].code != ERR_OK);
 }
 
-/* Needs of Services at the nodes: those without floating IP, and those that name an address of a node. */
+/* Needs of Services at the nodes: those without floating IP, and those that name an address
+ * of a node. */
 static struct azure_nsg_shared needed_at(const struct batch *b, const struct str_set *nodes)
 {
     struct azure_nsg_shared s = {0};
@@ -410,8 +416,9 @@ static struct azure_nsg_shared needed_at(const struct batch *b, const struct str
     return s;
 }
 
-/* Floating IP was switched on, a node port changed, while nobody looked or under another controller: such a rule names
- * nobody.  A group that only was taken over is not written for its sake. */
+/* Floating IP was switched on, a node port changed, while nobody looked or under another
+ * controller: such a rule names nobody.  A group that only was taken over is not written
+ * for its sake. */
 static void close_nodes(struct batch *b)
 {
     struct str_set nodes = set_of_texts(b->a, &b->in->node_ips);
@@ -427,7 +434,7 @@ static void close_nodes(struct batch *b)
     close_at(b, at, &nodes, &shared);
 }
 
-/* ---- nodes that join what stands ------------------------------------------------------------------ */
+/* ---- nodes that join what stands ------------------------------------------------------------- */
 
 static bool has_some(const struct str_set *set, const struct str_set *of)
 {
@@ -440,7 +447,8 @@ static bool has_some(const struct str_set *set, const struct str_set *of)
     return false;
 }
 
-/* A rule that lets clients in to one of these ports on some node lets them in on all nodes behind it. */
+/* A rule that lets clients in to one of these ports on some node lets them in on all
+ * nodes behind it. */
 static void admit_nodes(struct batch *b, const struct azure_nsg_standing *s,
                         const struct str_set *nodes)
 {
@@ -460,7 +468,7 @@ static void admit_nodes(struct batch *b, const struct azure_nsg_standing *s,
     }
 }
 
-/* ---- the result ------------------------------------------------------------------------------------ */
+/* ---- the result ------------------------------------------------------------------------------ */
 
 static const char *why_of(const struct azure_nsg_rule *r, enum lb_verb verb)
 {
@@ -510,7 +518,7 @@ static void describe_all(const struct batch *b, struct azure_nsg_result *ret)
     }
 }
 
-/* ---- rules of older releases (9.9) ------------------------------------------------------------------- */
+/* ---- rules of older releases (9.9) ----------------------------------------------------------- */
 
 /* The addresses of a Service that no other one has. */
 static struct str_set own_addresses(const struct batch *b, size_t at)
@@ -540,8 +548,9 @@ static bool is_touched(const struct batch *b, const struct azure_nsg_change *c)
     return false;
 }
 
-/* Of a Service that stays they go together with a change of its own rules, or when repairs are asked for: taking over a
- * cluster makes no write.  Its rules of today are in the document by then. */
+/* Of a Service that stays they go together with a change of its own rules, or when repairs are
+ * asked for: taking over a cluster makes no write.  Its rules of today are in the
+ * document by then. */
 static void drop_legacy(struct batch *b, size_t at)
 {
     const struct azure_nsg_change *c = &b->in->changes[at];

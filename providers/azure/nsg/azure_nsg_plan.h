@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_nsg_plan.h: many Services, one security group, one write.
  *
- * The Services of a batch are applied to one document in the caller's order (deletes first), each against what the
- * ones before it left.  What comes out equals as many single passes, but is written once, or not at all when the
- * passes undo each other.  A Service that cannot be served fails alone: its rules stay as they were.
+ * The Services of a batch are applied to one document in the caller's order (deletes first), each
+ * against what the ones before it left.  What comes out equals as many single passes, but is
+ * written once, or not at all when the passes undo each other.  A Service that cannot be served
+ * fails alone: its rules stay as they were.
  *
- *   members   every Service of ours in the cluster, also those of the batch: whose ports and addresses must stay
+ *   members   every Service of ours in the cluster, also those of the batch: whose ports and
+ *             addresses must stay
  *   changes   the batch
- *   left      what a Service has left is closed with its change: at the addresses of its status, and on the nodes once
- *             no Service needs the port there; the latter only when the group is written anyway
- *   facts     addresses of nodes; addresses that this process gave out and no status shows yet (17 row 20)
+ *   left      what a Service has left is closed with its change: at the addresses of its status,
+ *             and on the nodes once no Service needs the port there; the latter only when the group
+ *             is written anyway
+ *   facts     addresses of nodes; addresses that this process gave out and no status shows yet (17
+ *             row 20)
  *
  * Source: docs/spec/azure.md 9.2 to 9.8, 12.5 (4).  Pure. */
 #ifndef TRIMTAB_AZURE_NSG_PLAN_H
@@ -36,8 +40,8 @@ struct azure_nsg_change {
     const struct azure_access *access;
     bool want;
     struct azure_texts lb_ips; /* of its own frontends; what is no address is passed over */
-    struct azure_texts
-        backend_ips;         /* nodes of its balancer's pools; used when floating IP is off */
+    /* nodes of its balancer's pools; used when floating IP is off */
+    struct azure_texts backend_ips;
     struct azure_texts left; /* addresses that it was told, and that it has no more */
     bool planned;            /* in a plan: it may have no address yet */
     /* Before its balancer changes: what it will need is let in, nothing is taken away. */
@@ -47,8 +51,8 @@ struct azure_nsg_change {
 struct azure_nsg_standing {
     const char *key;
     struct str_set ports; /* on the nodes, decimal texts */
-    struct azure_texts
-        node_ips; /* nodes behind it: where its rules let clients in, they do so on all of these */
+    /* nodes behind it: where its rules let clients in, they do so on all of these */
+    struct azure_texts node_ips;
 };
 struct azure_nsg_input {
     struct json_object *rules; /* properties.securityRules, borrowed */
@@ -59,13 +63,14 @@ struct azure_nsg_input {
     const struct azure_nsg_standing *standing;
     size_t n_standing;
     struct azure_texts node_ips; /* InternalIPs of all managed nodes */
-    bool
-        closes_nodes; /* an edit sends traffic past the nodes' rules: what nobody needs there goes */
-    bool
-        repair_adopted; /* rules of releases before 1.29 go also where nothing else is to be written */
-    /* Nothing but what the Go controller does, with which trimtab-eval is compared: what is split off for others opens
-     * every address of the Service (9.5), rules of releases before 1.29 stay (9.9), a Service without floating IP
-     * that is deleted leaves its balancer's address in rules that have it (4.4), and what an edit leaves stays open. */
+    /* an edit sends traffic past the nodes' rules: what nobody needs there goes */
+    bool closes_nodes;
+    /* rules of releases before 1.29 go also where nothing else is to be written */
+    bool repair_adopted;
+    /* Nothing but what the Go controller does, with which trimtab-eval is compared: what is split
+     * off for others opens every address of the Service (9.5), rules of releases before 1.29 stay
+     * (9.9), a Service without floating IP that is deleted leaves its balancer's address in rules
+     * that have it (4.4), and what an edit leaves stays open. */
     bool as_upstream;
 };
 
@@ -79,8 +84,8 @@ struct azure_nsg_rule_change {
     size_t n_fields;
 };
 struct azure_nsg_result {
-    struct json_object
-        *rules; /* the input's own array unless `changed`; lives as long as the arena */
+    /* the input's own array unless `changed`; lives as long as the arena */
+    struct json_object *rules;
     bool changed;
     const struct azure_nsg_rule_change *diff; /* in order of the document, new rules last */
     size_t n_diff;

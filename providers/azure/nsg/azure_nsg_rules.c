@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_nsg_rules.c: what one Service does to the rules of a security group (azure_nsg_rules.h).  Pure. */
+/* azure_nsg_rules.c: what one Service does to the rules of a security
+ * group (azure_nsg_rules.h). Pure. */
 #include "providers/azure/nsg/azure_nsg_rules.h"
 
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static struct str_set common(struct arena *a, const struct str_set *x, const str
     return str_set_minus(a, x, &only_x);
 }
 
-/* ---- rules by name --------------------------------------------------------------------------------- */
+/* ---- rules by name --------------------------------------------------------------------------- */
 
 /* Priorities are apart for each direction; one without direction is taken to be in the way. */
 static bool priority_is_taken(const struct azure_nsg *g, int64_t priority)
@@ -58,7 +59,8 @@ static bool priority_is_taken(const struct azure_nsg *g, int64_t priority)
     return false;
 }
 
-/* Allow rules from the top down, deny rules from the bottom up, so that an allow rule always comes first. */
+/* Allow rules from the top down, deny rules from the bottom up, so that an allow rule
+ * always comes first. */
 static int free_priority(const struct azure_nsg *g, bool deny, int64_t *ret, struct err *err)
 {
     for (int64_t i = 0; i < AZURE_NSG_PRIORITY_MAX - AZURE_NSG_PRIORITY_MIN; i++) {
@@ -98,9 +100,9 @@ static int put_rule(struct azure_nsg *g, const struct azure_nsg_want *w, struct 
     return ERR_OK;
 }
 
-/* ---- clean ----------------------------------------------------------------------------------------- */
+/* ---- clean ----------------------------------------------------------------------------------- */
 
-/* What the Service wants: known before anything is taken out, so that what comes back at once stays. */
+/* The Service's desired rules, computed before any removal, so that unchanged ones stay. */
 struct wants {
     const struct azure_nsg_want *items;
     size_t n;
@@ -128,8 +130,9 @@ static bool numeric_ports(struct arena *a, const struct str_set *ports, struct s
     return true;
 }
 
-/* The deny rule of a family stays on every address for which another owner wants it (18 row 2).  Other deny rules
- * in our range are not made by us: they lose the addresses when nobody else has ports there. */
+/* The deny rule of a family stays on every address for which another owner wants it (18 row 2).
+ * Other deny rules in our range are not made by us: they lose the addresses when nobody
+ * else has ports there. */
 static void clean_deny(const struct clean *c, struct azure_nsg_rule *r)
 {
     struct arena *a = c->g->a;
@@ -142,7 +145,8 @@ static void clean_deny(const struct clean *c, struct azure_nsg_rule *r)
     r->now.destinations = str_set_minus(a, &r->now.destinations, &go);
 }
 
-/* Taking the destinations out of a list of a thousand and putting them in again would leave it as it is. */
+/* Taking the destinations out of a list of a thousand and putting them in again would leave
+ * it as it is. */
 static bool comes_back(const struct wants *w, const struct azure_nsg_rule *r,
                        const struct str_set *destinations)
 {
@@ -155,8 +159,8 @@ static bool comes_back(const struct wants *w, const struct azure_nsg_rule *r,
     return false;
 }
 
-/* 9.5.  What others need is split off into a rule of its own, for those addresses of this Service that the rule had and
- * another one has: nobody is let in where nobody was. */
+/* 9.5.  What others need is split off into a rule of its own, for those addresses of this Service
+ * that the rule had and another one has: nobody is let in where nobody was. */
 static int clean_allow(const struct clean *c, struct azure_nsg_rule *r, struct err *err)
 {
     struct arena *a = c->g->a;
@@ -193,7 +197,8 @@ static int compare_rules(const void *x, const void *y)
     return strcmp((*a)->name, (*b)->name);
 }
 
-/* By name: what is split off gets its priority in an order that does not depend on the document's (18 row 12). */
+/* By name: what is split off gets its priority in an order that does not depend on
+ * the document's (18 row 12). */
 static int clean_family(const struct clean *c, struct azure_nsg_rule *const *hit, size_t n,
                         struct err *err)
 {
@@ -215,7 +220,8 @@ static int clean_family(const struct clean *c, struct azure_nsg_rule *const *hit
     return ERR_OK;
 }
 
-/* Our rules that hold an address of this Service, by name.  What clean adds to other rules is retained there. */
+/* Our rules that hold an address of this Service, by name.  What clean adds to other rules is
+ * retained there. */
 static struct azure_nsg_rule **hit_rules(const struct azure_nsg *g, const struct azure_nsg_pass *p,
                                          size_t *ret_n)
 {
@@ -254,7 +260,7 @@ static int clean(struct azure_nsg *g, const struct azure_nsg_pass *p, const stru
     return ERR_OK;
 }
 
-/* ---- patch and retain ------------------------------------------------------------------------------ */
+/* ---- patch and retain ------------------------------------------------------------------------ */
 
 static int patch(struct azure_nsg *g, const struct wants *w, struct err *err)
 {
@@ -292,7 +298,8 @@ struct mark {
     size_t n;
 };
 
-/* All of them may stay, whoever's turn it is.  When that was so before this Service, only its own can be others. */
+/* All of them may stay, whoever's turn it is.  When that was so before this Service, only its own
+ * can be others. */
 static bool is_settled(const struct azure_nsg_rule *r, const struct azure_nsg_rule *before,
                        const struct azure_nsg_pass *p)
 {
@@ -323,7 +330,7 @@ static void retain(struct azure_nsg *g, const struct mark *m, const struct azure
     }
 }
 
-/* ---- one Service ----------------------------------------------------------------------------------- */
+/* ---- one Service ----------------------------------------------------------------------------- */
 
 /* Less than before is always fine: a group that is too large must be able to shrink. */
 static int check_limit(const char *what, size_t before, size_t after, size_t most, struct err *err)

@@ -36,7 +36,8 @@ static bool is_within(const struct ip_addr *ip, const char *const *nets, size_t 
 
 enum azure_candidate azure_public_ip_candidate(const char *ip)
 {
-    /* Not global unicast, private, shared address space, and the address of Azure's own services. */
+    /* Not global unicast, private, shared address space, and the address of
+     * Azure's own services. */
     static const char *const non_public[] = {
         "0.0.0.0/32",    "127.0.0.0/8",   "169.254.0.0/16",     "224.0.0.0/4",
         "10.0.0.0/8",    "172.16.0.0/12", "255.255.255.255/32", "192.168.0.0/16",
@@ -134,7 +135,7 @@ struct json_object *azure_pip_by_id(const struct azure_pips *pips, const char *i
     return NULL;
 }
 
-/* ---- those of one Service ----------------------------------------------------------------------------------- */
+/* ---- those of one Service -------------------------------------------------------------------- */
 
 struct found {
     struct arena *a;

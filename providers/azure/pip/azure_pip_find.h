@@ -2,7 +2,8 @@
 /* azure_pip_find.h: finding a public IP by name or by address, and what counts as a public address.
  *
  * Works on what was listed; a miss is a miss (the caller lists again before it believes one, 8.2).
- * Source: docs/spec/azure.md 8.2; 17 row 11: addresses are compared as addresses, not as text.  Pure. */
+ * Source: docs/spec/azure.md 8.2; 17 row 11: addresses are compared as addresses, not
+ * as text. Pure. */
 #ifndef TRIMTAB_AZURE_PIP_FIND_H
 #define TRIMTAB_AZURE_PIP_FIND_H
 
@@ -16,8 +17,8 @@
 struct azure_pips {
     struct json_object *const *items;
     size_t n;
-    const struct azure_pip_index
-        *index; /* of the same ones (azure_pip_index.h); NULL: there is none */
+    /* of the same ones (azure_pip_index.h); NULL if there is none */
+    const struct azure_pip_index *index;
 };
 enum azure_candidate {
     AZURE_IP_OK = 0,
@@ -34,8 +35,8 @@ struct json_object *azure_pip_by_name(struct arena *a, const struct azure_pips *
 struct json_object *azure_pip_by_ip(struct arena *a, const struct azure_pips *pips,
                                     const char *group, const char *ip);
 struct json_object *azure_pip_by_id(const struct azure_pips *pips, const char *id);
-/* Those that can be a Service's: by its name in their tag, by these addresses (entries may be NULL) or names.  With an
- * index, all that are are among them; without one, all there are. */
+/* Those that can be a Service's: by its name in their tag, by these addresses (entries may be NULL)
+ * or names.  With an index, all that are are among them; without one, all there are. */
 struct azure_pips azure_pips_about(struct arena *a, const struct azure_pips *pips, const char *key,
                                    const char *const *ips, const char *const *names, size_t n);
 const char *azure_pip_address(struct json_object *pip); /* "" when it has none yet */

@@ -41,7 +41,7 @@ static struct map *own_map(struct arena *a)
     return m;
 }
 
-/* ---- filling ------------------------------------------------------------------------------------------------ */
+/* ---- filling --------------------------------------------------------------------------------- */
 
 static void append(struct arena *a, struct bucket *b, struct azure_pip_slot *slot)
 {
@@ -128,7 +128,7 @@ struct azure_pip_index *azure_pip_index_new(struct arena *a, struct json_object 
     return ix;
 }
 
-/* ---- finding ------------------------------------------------------------------------------------------------ */
+/* ---- finding --------------------------------------------------------------------------------- */
 
 struct json_object *azure_pip_index_by_id(const struct azure_pip_index *ix, const char *id)
 {

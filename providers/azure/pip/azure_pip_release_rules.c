@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_pip_release_rules.c: which public IPs a Service lets go (azure_pip_rules.h).
  *
- * The user's are never deleted; a shared one only loses the Service's name.  Pure; docs/spec/azure.md 8.8. */
+ * The user's are never deleted; a shared one only loses the Service's name.  Pure;
+ * docs/spec/azure.md 8.8. */
 #include "common/base/str.h"
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/pip/azure_pip_rules.h"
@@ -18,8 +19,8 @@ struct ask {
     bool user_assigned;
 };
 
-/* The annotation asks for other IP tags than it has, and they cannot be changed in place.  Upstream deletes it here; a sync of
- * ours has made it anew before, or leaves it (azure_renew_rules.h). */
+/* The annotation asks for other IP tags than it has, and they cannot be changed in place.  Upstream
+ * deletes it here; a sync of ours has made it again before, or leaves it (azure_renew_rules.h). */
 static bool has_other_ip_tags(struct arena *a, const struct ask *x, struct json_object *pip)
 {
     return !x->by_marks && !x->n->config->mutate_ip_tags && x->s->ip_tags != NULL &&

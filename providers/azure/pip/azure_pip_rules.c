@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_pip_rules.c: whose a public IP is, which one a Service uses, and what it must look like (azure_pip_rules.h).
+/* azure_pip_rules.c: whose a public IP is, which one a Service uses, and what it must look like
+ * (azure_pip_rules.h).
  *
- * Releasing stands in azure_pip_release_rules.c, tags in azure_pip_tags_rules.c.  Pure; docs/spec/azure.md 8.1 to 8.6. */
+ * Releasing stands in azure_pip_release_rules.c, tags in azure_pip_tags_rules.c.  Pure;
+ * docs/spec/azure.md 8.1 to 8.6. */
 #include "providers/azure/pip/azure_pip_rules.h"
 
 #include <string.h>
@@ -11,7 +13,7 @@
 #include "providers/azure/model/azure_tags_rules.h"
 #include "providers/azure/pip/azure_pip_tags.h"
 
-/* ---- whose ----------------------------------------------------------------------------------------------- */
+/* ---- whose ----------------------------------------------------------------------------------- */
 
 static enum azure_family family_of(struct json_object *pip)
 {
@@ -132,7 +134,7 @@ int azure_pip_determine(struct arena *a, const struct azure_naming *n,
     return ERR_OK;
 }
 
-/* ---- as it must be ----------------------------------------------------------------------------------------- */
+/* ---- as it must be --------------------------------------------------------------------------- */
 
 /* Edits with a reason: the first one is the plan's. */
 static void note(struct azure_pip_want *w, bool changed, const char *why)
@@ -254,8 +256,8 @@ static void ensure_found(struct arena *a, const struct azure_pip_ask *ask, struc
     struct azure_pip_ownership o = azure_pip_owner(a, n, s, w->was);
     *ret_user = o.user_assigned;
     w->doc = azure_copy(a, w->was);
-    /* One that bears the name made from its UID is the Service's, also when only others are on it by now: they shared it
-     * while the Service was elsewhere, and would take it with them. */
+    /* One that bears the name made from its UID is the Service's, also when only others are on it
+     * by now: they shared it while the Service was elsewhere, and would take it with them. */
     bool named_after = str_eq(w->name, azure_pip_name(a, n, s->in, f));
     if ((o.owns || named_after) && !o.user_assigned) {
         note(w, azure_pip_bind(a, azure_object_make(w->doc, "tags"), &s->key, 1),
@@ -267,7 +269,7 @@ static void ensure_found(struct arena *a, const struct azure_pip_ask *ask, struc
     if (!o.user_assigned && n->config->mutate_ip_tags && s->ip_tags != NULL) {
         note(w, set_ip_tags(a, s, w->doc), "the annotation asks for other IP tags");
     }
-    /* Azure leaves an address that failed as it is; writing it again mends it (3.8). */
+    /* Azure leaves an address that failed as it is; writing it again fixes it (3.8). */
     note(w, azure_eq(str_nonnull(azure_prop_str(w->was, "provisioningState")), "Failed"),
          "it is in state Failed");
 }

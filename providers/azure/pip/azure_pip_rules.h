@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_pip_rules.h: public IPs: whose they are, which one a Service uses, what is to be made, changed and released.
+/* azure_pip_rules.h: public IPs: whose they are, which one a Service uses, what is to be made,
+ * changed and released.
  *
- * A public IP is ours when its service tag names a Service; one without that tag is the user's and is never tagged or
- * deleted.  Several Services may share one: the tag is a list.  Everything here looks at documents as they were listed
- * and returns edited copies; nothing given is changed.
+ * A public IP is ours when its service tag names a Service; one without that tag is the user's and
+ * is never tagged or deleted.  Several Services may share one: the tag is a list.  Everything here
+ * looks at documents as they were listed and returns edited copies; nothing given is changed.
  * Source: docs/spec/azure.md 8; vectors 13.6; 18 row 9 (blank references are dropped).  Pure. */
 #ifndef TRIMTAB_AZURE_PIP_RULES_H
 #define TRIMTAB_AZURE_PIP_RULES_H
@@ -21,17 +22,19 @@ struct azure_pip_ownership {
     bool user_assigned;
     /* Items of the service tag, trimmed, without blanks; none when the Service does not own it. */
     const char *const *
-        services; /* items of the service tag, trimmed, without blanks; left out where neither the tag
-                                  * nor its address or name speaks of the Service */
+        /* items of the service tag, trimmed, without blanks; left out where neither the tag nor its
+         * address or name speaks of the Service */
+        services;
     size_t n_services;
 };
-/* Does its service tag name the Service?  One that the Service only selects belongs to those that the tag names. */
+/* Does its service tag name the Service?  One that the Service only selects belongs to those that
+ * the tag names. */
 bool azure_pip_names(const struct azure_pip_ownership *o, const char *key);
 /* Is the public IP the namesake's, as far as its name and the namesake's wishes tell? */
 bool azure_pip_is_left(struct arena *a, const struct azure_naming *n, const struct azure_service *s,
                        const struct azure_service *namesake, struct json_object *pip);
-/* It bears the name that is generated for the Service and says of nobody that he owns it: somebody took its tags off.  One that
- * an annotation of the Service names is the user's. */
+/* It bears the name that is generated for the Service and says of nobody that he owns it: somebody
+ * took its tags off.  One that an annotation of the Service names is the user's. */
 bool azure_pip_is_stripped(struct arena *a, const struct azure_naming *n,
                            const struct azure_service *s, struct json_object *pip);
 struct azure_pip_ownership azure_pip_owner(struct arena *a, const struct azure_naming *n,
@@ -50,8 +53,8 @@ struct azure_pip_want {
     const char *group;       /* resource group that it lies, or will lie, in */
     const char *id;          /* known also before it is made */
     struct json_object *was; /* NULL: to be made */
-    struct json_object
-        *doc;        /* to be written when `changed`: a copy of `was`, or new; arena-owned */
+    /* to be written when `changed`: a copy of `was`, or new; arena-owned */
+    struct json_object *doc;
     const char *why; /* the sentence for the plan, when doc differs */
     bool changed;
 };
@@ -63,25 +66,28 @@ struct azure_pip_ask {
     const char *const *zones; /* of the region, for new ones */
     size_t n_zones;
     bool want; /* releasing: the Service stays */
-    /* releasing: by what stands on the public IP.  One that the Service only selects belongs to those that its tag names, one
-     * without tags to the Service whose generated name it has, and one whose IP tags are others stays (azure_renew_rules.h).
-     * false: as upstream, by what the Service selects */
+    /* releasing: by what stands on the public IP.  One that the Service only selects belongs to
+     * those that its tag names, one without tags to the Service whose generated name it has, and
+     * one whose IP tags are others stays (azure_renew_rules.h).  false: as upstream, by what the
+     * Service selects */
     bool by_marks;
-    /* releasing: the Service of another UID that has its name by now; or NULL.  Tags hold no UIDs: what they give to the name is
-     * left to that one, but for what is named after the Service that goes */
+    /* releasing: the Service of another UID that has its name by now; or NULL.  Tags hold no UIDs:
+     * what they give to the name is left to that one, but for what is named after the
+     * Service that goes */
     const struct azure_service *namesake;
-    const char *
-        desired; /* releasing: name by azure_pip_determine() of an external Service that stays, else NULL */
+    /* releasing: name by azure_pip_determine() of an external Service that stays, else NULL */
+    const char *desired;
 };
 /* A new one, without tags of the configuration and without DNS label; owned by the arena. */
 struct json_object *azure_pip_new(struct arena *a, const struct azure_pip_ask *ask,
                                   const char *name);
-/* ERR_NOT_FOUND: an annotation names one that does not exist; ERR_IN_USE: its DNS label belongs to another
- * Service; ERR_INVALID: its family is the other one, … */
+/* ERR_NOT_FOUND: an annotation names one that does not exist; ERR_IN_USE: its DNS label belongs to
+ * another Service; ERR_INVALID: its family is the other one, … */
 int azure_pip_ensure(struct arena *a, const struct azure_pip_ask *ask, struct azure_pip_want *ret,
                      struct err *err) _warn_unused_;
 
-/* 8.8: what happens to the other public IPs of this family that the Service owns, and, without `want`, to all. */
+/* 8.8: what happens to the other public IPs of this family that the Service owns, and, without
+ * `want`, to all. */
 struct azure_pip_release {
     struct json_object *pip; /* as it was listed */
     struct json_object *doc; /* to be written; NULL: to be deleted */
@@ -96,12 +102,13 @@ struct azure_pip_releases {
     bool found_desired;
     bool deleted_desired;
 };
-/* Public IPs that say they are of the other family are passed over; a sync hands over those of azure_pips_of_family(),
- * so that one that does not say is looked at once. */
+/* Public IPs that say they are of the other family are passed over; a sync hands over those of
+ * azure_pips_of_family(), so that one that does not say is checked once. */
 int azure_pip_releases(struct arena *a, const struct azure_pip_ask *ask,
                        struct azure_pip_releases *ret, struct err *err) _warn_unused_;
 
-/* 8.6: tags of the configuration and the annotation, over them the ownership that is there; true: it changed. */
+/* 8.6: tags of the configuration and the annotation, over them the ownership that is
+ * there; true: it changed. */
 bool azure_pip_tag(struct arena *a, const struct azure_naming *n, const struct azure_service *s,
                    struct json_object *pip);
 

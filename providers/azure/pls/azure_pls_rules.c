@@ -14,7 +14,7 @@
 #define POLICIES   "privateLinkServiceNetworkPolicies"
 #define NAME_MAX   80
 
-/* ---- whose ------------------------------------------------------------------------------------------------- */
+/* ---- whose ----------------------------------------------------------------------------------- */
 
 struct json_object *azure_pls_on(struct json_object *list, const char *frontend_id)
 {
@@ -71,7 +71,7 @@ static int check_owner(const struct azure_pls_ask *ask, bool *ret_share, struct 
     return ERR_OK;
 }
 
-/* ---- addresses --------------------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 const char *azure_pls_subnet(const struct azure_config *c, const struct azure_service *s)
 {
@@ -120,7 +120,7 @@ static struct json_object *configs_of(struct arena *a, const struct azure_pls_as
     return list;
 }
 
-/* What counts of a configuration: not its name, nor the address that Azure chose. */
+/* Compared members of a configuration: not its name, nor an address that Azure chose. */
 static const char *config_line(struct arena *a, struct json_object *o)
 {
     bool is_static = azure_eq(azure_prop_str(o, "privateIPAllocationMethod"), "Static");
@@ -161,7 +161,7 @@ static bool same_configs(struct arena *a, struct json_object *x, struct json_obj
     return same_lines(lines[0], json_len(x), lines[1], json_len(y));
 }
 
-/* ---- the rest ---------------------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 /* Lists are compared as multisets; one that is absent is empty. */
 static bool put_texts(struct arena *a, struct json_object *o, const char *name,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_pls_rules.h: what the private link service of a frontend has to be, and whose it is.
  *
- * One service per frontend; its tags say which cluster and which Service own it.  What belongs to somebody else is
- * neither changed nor deleted; Services that share a frontend share its private link service, too.
+ * One service per frontend; its tags say which cluster and which Service own it.  What belongs to
+ * somebody else is neither changed nor deleted; Services that share a frontend share its private
+ * link service, too.
  * Source: docs/spec/azure.md 10.6, 17 row 17; vectors M-10 to M-23.  Pure. */
 #ifndef TRIMTAB_AZURE_PLS_RULES_H
 #define TRIMTAB_AZURE_PLS_RULES_H
@@ -21,8 +22,8 @@ struct azure_pls_ask {
     const char *frontend_name;
     struct json_object *existing; /* on that frontend; NULL: none */
 };
-/* What has to be written, or NULL in *ret: it is as it should be.  ERR_INVALID: the Service asks for what cannot be;
- * ERR_EXISTS: what is there belongs to somebody else. */
+/* The document to write, or NULL in *ret if it is up to date.  ERR_INVALID: impossible settings;
+ * ERR_EXISTS: the existing one has another owner. */
 int azure_pls_plan(struct arena *a, const struct azure_pls_ask *ask, struct json_object **ret,
                    struct err *err) _warn_unused_;
 /* Is the frontend of that family to have one?  ERR_INVALID: an IPv6 frontend of its own cannot. */

@@ -49,7 +49,7 @@ void azure_snapshot_free(struct azure_snapshot *s)
     free(s);
 }
 
-/* ---- what is kept ------------------------------------------------------------------------------------------- */
+/* ---- what is kept ---------------------------------------------------------------------------- */
 
 static void keep_only(struct json_object *o, const char *const *names)
 {
@@ -70,8 +70,9 @@ static void keep_only(struct json_object *o, const char *const *names)
     json_slim(o);
 }
 
-/* Instances of scale sets come by the thousand, and most of what they say (disks, images, what agents report) is no
- * business of ours; they are written with the members that azure_vmss_instance() puts together. */
+/* Instances of scale sets come by the thousand, and most of what they say (disks, images, what
+ * agents report) is no business of ours; they are written with the members that
+ * azure_vmss_instance() puts together. */
 static void trim(enum azure_kind k, struct json_object *doc)
 {
     static const char *const instance[] = {
@@ -87,7 +88,7 @@ static void trim(enum azure_kind k, struct json_object *doc)
     }
 }
 
-/* ---- lists -------------------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static struct seen *seen_of(const struct azure_snapshot *s, enum azure_kind k, const char *scope)
 {
@@ -143,7 +144,8 @@ struct json_object *azure_snapshot_list(struct azure_snapshot *s, enum azure_kin
     return azure_own(a, json_object_get(seen->array));
 }
 
-/* By ID, so that a thousand writes into a list of a thousand do not look at each of them each time. */
+/* By ID, so that a thousand writes into a list of a thousand do not look at each of
+ * them each time. */
 static void index_items(struct seen *seen)
 {
     _cleanup_(arena_freep) struct arena *a = arena_new();

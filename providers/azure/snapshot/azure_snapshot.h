@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_snapshot.h: what was read of the cloud, and when: lists of documents by kind and scope.
  *
- * A scope is the ID of a resource group's collection, or of a single resource (a list of none or one).  Lists are
- * immutable once they are handed out: a write of ours makes a new list that shares the other documents, so whoever
- * holds the old one is not disturbed; further writes go into that one until it is handed out, too.  Of a thousand
- * instances only those members are kept that somebody looks at.  "Nothing to do" may be said from a list of bounded age; before anything is
+ * A scope is the ID of a resource group's collection, or of a single resource (a list of none or
+ * one).  Lists are immutable once they are handed out: a write of ours makes a new list that shares
+ * the other documents, so whoever holds the old one is not disturbed; further writes go into that
+ * one until it is handed out, too.  Of a thousand instances only those members are kept that
+ * somebody looks at.  "Nothing to do" may be said from a list of bounded age; before anything is
  * written it is read again (docs/adr/0005).
  * JSON trees do not cross threads: one call at a time (the descriptor says max_parallel 1). */
 #ifndef TRIMTAB_AZURE_SNAPSHOT_H
@@ -26,7 +27,8 @@ void azure_snapshot_put_list(struct azure_snapshot *s, enum azure_kind k, const 
 /* The list, alive as long as the arena; NULL when it is not known or older than `max_age_ms`. */
 struct json_object *azure_snapshot_list(struct azure_snapshot *s, enum azure_kind k,
                                         const char *scope, int64_t max_age_ms, struct arena *a);
-/* Is that the list in which a document of that ID stands: its own ID, or the ID without the name? */
+/* Is that the list in which a document of that ID stands: its own ID, or the ID
+ * without the name? */
 bool azure_snapshot_holds(const char *scope, const char *id);
 /* One document of a known list: new, changed, or (NULL) gone.  Its scope is found by its ID. */
 void azure_snapshot_put(struct azure_snapshot *s, enum azure_kind k, const char *id,

@@ -33,7 +33,7 @@ enum gce_auth_kind {
     GCE_AUTH_USER,            /* §2.6 */
 };
 
-/* What to ask with.  Owned by the auth object; immutable but for `refresh_token`. */
+/* Credential for the request.  Owned by the auth object; immutable but for `refresh_token`. */
 struct gce_credentials {
     enum gce_auth_kind kind;
     const char *metadata_base; /* "http://169.254.169.254" */
@@ -83,7 +83,7 @@ void gce_auth_drop(struct gce_auth *auth, const char *token);
 enum token_turn gce_auth_turn(struct gce_auth *auth, struct token_wait *wait, struct err *err);
 void gce_auth_ended(struct gce_auth *auth, const struct err *err);
 
-/* One fetch under way. */
+/* One fetch in progress. */
 struct gce_fetch {
     struct gce_auth *auth;
     struct arena *a; /* for the requests */

@@ -35,7 +35,7 @@ static const char *dup_member(struct arena *a, struct json_object *o, const char
     return arena_strdup(a, str_nonnull(json_str(o, name)));
 }
 
-/* What is sent there is worth a token. */
+/* The assertion sent there is worth a token. */
 static int check_token_uri(const struct gce_credentials *c, struct err *err)
 {
     if (str_has_prefix(c->token_url, "https://") || str_has_prefix(c->token_url, "http://")) {

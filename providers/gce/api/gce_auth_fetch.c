@@ -2,7 +2,8 @@
 /* gce_auth_fetch.c: the requests by which a token is had, as a state machine (gce_auth.h, struct
  * gce_fetch).
  *
- * Source: gce-cloud-provider.md §1.5 (metadata server: headers, retries), §2.1, §2.2, §2.4, §2.6. */
+ * Source: gce-cloud-provider.md §1.5 (metadata server: headers, retries), §2.1,
+ * §2.2, §2.4, §2.6. */
 #include "providers/gce/api/gce_auth.h"
 
 #include "common/base/str.h"
@@ -172,8 +173,9 @@ static enum http_next ask_as_user(struct gce_fetch *f, struct http_request *req)
     return post_form(f, req, str_buf_to_arena(&b, f->a));
 }
 
-/* How long a token lasts that ends at this moment of the source's clock.  Ours may be hours off, so a token that was made
- * just now is never over already: Google's 401 knows better than two calendars. */
+/* How long a token lasts that ends at this moment of the source's clock.  Ours may be hours off, so
+ * a token that was made just now is never over already: Google's 401 knows better
+ * than two calendars. */
 static int64_t lasts_until(struct gce_fetch *f, const char *when)
 {
     int64_t end_us;

@@ -14,14 +14,15 @@
 #define WAIT_IDLE_MS  150000
 /* A wait that came back early and undone is not repeated at once. */
 #define WAIT_EARLY_MS 500
-/* A list that goes on for longer is none: 500 items a page. */
+/* A list that continues for longer is none: 500 items a page. */
 #define PAGES_MAX 1000
 /* One resource: a pool of 30,000 members has 4 MiB.  Several are read at a time. */
 #define CALL_MAX_BODY (4u * 1024 * 1024)
 /* A list page may hold 500 pools of thousands of members. */
 #define LIST_MAX_BODY (512u * 1024 * 1024)
 
-/* How often a call looks for a token that another thread fetches; what its own thread brings it sees at once. */
+/* How often a call looks for a token that another thread fetches; what its own thread
+ * brings it sees at once. */
 #define TOKEN_LOOK_MS 50
 
 enum phase {
@@ -40,7 +41,7 @@ static const struct retry_policy request_policy = {
     .max_retry_after_ms = 10000,
     .full_jitter = true,
 };
-/* The operation goes on whether we look or not: polling is worth more patience. */
+/* The operation continues whether we look or not: polling is worth more patience. */
 static const struct retry_policy wait_policy = {
     .max_attempts = 10,
     .base_ms = 250,
@@ -166,7 +167,8 @@ static enum http_next send_call(struct gce_call *c, struct http_request *req, in
     return HTTP_SEND;
 }
 
-/* Waiting changes nothing: it is not fenced, so that an operation under way is seen to its end. */
+/* Waiting changes nothing: it is not fenced, so that an operation in progress is seen
+ * to its end. */
 static enum http_next send_wait(struct gce_call *c, struct http_request *req, int64_t at_ms,
                                 struct err *err)
 {
@@ -244,7 +246,7 @@ static enum http_next take_operation(struct gce_call *c, struct http_request *re
     return send_wait(c, req, early ? now + WAIT_EARLY_MS : 0, err);
 }
 
-/* What stands around the items; in *err why it is no page of a list. */
+/* The page without its items; in *err why it is not a page of a list. */
 static struct json_object *page_head(struct gce_call *c, struct err *err)
 {
     struct json_object *rest;
@@ -285,7 +287,8 @@ static enum http_next take_page(struct gce_call *c, struct http_request *req, st
     return send_call(c, req, 0, err);
 }
 
-/* The token was refused.  Of several calls at the same time the first gets a new one, the others take that. */
+/* The token was refused.  Of several calls at the same time the first gets a new one,
+ * the others take that. */
 static enum http_next renew_token(struct gce_call *c, struct http_request *req, struct err *err)
 {
     gce_auth_drop(c->api->auth, c->token);
@@ -397,7 +400,7 @@ enum http_next gce_call_step(struct gce_call *c, struct http_request *req,
     return c->phase == TOKEN ? fetch_token(c, req, resp, err) : take_answer(c, req, resp, err);
 }
 
-/* ---- reads as jobs --------------------------------------------------------------------------------- */
+/* ---- reads as jobs --------------------------------------------------------------------------- */
 
 static bool read_body(struct http_job *job, int status, const char *bytes, size_t n)
 {
@@ -439,8 +442,8 @@ int gce_read_json(const struct gce_read *r, struct arena *a, struct json_object 
         return err_set(err, ERR_TRANSIENT, "%s: the answer is no JSON: %s", r->call.op_id,
                        why.message);
     }
-    /* A resource of another kind or without the name that was asked for is not that resource: nothing may be concluded
-     * from it.  A project is asked for by its number, too. */
+    /* A resource of another kind or without the name that was asked for is not that resource:
+     * nothing may be concluded from it.  A project is asked for by its number, too. */
     enum gce_collection collection = r->call.spec.collection;
     bool named = collection == GCE_PROJECTS || str_eq(json_str(o, "name"), r->call.spec.name);
     if (!named || !gce_api_is_one_of(collection, o)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_call.h: what gce_api.c (names, URLs), gce_call.c (state machine) and gce_call_metrics.c share.
- * Private to these and their tests. */
+/* gce_call.h: what gce_api.c (names, URLs), gce_call.c (state machine) and gce_call_metrics.c
+ * share.  Private to these and their tests. */
 #ifndef TRIMTAB_GCE_CALL_H
 #define TRIMTAB_GCE_CALL_H
 
@@ -19,7 +19,8 @@ const char *gce_operations_id(enum gce_collection c); /* "compute.regionOperatio
 /* Labels of cloudprovider_gce_api_request_*. */
 const char *gce_metric_request(struct arena *a, enum gce_collection c, enum gce_verb v);
 const char *gce_metric_region(const struct gce_api *api, enum gce_collection c);
-/* Of gce_api_request_* ("ForwardingRule_create"); NULL: ingress-gce sends such a call another way. */
+/* Of gce_api_request_* ("ForwardingRule_create"); NULL: ingress-gce sends such a
+ * call another way. */
 const char *gce_metric_composite(struct arena *a, enum gce_collection c, enum gce_verb v);
 /* A call has ended, its operation included; *err says how.  (gce_call_metrics.c) */
 void gce_call_measure(const struct gce_call *c, const struct err *err);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_call_metrics.c: what is measured of one call to the cloud, its operation included (gce_call.h).
+/* gce_call_metrics.c: what is measured of one call to the cloud, its operation included
+ * (gce_call.h).
  *
- * cloud-provider-gcp's names always; where ingress-gce's part is played, too, those under which it counts calls of the
- * kinds that it sends itself (gce_api_…), NEGs (gce_neg_metrics.h) and the members of instance groups.
+ * cloud-provider-gcp's names always; where ingress-gce's part is played, too, those under which it
+ * counts calls of the kinds that it sends itself (gce_api_…), NEGs (gce_neg_metrics.h) and the
+ * members of instance groups.
  * Source: gce-cloud-provider.md §14.1; gce-l4.md §7.6. */
 #include "common/base/str.h"
 #include "providers/gce/api/gce_call.h"

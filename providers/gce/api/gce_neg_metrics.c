@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_neg_metrics.c: see gce_neg_metrics.h.  Label values are upstream's, odd ones included ("Detach" beside "AttachNE").
- * Hosts of tests may lack metrics. */
+/* gce_neg_metrics.c: see gce_neg_metrics.h.  Label values are upstream's, odd ones included
+ * ("Detach" beside "AttachNE").  Hosts of tests may lack metrics. */
 #include "providers/gce/api/gce_neg_metrics.h"
 
 #include "common/base/str.h"
@@ -19,7 +19,7 @@ static const char *result_of(bool failed)
     return failed ? "error" : "success";
 }
 
-/* What failed is in sight: who looks for something that is absent was told just that. */
+/* A read of an absent resource is not a failure. */
 static void count_error(const struct tt_host *host, const char *type)
 {
     const struct tt_kv total = {"error_type", "total_neg_error"};
@@ -28,7 +28,7 @@ static void count_error(const struct tt_host *host, const char *type)
     host->metric_add(host->ctx, PREFIX "error_count", &one, 1, 1);
 }
 
-/* ---- the cloud ------------------------------------------------------------------------------------------- */
+/* ---- the cloud ------------------------------------------------------------------------------- */
 
 static void members(const struct tt_host *host, const struct gce_call_spec *spec, double seconds,
                     bool failed)
@@ -79,7 +79,7 @@ void gce_neg_metrics_call(const struct tt_host *host, const struct gce_call_spec
     members(host, spec, seconds, failed);
 }
 
-/* ---- the API server ---------------------------------------------------------------------------------------- */
+/* ---- the API server -------------------------------------------------------------------------- */
 
 void gce_neg_metrics_kube(const struct tt_host *host, const char *request, int64_t began_ms,
                           int32_t code)
@@ -99,7 +99,7 @@ void gce_neg_metrics_kube(const struct tt_host *host, const char *request, int64
     }
 }
 
-/* ---- syncs -------------------------------------------------------------------------------------------------- */
+/* ---- syncs ----------------------------------------------------------------------------------- */
 
 void gce_neg_metrics_decided(const struct tt_host *host, int64_t began_ms, bool failed)
 {

@@ -29,7 +29,7 @@
 #define GCE_CHECK_SOURCE_V6_ILB   "2600:2d00:1:b029::/64"
 #define GCE_CHECK_SOURCE_V6_NETLB "2600:1901:8001::/48"
 
-/* ---- facts: the same for all Services -------------------------------------------------------------- */
+/* ---- facts: the same for all Services -------------------------------------------------------- */
 struct gce_bs_facts {
     const char *project;
     const char *network_project;
@@ -38,8 +38,8 @@ struct gce_bs_facts {
     const char *network;       /* URL, of the Service; the cluster's unless network_name says so */
     const char *subnetwork;    /* URL, of the Service; "" on a legacy network */
     const char *network_name;  /* its Network object, if that is not the cluster's own; else NULL */
-    const char
-        *home_subnetwork; /* with network_name: URL of the cluster's; "" on a legacy network */
+    /* with network_name: URL of the cluster's; "" on a legacy network */
+    const char *home_subnetwork;
     const char *kube_system_uid; /* of the L4 names; "" until known */
     const char *cluster_id; /* of ConfigMap ingress-uid: groups, legacy names; "" until known */
     struct gce_strs check_sources; /* IPv4, both kinds */
@@ -52,7 +52,7 @@ struct gce_bs_facts {
     int32_t max_group_size; /* --max-ig-size, 1000 */
     struct gce_l4_flags flags;
 };
-/* ---- input: what is known of one Service besides its object ---------------------------------------- */
+/* ---- input: what is known of one Service besides its object ---------------------------------- */
 /* An address that the Service names, found (§4.4, §10). */
 struct gce_bs_user_address {
     const char *name; /* of the annotation; "" when spec.loadBalancerIP asked */
@@ -72,16 +72,18 @@ struct gce_bs_input {
     struct err tags_err;
     struct gce_bs_user_address user_v4;
     struct gce_bs_user_address user_v6;
-    /* Rules of another uid that refer to the Service's backend service: an older Service of this name left them.  Sorted. */
+    /* Rules of another uid that refer to the Service's backend service: an older Service of this
+     * name left them.  Sorted. */
     struct gce_strs older_rules;
     const char *subnetwork; /* URL that the annotation's name stands for; "" = the cluster's */
     const struct gce_l4_log *log;  /* L4LBConfig; NULL: unmanaged */
     struct gce_strs zones;         /* of the backends: sorted names */
     bool others_want_shared_check; /* another Service of this scheme has policy Cluster */
-    bool
-        other_scheme_has_check; /* the shared check of the other scheme exists: its firewall stays (§6.1 step 6) */
-    /* DELETE of what it had as another kind, while it gets, or has already, a balancer of a kind that shares names: bits
-     * 1u << enum gce_kind of what goes; what is seen to be of another kind stays.  0: everything of its names goes. */
+    /* the shared check of the other scheme exists: its firewall stays (§6.1 step 6) */
+    bool other_scheme_has_check;
+    /* DELETE of what it had as another kind, while it gets, or has already, a balancer of a kind
+     * that shares names: bits 1u << enum gce_kind of what goes; what is seen to be of another kind
+     * stays.  0: everything of its names goes. */
     unsigned only;
     struct gce_bs_outcome *outcome;
     const struct tt_call *call;
@@ -99,7 +101,7 @@ struct gce_bs_outcome {
     const char *ip_v6; /* without its prefix */
 };
 
-/* ---- desired ------------------------------------------------------------------------------------------ */
+/* ---- desired --------------------------------------------------------------------------------- */
 #define GCE_BS_RULES_MAX 2
 /* One family of it. */
 struct gce_bs_side {
@@ -107,15 +109,15 @@ struct gce_bs_side {
     bool v6;
     struct gce_rule rules[GCE_BS_RULES_MAX]; /* without address */
     size_t n_rules;
-    struct gce_strs
-        stale_rules; /* names that this Service's rules may have had: other protocols, legacy */
+    /* names that this Service's rules may have had: other protocols, legacy */
+    struct gce_strs stale_rules;
     const char *address_name; /* under which an address is held */
     struct gce_bs_user_address user;
     bool want_firewall; /* without sources it would let everybody in: then there is none */
-    bool
-        nobody; /* source ranges are given, none of this family: what lets clients in is taken away (A8) */
-    struct gce_firewall
-        firewall; /* destinationRanges by `pinhole`, put in by gce_bs_firewall_for() */
+    /* source ranges are given, none of this family: what lets clients in is taken away (A8) */
+    bool nobody;
+    /* destinationRanges by `pinhole`, put in by gce_bs_firewall_for() */
+    struct gce_firewall firewall;
     bool want_deny;
     struct gce_firewall deny;
     struct gce_firewall check_firewall;
@@ -125,8 +127,8 @@ struct gce_bs_desired {
     const char *ns; /* of the Service */
     const char *name;
     bool internal;
-    bool
-        legacy; /* GCE_KIND_ILB_GROUPS: compared as cloud-provider-gcp does (§5.5, §5.6, §5.8 there) */
+    /* GCE_KIND_ILB_GROUPS: compared as cloud-provider-gcp does (§5.5, §5.6, §5.8 there) */
+    bool legacy;
     bool pinhole;
     bool tier_is_set;
     struct gce_bs_side v4;
@@ -151,7 +153,7 @@ struct gce_bs_desired {
     struct tt_kv *annotations; /* status annotations (§4.11), sorted; NULL value: drop */
     size_t n_annotations;
 };
-/* ERR_INVALID: everything that is the user's to mend, before anything is written. */
+/* ERR_INVALID: everything that is the user's to fix, before anything is written. */
 int gce_bs_desired_make(struct arena *a, const struct gce_bs_facts *f,
                         const struct gce_bs_input *in, struct gce_bs_desired *ret,
                         struct err *err) _warn_unused_;
@@ -178,21 +180,23 @@ int gce_l4_desired_make(struct arena *a, const struct gce_bs_facts *f,
 struct gce_firewall gce_bs_firewall_for(struct arena *a, const struct gce_bs_desired *d,
                                         const struct gce_firewall *f, const char *ip);
 
-/* A rule with the address that it asks for: an external IPv6 one with its prefix, and on the IPv4 rules of ingress-gce the
- * description names the address.  `ip` "" asks for any; is the address known only later, member "IPAddress" is put in
- * then (gce_op_late; suffix GCE_BS_PREFIX_V6 where gce_bs_rule_has_prefix()). */
+/* A rule with the address that it asks for: an external IPv6 one with its prefix, and on the IPv4
+ * rules of ingress-gce the description names the address.  `ip` "" asks for any; is the address
+ * known only later, member "IPAddress" is put in then (gce_op_late; suffix GCE_BS_PREFIX_V6 where
+ * gce_bs_rule_has_prefix()). */
 #define GCE_BS_PREFIX_V6 "/96"
 bool gce_bs_rule_has_prefix(const struct gce_bs_desired *d, const struct gce_rule *r);
 struct gce_rule gce_bs_rule_for(struct arena *a, const struct gce_bs_desired *d,
                                 const struct gce_rule *r, const char *ip);
 
-/* ---- observed ------------------------------------------------------------------------------------------ */
-/* The slots of a verb: what is wanted is main; what an earlier form of the Service may have left is extra.  DELETE: all
- * names of the Service in all kinds that have a backend service.  `d` NULL for DELETE and UPDATE. */
+/* ---- observed -------------------------------------------------------------------------------- */
+/* The slots of a verb: what is wanted is main; what an earlier form of the Service may have left is
+ * extra.  DELETE: all names of the Service in all kinds that have a backend service.  `d` NULL for
+ * DELETE and UPDATE. */
 void gce_bs_slots(struct gce_slots *s, const struct gce_bs_facts *f, const struct gce_bs_input *in,
                   const struct gce_bs_desired *d);
 
-/* ---- differences (gce_bs_diff.c) ------------------------------------------------------------------------ */
+/* ---- differences (gce_bs_diff.c) ------------------------------------------------------------- */
 struct gce_rule_change {
     bool equal;
     bool patch;             /* only allowGlobalAccess and tier differ */
@@ -210,8 +214,8 @@ struct gce_bservice_compare {
     bool strong;
     bool log_managed;
     bool zonal;
-    bool
-        text; /* links are compared as upstream does, as text; else as resources (docs/deviations.md) */
+    /* links are compared as upstream does, as text; else as resources (docs/deviations.md) */
+    bool text;
     const char *because; /* out: the member that differs */
 };
 bool gce_l4_bservice_equal(struct arena *a, const struct gce_bservice *is,
@@ -233,12 +237,12 @@ int gce_l4_firewall_equal(struct arena *a, const struct gce_firewall *x,
                           struct err *err) _warn_unused_;
 bool gce_ilb_firewall_equal(struct arena *a, const struct gce_firewall *want,
                             const struct gce_firewall *is);
-/* It lies in another network (A7): such a firewall cannot be patched, only made again.  Networks that are not known on
- * both sides do not differ. */
+/* It lies in another network (A7): such a firewall cannot be patched, only made again.  Networks
+ * that are not known on both sides do not differ. */
 bool gce_firewall_network_differs(const struct gce_firewall *is, const struct gce_firewall *want);
 
-/* ---- plan (gce_bs_*plan.c) ------------------------------------------------------------------------------ */
-/* What the backends' part of the plan has: where the balancer's operations must wait for it. */
+/* ---- plan (gce_bs_*plan.c) ------------------------------------------------------------------- */
+/* Operations of the backends' part that the balancer's operations wait for. */
 struct gce_bs_backends {
     int last_op; /* index of the last operation that makes a group or NEG, -1: none */
 };
@@ -257,7 +261,8 @@ struct gce_bs_asked {
 void gce_bs_plan_asked(struct arena *a, const struct gce_bs_facts *f, const struct gce_bs_input *in,
                        const struct gce_bs_desired *d, const struct gce_slots *seen,
                        struct gce_bs_asked *ret);
-/* UPDATE: members of the NEGs, backends of the backend service.  NOT_FOUND without a backend service. */
+/* UPDATE: members of the NEGs, backends of the backend service.  NOT_FOUND without
+ * a backend service. */
 int gce_bs_plan_update(struct lb_plan *p, const struct gce_bs_facts *f,
                        const struct gce_bs_input *in, const struct gce_slots *seen,
                        const struct gce_neg_plan *negs, struct err *err) _warn_unused_;
@@ -265,7 +270,8 @@ int gce_bs_plan_update(struct lb_plan *p, const struct gce_bs_facts *f,
 int gce_bs_plan_delete(struct lb_plan *p, const struct gce_bs_facts *f,
                        const struct gce_bs_input *in, const struct gce_slots *seen,
                        const struct gce_neg_plan *negs, struct err *err) _warn_unused_;
-/* Operations from index `from` on delete instance groups: they wait for the backend services that go, and for nothing else. */
+/* Operations from index `from` on delete instance groups: they wait for the backend services that
+ * go, and for nothing else. */
 void gce_bs_order_groups(struct lb_plan *p, size_t from);
 
 #endif

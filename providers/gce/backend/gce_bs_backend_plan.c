@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_bs_backend_plan.c: the backend service, and the groups or NEGs that it refers to.
  *
- * It is made with its backends at once: links are known before what they lead to exists, and that is made in the wave
- * before.  A write starts from what was read, so nothing that somebody else set is lost, and no write takes backends away
- * by accident (gce-l4.md §9.5 rule 6): NEGs stay linked when a zone has gone, instance groups are unlinked where the Service
- * has other zones still.  A backend service cannot change its scheme: then it goes, after the rules that refer to it.
- * Source: gce-l4.md §4.6, §4.9, §5.1 step 13, §6.5, A25; gce-cloud-provider.md §5.3, §5.5, §15 rows 19, 20.  Pure. */
+ * It is made with its backends at once: links are known before what they lead to exists, and that
+ * is made in the wave before.  A write starts from what was read, so nothing that somebody else set
+ * is lost, and no write takes backends away by accident (gce-l4.md §9.5 rule 6): NEGs stay linked
+ * when a zone has gone, instance groups are unlinked where the Service has other zones still.  A
+ * backend service cannot change its scheme: then it goes, after the rules that refer to it.
+ * Source: gce-l4.md §4.6, §4.9, §5.1 step 13, §6.5, A25; gce-cloud-provider.md §5.3, §5.5, §15 rows
+ * 19, 20.  Pure. */
 #include "providers/gce/backend/gce_bs_ensure_plan.h"
 
 #include "common/base/str.h"
 #include "providers/gce/model/gce_links.h"
 
-/* ---- backends --------------------------------------------------------------------------------------- */
+/* ---- backends -------------------------------------------------------------------------------- */
 
 static bool strs_have_link(const struct gce_strs *links, const char *link)
 {
@@ -46,8 +48,8 @@ struct backends {
     bool changed;
 };
 
-/* What stays of those that are there, then what is new.  Without any group nobody is unlinked: an empty list of nodes is
- * no reason to drop all traffic. */
+/* The kept ones, then the new ones.  Without any group none is unlinked: an empty list of nodes
+ * must not drop all traffic. */
 static struct backends backends_of(struct arena *a, const struct gce_bservice *is,
                                    const struct links *l)
 {
@@ -121,7 +123,7 @@ static void put_backends(struct json_object *body, const struct gce_bservice *is
     json_add(body, "backends", list);
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void add_fields(struct lb_diff *diff, const struct gce_bservice *is,
                        const struct gce_bservice *want)
@@ -237,7 +239,7 @@ static int emit_insert(struct bs_ensure *n, const struct links *l)
         (struct gce_op){.c = GCE_BACKENDS, .verb = GCE_INSERT, .body = bs_own(e->a, body)});
 }
 
-/* ---- deciding ---------------------------------------------------------------------------------------- */
+/* ---- deciding -------------------------------------------------------------------------------- */
 
 static bool is_equal(const struct bs_ensure *n, const char **ret_because)
 {
@@ -278,8 +280,8 @@ void bs_decide_backend(struct bs_ensure *n)
     n->left_shared = n->has_names && !d->check_shared && checks_with(n, n->names.shared_check);
 }
 
-/* Behind the rule; or, where there is no room for two, between the rule that goes and the one that comes.  `write` is the
- * handle of the operation on the wanted one. */
+/* Behind the rule; or, where there is no room for two, between the rule that goes and the one that
+ * comes.  `write` is the handle of the operation on the wanted one. */
 static void drop_backend(struct bs_ensure *n, const char *name, const char *why, int write)
 {
     const struct bs_rule *r = &n->sides[0].rules[0];
@@ -294,8 +296,9 @@ static void drop_backend(struct bs_ensure *n, const char *name, const char *why,
     bs_op(&n->e, at)->shared = true;
 }
 
-/* The one that a shared or unshared name was before (whoever else uses it keeps it, gce-cloud-provider.md §5.3), and the
- * Service's own one that an interrupted run left when its rule referred to a shared one already. */
+/* The one that a shared or unshared name was before (whoever else uses it keeps it,
+ * gce-cloud-provider.md §5.3), and the Service's own one that an interrupted run left when its rule
+ * referred to a shared one already. */
 static void drop_former(struct bs_ensure *n, int write)
 {
     const struct gce_rule *was = n->sides[0].rules[0].is;
@@ -316,8 +319,8 @@ static void drop_former(struct bs_ensure *n, int write)
     }
 }
 
-/* Rules that are made again are away for as short as can be: all that they lead to is written before, unless the cloud refuses
- * that while they refer to it. */
+/* Rules that are made again are away for as short as can be: all that they lead to is written
+ * before, unless the cloud refuses that while they refer to it. */
 static bool is_written_early(const struct bs_ensure *n)
 {
     bool loses = bs_side_loses_rules(&n->sides[0]) || bs_side_loses_rules(&n->sides[1]);

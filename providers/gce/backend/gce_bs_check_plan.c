@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_bs_check_plan.c: the health check of a balancer with a backend service, its firewalls, and those of the other policy.
+/* gce_bs_check_plan.c: the health check of a balancer with a backend service, its firewalls, and
+ * those of the other policy.
  *
- * Policy Cluster has one check for all Services of a scheme, policy Local one of its own.  When the policy changes, the new
- * check is made first, the backend service is turned to it, and only then the old one goes, its firewalls after it; the
- * shared one only when nobody else wants it, and "in use" is an answer like any other (gce-l4.md §4.3, §6.1, A17).
- * Internal and external balancers have a shared check each, but one firewall for both.
+ * Policy Cluster has one check for all Services of a scheme, policy Local one of its own.  When the
+ * policy changes, the new check is made first, the backend service is turned to it, and only then
+ * the old one goes, its firewalls after it; the shared one only when nobody else wants it, and "in
+ * use" is an answer like any other (gce-l4.md §4.3, §6.1, A17).  Internal and external balancers
+ * have a shared check each, but one firewall for both.
  * Source: gce-l4.md §4.3, §6.1 step 6, A11; gce-cloud-provider.md §5.5, §5.8.  Pure. */
 #include "providers/gce/backend/gce_bs_ensure_plan.h"
 
@@ -15,7 +17,7 @@ static enum gce_collection checks_of(bool regional)
     return regional ? GCE_REGION_HCS : GCE_HCS;
 }
 
-/* ---- the wanted one ------------------------------------------------------------------------------------ */
+/* ---- the wanted one -------------------------------------------------------------------------- */
 
 static void add_fields(struct lb_diff *diff, const struct gce_hc *is, const struct gce_hc *then)
 {
@@ -74,8 +76,9 @@ void bs_plan_check(struct bs_ensure *n)
         (struct gce_op){.c = c, .verb = GCE_UPDATE, .body = bs_own(e->a, gce_hc_body(&then))});
 }
 
-/* The firewall of the shared check stands above deny rules of all Services, so it is not lowered again while one of
- * them may still stand (gce-cloud-provider.md §4.13): letting checks in at a higher priority harms nobody. */
+/* The firewall of the shared check stands above deny rules of all Services, so it is not lowered
+ * again while one of them may still stand (gce-cloud-provider.md §4.13): letting checks in at a
+ * higher priority harms nobody. */
 static struct gce_firewall keep_priority(const struct bs_ensure *n, const struct gce_firewall *f)
 {
     struct gce_firewall want = *f;
@@ -112,7 +115,7 @@ int bs_plan_check_firewalls(struct bs_ensure *n, struct err *err)
     return rc;
 }
 
-/* ---- what is not used any more --------------------------------------------------------------------------- */
+/* ---- what is not used any more --------------------------------------------------------------- */
 
 static void drop_firewalls(struct bs_ensure *n, const char *const names[2], int check,
                            const char *why, bool shared)
@@ -133,8 +136,8 @@ static void drop_firewalls(struct bs_ensure *n, const char *const names[2], int 
     }
 }
 
-/* From Cluster to Local.  Only by whom turns the backend service away from it: upstream leaves the check for the last
- * deletion, so one that stands about is no reason to write. */
+/* From Cluster to Local.  Only by whom turns the backend service away from it: upstream leaves the
+ * check for the last deletion, so one that stands about is no reason to write. */
 static void drop_shared(struct bs_ensure *n)
 {
     static const char why[] = "no Service with policy Cluster is left";
@@ -152,8 +155,8 @@ static void drop_shared(struct bs_ensure *n)
     }
 }
 
-/* Firewalls of an own check that no family uses: with policy Cluster the shared one serves, but for a Service of another
- * network, whose own one goes with its family alone. */
+/* Firewalls of an own check that no family uses: with policy Cluster the shared one serves, but for
+ * a Service of another network, whose own one goes with its family alone. */
 static void find_unused(const struct bs_ensure *n, const char *ret[2])
 {
     for (int i = 0; i < 2; i++) {
@@ -177,7 +180,8 @@ static void drop_local(struct bs_ensure *n)
     drop_firewalls(n, firewalls, -1, why, false);
 }
 
-/* The own check of the scheme that the Service had before, and the firewall of a family that it has no more. */
+/* The own check of the scheme that the Service had before, and the firewall of a family that
+ * it has no more. */
 static void drop_unwanted_of_local(struct bs_ensure *n)
 {
     bool other = !n->d->check_regional;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_bs_delete_plan.c: takes away everything of a Service that carries its names (DELETE).
  *
- * Goes by names, in both naming schemes, not by the spec and not by memory: whatever kind the Service had, and wherever an
- * interrupted run stopped, it is found.  Waves: rules ∥ traffic firewalls; deny firewalls ∥ backend service ∥ held addresses;
- * health checks ∥ NEGs, right after the backend service; firewalls of the checks.
- * What is not ours stays: a rule that leads to a target pool, and then the firewalls that the old internal kind shares with
- * target pools; firewalls and NEGs on which another Service's description is; a shared check that others want.  When the
- * Service only changes its kind (`only`), also what is of the kind that it gets: a view of the Service may be older than the
- * new balancer, and still name the old kind.
+ * Goes by names, in both naming schemes, not by the spec and not by memory: whatever kind the
+ * Service had, and wherever an interrupted run stopped, it is found.  Waves: rules ∥ traffic
+ * firewalls; deny firewalls ∥ backend service ∥ held addresses; health checks ∥ NEGs, right after
+ * the backend service; firewalls of the checks.  What is not ours stays: a rule that leads to a
+ * target pool, and then the firewalls that the old internal kind shares with target pools;
+ * firewalls and NEGs on which another Service's description is; a shared check that others want.
+ * When the Service only changes its kind (`only`), also what is of the kind that it gets: a view of
+ * the Service may be older than the new balancer, and still name the old kind.
  * Source: gce-l4.md §6, A11, A18; gce-cloud-provider.md §5.11.  Pure. */
 #include "providers/gce/backend/gce_bs_ensure_plan.h"
 
@@ -26,8 +27,8 @@ struct deleting {
 #define BIT(kind) (1u << (unsigned)(kind))
 #define BIT_NETLB (BIT(GCE_KIND_NETLB_GROUPS) | BIT(GCE_KIND_NETLB_NEGS))
 
-/* Is what has this name and this scheme of a kind that goes?  The rule and the address a<uid> are internal with instance
- * groups, external with ingress-gce's kinds. */
+/* Is what has this name and this scheme of a kind that goes?  The rule and the address a<uid> are
+ * internal with instance groups, external with ingress-gce's kinds. */
 static bool goes(const struct deleting *x, const struct gce_bs_names *n, const char *name,
                  const char *scheme)
 {
@@ -43,7 +44,8 @@ static bool goes(const struct deleting *x, const struct gce_bs_names *n, const c
                     : (only & BIT_NETLB) != 0;
 }
 
-/* A backend service of another kind has the scheme's names: what is shared between kinds is that one's by now. */
+/* A backend service of another kind has the scheme's names: what is shared between kinds
+ * is that one's by now. */
 static bool stands(const struct deleting *x, const struct gce_bs_names *n)
 {
     const struct gce_bservice *b = gce_slots_bservice(x->e.seen, n->backends[0]);
@@ -57,8 +59,8 @@ static int delete_once(struct deleting *x, enum bs_phase phase, enum gce_collect
     return bs_deletes(&x->e, c, name) ? -1 : bs_delete(&x->e, phase, c, name, why);
 }
 
-/* One that a rule of ours refers to goes, too, when nobody looked at it: Services may share it, and then "in use" is the
- * answer (gce-cloud-provider.md §5.5). */
+/* One that a rule of ours refers to goes, too, when nobody looked at it: Services may share it, and
+ * then "in use" is the answer (gce-cloud-provider.md §5.5). */
 static void delete_service(struct deleting *x, const char *name, bool referred)
 {
     const struct gce_slot *slot = gce_slots_find(x->e.seen, GCE_BACKENDS, NULL, name);
@@ -80,7 +82,7 @@ static void delete_firewall(struct deleting *x, enum bs_phase phase, const char 
     }
 }
 
-/* Whatever somebody may have pointed the rule to, only what has a name of ours goes. */
+/* Only resources with trimtab's names are deleted, wherever the rule points to. */
 static void delete_referred(struct deleting *x, const struct gce_bs_names *n, const char *name)
 {
     if (gce_bs_names_backend(x->e.a, x->e.f, n, name)) {
@@ -137,7 +139,8 @@ static void delete_own_checks(struct deleting *x, const struct gce_bs_names *n)
     delete_firewall(x, BS_AFTER, n->local_check_firewall[1]);
 }
 
-/* Its firewall serves both schemes' checks; it goes when this one goes and the other is not there. */
+/* Its firewall serves both schemes' checks; it goes when this one goes and the other
+ * is not there. */
 static void delete_shared_firewalls(struct deleting *x, const struct gce_bs_names *n, int check)
 {
     for (int i = 0; i < 2; i++) {

@@ -27,7 +27,7 @@ int gce_bs_desired_make(struct arena *a, const struct gce_bs_facts *f,
     return err_set(err, ERR_BUG, "a balancer of kind %d has no backend service", (int)in->kind);
 }
 
-/* ---- addresses ----------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 bool gce_bs_rule_has_prefix(const struct gce_bs_desired *d, const struct gce_rule *r)
 {
@@ -97,7 +97,7 @@ struct gce_firewall gce_bs_firewall_for(struct arena *a, const struct gce_bs_des
     return out;
 }
 
-/* ---- links --------------------------------------------------------------------------------------- */
+/* ---- links ----------------------------------------------------------------------------------- */
 
 char *gce_bs_link(struct arena *a, const struct gce_bs_facts *f, const char *where,
                   const char *collection, const char *name)
@@ -140,7 +140,7 @@ struct gce_strs gce_bs_groups(struct arena *a, const struct gce_bs_facts *f,
     return gce_strs_of(a, sorted.items, sorted.n);
 }
 
-/* ---- small things -------------------------------------------------------------------------------- */
+/* ---- small things ---------------------------------------------------------------------------- */
 
 struct gce_allows gce_bs_allow(struct arena *a, const char *protocol, struct gce_strs ports)
 {

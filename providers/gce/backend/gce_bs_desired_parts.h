@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_bs_desired_parts.h: what the files share that say what a balancer with a backend service should be.
+/* gce_bs_desired_parts.h: what the files share that say what a balancer with a backend service
+ * should be.
  *
  *     gce_bs_desired.c           which kind; an address put into rules and firewalls
- *     gce_l4_desired.c           the three kinds of ingress-gce: checks of the input, backend service, health check
+ *     gce_l4_desired.c           the three kinds of ingress-gce: checks of the input, backend
+ *                                service, health check
  *     gce_l4_rules_desired.c     their forwarding rules
  *     gce_l4_firewalls_desired.c their firewalls, and the status annotations
  *     gce_ilb_desired.c          the kind of cloud-provider-gcp
@@ -39,11 +41,13 @@ struct gce_l4_wish {
     const char *collection; /* ipCollection of external IPv6 rules, "" */
 };
 
-/* "https://…/projects/P/regions/R/COLLECTION/NAME"; `where` is "global", "regions/R" or "zones/Z". */
+/* "https://…/projects/P/regions/R/COLLECTION/NAME"; `where` is "global",
+ * "regions/R" or "zones/Z". */
 char *gce_bs_link(struct arena *a, const struct gce_bs_facts *f, const char *where,
                   const char *collection, const char *name);
 char *gce_bs_region(struct arena *a, const struct gce_bs_facts *f); /* "regions/R" */
-/* The subnetwork of the Service: `found`, else what its annotation names, else the cluster's; "" on a legacy network. */
+/* The subnetwork of the Service: `found`, else what its annotation names, else the cluster's; "" on
+ * a legacy network. */
 const char *gce_bs_subnetwork(struct arena *a, const struct gce_bs_facts *f, const char *found,
                               const char *annotated);
 /* Links of the groups or NEGs of that name in the zones, sorted. */

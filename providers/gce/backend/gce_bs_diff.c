@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_bs_diff.c: is a resource of a balancer with a backend service as it should be?
  *
- * Upstream has two sets of comparisons, ingress-gce's (gce_l4_…) and cloud-provider-gcp's (gce_ilb_…), and each kind is
- * compared as its own controller does: what that would leave alone we leave alone.  Where upstream compares links as
- * text we compare the resources that they name.  Part of gce_bs.h.
- * Source: gce-l4.md §4.3, §4.6–4.8; gce-cloud-provider.md §5.5, §5.6, §5.8; vectors V87–V114, V125–V169, F7–F9, H1–H5.
- * Pure. */
+ * Upstream has two sets of comparisons, ingress-gce's (gce_l4_…) and cloud-provider-gcp's
+ * (gce_ilb_…), and each kind is compared as its own controller does: what that would leave alone we
+ * leave alone.  Where upstream compares links as text we compare the resources that they name.
+ * Part of gce_bs.h.
+ * Source: gce-l4.md §4.3, §4.6–4.8; gce-cloud-provider.md §5.5, §5.6, §5.8; vectors V87–V114,
+ * V125–V169, F7–F9, H1–H5.  Pure. */
 #include "providers/gce/backend/gce_bs.h"
 
 #include "common/base/ip.h"
@@ -45,7 +46,7 @@ bool gce_links_same(const struct gce_strs *x, const struct gce_strs *y)
     return true;
 }
 
-/* ---- forwarding rules ---------------------------------------------------------------------------- */
+/* ---- forwarding rules ------------------------------------------------------------------------ */
 
 /* The backend services of both, as resources; an error when one is no link (Appendix C row 6). */
 static int same_backend(struct arena *a, const struct gce_rule *is, const struct gce_rule *want,
@@ -63,8 +64,8 @@ static int same_backend(struct arena *a, const struct gce_rule *is, const struct
     return rc;
 }
 
-/* Sets of ports, and the range.  `discrete`: a rule with a range is not made again for discrete ports that span the
- * same range (§5.2). */
+/* Sets of ports, and the range.  `discrete`: a rule with a range is not made again for discrete
+ * ports that span the same range (§5.2). */
 static bool same_ports(struct arena *a, const struct gce_rule *is, const struct gce_rule *want,
                        bool discrete)
 {
@@ -141,7 +142,7 @@ bool gce_ilb_rule_equal(struct arena *a, const struct gce_rule *is, const struct
     bool backend = false;
     struct gce_link none;
     if (same_backend(a, is, want, &backend, NULL) != ERR_OK) {
-        /* What does not parse counts as none: two of them are equal. */
+        /* An invalid value counts as none: two of them are equal. */
         backend = gce_link_parse(a, str_nonnull(is->backend_service), &none, NULL) != ERR_OK &&
                   gce_link_parse(a, str_nonnull(want->backend_service), &none, NULL) != ERR_OK;
     }
@@ -154,7 +155,7 @@ bool gce_ilb_rule_equal(struct arena *a, const struct gce_rule *is, const struct
            (str_is_empty(want->subnetwork) || same_place(is->subnetwork, want->subnetwork));
 }
 
-/* ---- backend service ----------------------------------------------------------------------------- */
+/* ---- backend service ------------------------------------------------------------------------- */
 
 /* A link without its API version: what stands between "/compute/" and the next slash (V157). */
 static const char *without_version(struct arena *a, const char *link)
@@ -200,7 +201,8 @@ static bool same_log(struct arena *a, const struct gce_bservice *is,
     static const char none[] = "EXCLUDE_ALL_OPTIONAL"; /* what no mode means */
     struct str_set x = gce_strs_set(a, &is->log_fields);
     struct str_set y = gce_strs_set(a, &want->log_fields);
-    /* Absent means off, as upstream has it; the other way round is a log that somebody asks to be taken away. */
+    /* Absent means off, as upstream has it; the other way round is a log that somebody asks
+     * to be taken away. */
     bool both = is->has_log == want->has_log || (want->has_log && !want->log_enable);
     return both && is->log_enable == want->log_enable &&
            fabs(is->log_rate - want->log_rate) < LOG_RATE_EPSILON &&
@@ -291,7 +293,7 @@ bool gce_ilb_bservice_equal(struct arena *a, const struct gce_bservice *is,
     return gce_ilb_bservice_members_equal(a, is, want, NULL) && gce_links_same(&x, &y);
 }
 
-/* ---- health check -------------------------------------------------------------------------------- */
+/* ---- health check ---------------------------------------------------------------------------- */
 
 bool gce_hc_needs_update(const struct gce_hc *is, const struct gce_hc *want,
                          const char **ret_because)
@@ -335,7 +337,7 @@ struct gce_hc gce_hc_merge(const struct gce_hc *is, const struct gce_hc *want)
     return c;
 }
 
-/* ---- firewalls ----------------------------------------------------------------------------------- */
+/* ---- firewalls ------------------------------------------------------------------------------- */
 
 /* IPv6 addresses and ranges in one spelling; everything else as it is. */
 static struct str_set canonical(struct arena *a, const struct gce_strs *ranges)

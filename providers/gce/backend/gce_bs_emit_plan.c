@@ -97,7 +97,7 @@ int bs_delete(struct bs_emit *e, enum bs_phase phase, enum gce_collection c, con
     return bs_emit(e, phase, op, arg);
 }
 
-/* Whatever an index pointed to in `from` is moved by the same distance: operations are noted in their order. */
+/* Shifts the indexes of `from` by the same distance: operations are stored in order. */
 static void move_references(struct lb_op *op, int by)
 {
     op->only_if_op += op->only_if_op >= 0 ? by : 0;
@@ -122,8 +122,8 @@ static bool is_made(const struct lb_plan *from, const struct lb_op *op)
     return false;
 }
 
-/* What changes something that is there already need not wait for what is made, nor fail with it (gce-l4.md A25); but
- * whoever is sent behind another one stays in that one's wave. */
+/* A change of an existing resource need not wait for creations, nor fail with them (gce-l4.md A25);
+ * but an operation sent after another one stays in that one's wave. */
 static enum bs_phase phase_of(const struct bs_emit *e, const struct lb_plan *from,
                               const struct lb_op *op, int by, const struct bs_adoption *where)
 {

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_bs_emit_plan.h: how the planners of balancers with a backend service put their operations in order.
+/* gce_bs_emit_plan.h: how the planners of balancers with a backend service put their operations in
+ * order.
  *
- * Each part of the planner (address, health checks, rules, firewalls, backends) says for its operations in which
- * phase they belong; bs_flush() appends them phase by phase, and bs_order() names for each those that it waits for.  So the
- * order of gce-l4.md §9.5 is written down once, and no part must know what the others do:
+ * Each part of the planner (address, health checks, rules, firewalls, backends) says for its
+ * operations in which phase they belong; bs_flush() appends them phase by phase, and bs_order()
+ * names for each those that it waits for.  So the order of gce-l4.md §9.5 is written down once, and
+ * no part must know what the others do:
  *
- *     FIRST     what must be gone before anything: an address that cannot be used, a deny firewall that is switched off
- *     PREPARE   address held ∥ health check ∥ its firewalls ∥ NEGs made, members of the others ∥ traffic firewalls whose
- *               address is known
- *     TURN      where rules go and come: the backend service, unless it can only be written while they are away
+ *     FIRST     what must be gone before anything: an address that cannot be used, a deny firewall
+ *               that is switched off
+ *     PREPARE   address held ∥ health check ∥ its firewalls ∥ NEGs made, members of the others ∥
+ *               traffic firewalls whose address is known
+ *     TURN      where rules go and come: the backend service, unless it can only be written while
+ *               they are away
  *     UNRULE    forwarding rules that must be made again, or have another name now (critical)
  *     UNBACK    a backend service that cannot be changed into the wanted one
  *     BACKEND   backend service ∥ members of NEGs that were made
@@ -19,8 +23,8 @@
  *     AFTER     the phase after it
  *     RELEASE   the held address is given back (finally)
  *
- * Operations refer to each other by the handle that bs_emit() returns; flushing makes indexes of them.  Private to
- * gce_bs_*plan.c.  Pure. */
+ * Operations refer to each other by the handle that bs_emit() returns; flushing makes indexes of
+ * them.  Private to gce_bs_*plan.c.  Pure. */
 #ifndef TRIMTAB_GCE_BS_EMIT_PLAN_H
 #define TRIMTAB_GCE_BS_EMIT_PLAN_H
 
@@ -66,19 +70,20 @@ struct bs_emit {
 };
 void bs_emit_init(struct bs_emit *e, struct lb_plan *p, const struct gce_bs_facts *f,
                   const struct gce_bs_input *in, const struct gce_slots *seen);
-/* Notes an operation that `arg` carries out (kind, type and calls are filled in from it; the name, too, unless op
- * has one); returns its handle. */
+/* Notes an operation that `arg` carries out (kind, type and calls are filled in from it; the name,
+ * too, unless op has one); returns its handle. */
 int bs_emit(struct bs_emit *e, enum bs_phase phase, struct lb_op op, struct gce_op arg);
 /* The resource is as it should be. */
 void bs_keep(struct bs_emit *e, enum bs_phase phase, enum gce_collection c, const char *name);
 /* An operation that is noted, to be completed; valid until the next one is noted. */
 struct lb_op *bs_op(struct bs_emit *e, int handle);
 struct bs_pending *bs_pending_of(struct bs_emit *e, int handle);
-/* Deletes: what is gone already is fine.  A firewall on a Shared VPC may be somebody else's to delete. */
+/* Deletes: what is gone already is fine.  A firewall on a Shared VPC may be somebody
+ * else's to delete. */
 int bs_delete(struct bs_emit *e, enum bs_phase phase, enum gce_collection c, const char *name,
               const char *why);
-/* Operations of another planner, from a plan of its own that is not sealed: each goes into the phase that is named for
- * its verb. */
+/* Operations of another planner, from a plan of its own that is not sealed: each goes into the
+ * phase that is named for its verb. */
 struct bs_adoption {
     enum bs_phase deletes;
     enum bs_phase creates;
@@ -93,7 +98,8 @@ bool bs_deletes(const struct bs_emit *e, enum gce_collection c, const char *name
 bool bs_changes(const struct bs_emit *e);
 /* Appends everything to the plan, in order. */
 void bs_flush(struct bs_emit *e);
-/* gce_bs_order_plan.c: names, for each of the operations just appended, those of the others that it waits for. */
+/* gce_bs_order_plan.c: names, for each of the operations just appended, those of the others
+ * that it waits for. */
 void bs_order(struct lb_plan *p, const struct bs_pending *const *items, size_t n);
 
 /* A text that tells an address which is known later: `text` has BS_LATER in its place. */

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_bs_ensure_plan.h: what the parts of the ENSURE planner share (gce_bs_plan.c calls them in this order).
+/* gce_bs_ensure_plan.h: what the parts of the ENSURE planner share (gce_bs_plan.c calls them in
+ * this order).
  *
- *     gce_bs_rules_plan.c     per family: which rules go, stay, are patched, come; which address, who holds it
+ *     gce_bs_rules_plan.c     per family: which rules go, stay, are patched, come; which address,
+ *                             who holds it
  *     gce_bs_backend_plan.c   the backend service and what it refers to
  *     gce_bs_check_plan.c     the health check, its firewalls, and those of the other policy
  *     gce_bs_firewall_plan.c  traffic and deny firewalls
  *     gce_bs_undo_plan.c      what of it is put back when the new rules are refused
  *     gce_bs_older_plan.c     rules that an older Service of the same name left
- * Deciding comes before emitting: the backend service must know whether rules go, firewalls must know the address.
- * Private to these files.  Pure. */
+ * Deciding comes before emitting: the backend service must know whether rules go, firewalls must
+ * know the address.  Private to these files.  Pure. */
 #ifndef TRIMTAB_GCE_BS_ENSURE_PLAN_H
 #define TRIMTAB_GCE_BS_ENSURE_PLAN_H
 
@@ -29,12 +31,12 @@ struct bs_rule {
 struct bs_side {
     const struct gce_bs_side *d;
     int family; /* 0 IPv4, 1 IPv6: index into names */
-    const struct gce_rule
-        *stale[GCE_BS_NAMES_MAX]; /* rules of ours under names that are not wanted */
+    /* rules of ours under names that are not wanted */
+    const struct gce_rule *stale[GCE_BS_NAMES_MAX];
     size_t n_stale;
     struct bs_rule rules[GCE_BS_RULES_MAX];
-    const struct gce_rule
-        *first; /* the rule from which people know the load balancer; NULL: there is none */
+    /* the rule from which people know the load balancer; NULL if there is none */
+    const struct gce_rule *first;
     struct gce_l4_address_choice choice;
     const struct gce_address *held; /* of our name, left by an interrupted run */
     bool held_usable;
@@ -64,7 +66,8 @@ void bs_plan_rules(struct bs_ensure *n, struct bs_side *s);
 void bs_plan_release(struct bs_ensure *n, struct bs_side *s);
 bool bs_side_loses_rules(const struct bs_side *s); /* some that stand go, at least for a while */
 bool bs_side_changes_rules(const struct bs_side *s);
-/* gce_bs_rules_diff_plan.c: the first difference in the Service's words ("spec.ports changed"), and all of them. */
+/* gce_bs_rules_diff_plan.c: the first difference in the Service's words ("spec.ports
+ * changed"), and all of them. */
 const char *bs_rule_because(const struct gce_rule *is, const struct gce_rule *want);
 void bs_rule_fields(struct lb_diff *diff, const struct gce_rule *is, const struct gce_rule *want,
                     struct lb_value ip);
@@ -85,8 +88,9 @@ int bs_plan_deny(struct bs_ensure *n, struct bs_side *s, struct err *err) _warn_
 void bs_plan_deny_off(struct bs_ensure *n, const struct bs_side *s);
 void bs_plan_old_traffic(struct bs_ensure *n);
 
-/* gce_bs_undo_plan.c: how the operation is undone that takes away the rule, lets in other ports, changes the backend service's
- * protocol; NULL: it is not.  Valid once bs_decide_side() has decided. */
+/* gce_bs_undo_plan.c: how the operation is undone that takes away the rule, lets in other ports,
+ * changes the backend service's protocol; NULL: it is not.  Valid once
+ * bs_decide_side() has decided. */
 const struct lb_undo *bs_undo_rule(struct bs_ensure *n, const struct bs_side *s,
                                    const struct gce_rule *r);
 const struct lb_undo *bs_undo_traffic(struct bs_ensure *n, const struct bs_side *s,
@@ -94,7 +98,8 @@ const struct lb_undo *bs_undo_traffic(struct bs_ensure *n, const struct bs_side 
                                       const struct gce_firewall *want);
 const struct lb_undo *bs_undo_backend(struct bs_ensure *n);
 
-/* gce_bs_older_plan.c: deletes what `in->older_rules` names and what still refers to the backend service. */
+/* gce_bs_older_plan.c: deletes what `in->older_rules` names and what still refers to
+ * the backend service. */
 void bs_delete_older(struct bs_emit *e, const char *backend);
 
 /* One firewall that is wanted. */
@@ -111,10 +116,12 @@ struct bs_firewall {
     const char *change_why; /* NULL: told by what differs */
     const char *note;
 };
-/* Makes, patches or keeps it; *ret_op (may be NULL) is the handle of the operation, -1 when it is kept. */
+/* Makes, patches or keeps it; *ret_op (may be NULL) is the handle of the operation, -1 when
+ * it is kept. */
 int bs_firewall_ensure(struct bs_ensure *n, const struct bs_firewall *w, int *ret_op,
                        struct err *err) _warn_unused_;
-/* Does the firewall that was found name this Service, or nobody?  Long names of two Services can be the same. */
+/* Does the firewall that was found name this Service, or nobody?  Long names of two Services
+ * can be the same. */
 bool bs_firewall_is_ours(struct arena *a, const struct gce_bs_input *in,
                          const struct gce_firewall *found);
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_bs_firewall_plan.c: firewalls of a balancer with a backend service: who may come in, who may not.
+/* gce_bs_firewall_plan.c: firewalls of a balancer with a backend service: who may come in, who may
+ * not.
  *
- * Three things must never happen: a deny firewall above the one that allows (so deny comes last, goes first, and waits for
- * the change of allow), a firewall without target tags (it would open every machine of the network), and an empty list of
- * sources (the cloud reads it as "everybody").  Where a family has no range left, its firewall goes.
- * A firewall of another network cannot be patched: it is made again.  Long names of two Services can be the same
- * (gce-l4.md §2.5 N27): what another Service's description is on is not touched.
+ * Three things must never happen: a deny firewall above the one that allows (so deny comes last,
+ * goes first, and waits for the change of allow), a firewall without target tags (it would open
+ * every machine of the network), and an empty list of sources (the cloud reads it as "everybody").
+ * Where a family has no range left, its firewall goes.  A firewall of another network cannot be
+ * patched: it is made again.  Long names of two Services can be the same (gce-l4.md §2.5 N27): what
+ * another Service's description is on is not touched.
  * On a Shared VPC a missing permission is no failure; people are told the command.
- * Source: gce-l4.md §4.8, §5.7, §9.5 rules 1–2, A7, A8, A11; gce-cloud-provider.md §4.12, §4.13, §5.8.  Pure. */
+ * Source: gce-l4.md §4.8, §5.7, §9.5 rules 1–2, A7, A8, A11; gce-cloud-provider.md
+ * §4.12, §4.13, §5.8.  Pure. */
 #include "providers/gce/backend/gce_bs_ensure_plan.h"
 
 #include "common/base/str.h"
@@ -17,19 +20,20 @@
 
 #include <string.h>
 
-/* ---- whose -------------------------------------------------------------------------------------------- */
+/* ---- whose ----------------------------------------------------------------------------------- */
 
 bool bs_firewall_is_ours(struct arena *a, const struct gce_bs_input *in,
                          const struct gce_firewall *found)
 {
     struct gce_l4_description d;
     if (!gce_l4_description_parse(a, str_nonnull(found->description), &d)) {
-        return true; /* no such description at all: the old kind's, whose names hold the Service's uid */
+        /* no such description at all: the old kind's, whose names hold the Service's uid */
+        return true;
     }
     return str_is_empty(d.service) || str_eq(d.service, in->key);
 }
 
-/* ---- one firewall ---------------------------------------------------------------------------------------- */
+/* ---- one firewall ---------------------------------------------------------------------------- */
 
 static int check_tags(const struct gce_bs_input *in, struct err *err)
 {
@@ -72,7 +76,7 @@ static bool differs(const struct bs_ensure *n, const struct bs_firewall *w,
     if (n->d->legacy) {
         return !gce_ilb_firewall_equal(n->e.a, want, is);
     }
-    /* What cannot be read as ports or ranges is not what we write. */
+    /* trimtab does not write unreadable ports or ranges. */
     int rc = gce_l4_firewall_equal(n->e.a, is, want, w->shared, &same, &why);
     return rc != ERR_OK || !same;
 }
@@ -130,7 +134,7 @@ static struct lb_diff fields_of(const struct bs_ensure *n, const struct bs_firew
     return diff;
 }
 
-/* What of the body is known only when the rule has its address. */
+/* Members of the body that depend on the rule's address. */
 static void put_late(const struct bs_ensure *n, const struct bs_firewall *w, struct gce_op *arg)
 {
     const char *text = gce_bs_firewall_for(n->e.a, n->d, w->f, BS_LATER).description;
@@ -233,7 +237,7 @@ int bs_firewall_ensure(struct bs_ensure *n, const struct bs_firewall *w, int *re
     return ERR_OK;
 }
 
-/* ---- traffic --------------------------------------------------------------------------------------------- */
+/* ---- traffic --------------------------------------------------------------------------------- */
 
 static bool opens_to_all(struct arena *a, const struct gce_firewall *f)
 {
@@ -250,8 +254,9 @@ static bool narrows(const struct bs_ensure *n, const struct gce_firewall *is,
     return !opens_to_all(n->e.a, want) && !str_set_eq(&now, &then);
 }
 
-/* A family whose ranges were all dropped lets nobody in; a firewall of an earlier spec would.  The one that upstream opens
- * in this case stays as it was found until the Service is edited, or --repair-adopted says so (docs/deviations.md). */
+/* A family whose ranges were all dropped lets nobody in; a firewall of an earlier spec would.  The
+ * one that upstream opens in this case stays as it was found until the Service is edited, or
+ * --repair-adopted says so (docs/deviations.md). */
 static void drop_traffic(struct bs_ensure *n, const struct bs_side *s)
 {
     const char *name = n->has_names ? n->names.firewalls[s->family][0] : s->d->firewall.name;
@@ -314,7 +319,8 @@ int bs_plan_traffic(struct bs_ensure *n, struct bs_side *s, struct err *err)
     struct gce_firewall want = as_wanted(n, &w, is);
     bool pinned_elsewhere = is != NULL && w.has_ip && w.ip.text != NULL &&
                             !gce_strs_same(n->e.a, &is->destinations, &want.destinations);
-    /* While the old rule stands its clients may come in: the firewall follows the rule to another address. */
+    /* While the old rule stands its clients may come in: the firewall follows the rule
+     * to another address. */
     w.phase = pinned_elsewhere ? BS_ALLOW : BS_PREPARE;
     s->ranges_changed = is != NULL && narrows(n, is, &want);
     int rc = bs_firewall_ensure(n, &w, &s->allow, err);
@@ -326,8 +332,8 @@ int bs_plan_traffic(struct bs_ensure *n, struct bs_side *s, struct err *err)
     return rc;
 }
 
-/* The firewall that very old versions made under the name of the rule (gce-cloud-provider.md §5.8): once the new one is
- * there. */
+/* The firewall that very old versions made under the name of the rule (gce-cloud-provider.md §5.8):
+ * once the new one is there. */
 void bs_plan_old_traffic(struct bs_ensure *n)
 {
     const char *old = n->d->legacy && n->has_names ? n->names.firewalls[0][1] : NULL;
@@ -336,7 +342,7 @@ void bs_plan_old_traffic(struct bs_ensure *n)
     }
 }
 
-/* ---- deny -------------------------------------------------------------------------------------------------- */
+/* ---- deny ------------------------------------------------------------------------------------ */
 
 int bs_plan_deny(struct bs_ensure *n, struct bs_side *s, struct err *err)
 {

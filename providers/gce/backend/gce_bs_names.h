@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_bs_names.h: every name that a balancer with a backend service may have left, in one table per naming scheme.
+/* gce_bs_names.h: every name that a balancer with a backend service may have left, in one table per
+ * naming scheme.
  *
- * There are two schemes: cloud-provider-gcp's (GCE_KIND_ILB_GROUPS) and that of ingress-gce (the other kinds, which share
- * all names but some rules').  Looking (gce_bs_slots.c) and cleaning up (gce_bs_delete_plan.c) go by these tables and never
- * by the Service's spec, which may be anything by now (gce-cloud-provider.md §15 row 16).  Pure. */
+ * There are two schemes: cloud-provider-gcp's (GCE_KIND_ILB_GROUPS) and that of ingress-gce (the
+ * other kinds, which share all names but some rules').  Looking (gce_bs_slots.c) and cleaning up
+ * (gce_bs_delete_plan.c) go by these tables and never by the Service's spec, which may be anything
+ * by now (gce-cloud-provider.md §15 row 16).  Pure. */
 #ifndef TRIMTAB_GCE_BS_NAMES_H
 #define TRIMTAB_GCE_BS_NAMES_H
 
@@ -26,7 +28,8 @@ struct gce_bs_names {
 /* Of the scheme that `kind` has; false when the ids that the names are made of are not known. */
 bool gce_bs_names_make(struct arena *a, const struct gce_bs_facts *f, const struct gce_bs_input *in,
                        enum gce_kind kind, struct gce_bs_names *ret);
-/* Is a backend service of this name one that a Service of the scheme may have, alone or with others? */
+/* Is a backend service of this name one that a Service of the scheme may have, alone
+ * or with others? */
 bool gce_bs_names_backend(struct arena *a, const struct gce_bs_facts *f,
                           const struct gce_bs_names *n, const char *name);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_bs_older_plan.c: deletes the forwarding rules that an older Service of the same name left.
  *
- * Backend services, firewalls and health checks are named after namespace and name, a rule a<uid> after the uid.  When a
- * Service is deleted while no controller runs and made again, the new object shares all but the rule with the older one.
- * That rule keeps the backend service in use, so that it can change neither its scheme nor its protocol, nor be
- * deleted; and it goes on serving, and being billed, at an address that no Service has.
+ * Backend services, firewalls and health checks are named after namespace and name, a rule a<uid>
+ * after the uid.  When a Service is deleted while no controller runs and made again, the new object
+ * shares all but the rule with the older one.  That rule keeps the backend service in use, so that
+ * it can change neither its scheme nor its protocol, nor be deleted; and it continues serving, and
+ * being billed, at an address that no Service has.
  * Source: gce-l4.md §4.2, A11.  Pure. */
 #include "providers/gce/backend/gce_bs_ensure_plan.h"
 

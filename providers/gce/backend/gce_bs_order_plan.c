@@ -1,26 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_bs_order_plan.c: which operation on a balancer with a backend service waits for which others.
  *
- * The phases of gce_bs_emit_plan.h are the order in which a plan is read; here each operation gets the names of those before it
- * that it needs, so that an address comes after its longest chain and not after the slowest of each phase.  One table for
- * ENSURE, UPDATE and DELETE of all kinds:
+ * The phases of gce_bs_emit_plan.h are the order in which a plan is read; here each operation gets
+ * the names of those before it that it needs, so that an address comes after its longest chain and
+ * not after the slowest of each phase.  One table for ENSURE, UPDATE and DELETE of all kinds:
  *
- *     an address that is held            one of ours that cannot serve has gone
- *     a firewall that lets in            the deny firewall that goes, so that deny never wins over allow
+ *     an address that is held            one of trimtab that cannot serve has gone
+ *     a firewall that lets in            the deny firewall that goes, so that deny never wins over
+ *                                        allow
  *     members that join a NEG            the NEG; members that leave a full one
- *     a backend service that is made     its check and its NEGs; the one of its name, or its place, that goes
- *     one that changes                   the same, and the rules that must not refer to it meanwhile; where it gets another
- *                                        check, the firewall that lets it in, and of policy Local, which only nodes with pods
- *                                        pass, the members that join: nobody may lose all nodes for want of them
+ *     a backend service that is made     its check and its NEGs; the one of its name, or its place,
+ *                                        that goes
+ *     one that changes                   the same, and the rules that must not refer to it
+ *                                        meanwhile; where it gets another check, the firewall that
+ *                                        lets it in, and of policy Local, which only nodes with
+ *                                        pods pass, the members that join: nobody may lose all
+ *                                        nodes for want of them
  *     a forwarding rule that goes        all that its replacement needs to serve at once
- *     a forwarding rule that comes       its backend service, its address, the rule that it replaces
+ *     a forwarding rule that comes       its backend service, its address, the rule that it
+ *                                        replaces
  *     a firewall of another address      the rule with that address
  *     the deny firewall                  all that lets in; where a rule is replaced, the new one
- *     what is used no more               whatever used it: backend service after rule, check and NEGs after backend service,
- *                                        a check's firewall after the check
+ *     what is used no more               whatever used it: backend service after rule, check and
+ *                                        NEGs after backend service, a check's firewall after the
+ *                                        check
  *
- * Nothing of a name is made before the one that goes has gone.  References (a firewall names the rule's address) and conditions
- * are waited for without a row.  A critical operation is a barrier, and an address is given back at the very end.
+ * Nothing of a name is made before the one that goes has gone.  References (a firewall names the
+ * rule's address) and conditions are waited for without a row.  A critical operation is a barrier,
+ * and an address is given back at the very end.
  * Source: gce-l4.md §4.1, §5.1, §6.1, §9.5; gce-cloud-provider.md §5.3, §5.11.  Pure. */
 #include "common/base/str.h"
 #include "providers/gce/backend/gce_bs_emit_plan.h"
@@ -101,7 +108,8 @@ static unsigned role_of(const struct bs_pending *one)
     }
 }
 
-/* One that lets nobody in who may come goes at once, and so does that of a balancer that goes; else the rule goes before. */
+/* One that lets nobody in who may come goes at once, and so does that of a balancer that goes; else
+ * the rule goes before. */
 static unsigned wall_off_waits_for(enum bs_phase phase)
 {
     switch (phase) {
@@ -115,7 +123,8 @@ static unsigned wall_off_waits_for(enum bs_phase phase)
     }
 }
 
-/* Those, among the ones before it, that the operation waits for; `replaces`: some rule goes in this plan. */
+/* Those, among the ones before it, that the operation waits for; `replaces`: some rule goes
+ * in this plan. */
 static unsigned waits_for(const struct bs_pending *one, bool replaces)
 {
     enum bs_phase phase = one->phase;
@@ -166,7 +175,8 @@ static bool share_a_name(const struct lb_op *x, const struct lb_op *y)
            str_eq(str_nonnull(one->zone), str_nonnull(other->zone));
 }
 
-/* What the operation needs for its body, and those of the table.  `items` stand in the plan's order. */
+/* Operations that this one needs for its body, and those of the table.  `items` stand in the plan's
+ * order. */
 static void order_one(struct lb_plan *p, const struct bs_pending *const *items, size_t at,
                       bool replaces)
 {
@@ -187,7 +197,8 @@ static void order_one(struct lb_plan *p, const struct bs_pending *const *items, 
     }
 }
 
-/* The operations of another planner, which stand before these: all of them are over when the first of these begins. */
+/* The operations of another planner, which stand before these: all of them are over when the first
+ * of these begins. */
 static bool has_others(const struct lb_plan *p, size_t from)
 {
     for (size_t i = 0; i < from; i++) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_bs_plan.c: what makes what was seen into the wanted balancer with a backend service (ENSURE), and what follows the
- * nodes (UPDATE).
+/* gce_bs_plan.c: what makes what was seen into the wanted balancer with a backend service (ENSURE),
+ * and what follows the nodes (UPDATE).
  *
- * First everything is decided, per family and for the backend service; then each part puts its operations into the phases
- * of gce_bs_emit_plan.h, which are the waves.  A new internal balancer on NEGs is four waves deep: check ∥ its firewall ∥
- * NEGs; backend service ∥ members; rule; traffic firewall.
+ * First everything is decided, per family and for the backend service; then each part puts its
+ * operations into the phases of gce_bs_emit_plan.h, which are the waves.  A new internal balancer
+ * on NEGs is four waves deep: check ∥ its firewall ∥ NEGs; backend service ∥ members; rule; traffic
+ * firewall.
  * Source: gce-l4.md §4.1, §5.1, §9.4, §9.5; gce-cloud-provider.md §5.3, §5.10.  Pure. */
 #include "providers/gce/backend/gce_bs_ensure_plan.h"
 
@@ -12,7 +13,7 @@
 #include "common/net/url_build.h"
 #include "providers/gce/model/gce_links.h"
 
-/* ---- NEGs -------------------------------------------------------------------------------------------------- */
+/* ---- NEGs ------------------------------------------------------------------------------------ */
 
 static int plan_negs(struct bs_emit *e, const struct gce_neg_plan *negs, struct err *err)
 {
@@ -36,7 +37,7 @@ static int plan_negs(struct bs_emit *e, const struct gce_neg_plan *negs, struct 
     return rc;
 }
 
-/* ---- words --------------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static const char *address_of(const struct bs_ensure *n, const struct bs_side *s)
 {
@@ -108,7 +109,7 @@ static void tell_side(struct bs_ensure *n, const struct bs_side *s)
     }
 }
 
-/* ---- ENSURE ---------------------------------------------------------------------------------------------------- */
+/* ---- ENSURE ---------------------------------------------------------------------------------- */
 
 static int decide(struct bs_ensure *n, struct err *err)
 {
@@ -209,7 +210,7 @@ int gce_bs_plan_ensure(struct lb_plan *p, const struct gce_bs_facts *f,
     return ERR_OK;
 }
 
-/* ---- UPDATE ---------------------------------------------------------------------------------------------------- */
+/* ---- UPDATE ---------------------------------------------------------------------------------- */
 
 static const char *group_link(const struct bs_emit *e, const char *zone, const char *collection,
                               const char *name)

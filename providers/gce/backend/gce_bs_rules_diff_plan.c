@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_bs_rules_diff_plan.c: what differs between two forwarding rules, in words and as fields of a plan.
+/* gce_bs_rules_diff_plan.c: what differs between two forwarding rules, in words and as fields of a
+ * plan.
  *
- * Only for people: whether rules differ is decided in gce_bs_diff.c, as upstream decides it.  Pure. */
+ * Only for people: whether rules differ is decided in gce_bs_diff.c, as upstream
+ * decides it. Pure. */
 #include "providers/gce/backend/gce_bs_ensure_plan.h"
 
 #include "common/base/str.h"

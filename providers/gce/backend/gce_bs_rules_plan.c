@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_bs_rules_plan.c: forwarding rules of one family, and the address that they share.
  *
- * What a rule is can hardly be changed: it is deleted and made again, and its address would go to somebody else in between.
- * So the address is held before a rule goes that has it, and where two rules are to share a new one; the first rule of a
- * load balancer takes its address from the cloud without holding (docs/deviations.md).  Global access, and the tier of an
- * internal rule, are patched in place.
- * Rules under names that are not wanted (another protocol's, the former scheme's) go before the backend service is
- * written, because the cloud refuses to change the protocol of one that rules refer to (gce-l4.md §4.5).
- * Source: gce-l4.md §4.4, §4.5, §4.7, §5.2–§5.4, A4, A5; gce-cloud-provider.md §5.3, §5.6, §5.7.  Pure. */
+ * What a rule is can hardly be changed: it is deleted and made again, and its address would go to
+ * somebody else in between.  So the address is held before a rule goes that has it, and where two
+ * rules are to share a new one; the first rule of a load balancer takes its address from the cloud
+ * without holding (docs/deviations.md).  Global access, and the tier of an internal rule, are
+ * patched in place.
+ * Rules under names that are not wanted (another protocol's, the former scheme's) go before the
+ * backend service is written, because the cloud refuses to change the protocol of one that rules
+ * refer to (gce-l4.md §4.5).
+ * Source: gce-l4.md §4.4, §4.5, §4.7, §5.2–§5.4, A4, A5; gce-cloud-provider.md §5.3,
+ * §5.6, §5.7. Pure. */
 #include "providers/gce/backend/gce_bs_ensure_plan.h"
 
 #include "common/base/ip.h"
@@ -16,7 +19,7 @@
 
 #include <string.h>
 
-/* ---- what is there --------------------------------------------------------------------------------- */
+/* ---- what is there --------------------------------------------------------------------------- */
 
 static bool is_wanted_name(const struct bs_side *s, const char *name)
 {
@@ -68,7 +71,7 @@ static size_t donors(const struct bs_ensure *n, const struct bs_side *s,
     return k;
 }
 
-/* ---- which address ---------------------------------------------------------------------------------- */
+/* ---- which address --------------------------------------------------------------------------- */
 
 static const struct gce_rule *donor_of(struct arena *a, const struct gce_l4_address_question *q,
                                        const char *ip)
@@ -81,8 +84,8 @@ static const struct gce_rule *donor_of(struct arena *a, const struct gce_l4_addr
     return NULL;
 }
 
-/* Without a valid annotation the tier follows the address that stays, because an address cannot change it: that of the
- * rule, or the one that an interrupted run holds. */
+/* Without a valid annotation the tier follows the address that stays, because an address cannot
+ * change it: that of the rule, or the one that an interrupted run holds. */
 static const char *tier_of(const struct bs_ensure *n, const struct bs_side *s,
                            const struct gce_l4_address_question *q)
 {
@@ -108,7 +111,7 @@ static bool held_fits(const struct bs_ensure *n, const struct bs_side *s,
            (*s->choice.ask == '\0' || str_eq(ip, s->choice.ask));
 }
 
-/* ---- which rules ------------------------------------------------------------------------------------ */
+/* ---- which rules ----------------------------------------------------------------------------- */
 
 static bool same_address(struct arena *a, const char *x, const char *y)
 {
@@ -229,7 +232,8 @@ static struct gce_l4_address_question question_of(const struct bs_ensure *n,
     };
 }
 
-/* What is held for a rule of another protocol: a run was interrupted, and the ports changed after it. */
+/* An address held for a rule of another protocol: a run was interrupted, and the ports changed
+ * after it. */
 static const struct gce_address *stray_address(const struct bs_ensure *n, const struct bs_side *s,
                                                const char *name)
 {
@@ -240,7 +244,8 @@ static const struct gce_address *stray_address(const struct bs_ensure *n, const 
     return ours ? is : NULL;
 }
 
-/* A reservation of the user's whose name is the one under which we hold is not ours to give back. */
+/* A reservation of the user's whose name is the one under which we hold is not ours
+ * to give back. */
 static const struct gce_address *held_by_us(const struct bs_ensure *n, const struct bs_side *s)
 {
     bool users = str_eq(str_nonnull(s->d->user.name), s->d->address_name);
@@ -268,8 +273,9 @@ static bool can_hold(const struct bs_ensure *n, const struct bs_side *s)
            !(str_is_empty(n->e.f->subnetwork) && str_is_empty(s->d->rules[0].subnetwork));
 }
 
-/* The firewall of a new balancer names its address.  Held first, the address is known at once, and the firewall is made beside
- * all that the rule waits for.  Not where the cloud has just refused one more reservation. */
+/* The firewall of a new balancer names its address.  Held first, the address is known at once, and
+ * the firewall is made beside all that the rule waits for.  Not where the cloud has just refused
+ * one more reservation. */
 static bool pays_to_hold(const struct bs_ensure *n, const struct bs_side *s)
 {
     const char *kind = gce_collection_word(GCE_ADDRESSES);
@@ -330,7 +336,7 @@ int bs_decide_side(struct bs_ensure *n, struct bs_side *s, struct err *err)
     return rc;
 }
 
-/* ---- address: held, given back ------------------------------------------------------------------------ */
+/* ---- address: held, given back --------------------------------------------------------------- */
 
 static struct gce_address address_body(const struct bs_ensure *n, const struct bs_side *s)
 {
@@ -424,8 +430,9 @@ static void release_strays(struct bs_ensure *n, const struct bs_side *s)
     }
 }
 
-/* Nothing is given back after the critical operation failed: the next sync finds the address under our name, and
- * resumes.  Nor of a new balancer that could not be completed: its firewall names the address. */
+/* Nothing is given back after the critical operation failed: the next sync finds the address under
+ * our name, and resumes.  Nor of a new balancer that could not be completed: its firewall
+ * names the address. */
 void bs_plan_release(struct bs_ensure *n, struct bs_side *s)
 {
     struct bs_emit *e = &n->e;
@@ -450,7 +457,7 @@ void bs_plan_release(struct bs_ensure *n, struct bs_side *s)
     }
 }
 
-/* ---- rules: away, changed, made -------------------------------------------------------------------------- */
+/* ---- rules: away, changed, made -------------------------------------------------------------- */
 
 static void plan_away(struct bs_ensure *n, const struct bs_side *s, const struct gce_rule *r,
                       const char *why, const char *note)

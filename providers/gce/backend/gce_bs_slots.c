@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_bs_slots.c: which resources are looked at for one balancer with a backend service (gce_bs.h, gce_slots.h).
+/* gce_bs_slots.c: which resources are checked for one balancer with a backend service (gce_bs.h,
+ * gce_slots.h).
  *
- *     ENSURE   main: what is wanted: rules, backend service, health check, firewalls (five for one family); rules that
- *              an older Service of its name left
- *              extra: every other name that the Service may have left something under: rules of another protocol, the
- *              family that it no longer has, the check of the other policy, held addresses, deny firewalls
+ *     ENSURE   main: what is wanted: rules, backend service, health check, firewalls (five for one
+ *              family); rules that an older Service of its name left extra: every other name that
+ *              the Service may have left something under: rules of another protocol, the family
+ *              that it no longer has, the check of the other policy, held addresses, deny firewalls
  *     UPDATE   main: the backend service
  *     DELETE   main: what the kind has when it is whole; extra: all names, in both naming schemes
- * Of NEGs alone nothing else is looked at.  NEGs and addresses that the Service names are added by whoever knows them (gce_bs_observe.c).  A shared health check
- * that others want is no matter of this Service's.
- * Source: gce-l4.md §6, §9.4; gce-cloud-provider.md §5.11, §15 row 16; docs/adr/0005-observing.md.  Pure. */
+ * Of NEGs alone nothing else is checked.  NEGs and addresses that the Service names are added by
+ * whoever knows them (gce_bs_observe.c).  A shared health check that others want is no matter of
+ * this Service's.
+ * Source: gce-l4.md §6, §9.4; gce-cloud-provider.md §5.11, §15 row
+ * 16; docs/adr/0005-observing.md. Pure. */
 #include "providers/gce/backend/gce_bs_names.h"
 
 #include "common/base/str.h"
@@ -21,7 +24,7 @@ static void add(struct gce_slots *s, bool main, enum gce_collection c, const cha
     }
 }
 
-/* ---- everything under a naming scheme ---------------------------------------------------------------- */
+/* ---- everything under a naming scheme -------------------------------------------------------- */
 
 static void add_shared(struct gce_slots *s, const struct gce_bs_input *in,
                        const struct gce_bs_names *n)
@@ -30,7 +33,8 @@ static void add_shared(struct gce_slots *s, const struct gce_bs_input *in,
         return;
     }
     add(s, false, GCE_HCS, n->shared_check);
-    if (!n->legacy) { /* who drops one scheme's check must know of the other's: they have one firewall */
+    if (!n->legacy) {
+        /* who drops one scheme's check must know of the other's: they have one firewall */
         add(s, false, GCE_REGION_HCS, n->shared_check);
     }
     add(s, false, GCE_FIREWALLS, n->shared_check_firewall[0]);
@@ -61,7 +65,7 @@ static void add_all(struct gce_slots *s, const struct gce_bs_input *in,
     add_shared(s, in, n);
 }
 
-/* ---- by verb ------------------------------------------------------------------------------------------- */
+/* ---- by verb --------------------------------------------------------------------------------- */
 
 static void add_side(struct gce_slots *s, const struct gce_bs_side *side)
 {
@@ -92,7 +96,7 @@ static void add_wanted(struct gce_slots *s, const struct gce_bs_desired *d)
     add_side(s, &d->v6);
 }
 
-/* What a whole balancer of one protocol has, by the first names of its lists. */
+/* Resources of a complete balancer of one protocol, by the first names of its lists. */
 static void add_whole(struct gce_slots *s, const struct gce_bs_input *in,
                       const struct gce_bs_names *n)
 {

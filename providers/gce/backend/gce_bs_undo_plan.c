@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_bs_undo_plan.c: how the ENSURE planner's operations are undone when the new forwarding rule is refused (plan.h, lb_undo).
+/* gce_bs_undo_plan.c: how the ENSURE planner's operations are undone when the new forwarding rule
+ * is refused (plan.h, lb_undo).
  *
- * A rule goes before its replacement comes.  Should that one be refused, three things are put back: the rule as it was read; the
- * ports of the traffic firewall, without which the rule serves nobody; and the backend service's protocol, without which the
- * cloud does not take the rule.  Source ranges stay as the Service has them now: a refused edit lets in no more clients than it
- * asks for.  A rule of another scheme is not put back, because its backend service has gone, and with it its address.
- * Pure. */
+ * A rule goes before its replacement comes.  Should that one be refused, three things are put back:
+ * the rule as it was read; the ports of the traffic firewall, without which the rule serves nobody;
+ * and the backend service's protocol, without which the cloud does not take the rule.  Source
+ * ranges stay as the Service has them now: a refused edit lets in no more clients than it asks for.
+ * A rule of another scheme is not put back, because its backend service has gone, and with it its
+ * address.  Pure. */
 #include "providers/gce/backend/gce_bs_ensure_plan.h"
 
 #include "common/base/str.h"
 #include "providers/gce/model/gce_firewall_diff.h"
 
-/* The rule of the family that replaces what goes: that of the same name, or the first one that is made. */
+/* The rule of the family that replaces what goes: that of the same name, or the first one
+ * that is made. */
 static const char *replacement(const struct bs_side *s, const char *name)
 {
     const char *first = NULL;
@@ -62,7 +65,8 @@ const struct lb_undo *bs_undo_rule(struct bs_ensure *n, const struct bs_side *s,
                    until);
 }
 
-/* Only what the rules in UNRULE leave behind: a firewall that changes after the new rule has nothing to wait for. */
+/* Only what the rules in UNRULE leave behind: a firewall that changes after the new rule has
+ * nothing to wait for. */
 const struct lb_undo *bs_undo_traffic(struct bs_ensure *n, const struct bs_side *s,
                                       const struct gce_firewall *is,
                                       const struct gce_firewall *want)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_ilb_desired.c: what an internal load balancer on instance groups should be, as cloud-provider-gcp makes it.
+/* gce_ilb_desired.c: what an internal load balancer on instance groups should be, as
+ * cloud-provider-gcp makes it.
  *
- * Reads like §5.3–§5.8 of docs/spec/gce-cloud-provider.md.  IPv4 only; options count only on networks with
- * subnetworks.  Everything that a user can get wrong is found here, before the first write.  Part of gce_bs.h.  Pure. */
+ * Reads like §5.3–§5.8 of docs/spec/gce-cloud-provider.md.  IPv4 only; options count only on
+ * networks with subnetworks.  Everything that a user can get wrong is found here, before the first
+ * write.  Part of gce_bs.h.  Pure. */
 #include "providers/gce/backend/gce_bs_desired_parts.h"
 #include "providers/gce/model/gce_ilb_names.h"
 

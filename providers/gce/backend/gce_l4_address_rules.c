@@ -51,7 +51,8 @@ void gce_l4_user_address(struct arena *a, const struct tt_service *s,
     }
 }
 
-/* §4.4: an address stays only in its subnetwork.  Links are compared as resources (A: upstream compares text). */
+/* §4.4: an address stays only in its subnetwork.  Links are compared as resources (A: upstream
+ * compares text). */
 static bool is_of_subnetwork(const struct gce_rule *rule, const struct gce_l4_address_question *q)
 {
     const char *wanted = str_nonnull(q->subnetwork);
@@ -88,7 +89,8 @@ void gce_l4_address_choose(struct arena *a, const struct gce_l4_address_question
     }
     c.from_rule = of != NULL;
     c.lost = of != NULL && c.managed && gce_l4_rule_is_of_other_tier(of, q);
-    /* What the user asked for by number is asked for again: the cloud says whether it can be had in this tier. */
+    /* An address that the user gave by number is requested again: the cloud decides whether the
+     * tier allows it. */
     c.lost = c.lost && str_is_empty(q->user->ip);
     c.ask = c.lost ? "" : c.ip;
     *ret = c;

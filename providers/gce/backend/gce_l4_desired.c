@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_l4_desired.c: what a balancer of ingress-gce's kinds should be: its input checked, its backend service and health
- * check; rules and firewalls are in gce_l4_rules_desired.c and gce_l4_firewalls_desired.c.
+/* gce_l4_desired.c: what a balancer of ingress-gce's kinds should be: its input checked, its
+ * backend service and health check; rules and firewalls are in gce_l4_rules_desired.c and
+ * gce_l4_firewalls_desired.c.
  *
- * Whatever is the user's to mend is found here, before the first write; upstream finds some of it only when the cloud
- * refuses, with half of the balancer made (Appendix C row 2, A9).
+ * Whatever is the user's to fix is found here, before the first write; upstream finds some of it
+ * only when the cloud refuses, with half of the balancer made (Appendix C row 2, A9).
  * Source: gce-l4.md §4.1–4.6, §5.1–5.8, §10.  Part of gce_bs.h.  Pure. */
 #include "providers/gce/backend/gce_bs_desired_parts.h"
 
@@ -44,13 +45,14 @@ struct gce_hc gce_l4_hc_make(struct arena *a, const struct gce_bs_check_wish *w)
     };
 }
 
-/* ---- input --------------------------------------------------------------------------------------- */
+/* ---- input ----------------------------------------------------------------------------------- */
 
 static int check_ranges(struct gce_l4_wish *w, struct err *err)
 {
     struct str_set unused;
     int rc = gce_l4_source_ranges(w->a, w->s, &w->ranges, err);
-    /* Our deviation for all balancers: IPv4 ranges in IPv6 clothes that mean something else (docs/deviations.md). */
+    /* Our deviation for all balancers: IPv4 ranges in IPv6 clothes that mean something else
+     * (docs/deviations.md). */
     return rc != ERR_OK || w->f->upstream ? rc : svc_source_ranges(w->a, w->s, &unused, err);
 }
 
@@ -74,7 +76,8 @@ static int check_collection(struct gce_l4_wish *w, struct err *err)
     return ERR_OK;
 }
 
-/* The cloud says so with the forwarding rule alone, which is made last and for which the former one goes. */
+/* The cloud says so with the forwarding rule alone, which is made last and for which the
+ * former one goes. */
 static int check_side(const struct gce_l4_wish *w, struct err *err)
 {
     const struct gce_bs_user_address *v4 = &w->in->user_v4;
@@ -144,7 +147,7 @@ static int read_wish(struct gce_l4_wish *w, struct err *err)
     return rc;
 }
 
-/* ---- backend service ----------------------------------------------------------------------------- */
+/* ---- backend service ------------------------------------------------------------------------- */
 
 static void set_log(const struct gce_l4_log *log, struct gce_bservice *b)
 {

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_l4_firewalls_desired.c: the firewalls of ingress-gce's balancers, and the annotations that tell what was made.
+/* gce_l4_firewalls_desired.c: the firewalls of ingress-gce's balancers, and the annotations that
+ * tell what was made.
  *
- * A family of which no source range is left gets no firewall that lets clients in: one without sources would let in
- * everybody (gce-l4.md Appendix A, A8; --empty-source-family-allows-all brings upstream's answer back).
- * Source: gce-l4.md §2.6, §4.3, §4.8, §4.11, §5.7; Appendix C row 7.  Part of gce_bs_desired_parts.h.  Pure. */
+ * A family of which no source range is left gets no firewall that lets clients in: one without
+ * sources would let in everybody (gce-l4.md Appendix A, A8; --empty-source-family-allows-all brings
+ * upstream's answer back).
+ * Source: gce-l4.md §2.6, §4.3, §4.8, §4.11, §5.7; Appendix C row 7.  Part of
+ * gce_bs_desired_parts.h.  Pure. */
 #include "providers/gce/backend/gce_bs_desired_parts.h"
 
 #include "common/base/str.h"
@@ -19,7 +22,7 @@ static const char *description(const struct gce_l4_wish *w, const char *ip)
         w->a, &(struct gce_l4_description){.service = w->in->key, .version = "ga", .ip = ip});
 }
 
-/* What all firewalls have. */
+/* Members common to all firewalls. */
 static struct gce_firewall common(const struct gce_l4_wish *w, const char *name, const char *ip)
 {
     return (struct gce_firewall){
@@ -32,7 +35,7 @@ static struct gce_firewall common(const struct gce_l4_wish *w, const char *name,
     };
 }
 
-/* ---- those that let clients in, and the one that keeps all others out ---------------------------- */
+/* ---- those that let clients in, and the one that keeps all others out ------------------------ */
 
 /* Sources of a side; false: nobody of this family may come in. */
 static bool sources_of(const struct gce_l4_wish *w, bool v6, struct gce_strs *ret)
@@ -63,7 +66,8 @@ static void traffic(const struct gce_l4_wish *w, struct gce_bs_side *side)
     side->nobody = side->wanted && !flags->disable_firewall && !open;
 }
 
-/* It closes the balancer's address, never a node: its destination is put in whatever `pinhole` says. */
+/* It closes the balancer's address, never a node: its destination is put in
+ * whatever `pinhole` says. */
 static void deny(const struct gce_l4_wish *w, struct gce_bs_side *side)
 {
     const struct gce_l4_flags *flags = &w->f->flags;
@@ -76,7 +80,7 @@ static void deny(const struct gce_l4_wish *w, struct gce_bs_side *side)
         side->wanted && !w->internal && flags->deny_firewall && !flags->disable_firewall;
 }
 
-/* ---- that of the health check -------------------------------------------------------------------- */
+/* ---- that of the health check ---------------------------------------------------------------- */
 
 static struct gce_strs check_sources(const struct gce_l4_wish *w, bool v6, bool shared)
 {
@@ -127,7 +131,7 @@ void gce_l4_desired_firewalls(const struct gce_l4_wish *w, struct gce_bs_desired
     }
 }
 
-/* ---- annotations ----------------------------------------------------------------------------------- */
+/* ---- annotations ----------------------------------------------------------------------------- */
 
 #define ANNOTATIONS_MAX 14
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_l4_rules_desired.c: the forwarding rules of ingress-gce's balancers: one per family, or two where TCP and UDP of an
- * external Service have a rule each.
+/* gce_l4_rules_desired.c: the forwarding rules of ingress-gce's balancers: one per family, or two
+ * where TCP and UDP of an external Service have a rule each.
  *
  *     internal                       k8s2-<protocol>-…   ports, or all of them
- *     external, one protocol         a<uid>              a range, or up to five ports where these are enabled
+ *     external, one protocol         a<uid>              a range, or up to five ports where these
+ *                                    are enabled
  *     external, both, L3 rules on    k8s2-l3-…           all ports
  *     external, both, L3 rules off   k8s2-tcp-… and k8s2-udp-… share one address; IPv4 only
  * IPv6 rules have the same names with "-ipv6".  Source: gce-l4.md §2.3, §4.7, §5.2–5.4.
@@ -15,7 +16,7 @@
 
 #define L3 "L3_DEFAULT"
 
-/* What all rules of a Service have. */
+/* Members common to all rules of a Service. */
 static struct gce_rule common(const struct gce_l4_wish *w, const char *name, const char *protocol)
 {
     struct gce_rule r = gce_rule_blank();
@@ -30,7 +31,8 @@ static struct gce_rule common(const struct gce_l4_wish *w, const char *name, con
     return r;
 }
 
-/* IPv6 rules have a short description; their tier is the best one, because the other is refused (§5.4). */
+/* IPv6 rules have a short description; their tier is the best one, because the other
+ * is refused (§5.4). */
 static void make_v6(const struct gce_l4_wish *w, struct gce_rule *r)
 {
     r->description = gce_l4_describe(w->a, &(struct gce_l4_description){.service = w->in->key});
@@ -54,7 +56,7 @@ static struct gce_strs others(struct arena *a, const char *const *all, size_t n,
     return out;
 }
 
-/* ---- internal ------------------------------------------------------------------------------------ */
+/* ---- internal -------------------------------------------------------------------------------- */
 
 static const char *internal_name(const struct gce_l4_wish *w, bool v6)
 {
@@ -88,7 +90,7 @@ static void internal_side(const struct gce_l4_wish *w, bool v6, struct gce_bs_si
     side->stale_rules = others(w->a, v6 ? v6_names : v4_names, ARRAY_LEN(v4_names), side);
 }
 
-/* ---- external ------------------------------------------------------------------------------------ */
+/* ---- external -------------------------------------------------------------------------------- */
 
 static bool uses_l3(const struct gce_l4_wish *w)
 {

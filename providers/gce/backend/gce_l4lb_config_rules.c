@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_l4lb_config_rules.c: see gce_l4lb_config_rules.h.  First fault wins: mode and fields, then the rate. */
+/* gce_l4lb_config_rules.c: see gce_l4lb_config_rules.h.  First fault wins: mode and
+ * fields, then the rate. */
 #include "providers/gce/backend/gce_l4lb_config_rules.h"
 
 #include "common/base/str.h"
@@ -16,7 +17,7 @@ const char *gce_log_config_name(const struct tt_service *s)
     return str_is_empty(name) ? NULL : name;
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 static bool is_mode(const char *mode)
 {
     return str_eq(mode, "INCLUDE_ALL_OPTIONAL") || str_eq(mode, MODE_DEFAULT) ||
@@ -38,7 +39,8 @@ static struct gce_strs fields_of(struct arena *a, struct json_object *list)
     return s;
 }
 
-/* Where the definition of the kind lets nothing else through, a wrong type is a wrong value all the same. */
+/* Where the definition of the kind lets nothing else through, a wrong type is a wrong value
+ * all the same. */
 static bool has_type(struct json_object *o, const char *name, enum json_type type)
 {
     struct json_object *member = json_member(o, name);
@@ -91,7 +93,7 @@ const struct gce_l4_log *gce_log_of(const struct gce_log_verdict *v)
     return v->state == GCE_LOG_MANAGED ? &v->log : NULL;
 }
 
-/* ---- what the Service is told ---------------------------------------------------------------------------- */
+/* ---- what the Service is told ---------------------------------------------------------------- */
 static const struct tt_condition *condition_now(const struct tt_service *s)
 {
     for (uint32_t i = 0; i < s->n_conditions; i++) {

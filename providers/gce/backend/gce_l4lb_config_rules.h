@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_l4lb_config_rules.h: what an L4LBConfig says of logging, checked, and what its Service is told.
+/* gce_l4lb_config_rules.h: what an L4LBConfig says of logging, checked, and what its Service is
+ * told.
  *
- * A Service names one in its namespace by an annotation.  A config that is wrong or not there never fails a sync: the
- * backend service keeps the logging that it has, a condition and an event say why.
+ * A Service names one in its namespace by an annotation.  A config that is wrong or not there never
+ * fails a sync: the backend service keeps the logging that it has, a condition and an event say
+ * why.
  * Source: gce-l4.md §4.12.  Pure. */
 #ifndef TRIMTAB_GCE_L4LB_CONFIG_RULES_H
 #define TRIMTAB_GCE_L4LB_CONFIG_RULES_H
@@ -28,17 +30,17 @@ enum gce_log_state {
 struct gce_log_verdict {
     enum gce_log_state state;
     struct gce_l4_log log; /* MANAGED */
-    const char *config;    /* the annotation's value; NULL: there is none */
+    const char *config;    /* the annotation's value; NULL if there is none */
     const char *message;   /* what is wrong with it; else "" or NULL */
 };
 /* The name in the annotation, or NULL. */
 const char *gce_log_config_name(const struct tt_service *s);
 /* `object`: the L4LBConfig as the API server has it. */
 void gce_log_read(struct arena *a, struct json_object *object, struct gce_log_verdict *ret);
-/* What gce_bs_input.log is to be: NULL unless MANAGED. */
+/* Value of gce_bs_input.log: NULL unless MANAGED. */
 const struct gce_l4_log *gce_log_of(const struct gce_log_verdict *v);
-/* The condition of the Service.  `failure` not NULL: the backend service could not be written, so what is asked for is
- * not so.  False: nothing is to be said (never managed). */
+/* The condition of the Service.  `failure` not NULL: the backend service could not be written, so
+ * what is asked for is not so.  False: nothing is to be said (never managed). */
 bool gce_log_condition(const struct tt_service *s, const struct gce_log_verdict *v,
                        const char *failure, struct tt_condition *ret);
 /* The reason of the event, with *ret_message; NULL: none. */

@@ -64,7 +64,7 @@ int gce_cluster_id_read(struct arena *a, const char *json, size_t n, const char 
         (void)err_set(err, ERR_INVALID,
                       "Could not retrieve cluster id: ConfigMap " NAMESPACE "/" NAME
                       " has no key uid");
-        (void)gce_l4_error_of_kube(err, ERR_INVALID); /* not the Service's owner's to mend */
+        (void)gce_l4_error_of_kube(err, ERR_INVALID); /* not the Service's owner's to fix */
         return ERR_INVALID;
     }
     *ret = arena_strdup(a, str_or(json_str(data, "provider-uid"), uid));
@@ -170,7 +170,7 @@ static bool claim(struct gce_cluster_id *c, struct arena *a, const struct tt_hos
             mutex_unlock(&c->lock);
             return !young;
         }
-        /* Whoever looks is bound by its own deadline, and always comes to an end. */
+        /* The reader has its own deadline, and always ends. */
         clock_wait(clock_real(), &c->changed, &c->lock, CLOCK_NEVER);
     }
 }

@@ -2,7 +2,7 @@
 /* gce_cluster_id.h: the id that tells the shared resources of one cluster from another's.
  *
  * ConfigMap kube-system/ingress-uid, shared with ingress-gce: whoever starts first makes it,
- * nobody ever overwrites it. Kept for ten minutes, then looked at again; while it cannot be
+ * nobody ever overwrites it. Kept for ten minutes, then checked again; while it cannot be
  * read, the last one is used.
  * Source: gce-cloud-provider.md §13.  Thread-safe. */
 #ifndef TRIMTAB_GCE_CLUSTER_ID_H
@@ -13,7 +13,7 @@
 
 #include <trimtab/provider.h>
 
-/* What a plan shows as long as nobody has made the ConfigMap. */
+/* Value in a plan while the ConfigMap does not exist. */
 #define GCE_CLUSTER_ID_UNKNOWN "(new-cluster-id)"
 
 struct gce_cluster_id;
@@ -23,7 +23,8 @@ void gce_cluster_id_free(struct gce_cluster_id *c);
 int gce_cluster_id_get(struct gce_cluster_id *c, const struct tt_host *host,
                        const struct tt_call *call, struct arena *a, const char **ret,
                        struct err *err) _warn_unused_;
-/* From the ConfigMap's JSON: ERR_INVALID when it has no uid, TRANSIENT when it is no JSON.  Pure. */
+/* From the ConfigMap's JSON: ERR_INVALID when it has no uid, TRANSIENT when it is
+ * no JSON. Pure. */
 int gce_cluster_id_read(struct arena *a, const char *json, size_t n, const char **ret,
                         struct err *err) _warn_unused_;
 

@@ -71,7 +71,7 @@ static int metadata_get(struct arena *a, struct http *http, const char *base, co
     }
 }
 
-/* What a person can do when the metadata server does not help. */
+/* Advice if the metadata server does not answer. */
 static int advise(struct err *err, const char *keys)
 {
     struct err why = *err;

@@ -25,10 +25,10 @@ struct gce_facts {
     const char *api_base; /* with its slash */
     const char *projects_base;
     const char *network_url; /* "" when unknown */
-    const char
-        *subnetwork_url; /* of the configuration; "" when it names none (gce_subnetwork.h then) */
+    /* of the configuration; "" when it names none (gce_subnetwork.h then) */
+    const char *subnetwork_url;
 };
-/* What needs no network but perhaps the metadata server; `http` NULL: there is none.
+/* Facts without network, except for the metadata server; `http` NULL if there is none.
  * ERR_INVALID, TRANSIENT, AUTH. */
 int gce_facts_find(struct arena *a, const struct gce_config *c, const char *metadata_base,
                    struct http *http, struct gce_facts *ret, struct err *err) _warn_unused_;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_kube_system.c: see gce_kube_system.h.  Several calls may read it at once at the start; they find the same. */
+/* gce_kube_system.c: see gce_kube_system.h.  Several calls may read it at once at the start; they
+ * find the same. */
 #include "providers/gce/cache/gce_kube_system.h"
 
 #include "common/base/lock.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_kube_system.h: the UID of namespace kube-system, by which ingress-gce tells one cluster's resources from another's.
+/* gce_kube_system.h: the UID of namespace kube-system, by which ingress-gce tells one cluster's
+ * resources from another's.
  *
- * All names and NEG descriptions of its kinds hold a hash of it (gce-l4.md §2.2).  It never changes while the cluster
- * lives, so it is read once.  Thread-safe; blocks when it must be read. */
+ * All names and NEG descriptions of its kinds hold a hash of it (gce-l4.md §2.2).  It never changes
+ * while the cluster lives, so it is read once.  Thread-safe; blocks when it must be read. */
 #ifndef TRIMTAB_GCE_KUBE_SYSTEM_H
 #define TRIMTAB_GCE_KUBE_SYSTEM_H
 
@@ -11,7 +12,7 @@
 
 #include <trimtab/provider.h>
 
-/* What a plan shows where no cluster can be asked. */
+/* Value in a plan without a cluster. */
 #define GCE_KUBE_SYSTEM_UNKNOWN "(kube-system-uid)"
 
 struct gce_kube_system;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEPT_MAX 1000 /* objects; more than that: begin anew */
+#define KEPT_MAX 1000 /* objects; more than that: begin again */
 
 struct kept {
     int64_t read_ms;

@@ -2,7 +2,7 @@
 /* gce_neg_mirror.c: see gce_neg_mirror.h.
  *
  *     name of a NEG ─▶ its zones ─▶ { state, when to compare, numbers of members }
- *     number ─▶ endpoint (gce_neg_numbers.h), counted: the last NEG that lets go of a node forgets it
+ *     number ─▶ endpoint (gce_neg_numbers.h), counted: freed with its last NEG
  *
  * One lock around everything; it is held for the length of a copy, never for a call. */
 #include "providers/gce/cache/gce_neg_mirror.h"
@@ -38,7 +38,7 @@ struct gce_neg_mirror {
     uint16_t n_zones _guarded_by_(lock);
 };
 
-/* ---- places ---------------------------------------------------------------------------------------- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static uint16_t zone_id(struct gce_neg_mirror *m, const char *zone) _requires_(m->lock)
 {
@@ -98,8 +98,8 @@ static void empty(struct gce_neg_mirror *m, struct place *p) _requires_(m->lock)
     p->n = 0;
 }
 
-/* Some time between half of the period and its end, so that NEGs that were listed together are not always listed
- * together; what was never listed, any time in it. */
+/* Some time between half of the period and its end, so that NEGs that were listed together are not
+ * always listed together; what was never listed, any time in it. */
 static int64_t due_at(const struct gce_neg_mirror *m, enum gce_mirror_state state)
 {
     if (m->period_ms <= 0) {
@@ -125,7 +125,7 @@ static void fill(struct gce_neg_mirror *m, const char *zone, const char *name,
     mutex_unlock(&m->lock);
 }
 
-/* ---- life ------------------------------------------------------------------------------------------ */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 struct gce_neg_mirror *gce_neg_mirror_new(struct clock *clock, struct rng *rng, int64_t period_ms)
 {
@@ -173,7 +173,7 @@ void gce_neg_mirror_free(struct gce_neg_mirror *m)
     free(m);
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------ */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static int by_instance(const void *x, const void *y)
 {
@@ -251,7 +251,7 @@ struct gce_strs gce_neg_mirror_zones(struct gce_neg_mirror *m, struct arena *a, 
     return zones;
 }
 
-/* ---- telling ----------------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 void gce_neg_mirror_set(struct gce_neg_mirror *m, const char *zone, const char *name,
                         const struct gce_endpoint *e, size_t n)
@@ -272,8 +272,8 @@ static void forget(struct gce_neg_mirror *m, struct place *p) _requires_(m->lock
     p->due_ms = CLOCK_NEVER;
 }
 
-/* The NEG that is about to be changed here; NULL when its members are not known, and then they stay unknown: what was
- * only taken for true by its size is no ground to build on. */
+/* The NEG that is about to be changed here; NULL when its members are not known, and then they stay
+ * unknown: what was only taken for true by its size is no ground to build on. */
 static struct place **find_known(struct gce_neg_mirror *m, const char *zone, const char *name)
     _requires_(m->lock)
 {

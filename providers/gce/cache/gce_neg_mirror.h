@@ -6,8 +6,9 @@
  * `size` must match what is wanted, or its members are listed; before the first change of a NEG by
  * this process they are listed in any case; later they are listed once within the sync period, at a
  * moment that is spread over it.  While target and mirror are the same nothing is asked and nothing
- * is sent.  Members are kept as numbers of interned endpoints, so that 5,000 NEGs of 25 cost less than
- * two megabytes, names of NEGs and nodes included.  Thread-safe; a NEG belongs to one Service, so two writers never meet.
+ * is sent.  Members are kept as numbers of interned endpoints, so that 5,000 NEGs of 25 cost less
+ * than two megabytes, names of NEGs and nodes included.  Thread-safe; a NEG belongs to one Service,
+ * so two writers never meet.
  * Source: gce-l4.md §9.6, §3.7. */
 #ifndef TRIMTAB_GCE_NEG_MIRROR_H
 #define TRIMTAB_GCE_NEG_MIRROR_H
@@ -17,7 +18,9 @@
 
 enum gce_mirror_state {
     GCE_MIRROR_UNKNOWN = 0, /* nothing is known, or the last change failed: list before a change */
-    GCE_MIRROR_BY_SIZE, /* never listed, but the NEG's size is that of what is wanted: taken for it until a change is needed */
+    /* never listed, but the NEG's size is that of what is wanted: taken for it until a
+     * change is needed */
+    GCE_MIRROR_BY_SIZE,
     GCE_MIRROR_KNOWN,
 };
 struct gce_neg_mirror;
@@ -31,7 +34,8 @@ enum gce_mirror_state gce_neg_mirror_get(struct gce_neg_mirror *m, const char *z
 /* The same without the members. */
 enum gce_mirror_state gce_neg_mirror_state(struct gce_neg_mirror *m, const char *zone,
                                            const char *name, bool *ret_due);
-/* Was it known until a change failed?  Its size says nothing then: one may have to join and another one to leave. */
+/* Was it known until a change failed?  Its size says nothing then: one may have to join
+ * and another one to leave. */
 bool gce_neg_mirror_is_forgotten(struct gce_neg_mirror *m, const char *zone, const char *name);
 /* Was listed, or made by us (n = 0). */
 void gce_neg_mirror_set(struct gce_neg_mirror *m, const char *zone, const char *name,

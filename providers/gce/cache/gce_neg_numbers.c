@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_neg_numbers.c: see gce_neg_numbers.h.  A hash table in chains; an endpoint is one block of memory. */
+/* gce_neg_numbers.c: see gce_neg_numbers.h.  A hash table in chains; an endpoint is one
+ * block of memory. */
 #include "providers/gce/cache/gce_neg_numbers.h"
 
 #include "common/base/arena.h"

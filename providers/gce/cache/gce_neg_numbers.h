@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_neg_numbers.h: endpoints as numbers, so that a node in a thousand NEGs is kept once.
  *
- * An endpoint is (instance, IPv4, IPv6).  Each use is counted; with the last one the endpoint goes and
- * its number is free for another.  Not thread-safe: the mirror's lock is around it (gce_neg_mirror.h). */
+ * An endpoint is (instance, IPv4, IPv6).  Each use is counted; with the last one the endpoint goes
+ * and its number is free for another.  Not thread-safe: the mirror's lock is around it
+ * (gce_neg_mirror.h). */
 #ifndef TRIMTAB_GCE_NEG_NUMBERS_H
 #define TRIMTAB_GCE_NEG_NUMBERS_H
 
@@ -21,7 +22,7 @@ uint32_t gce_numbers_take(struct gce_numbers *x, const struct gce_endpoint *e);
 void gce_numbers_drop(struct gce_numbers *x, uint32_t id);
 /* False: nobody uses it. */
 bool gce_numbers_find(const struct gce_numbers *x, const struct gce_endpoint *e, uint32_t *ret);
-/* What it stands for; borrowed until it is dropped. */
+/* Its NEG; borrowed until it is dropped. */
 struct gce_endpoint gce_numbers_get(const struct gce_numbers *x, uint32_t id);
 /* How many are in use. */
 uint32_t gce_numbers_count(const struct gce_numbers *x);

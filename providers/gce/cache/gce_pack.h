@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_pack.h: thousands of texts that resemble each other, kept small.
  *
- * The resources of a thousand Services differ in a name, an address and a number; everything else they have in common.
- * A text is kept as its difference from a *model*, an earlier text of the same kind: pieces that are copied from the
- * model, from its own key, or from what came before, and pieces that are new.  A NEG of 700 bytes so takes about 60.
- * A packer keeps the few models that are of use now; one that fits nothing any more goes when nothing refers to it.
+ * The resources of a thousand Services differ in a name, an address and a number; everything else
+ * they have in common.  A text is kept as its difference from a *model*, an earlier text of the
+ * same kind: pieces that are copied from the model, from its own key, or from what came before, and
+ * pieces that are new.  A NEG of 700 bytes so takes about 60.  A packer keeps the few models that
+ * are of use now; one that fits nothing any more goes when nothing refers to it.
  *
  *     packed = sequence of  (length*2+1, position)   copy from the window
- *                           (length*2, bytes)        new bytes          numbers: 7 bits a byte, lowest first
+ *                           (length*2, bytes)        new bytes          numbers: 7 bits a byte,
+ *                                                    lowest first
  *     window = model, key, what was unpacked so far
  *
  * Not thread-safe: a packer and all that it packed belong to one lock. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_subnetwork.c: see gce_subnetwork.h.  Several syncs may look at once at the start; they find the same. */
+/* gce_subnetwork.c: see gce_subnetwork.h.  Several syncs may look at once at the start;
+ * they find the same. */
 #include "providers/gce/cache/gce_subnetwork.h"
 
 #include "common/base/lock.h"
@@ -45,7 +46,7 @@ const char *gce_subnet_search_known(struct gce_subnet_search *f, struct arena *a
     return known;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------ */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 /* The subnetworks of a list, as far as the search needs them. */
 struct found {
@@ -163,7 +164,7 @@ static int search(struct lb_sync *s, const char **ret_link, const char **ret_why
     return pick(s, name, ret_link, ret_why, err);
 }
 
-/* ---- what is known ----------------------------------------------------------------------------------- */
+/* ---- what is known --------------------------------------------------------------------------- */
 
 static void tell(struct gce_subnet_search *f, const struct lb_sync *s, const char *why)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_svcneg.c: see gce_svcneg.h.
  *
- * The list is made by whoever comes first; the others wait for it, so that nobody makes an object that is there.  What
- * is written is known from then on; after a failed write nothing is known of that object, and it is read before it is
- * written again. */
+ * The list is made by whoever comes first; the others wait for it, so that nobody makes an object
+ * that is there.  What is written is known from then on; after a failed write nothing is known of
+ * that object, and it is read before it is written again. */
 #include "providers/gce/cache/gce_svcneg.h"
 
 #include "common/base/clock.h"
@@ -62,7 +62,7 @@ void gce_svcneg_free(struct gce_svcneg *c)
     free(c);
 }
 
-/* ---- what is known -------------------------------------------------------------------------------------- */
+/* ---- what is known --------------------------------------------------------------------------- */
 static void note(struct gce_svcneg *c, const char *key, uint64_t digest)
 {
     mutex_lock(&c->lock);
@@ -90,7 +90,7 @@ static uint64_t never_unsure(uint64_t digest)
     return digest != UNSURE ? digest : 1;
 }
 
-/* ---- the list --------------------------------------------------------------------------------------------- */
+/* ---- the list -------------------------------------------------------------------------------- */
 static void learn(void *arg, const char *text, size_t n)
 {
     struct gce_svcneg *c = arg;
@@ -156,7 +156,7 @@ static bool claim(struct gce_svcneg *c, int64_t now_ms)
     return mine;
 }
 
-/* *ret_absent: there is nothing to be done for want of the kind. */
+/* *ret_absent: there is nothing to do for want of the kind. */
 static int get_ready(struct gce_svcneg *c, const struct gce_svcneg_call *k, bool *ret_absent,
                      struct err *err)
 {
@@ -170,13 +170,14 @@ static int get_ready(struct gce_svcneg *c, const struct gce_svcneg_call *k, bool
     return rc;
 }
 
-/* ---- requests --------------------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 static void put_text(void *arg, const char *text, size_t n)
 {
     str_append_n(arg, text, n);
 }
 
-/* INVALID would mean that the Service is at fault; here it is said of an object that is another one by now (its uid). */
+/* INVALID would mean that the Service is at fault; here it is said of an object that is another one
+ * by now (its uid). */
 static int failed(const struct tt_kube_ref *ref, int32_t answer, const char *verb, struct err *err)
 {
     int32_t code = answer == TT_INVALID ? TT_TRANSIENT : answer;
@@ -192,7 +193,7 @@ static struct tt_kube_ref ref_of(const char *ns, const char *name)
         .api_version = GCE_SVCNEG_VERSION, .resource = GCE_SVCNEG_RESOURCE, .ns = ns, .name = name};
 }
 
-/* *ret NULL: there is none. */
+/* *ret NULL if there is none. */
 static int read_one(const struct gce_svcneg_call *k, const struct tt_kube_ref *ref, struct arena *a,
                     struct json_object **ret, struct err *err)
 {
@@ -240,7 +241,7 @@ static int32_t create(const struct gce_svcneg_call *k, const struct tt_kube_ref 
     return code;
 }
 
-/* ---- ensure ------------------------------------------------------------------------------------------------- */
+/* ---- ensure ---------------------------------------------------------------------------------- */
 /* One object on its way. */
 struct task {
     struct gce_svcneg *c;
@@ -285,7 +286,8 @@ static int make(struct task *t, int32_t *ret_code, struct err *err)
     return *ret_code == TT_OK ? ERR_OK : failed(&t->ref, *ret_code, "made", err);
 }
 
-/* The one that is there is being deleted, but is wanted again (§3.10): it is let go of, and made anew. */
+/* The one that is there is being deleted, but is wanted again (§3.10): it is let go
+ * of, and recreated. */
 static int replace(struct task *t, struct json_object *object, struct err *err)
 {
     const char *body = gce_svcneg_release(t->a, object);
@@ -382,7 +384,7 @@ int gce_svcneg_ensure(struct gce_svcneg *c, const struct gce_svcneg_call *k,
         return ERR_OK;
     }
     rc = bring_about(&t, there, err);
-    if (rc == ERR_OK && t.refused) { /* a refusal need not be for ever */
+    if (rc == ERR_OK && t.refused) { /* a refusal need not be forever */
         drop(c, t.key);
     } else {
         note(c, t.key, rc == ERR_OK ? t.wanted : UNSURE);
@@ -390,7 +392,7 @@ int gce_svcneg_ensure(struct gce_svcneg *c, const struct gce_svcneg_call *k,
     return rc;
 }
 
-/* ---- delete -------------------------------------------------------------------------------------------------- */
+/* ---- delete ---------------------------------------------------------------------------------- */
 /* As a rule our finalizer is the only one. */
 static int release(const struct gce_svcneg_call *k, const struct tt_kube_ref *ref, struct arena *a,
                    struct err *err)
@@ -415,7 +417,8 @@ static int release(const struct gce_svcneg_call *k, const struct tt_kube_ref *re
     return code == TT_OK || code == TT_NOT_FOUND ? ERR_OK : failed(ref, code, "let go of", err);
 }
 
-/* What may not be listed just now may be there all the same, and our finalizer on it would hold it for ever. */
+/* Objects that may not be listed now may still exist, and trimtab's finalizer would hold them
+ * forever. */
 static int delete_unseen(struct gce_svcneg *c, const struct gce_svcneg_call *k,
                          const struct tt_kube_ref *ref, struct arena *a, struct err *err)
 {

@@ -47,7 +47,7 @@ static struct str_set lines(struct arena *a, const char *text)
     return str_set_make(a, (const char *const *)items, n);
 }
 
-/* One zone's list under way. */
+/* One zone's list in progress. */
 struct zone_list {
     struct gce_read read;
     struct gce_splitter cutter;

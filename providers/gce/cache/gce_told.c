@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#define TOLD_MAX 50000 /* more than that: begin anew, some events come twice */
+#define TOLD_MAX 50000 /* more than that: begin again, some events come twice */
 
 struct gce_told {
     struct mutex lock;

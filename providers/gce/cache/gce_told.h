@@ -16,7 +16,7 @@ struct gce_told *gce_told_new(void);
 void gce_told_free(struct gce_told *t);
 /* True when `text` is news about `about`. */
 bool gce_told_is_news(struct gce_told *t, const char *about, const char *text);
-/* What was told last about it, in the arena; "" when nothing was. */
+/* The last event about it, in the arena; "" if none. */
 const char *gce_told_text(struct gce_told *t, struct arena *a, const char *about);
 void gce_told_forget(struct gce_told *t, const char *about);
 

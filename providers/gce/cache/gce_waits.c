@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAITS_MAX 50000 /* more than that: begin anew, some are looked for earlier */
+#define WAITS_MAX 50000 /* more than that: begin again, some are looked for earlier */
 
 struct waiting {
     uint64_t missing; /* digest of the words */

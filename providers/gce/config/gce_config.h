@@ -31,12 +31,13 @@ struct gce_config {
     const char *local_zone;
     struct gcfg_list node_tags; /* targetTags of firewalls */
     struct gcfg_list alpha_features;
-    /* trimtab's own: projects that annotations may name besides the configured ones; none given: any */
+    /* trimtab's own: projects that annotations may name besides the configured ones;
+     * none given: any */
     struct gcfg_list allowed_projects;
     bool regional;
     bool multizone;
-    /* trimtab's own, true when not given: a new balancer's address is reserved first, so that its firewall need not wait
-     * for the rule */
+    /* trimtab's own, true when not given: a new balancer's address is reserved first, so that its
+     * firewall need not wait for the rule */
     bool hold_address_first;
 };
 /* `text` may be NULL (no --cloud-config): everything empty.  ERR_INVALID with "line:col: …". */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_options.c: see gce_options.h.  Which flag fills which member is the table `readers`; what stands
- * in no row there is accepted and does nothing. */
+/* gce_options.c: see gce_options.h.  Which flag fills which member is the table `readers`; what
+ * stands in no row there is accepted and does nothing. */
 #include "providers/gce/config/gce_options.h"
 
 #include "common/base/ip.h"
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* ---- from flags to members ------------------------------------------------------------------------- */
+/* ---- from flags to members ------------------------------------------------------------------- */
 
 enum reader_type {
     READ_BOOL,
@@ -102,7 +102,7 @@ static bool is_on(const struct tt_kv *options, size_t n, const char *name)
     return str_to_go_bool(str_or(given(options, n, name), default_of(name)), &on) && on;
 }
 
-/* What was given is in milliseconds; defaults are as people write them. */
+/* Given values are in milliseconds; defaults are in people's notation. */
 static int read_ms(const struct tt_kv *options, size_t n, const char *name, int64_t *ret,
                    struct err *err)
 {
@@ -153,7 +153,7 @@ static int read_one(const struct reader *r, const struct tt_kv *options, size_t 
     return ERR_OK;
 }
 
-/* ---- the rest ---------------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static int source_cidrs(struct arena *a, const char *text, struct gce_options *o, struct err *err)
 {
@@ -172,7 +172,7 @@ static int source_cidrs(struct arena *a, const char *text, struct gce_options *o
     return ERR_OK;
 }
 
-/* What both upstreams refuse at start. */
+/* Combinations that both upstreams refuse at start. */
 static int check(const struct gce_options *o, struct err *err)
 {
     if (o->deny_firewall && !o->deny_cleanup) {

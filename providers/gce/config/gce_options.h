@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_options.h: the provider's flags: those of cloud-provider-gcp, those of ingress-gce's L4 and NEG
- * controllers, and two of our own.
+/* gce_options.h: the provider's flags: those of cloud-provider-gcp, those of ingress-gce's L4 and
+ * NEG controllers, and two of our own.
  *
  * Names and defaults are upstream's, so that the command lines of both programs can be put
  * together; a flag that both have is one flag.  Flags that cannot do anything here are accepted
@@ -24,10 +24,10 @@
 struct gce_periods {
     int64_t sync_ms;   /* --sync-period: members of NEGs and groups are listed again */
     int64_t neg_gc_ms; /* --neg-gc-period: read, nothing here needs it */
-    int64_t
-        legacy_race_ms; /* --prevent-legacy-race-l4-ilb: how old a new internal Service must be */
-    int64_t
-        provision_ms; /* --l4-netlb-provision-deadline: in error for so long, it is a persistent one */
+    /* --prevent-legacy-race-l4-ilb: how old a new internal Service must be */
+    int64_t legacy_race_ms;
+    /* --l4-netlb-provision-deadline: in error for so long, it is a persistent one */
+    int64_t provision_ms;
 };
 struct gce_options {
     /* cloud-provider-gcp */
@@ -52,9 +52,9 @@ struct gce_options {
 };
 #define GCE_OPTION_COUNT 59u
 extern const struct tt_option gce_option_table[GCE_OPTION_COUNT];
-/* What is not among `options` has its default.  ERR_INVALID: as upstream, the deny firewall without
- * its clean-up flag or without pinhole, the L3 rule without mixed protocols; a source range that is no CIDR; a number
- * that is out of range. */
+/* Options missing in `options` have their defaults.  ERR_INVALID: as upstream, the deny firewall
+ * without its clean-up flag or without pinhole, the L3 rule without mixed protocols; a source range
+ * that is no CIDR; a number that is out of range. */
 int gce_options_parse(struct arena *a, const struct tt_kv *options, size_t n,
                       struct gce_options *ret, struct err *err) _warn_unused_;
 /* Flags that do not go together, although the program starts: texts for people. */

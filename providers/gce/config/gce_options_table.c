@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_options_table.c: the flags that the provider adds to the command line, with upstream's defaults
- * (gce_options.h).  Help texts are ours. */
+/* gce_options_table.c: the flags that the provider adds to the command line, with upstream's
+ * defaults (gce_options.h).  Help texts are ours. */
 #include "providers/gce/config/gce_options.h"
 
 /* From where Google's health checks and proxies come (gce-cloud-provider.md §0). */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_decide.c: which load balancer a Service gets, as one walk through one tree.
  *
- *     marks      what it carries of each kind: finalizers, the rule of its legacy name, its class, annotation neg-status
+ *     marks      what it carries of each kind: finalizers, the rule of its legacy name, its class,
+ *                annotation neg-status
  *     wish       nothing (deleted, no LoadBalancer), or what class and annotation ask for
  *     choice     a mark of a kind of that side decides before any flag does: kinds stick
  *     the rest   marks of other kinds are `former`: they go first
  *
- * Each question leaves a row for explain (lb_explain_decision), so that what people read is the path
- * that was gone.  A kind whose part is not run by this process is told (`is`), but not built.
+ * Each question leaves a row for explain (lb_explain_decision), so that what people read is the
+ * path that was gone.  A kind whose part is not run by this process is told (`is`), but not built.
  * Upstream's questions one by one: gce_decide_rules.c.  Pure. */
 #include "providers/gce/decide/gce_decide.h"
 
@@ -24,7 +25,7 @@
 #define BIT_NETLB (BIT(GCE_KIND_NETLB_GROUPS) | BIT(GCE_KIND_NETLB_NEGS))
 #define BIT_ILB   (BIT(GCE_KIND_ILB_GROUPS) | BIT(GCE_KIND_ILB_NEGS))
 
-/* ---- the walk ------------------------------------------------------------------------------------ */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 struct walk {
     const struct gce_case *c;
@@ -60,7 +61,7 @@ static bool asks_finalizer(const struct walk *w, enum gce_kind kind, const char 
     return has(w, kind);
 }
 
-/* What the backend service that stands has; ROW_MAX: nothing that tells. */
+/* The row by the existing backend service; ROW_MAX: undecided. */
 static enum row members_found(const struct gce_case *c)
 {
     const char *group = str_nonnull(c->backend_group);
@@ -107,8 +108,8 @@ static bool has_l4_finalizer(const struct walk *w)
     return (w->has_finalizers & (BIT(GCE_KIND_ILB_NEGS) | BIT_NETLB)) != 0;
 }
 
-/* NEGs alone leave no finalizer on a Service (§1.3): that it has some is told by the class, as long as it has one, or by
- * the annotation that names them. */
+/* NEGs alone leave no finalizer on a Service (§1.3): that it has some is told by the class, as long
+ * as it has one, or by the annotation that names them. */
 static unsigned mark_of_negs(const struct walk *w)
 {
     bool by_class = str_eq(w->s->lb_class, GCE_CLASS_STANDALONE);
@@ -148,7 +149,7 @@ static bool asks_rule(const struct walk *w, bool holds, const char *so)
     return holds;
 }
 
-/* ---- groups or NEGs (§1.6.3) --------------------------------------------------------------------- */
+/* ---- groups or NEGs (§1.6.3) ----------------------------------------------------------------- */
 
 static enum row members_row(const struct walk *w, bool stands)
 {
@@ -165,7 +166,8 @@ static enum row members_row(const struct walk *w, bool stands)
     if (has(w, GCE_KIND_NETLB_NEGS)) {
         return ROW_MEMBERS_V3;
     }
-    /* Upstream looks only where NEGs are the default; who lost its finalizers keeps its members here. */
+    /* Upstream looks only where NEGs are the default; who lost its finalizers keeps
+     * its members here. */
     enum row found = ROW_MAX;
     if (stands || w->f->neg_default) {
         found = members_found(w->c);
@@ -200,7 +202,7 @@ static void choose_members(const struct walk *w)
     }
 }
 
-/* ---- what it is (§1.4) --------------------------------------------------------------------------- */
+/* ---- what it is (§1.4) ----------------------------------------------------------------------- */
 
 /* False: the look at the rule failed, and nothing is decided without it. */
 static bool knows_rule(const struct walk *w)
@@ -235,7 +237,8 @@ static void choose_by_class(const struct walk *w)
     chose(w, row);
     note(w, "loadBalancerClass", w->s->lb_class,
          row == ROW_CLASS_FOREIGN ? "another controller's" : gce_kinds[w->d->is].text);
-    /* A pool that the other program still has keeps the rule's name (§1.6.2 asks its guard of classes, too). */
+    /* A pool that the other program still has keeps the rule's name (§1.6.2 asks its guard of
+     * classes, too). */
     if (row == ROW_CLASS_EXTERNAL && has(w, GCE_KIND_TARGET_POOL) && w->f->legacy_off) {
         chose(w, ROW_NETLB_V1);
     }
@@ -316,7 +319,7 @@ static void choose(const struct walk *w)
     }
 }
 
-/* ---- what is done about it ------------------------------------------------------------------------ */
+/* ---- what is done about it ------------------------------------------------------------------- */
 
 static unsigned run_kinds(const struct gce_switches *f)
 {
@@ -367,8 +370,8 @@ static void guard(const struct walk *w)
     }
 }
 
-/* cloud-provider-gcp alone, and ingress-gce is another process: what carries that one's marks waits for it, though it has
- * a target pool (gce-cloud-provider.md §8.4's table). */
+/* cloud-provider-gcp alone, and ingress-gce is another process: what carries that one's marks waits
+ * for it, though it has a target pool (gce-cloud-provider.md §8.4's table). */
 static bool is_left_to_ingress(const struct walk *w)
 {
     return w->d->is == GCE_KIND_TARGET_POOL && !w->f->run_netlb && w->s->lb_class == NULL &&
@@ -426,9 +429,9 @@ static void settle_wanted(const struct walk *w)
     }
 }
 
-/* ---- deletion (§1.7) ------------------------------------------------------------------------------ */
+/* ---- deletion (§1.7) ------------------------------------------------------------------------- */
 
-/* What says that it has something, beside finalizers and the rule. */
+/* Signs of resources, beside finalizers and the rule. */
 static unsigned marks_of_gone(const struct walk *w)
 {
     unsigned marks = w->has_finalizers | w->has_rule | mark_of_negs(w);
@@ -442,15 +445,16 @@ static unsigned marks_of_gone(const struct walk *w)
     return marks;
 }
 
-/* Another process has ingress-gce's part, and its finalizer is on what has our pool's rule: that one is to finish it (O6). */
+/* Another process has ingress-gce's part, and its finalizer is on what has our pool's rule: that
+ * one is to finish it (O6). */
 static bool is_kept_for_ingress(const struct walk *w)
 {
     return !w->f->run_netlb && (w->has_finalizers & BIT_NETLB) != 0 &&
            !has(w, GCE_KIND_TARGET_POOL);
 }
 
-/* A Service that was a LoadBalancer until now and bears no mark: the run that made NEGs for it may have been interrupted
- * before it could say so. */
+/* A Service that was a LoadBalancer until now and bears no mark: the run that made NEGs for it may
+ * have been interrupted before it could say so. */
 static void settle_unnamed_negs(const struct walk *w)
 {
     if (w->c->gone && w->f->standalone_negs) {
@@ -459,8 +463,8 @@ static void settle_unnamed_negs(const struct walk *w)
     }
 }
 
-/* Nothing tells what it had: what it would have had is looked for by its names, where the generic part is ours,
- * because that one's finalizer is then ours to take away (docs/adr/0011). */
+/* Nothing tells what it had: what it would have had is looked for by its names, where the generic
+ * part is ours, because that one's finalizer is then ours to take away (docs/adr/0011). */
 static void settle_unmarked(const struct walk *w)
 {
     bool is_lb = str_eq(w->s->type, "LoadBalancer");
@@ -509,7 +513,7 @@ static void settle_gone(const struct walk *w)
     }
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------ */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static bool is_conflict(const struct tt_service *s)
 {

@@ -21,7 +21,7 @@
 #include <stdint.h>
 #include <trimtab/types.h>
 
-/* What is built. */
+/* The kind to build. */
 enum gce_kind {
     GCE_KIND_NONE = 0,     /* nothing of ours */
     GCE_KIND_TARGET_POOL,  /* external, target pool (cloud-provider-gcp) */
@@ -35,25 +35,27 @@ enum gce_kind {
 /* Which part of upstream it belongs to; trimtab plays both, or either (§7.5). */
 enum gce_part {
     GCE_PART_NOBODY = 0, /* another controller's, unknown to us */
-    GCE_PART_LEGACY, /* cloud-provider-gcp: the generic service controller's events and finalizers */
-    GCE_PART_L4,     /* ingress-gce's L4 controllers: theirs */
+    /* cloud-provider-gcp: the generic service controller's events and finalizers */
+    GCE_PART_LEGACY,
+    GCE_PART_L4, /* ingress-gce's L4 controllers: theirs */
 };
 /* "internal, GCE_VM_IP NEGs": for plans and explain. */
 const char *gce_kind_text(enum gce_kind kind);
 enum gce_part gce_kind_part(enum gce_kind kind);
 bool gce_kind_is_internal(enum gce_kind kind);
 bool gce_kind_has_negs(enum gce_kind kind);
-/* A backend service of ours, with health check and rules: all kinds but target pools and NEGs alone. */
+/* A backend service of ours, with health check and rules: all kinds but target pools
+ * and NEGs alone. */
 bool gce_kind_has_service(enum gce_kind kind);
 /* The finalizer by which the kind is told ("gke.networking.io/l4-ilb-v2"); NULL: none. */
 const char *gce_kind_finalizer(enum gce_kind kind);
 
 /* The flags that count (gce_options.h). */
 struct gce_switches {
-    bool
-        legacy_off; /* --controllers=-service-lb-controller: no target pools, no groups of the legacy kind */
-    bool
-        gke_classes; /* --controllers=…,gke-service-lb-controller: Services of the two legacy classes are served */
+    /* --controllers=-service-lb-controller: no target pools, no groups of the legacy kind */
+    bool legacy_off;
+    /* --controllers=…,gke-service-lb-controller: Services of the two legacy classes are served */
+    bool gke_classes;
     bool run_ilb;           /* --run-l4-controller */
     bool run_netlb;         /* --run-l4-netlb-controller */
     bool ilb_subsets;       /* alpha feature ILBSubsets, or run_ilb together with the legacy part */
@@ -65,7 +67,7 @@ struct gce_switches {
     bool standalone_status; /* --run-l4-standalone-neg-controller: their status is published */
     bool multi_network;     /* --enable-multi-networking */
 };
-/* What was found under a name. */
+/* The resource found under a name. */
 enum gce_found {
     GCE_FOUND_UNKNOWN = 0, /* not looked for */
     GCE_FOUND_ABSENT,
@@ -83,12 +85,13 @@ struct gce_case {
     const char *backend_scheme;   /* PRESENT: loadBalancingScheme */
     const char *backend_group;    /* PRESENT: link of its first backend, "" without any */
 };
-/* What must be looked at before the case can be decided; ask again with it. */
+/* The missing input of a decision; call again with it. */
 #define GCE_NEEDS_RULE    0x1u
 #define GCE_NEEDS_BACKEND 0x2u
 
 struct gce_decision {
-    /* The kind to build; with `teardown` the one to take away.  NONE: nothing is to be done here. */
+    /* The kind to build; with `teardown` the one to take away.  NONE: there is nothing
+     * to do here. */
     enum gce_kind kind;
     enum gce_kind is;    /* the kind that it is or will be, also where another program serves it */
     enum gce_part part;  /* whose `is` is */
@@ -97,24 +100,28 @@ struct gce_decision {
     const char *members; /* NETLB kinds: id of the row that says groups or NEGs; else NULL */
     const char *members_say;
     enum gce_kind
-        mark; /* the kind whose finalizer it carries: `kind`, or GCE_KIND_NETLB_GROUPS for NEGs of another network */
-    unsigned
-        needs; /* GCE_NEEDS_…: until these are known, kind is what it were if they were absent */
+        /* the kind whose finalizer it carries: `kind`, or GCE_KIND_NETLB_GROUPS for NEGs
+         * of another network */
+        mark;
+    /* GCE_NEEDS_…: until these are known, kind is what it were if they were absent */
+    unsigned needs;
     bool teardown;   /* it wants nothing that is built here: what it has goes */
     unsigned former; /* bits 1u << enum gce_kind: what of ours it has beside `kind`; goes first */
     /* A target-pool Service that asks for a backend service, or has both marks (§1.6.2); only where
      * the external L4 part is run here. */
-    bool
-        guard_migration; /* event CanNotMigrateTargetPoolToRBS, and the l4-rbs annotation is taken away */
+    /* event CanNotMigrateTargetPoolToRBS, and the l4-rbs annotation is taken away */
+    bool guard_migration;
     bool guard_race; /* event TargetPoolRaceWithRBS, and what RBS made is collected first */
     bool conflict;   /* class and type annotation disagree: Warning ConflictingConfiguration */
 };
-/* --prevent-legacy-race-l4-ilb (§1.5 step 2): for how long, in ms, a new internal Service without a class waits for a
- * sign that the other program, which has the legacy part, takes it; counted from its creation.  0: it need not. */
+/* --prevent-legacy-race-l4-ilb (§1.5 step 2): for how long, in ms, a new internal Service without a
+ * class waits for a sign that the other program, which has the legacy part, takes it; counted from
+ * its creation.  0: it need not. */
 int64_t gce_decide_wait_ms(const struct gce_decision *d, const struct gce_case *c,
                            int64_t period_ms, int64_t wall_us);
 /* Is the kind's part run by this process? */
-/* Does the part that makes target pools and the legacy kind of groups run for the Service?  NULL: for any. */
+/* Does the part that makes target pools and the legacy kind of groups run for the
+ * Service?  NULL: for any. */
 bool gce_legacy_is_on(const struct gce_switches *f, const struct tt_service *s);
 bool gce_kind_is_run(const struct gce_switches *f, enum gce_kind kind);
 /* Whole decision: what the Service is, and what is to be built. */
@@ -139,7 +146,7 @@ struct gce_decide_row {
 };
 const struct gce_decide_row *gce_decide_rows(size_t *ret_n);
 
-/* ---- upstream's own questions, one by one (vectors §11.1–11.5; asked by trimtab-eval) -------------- */
+/* ---- upstream's own questions, one by one (vectors §11.1–11.5; asked by trimtab-eval) -------- */
 bool gce_l4_wants_ilb(const struct tt_service *s);
 bool gce_l4_wants_netlb(const struct tt_service *s);
 bool gce_l4_has_rbs_annotation(const struct tt_service *s);
@@ -160,8 +167,8 @@ enum gce_guard {
 };
 enum gce_guard gce_l4_netlb_guard(const struct tt_service *s, enum gce_found found,
                                   const struct gce_rule *rule);
-/* "Has an RBS rule": the legacy name is in a status annotation, or the rule of that name is external with
- * a backend service. */
+/* "Has an RBS rule": the legacy name is in a status annotation, or the rule of that name is
+ * external with a backend service. */
 bool gce_l4_netlb_has_rule(const struct tt_service *s, enum gce_found found,
                            const struct gce_rule *rule);
 /* §1.6.2, the event handler's filter; `old_svc` NULL: an add event. */

@@ -22,7 +22,7 @@ static const char *noun(enum gce_kind kind)
     return nouns[kind];
 }
 
-/* What goes first, or instead: " first …", with every kind named. */
+/* The kind to delete first, or instead: " first …", with every kind named. */
 static void append_former(struct str_buf *b, unsigned former)
 {
     const char *between = "";

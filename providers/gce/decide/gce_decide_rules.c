@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-/* ---- what it wants (§1.3) ------------------------------------------------------------------------ */
+/* ---- what it wants (§1.3) -------------------------------------------------------------------- */
 
 static bool is_lb(const struct tt_service *s)
 {
@@ -44,7 +44,7 @@ bool gce_l4_has_rbs_annotation(const struct tt_service *s)
     return s != NULL && str_eq(svc_annotation(s, GCE_ANN_RBS), "enabled");
 }
 
-/* ---- internal, subsetting (§1.5, §1.7) ----------------------------------------------------------- */
+/* ---- internal, subsetting (§1.5, §1.7) ------------------------------------------------------- */
 
 bool gce_l4_ilb_is_ours(const struct tt_service *s, enum gce_found found,
                         const struct gce_rule *rule)
@@ -65,7 +65,7 @@ bool gce_l4_ilb_needs_deletion(const struct tt_service *s)
     return mine && ((s->deleted_us != 0 && v2) || !gce_l4_wants_ilb(s));
 }
 
-/* ---- external with a backend service (§1.6, §1.7) -------------------------------------------------- */
+/* ---- external with a backend service (§1.6, §1.7) -------------------------------------------- */
 
 /* One of the status annotations of rules names the legacy rule: the RBS controller made it, and
  * upstream saves the look. */
@@ -180,7 +180,7 @@ bool gce_l4_netlb_should_process(const struct tt_service *s, const struct tt_ser
     return *ret_resync;
 }
 
-/* ---- internal, instance groups (gce-cloud-provider.md §5.2) ---------------------------------------- */
+/* ---- internal, instance groups (gce-cloud-provider.md §5.2) ---------------------------------- */
 
 bool gce_ilb_legacy_is_ours(const struct tt_service *s, bool ensure, bool has_rule,
                             bool ilb_subsets)

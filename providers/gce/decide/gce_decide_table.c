@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_decide_table.c: the kinds of load balancers, and the rows of the decision (gce_decide_table.h). */
+/* gce_decide_table.c: the kinds of load balancers, and the rows of the decision
+ * (gce_decide_table.h). */
 #include "providers/gce/decide/gce_decide_table.h"
 
 #include "common/lb/service_rules.h"
 #include "providers/gce/model/gce_service_rules.h"
 
-/* ---- kinds --------------------------------------------------------------------------------------- */
+/* ---- kinds ----------------------------------------------------------------------------------- */
 
 #define BIT(kind) (1u << (unsigned)(kind))
 #define BIT_NETLB (BIT(GCE_KIND_NETLB_GROUPS) | BIT(GCE_KIND_NETLB_NEGS))
@@ -85,7 +86,7 @@ bool gce_kind_is_run(const struct gce_switches *f, enum gce_kind kind)
     }
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 const struct gce_decide_row gce_rows[ROW_MAX] = {
     [ROW_NOT_LB] = {"not-a-load-balancer",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_l4_update_rules.c: which changes of a Service matter to a balancer with a backend service.
  *
- * Our own patches come back as updates; what is only in annotations that controllers write is not worth a sync
- * (gce-l4.md §7.2; upstream's external controller has not that rule, docs/deviations.md).
- * Part of gce_l4_rules.h.  Pure. */
+ * Our own patches come back as updates; what is only in annotations that controllers write is not
+ * worth a sync (gce-l4.md §7.2; upstream's external controller has not that rule,
+ * docs/deviations.md).  Part of gce_l4_rules.h.  Pure. */
 #include "providers/gce/model/gce_l4_rules.h"
 
 #include "common/base/str.h"
@@ -67,7 +67,7 @@ static bool ports_differ(const struct tt_service *x, const struct tt_service *y)
     return false;
 }
 
-/* What both kinds look at. */
+/* Common checks of both kinds. */
 static bool spec_differs(const struct tt_service *x, const struct tt_service *y, bool dual_stack)
 {
     return x->has_source_ranges != y->has_source_ranges ||

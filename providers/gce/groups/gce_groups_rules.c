@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_groups_rules.c: who belongs into the cluster's instance groups (gce_groups.h).
  *
- * Two upstream controllers fill the same groups by two rules: cloud-provider-gcp takes every node that
- * the service controller counts, in the zone of its label; ingress-gce takes ready candidates, in the
- * zone of their providerID.  What both share: names are cut at the first dot, at most `max` per zone
- * by name, and a node whose zone cannot be told stays where it is.
+ * Two upstream controllers fill the same groups by two rules: cloud-provider-gcp takes every node
+ * that the service controller counts, in the zone of its label; ingress-gce takes ready candidates,
+ * in the zone of their providerID.  What both share: names are cut at the first dot, at most `max`
+ * per zone by name, and a node whose zone cannot be told stays where it is.
  * Source: gce-cloud-provider.md §5.4, §7.1; gce-l4.md §8.2; vectors V207–V213.  Pure. */
 #include "providers/gce/groups/gce_groups.h"
 
@@ -77,7 +77,7 @@ static void count_eligible(struct arena *a, struct counted *c, const struct gce_
     }
 }
 
-/* ingress-gce: ready candidates; the unready ones are looked at again when the zone is known. */
+/* ingress-gce: ready candidates; the unready ones are checked again when the zone is known. */
 static void count_candidate(struct arena *a, struct counted *c, const struct gce_node_filter *f,
                             const struct tt_node *n)
 {
@@ -88,8 +88,9 @@ static void count_candidate(struct arena *a, struct counted *c, const struct gce
     }
 }
 
-/* The zone's nodes, items[0..n): ready ones become members, at most `max`.  In a zone without any, those who were members
- * stay: most likely it is we who cannot see the zone, and the balancer's health check knows better. */
+/* The zone's nodes, items[0..n): ready ones become members, at most `max`.  In a zone without any,
+ * those who were members stay: most likely it is we who cannot see the zone, and the balancer's
+ * health check knows better. */
 static void zone_of(struct arena *a, const struct placed *items, size_t n, int32_t max,
                     struct gce_zone_nodes *ret, struct counted *c)
 {

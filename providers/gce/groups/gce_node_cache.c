@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_node_cache.c: see gce_node_cache.h.  Nodes are the same when each is the same object in the same version: an object
- * alone could have been freed and its place taken by another. */
+/* gce_node_cache.c: see gce_node_cache.h.  Nodes are the same when each is the same object in the
+ * same version: an object alone could have been freed and its place taken by another. */
 #include "providers/gce/groups/gce_node_cache.h"
 
 #include "common/base/hash.h"
@@ -79,8 +79,8 @@ static struct entry *entry_new(struct gce_node_cache *c, uint64_t digest)
     return e;
 }
 
-/* The entry of these nodes, with a reference that goes with `a`.  What is in it is made under the lock: those that wait
- * want the very same. */
+/* The entry of these nodes, with a reference that goes with `a`.  What is in it is made under the
+ * lock: those that wait want the very same. */
 static struct entry *take(struct gce_node_cache *c, struct arena *a, uint64_t digest)
     _requires_(c->lock)
 {

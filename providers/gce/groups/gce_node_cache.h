@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_node_cache.h: the table of judged nodes, made once for each state of the nodes (gce_neg_rules.h).
+/* gce_node_cache.h: the table of judged nodes, made once for each state of the nodes
+ * (gce_neg_rules.h).
  *
- * A change of nodes brings every Service on NEGs here, each with the same nodes; who comes first makes the table, the
- * others use it.  Handed out with a reference, so that a later table does not take it away.  Thread-safe. */
+ * A change of nodes brings every Service on NEGs here, each with the same nodes; who comes first
+ * makes the table, the others use it.  Handed out with a reference, so that a later table does not
+ * take it away.  Thread-safe. */
 #ifndef TRIMTAB_GCE_NODE_CACHE_H
 #define TRIMTAB_GCE_NODE_CACHE_H
 
@@ -16,7 +18,8 @@ void gce_node_cache_free(struct gce_node_cache *c);
 const struct gce_node_table *gce_node_cache_get(struct gce_node_cache *c, struct arena *a,
                                                 const struct gce_node_filter *f,
                                                 const struct tt_node *const *nodes, size_t n);
-/* Who belongs into the instance groups, by the same nodes (gce_groups_of()); rule and limit are the process's. */
+/* Members of the instance groups, by the same nodes (gce_groups_of()); rule and limit are the
+ * process's. */
 struct gce_groups_ask {
     const struct gce_node_filter *filter;
     const struct tt_node *const *nodes;

@@ -11,9 +11,9 @@
 
 #define IPS_OF_RULE_MAX 2
 
-/* ---- references --------------------------------------------------------------------------------------- */
+/* ---- references ------------------------------------------------------------------------------ */
 
-/* What stands in a path of the API; anything else could be more than a name. */
+/* Characters of names in API paths; others could be more than a name. */
 static bool is_word(const char *text)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-.:";
@@ -73,7 +73,7 @@ void gce_custom_refs_parse(struct arena *a, const char *annotation, const char *
     }
 }
 
-/* ---- answers -------------------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 void gce_custom_rule_take(struct arena *a, struct json_object *rule, struct gce_custom_seen *ret)
 {
@@ -109,7 +109,7 @@ void gce_custom_service_take(struct arena *a, struct json_object *service,
     }
 }
 
-/* ---- one rule ---------------------------------------------------------------------------------------------- */
+/* ---- one rule -------------------------------------------------------------------------------- */
 
 /* In the order in which upstream asks. */
 enum reason {
@@ -177,7 +177,7 @@ static bool has_neg(struct arena *a, const struct gce_strs *groups, const char *
     return false;
 }
 
-/* What an error of the API means: what is not there is the owner's affair. */
+/* Meaning of an error of the API: an absent resource is the owner's error. */
 static enum reason of_error(const struct err *err)
 {
     return err->code == ERR_NOT_FOUND ? INVALID : PROVIDER;
@@ -243,7 +243,7 @@ static enum reason judge_target(struct arena *a, const char *name, const struct 
     return PROGRAMMED;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 struct judging {
     struct arena *a;

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_custom_fr_rules.h: the forwarding rules that the owner of a Service with NEGs alone made himself: which the
- * Service names, which of them lead to its NEGs, and what its status says of that.
+/* gce_custom_fr_rules.h: the forwarding rules that the owner of a Service with NEGs alone made
+ * himself: which the Service names, which of them lead to its NEGs, and what its status says of
+ * that.
  *
- *     annotation networking.gke.io/custom-forwarding-rule → references → (what was read of each) → verdict
+ *     annotation networking.gke.io/custom-forwarding-rule → references → (what was read of each) →
+ *     verdict
  *
- * A rule counts when it is external and passes packets through, and its backend service has one of the Service's NEGs.
- * One that is right is enough: its address is published, the others are told in an event.  What could not be read, as
- * opposed to what is not there, takes no address away that is published already (docs/deviations.md).
- * Source: gce-l4.md §1.8; pkg/l4/controllers/standalonenegcontroller.go.  Pure; everything lives in the arena. */
+ * A rule counts when it is external and passes packets through, and its backend service has one of
+ * the Service's NEGs.  One that is right is enough: its address is published, the others are told
+ * in an event.  What could not be read, as opposed to what is not there, takes no address away that
+ * is published already (docs/deviations.md).
+ * Source: gce-l4.md §1.8; pkg/l4/controllers/standalonenegcontroller.go.  Pure; everything
+ * lives in the arena. */
 #ifndef TRIMTAB_GCE_CUSTOM_FR_RULES_H
 #define TRIMTAB_GCE_CUSTOM_FR_RULES_H
 
@@ -24,7 +28,7 @@
 #define GCE_CUSTOM_FR_MAX       10 /* that one Service can name */
 #define GCE_CUSTOM_FR_CONDITION "ExternalIPProgrammed"
 
-/* ---- what the Service names --------------------------------------------------------------------------- */
+/* ---- what the Service names ------------------------------------------------------------------ */
 struct gce_custom_ref {
     const char *text;     /* as written: a name, or a link */
     struct gce_link link; /* where it is: project, region ("" = global), name */
@@ -39,7 +43,7 @@ struct gce_custom_refs {
 void gce_custom_refs_parse(struct arena *a, const char *annotation, const char *project,
                            const char *region, struct gce_custom_refs *ret);
 
-/* ---- what was read ------------------------------------------------------------------------------------- */
+/* ---- what was read --------------------------------------------------------------------------- */
 /* One reference.  All zero: not read. */
 struct gce_custom_seen {
     struct err rule_err; /* of reading the rule; NOT_FOUND: there is none */
@@ -55,13 +59,14 @@ struct gce_custom_seen {
 void gce_custom_rule_take(struct arena *a, struct json_object *rule, struct gce_custom_seen *ret);
 void gce_custom_service_take(struct arena *a, struct json_object *service,
                              struct gce_custom_seen *ret);
-/* Is it worth while to read the rule's backend service?  Not of a rule that cannot be used anyway. */
+/* Is it worth while to read the rule's backend service?  Not of a rule that cannot
+ * be used anyway. */
 bool gce_custom_wants_service(const struct gce_custom_seen *seen);
 
-/* ---- what follows ---------------------------------------------------------------------------------------- */
+/* ---- what follows ---------------------------------------------------------------------------- */
 struct gce_custom_verdict {
-    struct gce_strs
-        ips; /* for status.loadBalancer.ingress, each with ipMode VIP; canonical, each once */
+    /* for status.loadBalancer.ingress, each with ipMode VIP; canonical, each once */
+    struct gce_strs ips;
     struct tt_condition condition;
     const char *event_reason; /* Warning for the owner; NULL: none */
     const char *event;

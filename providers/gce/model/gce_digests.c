@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_digests.c: see gce_digests.h.  Open addressing; what stood behind a removed entry moves up. */
+/* gce_digests.c: see gce_digests.h.  Open addressing; what stood behind a removed
+ * entry moves up. */
 #include "providers/gce/model/gce_digests.h"
 
 #include "common/base/hash.h"

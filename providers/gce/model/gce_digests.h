@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_digests.h: what is known of thousands of named things, as a digest each.
  *
- * A table from the hash of a name to 64 bits: 16 bytes a slot, 37 a name at most, and no text.  Two names
- * that hash alike would be taken for one; with 64 bits and tens of thousands of names that does not happen.
- * Not thread-safe. */
+ * A table from the hash of a name to 64 bits: 16 bytes a slot, 37 a name at most, and no text.  Two
+ * names that hash alike would be taken for one; with 64 bits and tens of thousands of names that
+ * does not happen.  Not thread-safe. */
 #ifndef TRIMTAB_GCE_DIGESTS_H
 #define TRIMTAB_GCE_DIGESTS_H
 

@@ -159,8 +159,8 @@ int gce_error_of_answer(int status, const char *body, size_t n, struct err *err)
     return code;
 }
 
-/* DONE, and something is wrong that no list of errors tells: however little is said about it, what was asked for was
- * not done. */
+/* DONE, and something is wrong that no list of errors tells: however little is said about it, what
+ * was asked for was not done. */
 static int error_of_half(struct json_object *op, struct err *err)
 {
     struct json_object *e = json_member(op, "error");

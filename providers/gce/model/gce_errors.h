@@ -20,8 +20,8 @@
 /* An answer with status >= 400; `body` may be no JSON at all.  err gets upstream's text:
  * `googleapi: Error 404: message, notFound`.  Returns err's code. */
 int gce_error_of_answer(int status, const char *body, size_t n, struct err *err);
-/* An operation that is DONE: ERR_OK, or its first error; an `error` member or an httpErrorStatusCode without one is a
- * failure, too. */
+/* An operation that is DONE: ERR_OK, or its first error; an `error` member or an
+ * httpErrorStatusCode without one is a failure, too. */
 int gce_error_of_operation(struct json_object *op, struct err *err);
 /* The code alone. */
 int gce_error_code(int status, const char *reason, const char *message);

@@ -137,10 +137,10 @@ bool gce_firewall_check_differs(struct arena *a, const struct gce_firewall *foun
            found->priority != wanted->priority;
 }
 
-/* ---- the full comparison --------------------------------------------------------------------------- */
+/* ---- the full comparison --------------------------------------------------------------------- */
 
-/* Ports from `first` to `last` of a protocol.  Each entry has one with no ports at all, too (-1…-1): an entry without
- * ports is not the same as no entry. */
+/* Ports from `first` to `last` of a protocol.  Each entry has one with no ports at all, too
+ * (-1…-1): an entry without ports is not the same as no entry. */
 struct span {
     const char *protocol; /* upper case */
     int64_t first;
@@ -248,7 +248,7 @@ int gce_firewall_equal(struct arena *a, const struct gce_firewall *x, const stru
     return rc;
 }
 
-/* ---- for people ------------------------------------------------------------------------------------ */
+/* ---- for people ------------------------------------------------------------------------------ */
 
 static struct str_set allow_texts(struct arena *a, const struct gce_allows *w)
 {
@@ -281,7 +281,7 @@ void gce_firewall_fields(struct lb_diff *d, const struct gce_firewall *found,
     (void)lb_diff_int(d, "priority", found->priority, wanted->priority);
 }
 
-/* ---- health checks --------------------------------------------------------------------------------- */
+/* ---- health checks --------------------------------------------------------------------------- */
 
 struct gce_check gce_check_default(const char *name, const char *description, const char *path,
                                    int32_t port)

@@ -4,7 +4,7 @@
  * Three comparisons, because upstream has three: that of the traffic firewall (which looks at
  * some members only), that of the health-check firewall, and the full one of the deny firewall.
  * What upstream does not look at but we do (protocol, tags) is asked apart, so that the caller
- * can decide whether it may be mended on what others made.
+ * can decide whether it may be fixed on what others made.
  * Source: gce-cloud-provider.md §4.6,
  * §4.7, §4.13, §17; vectors §9.9, §9.11.  Pure. */
 #ifndef TRIMTAB_GCE_FIREWALL_DIFF_H
@@ -33,7 +33,8 @@ int gce_firewall_port_parse(struct arena *a, const char *port, int64_t *ret_firs
 bool gce_firewall_traffic_differs(struct arena *a, const struct gce_firewall *found,
                                   const struct gce_firewall *wanted,
                                   const struct gce_strs *plain_ports);
-/* Returns why the priority changes from `is` to `want`, or NULL where it does not, or `want` does not name any (0).  Pure. */
+/* Returns why the priority changes from `is` to `want`, or NULL where it does not, or `want` does
+ * not name any (0).  Pure. */
 const char *gce_firewall_priority_why(int32_t is, int32_t want);
 /* Ours (§15 rows 6, 7): the protocol, and the tags when both are known. */
 bool gce_firewall_protocol_differs(const struct gce_firewall *found,
@@ -47,17 +48,18 @@ bool gce_firewall_check_differs(struct arena *a, const struct gce_firewall *foun
  * does not parse. */
 int gce_firewall_equal(struct arena *a, const struct gce_firewall *x, const struct gce_firewall *y,
                        bool *ret, struct err *err) _warn_unused_;
-/* Same ports of the same protocols, in whatever ranges and order, allowed as well as denied.  ERR_INVALID when a port that is reached does not parse. */
+/* Same ports of the same protocols, in whatever ranges and order, allowed as well as denied.
+ * ERR_INVALID when a port that is reached does not parse. */
 int gce_firewall_traffic_equal(struct arena *a, const struct gce_firewall *x,
                                const struct gce_firewall *y, bool *ret,
                                struct err *err) _warn_unused_;
-/* What to print: every member in which the two differ. */
+/* The printed fields: every member in which the two differ. */
 void gce_firewall_fields(struct lb_diff *d, const struct gce_firewall *found,
                          const struct gce_firewall *wanted);
 
 /* Health checks (§4.7): port, path or description differ, or a number is below its default. */
 bool gce_check_differs(const struct gce_check *found, const struct gce_check *wanted);
-/* What to send: `wanted` with the larger numbers of `found`. */
+/* The body to send: `wanted` with the larger numbers of `found`. */
 struct gce_check gce_check_merge(const struct gce_check *found, const struct gce_check *wanted);
 void gce_check_fields(struct lb_diff *d, const struct gce_check *found,
                       const struct gce_check *wanted);

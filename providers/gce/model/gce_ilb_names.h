@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_ilb_names.h: what cloud-provider-gcp calls the pieces of an internal load balancer on instance groups.
+/* gce_ilb_names.h: what cloud-provider-gcp calls the pieces of an internal load balancer on
+ * instance groups.
  *
- * Byte for byte upstream's.  Backend service and health check may be shared by Services: both variants are here, because
- * cleaning up goes by all names that a Service may have used.  Source: gce-cloud-provider.md §5.1; vectors N6–N13.  Pure. */
+ * Byte for byte upstream's.  Backend service and health check may be shared by Services: both
+ * variants are here, because cleaning up goes by all names that a Service may have used.  Source:
+ * gce-cloud-provider.md §5.1; vectors N6–N13.  Pure. */
 #ifndef TRIMTAB_GCE_ILB_NAMES_H
 #define TRIMTAB_GCE_ILB_NAMES_H
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_l4_error_rules.c: which refusals of the cloud are the user's to mend, and what metrics call an error.
+/* gce_l4_error_rules.c: which refusals of the cloud are the user's to fix, and what metrics call an
+ * error.
  *
- * Google gives few of them a reason of their own, so upstream goes by texts, and so do we: status and text, as they
- * stand in gce-l4.md §4.14 and §8.4, vectors V214–V222.  Part of gce_l4_rules.h.  Pure. */
+ * Google gives few of them a reason of their own, so upstream goes by texts, and so do we: status
+ * and text, as they stand in gce-l4.md §4.14 and §8.4, vectors V214–V222.  Part
+ * of gce_l4_rules.h. Pure. */
 #include "providers/gce/model/gce_l4_rules.h"
 
 #include "common/base/str.h"
@@ -51,7 +53,7 @@ void gce_l4_error_of(int http_status, const char *message, struct gce_l4_error *
     };
 }
 
-/* ---- for metrics ------------------------------------------------------------------------------------ */
+/* ---- for metrics ----------------------------------------------------------------------------- */
 
 bool gce_l4_error_is_users(const struct err *err)
 {
@@ -67,7 +69,7 @@ bool gce_l4_error_is_users(const struct err *err)
         return false;
     }
     gce_l4_error_of(err->http_status, err->message, &e);
-    /* What was refused in the user's name has upstream's words by now (gce_ops_refusals.c). */
+    /* Refusals by user settings have upstream's words (gce_ops_refusals.c). */
     return err->http_status == 0 || e.user || e.tier_mismatch || e.ip_in_use || e.ports_conflict ||
            says(err->message, "Network tier mismatch for resource") ||
            says(err->message, "Conflicting ports configuration error") ||

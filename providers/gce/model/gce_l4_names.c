@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_l4_names.c: see gce_l4_names.h.
  *
- * All names are "k8s2-<cluster hash>-<namespace>-<name>-<hash of the three>" with something before or behind; what is
- * too long is cut so that the hash at the end survives, but for suffixes (-ipv6, -fw …), which eat into it. */
+ * All names are "k8s2-<cluster hash>-<namespace>-<name>-<hash of the three>" with something before
+ * or behind; what is too long is cut so that the hash at the end survives, but for suffixes (-ipv6,
+ * -fw …), which eat into it. */
 #include "providers/gce/model/gce_l4_names.h"
 
 #include "common/base/str.h"
@@ -15,7 +16,8 @@
 #define NAME_MAX_BYTES 63 /* of any Compute resource */
 #define HASH_CHARS     8
 #define SUBNET_HEX     6
-/* What is left for namespace and name (without the dash between them) beside "k8s2-", hashes and dashes. */
+/* Length for namespace and name (without the dash between them) beside "k8s2-", hashes and
+ * dashes. */
 #define BUDGET             39
 #define BUDGET_WITH_SUBNET 32
 #define GROUP_MAX_BYTES    62 /* of an instance group: longer ones are cut and get a "0" */
@@ -39,7 +41,7 @@ char *gce_l4_cluster_hash(struct arena *a, const char *kube_system_uid)
     return content_hash(a, str_nonnull(kube_system_uid));
 }
 
-/* What all names of a Service are made from. */
+/* Input of all names of a Service. */
 struct parts {
     struct arena *a;
     const char *cluster;
@@ -59,7 +61,8 @@ static struct parts parts_of(struct arena *a, const char *kube_system_uid, const
     return p;
 }
 
-/* "namespace-name", both shortened by their share when they are longer than `budget` together (§2.1). */
+/* "namespace-name", both shortened by their share when they are longer than
+ * `budget` together (§2.1). */
 static char *trimmed(const struct parts *p, size_t budget)
 {
     size_t n_ns = strlen(p->ns);
@@ -165,7 +168,7 @@ void gce_l4_names_make(struct arena *a, const char *kube_system_uid, const char 
     };
 }
 
-/* ---- descriptions -------------------------------------------------------------------------------- */
+/* ---- descriptions ---------------------------------------------------------------------------- */
 
 #define KEY_SERVICE "networking.gke.io/service-name"
 #define KEY_VERSION "networking.gke.io/api-version"
@@ -263,7 +266,7 @@ bool gce_l4_description_same(struct arena *a, const char *is, const char *want)
         version_rank(has.version) <= version_rank(w.version)) {
         return false;
     }
-    /* Whatever else differs shows when the wanted one is written with the other version. */
+    /* Other differences appear when the wanted one is written with the other version. */
     w.version = has.version;
     return str_eq(gce_l4_describe(a, &w), is);
 }

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* ---- ports and protocols ------------------------------------------------------------------------- */
+/* ---- ports and protocols --------------------------------------------------------------------- */
 
 static const char *protocol_of(const struct tt_port *p)
 {
@@ -63,7 +63,8 @@ const char *gce_l4_range_of(struct arena *a, const struct gce_strs *ports)
     return arena_printf(a, "%d-%d", low, high);
 }
 
-/* §4.8: with mixed protocols on, an entry each, in lower case, UDP first; else one of the first port's protocol. */
+/* §4.8: with mixed protocols on, an entry each, in lower case, UDP first; else one of the first
+ * port's protocol. */
 static struct gce_allows allowed_of(struct arena *a, const struct gce_l4_ports *p, bool mixed_on)
 {
     struct gce_allows out = {.items = ARENA_ARRAY(a, struct gce_allow, 2)};
@@ -126,7 +127,7 @@ int gce_l4_ports_check(const struct tt_service *s, bool mixed_on, struct err *er
     return ERR_OK;
 }
 
-/* ---- families, subnetwork, ranges ---------------------------------------------------------------- */
+/* ---- families, subnetwork, ranges ------------------------------------------------------------ */
 
 static bool has_family(const struct tt_service *s, const char *family)
 {
@@ -154,7 +155,8 @@ const char *gce_l4_subnet(const struct tt_service *s, bool ilb)
     if (value == NULL && ilb) {
         value = svc_annotation(s, GCE_ANN_SUBNET);
     }
-    /* An impossible name counts as absent where a Service is taken down; gce_names_check() refuses one that is wanted. */
+    /* An impossible name counts as absent where a Service is taken down; gce_names_check() refuses
+     * one that is wanted. */
     return url_segment_fault(value) == NULL ? value : "";
 }
 
@@ -231,7 +233,7 @@ int gce_l4_source_ranges(struct arena *a, const struct tt_service *s, struct gce
                          LB_SOURCE_RANGES_ANNOTATION, bad);
 }
 
-#define ADDRESS_NAMES_MAX 2 /* one per family; what stands behind is not looked at */
+#define ADDRESS_NAMES_MAX 2 /* one per family; what stands behind is not checked */
 
 struct gce_strs gce_l4_address_names(struct arena *a, const struct tt_service *s)
 {
@@ -248,7 +250,7 @@ struct gce_strs gce_l4_address_names(struct arena *a, const struct tt_service *s
     return out;
 }
 
-/* ---- balancing ----------------------------------------------------------------------------------- */
+/* ---- balancing ------------------------------------------------------------------------------- */
 
 const char *gce_l4_affinity(const struct tt_service *s)
 {

@@ -50,11 +50,11 @@ struct gce_l4_flags {
     bool multi_subnet;       /* --enable-multi-subnet-cluster-phase1 */
     bool multi_network;      /* --enable-multi-networking; = switches.multi_network */
     bool needs_pod_cidr;     /* ours, --gce-nodes-need-pod-cidr: §3.1's rule; default true */
-    bool
-        empty_family_opens; /* ours, --empty-source-family-allows-all: A8 as upstream; default false */
+    /* ours, --empty-source-family-allows-all: A8 as upstream; default false */
+    bool empty_family_opens;
 };
 
-/* ---- ports and protocols (§4.2) ------------------------------------------------------------------ */
+/* ---- ports and protocols (§4.2) -------------------------------------------------------------- */
 struct gce_l4_ports {
     const char *rule_protocol;    /* "TCP", "UDP", "L3_DEFAULT", or another as it is */
     const char *service_protocol; /* of the backend service: "TCP", "UDP", "UNSPECIFIED" */
@@ -70,14 +70,15 @@ void gce_l4_ports_of(struct arena *a, const struct tt_service *s, bool mixed_on,
                      struct gce_l4_ports *ret);
 /* "min-max" of some of the ports. */
 const char *gce_l4_range_of(struct arena *a, const struct gce_strs *ports);
-/* ERR_INVALID before the first write: protocols but TCP and UDP, no ports, mixed ports without the flag
- * (Appendix C row 2; A9). */
+/* ERR_INVALID before the first write: protocols but TCP and UDP, no ports, mixed ports without the
+ * flag (Appendix C row 2; A9). */
 int gce_l4_ports_check(const struct tt_service *s, bool mixed_on, struct err *err) _warn_unused_;
 
-/* ---- families, subnetwork, ranges ------------------------------------------------------------------ */
+/* ---- families, subnetwork, ranges ------------------------------------------------------------ */
 bool gce_l4_wants_v4(const struct tt_service *s, bool dual_stack);
 bool gce_l4_wants_v6(const struct tt_service *s, bool dual_stack);
-/* Name of the subnetwork that the annotations ask for, "" = the cluster's; `ilb` reads the older key, too. */
+/* Name of the subnetwork that the annotations ask for, "" = the cluster's; `ilb` reads
+ * the older key, too. */
 const char *gce_l4_subnet(const struct tt_service *s, bool ilb);
 /* §4.1 E4, §5.1 step 7: can a rule with an IPv6 address lie in it?  ERR_INVALID: no. */
 int gce_l4_subnetwork_check(const struct gce_subnetwork *s, bool internal,
@@ -95,7 +96,7 @@ int gce_l4_source_ranges(struct arena *a, const struct tt_service *s, struct gce
 /* First two names of the address annotation, trimmed (§10, V75–V78). */
 struct gce_strs gce_l4_address_names(struct arena *a, const struct tt_service *s);
 
-/* ---- balancing --------------------------------------------------------------------------------------- */
+/* ---- balancing ------------------------------------------------------------------------------- */
 const char *gce_l4_affinity(const struct tt_service *s); /* "NONE", "CLIENT_IP" */
 /* §4.6, §5.8: localityLbPolicy; *ret_unsupported: weighted with policy Cluster, warn once. */
 const char *gce_l4_locality(const struct tt_service *s, bool ilb, const struct gce_l4_flags *f,
@@ -107,7 +108,7 @@ int gce_l4_strong_affinity(const struct tt_service *s, bool enabled, bool *ret_s
 /* §5.6: "PREMIUM" or "STANDARD"; *ret_set: by a valid annotation. */
 const char *gce_l4_tier(const struct tt_service *s, bool *ret_set);
 
-/* ---- §7.2, §7.3, §11.16 ------------------------------------------------------------------------------ */
+/* ---- §7.2, §7.3, §11.16 ---------------------------------------------------------------------- */
 bool gce_l4_only_status_annotations_changed(const struct tt_service *old_svc,
                                             const struct tt_service *cur);
 bool gce_l4_ilb_needs_update(const struct tt_service *old_svc, const struct tt_service *cur,
@@ -125,7 +126,7 @@ bool gce_l4_is_resync(const struct gce_l4_seen *seen, const char *current);
 bool gce_l4_finalizer_lost(const char *const *old_names, size_t n_old, const char *const *names,
                            size_t n, const char *finalizer, bool deleting);
 
-/* ---- errors of the cloud that are the user's (§4.14, §11.19) ------------------------------------------- */
+/* ---- errors of the cloud that are the user's (§4.14, §11.19) --------------------------------- */
 struct gce_l4_error {
     bool user;
     bool tier_mismatch;
@@ -136,11 +137,14 @@ struct gce_l4_error {
     bool one_group_per_instance; /* §8.4 */
 };
 void gce_l4_error_of(int http_status, const char *message, struct gce_l4_error *ret);
-/* Whether a Service that failed so is in a user error: what its owner must mend, by the classes of §4.14. */
+/* Whether a Service that failed so is in a user error: what its owner must fix, by the
+ * classes of §4.14. */
 bool gce_l4_error_is_users(const struct err *err);
-/* Label error_type (V222): "Forbidden" by the HTTP status, "k8s NotFound" where the API server failed, "" unknown. */
+/* Label error_type (V222): "Forbidden" by the HTTP status, "k8s NotFound" where the API server
+ * failed, "" unknown. */
 const char *gce_l4_error_type(const struct err *err);
-/* Marks *err, which is set (or NULL), as a failure of the API server's: `code` is what it answered.  Returns err's code. */
+/* Marks *err, which is set (or NULL), as a failure of the API server's: `code` is what it answered.
+ * Returns err's code. */
 #define GCE_KUBE_REASON "k8s "
 int gce_l4_error_of_kube(struct err *err, int code);
 

@@ -25,8 +25,8 @@ static const char *find_version(const char *url)
     return NULL;
 }
 
-/* What stands before "/projects/" may be anything; but where that is "/VERSION", the letters
- * before it (and before ".googleapis.com") must be an API group that is known. */
+/* Any text may precede "/projects/"; but where that is "/VERSION", the letters before it (and
+ * before ".googleapis.com") must be an API group that is known. */
 static bool api_group_is_known(struct arena *a, const char *url)
 {
     const char *slash = find_version(url);
@@ -129,7 +129,7 @@ const char *gce_link_zonal_tail(const char *url)
     return at == NULL ? "" : at;
 }
 
-/* What follows the next slash, or NULL. */
+/* The text after the next slash, or NULL. */
 static const char *after_slash(const char *s)
 {
     const char *slash = s == NULL ? NULL : strchr(s, '/');

@@ -26,7 +26,7 @@ int gce_link_parse(struct arena *a, const char *url, struct gce_link *ret,
                    struct err *err) _warn_unused_;
 /* Same resource?  Two links that do not parse are equal only as text. */
 bool gce_link_same(const char *a, const char *b);
-/* What follows the last '/'. */
+/* The text after the last '/'. */
 const char *gce_link_last(const char *url);
 /* From "/zones/" on: "/zones/Z/instances/N" is how upstream writes pool members; "" when there
  * is none. */

@@ -5,9 +5,10 @@
  *
  * Selection is stable: who is in a NEG stays while there is room; who comes in is decided by a hash
  * of node name and Service, so that two processes choose the same.  Upstream's choice bit for bit
- * (vectors S1–S43, V198–V206) but for four things that gce-l4.md recommends: all of 25 candidates are taken
- * (§1.2), the remainder of the division stays where it is (§3.4), a node counts once (A10), and the
- * podCIDR rule can be switched off (§3.1).  Asked from outside by trimtab-eval (gce.neg.*).
+ * (vectors S1–S43, V198–V206) but for four things that gce-l4.md recommends: all of 25 candidates
+ * are taken (§1.2), the remainder of the division stays where it is (§3.4), a node counts once
+ * (A10), and the podCIDR rule can be switched off (§3.1).  Asked from outside by trimtab-eval
+ * (gce.neg.*).
  * Source: gce-l4.md §3.1–3.5.  Pure. */
 #ifndef TRIMTAB_GCE_NEG_RULES_H
 #define TRIMTAB_GCE_NEG_RULES_H
@@ -21,7 +22,7 @@
 #include <stddef.h>
 #include <trimtab/types.h>
 
-/* ---- filter (§3.1) ----------------------------------------------------------------------------------- */
+/* ---- filter (§3.1) --------------------------------------------------------------------------- */
 enum gce_node_mode {
     GCE_NODES_DEFAULT_SUBNET = 0,
     GCE_NODES_MULTI_SUBNET, /* topology known */
@@ -42,10 +43,11 @@ struct gce_node_verdict {
 };
 void gce_node_judge(struct arena *a, const struct gce_node_filter *f, const struct tt_node *n,
                     struct gce_node_verdict *ret);
-/* What of a node concerns any Google balancer, as a digest: when it changes, Services are looked at. */
+/* Digest of the node's properties that matter to Google balancers: when it changes, Services are
+ * checked. */
 uint64_t gce_node_digest(const struct tt_node *n);
 
-/* ---- how many, and who (§3.3, §3.4) -------------------------------------------------------------------- */
+/* ---- how many, and who (§3.3, §3.4) ---------------------------------------------------------- */
 #define GCE_SUBSET_MAX 25
 int gce_neg_total_ilb(size_t zones); /* 24 or 25 */
 int gce_neg_total_netlb(int endpoints, int zone_subnets, int in_negs);
@@ -65,9 +67,9 @@ struct gce_zone_nodes {
 void gce_neg_subset(struct arena *a, struct gce_zone_nodes *zones, size_t n, int total,
                     const char *salt, bool keep_remainder);
 
-/* ---- the whole (§3.2, §3.5) ------------------------------------------------------------------------------ */
-/* The nodes, judged and put in order once for all Services of a sync (gce_node_table.c); holds copies, so it may outlive
- * the nodes. */
+/* ---- the whole (§3.2, §3.5) ------------------------------------------------------------------ */
+/* The nodes, judged and put in order once for all Services of a sync (gce_node_table.c); holds
+ * copies, so it may outlive the nodes. */
 struct gce_node_row {
     const char *name;
     const char *zone;     /* NULL: without a place, never a member */
@@ -93,8 +95,8 @@ struct gce_node_table *gce_node_table_make(struct arena *a, const struct gce_nod
 const char *gce_node_networks(const struct tt_node *n);
 bool gce_node_is_on_network(struct arena *a, const struct tt_node *n, const char *network);
 const struct gce_node_row *gce_node_table_find(const struct gce_node_table *t, const char *name);
-/* Rows by zone, sorted; sorts `rows` itself on the way.  How many distinct (zone, subnetwork) they have.  Names of the
- * zones. */
+/* Rows by zone, sorted; sorts `rows` itself on the way.  How many distinct (zone, subnetwork) they
+ * have.  Names of the zones. */
 struct gce_zone_nodes *gce_nodes_by_zone(struct arena *a, const struct gce_node_row **rows,
                                          size_t n, size_t *ret_n);
 int gce_nodes_count_places(const struct gce_node_row **rows, size_t n);
@@ -137,7 +139,7 @@ int gce_neg_membership(struct arena *a, const struct gce_neg_wish *w,
                        const struct gce_neg_places *current, struct gce_neg_members *ret,
                        struct err *err) _warn_unused_;
 
-/* ---- description (§3.6, §3.9) ------------------------------------------------------------------------------ */
+/* ---- description (§3.6, §3.9) ---------------------------------------------------------------- */
 char *gce_neg_describe(struct arena *a, const char *kube_system_uid, const char *ns,
                        const char *service);
 enum gce_neg_verdict {
@@ -148,7 +150,7 @@ enum gce_neg_verdict {
 enum gce_neg_verdict gce_neg_description_judge(struct arena *a, const char *expected,
                                                const char *found);
 
-/* ---- plan (gce_neg_plan.c) ------------------------------------------------------------------------------------ */
+/* ---- plan (gce_neg_plan.c) ------------------------------------------------------------------- */
 /* One NEG of a Service: what is wanted of it, and what is known. */
 struct gce_neg_one {
     const char *zone;
@@ -175,12 +177,15 @@ struct gce_neg_plan {
     bool local;                         /* for the same */
     int first_op;                       /* out: of the operations that were appended, -1: none */
     int last_op;
-    int makes_room; /* out: the index behind those that must end before the others begin, which are the first ones */
+    /* out: the index behind those that must end before the others begin, which are
+     * the first ones */
+    int makes_room;
 };
-/* Appends: deletes of NEGs on another network that nothing refers to, which are made again (one wave, rarely any); inserts
- * (one wave); then attaches and detaches (one wave; a detach is sent after an attach of the same Service was,
- * lb_op.sent_after).  ERR_INVALID, with nothing appended: a NEG of the name is somebody else's, or is on another network
- * and linked.  `delete`: all of them go instead, but those whose description does not say that they are ours (A12). */
+/* Appends: deletes of NEGs on another network that nothing refers to, which are made again (one
+ * wave, rarely any); inserts (one wave); then attaches and detaches (one wave; a detach is sent
+ * after an attach of the same Service was, lb_op.sent_after).  ERR_INVALID, with nothing appended:
+ * a NEG of the name is somebody else's, or is on another network and linked.  `delete`: all of them
+ * go instead, but those whose description does not say that they are ours (A12). */
 int gce_neg_plan_make(struct lb_plan *p, const char *key, struct gce_neg_plan *n,
                       const struct tt_call *call, struct err *err) _warn_unused_;
 void gce_neg_plan_delete(struct lb_plan *p, const char *key, struct gce_neg_plan *n,

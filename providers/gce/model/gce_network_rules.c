@@ -26,7 +26,7 @@ const char *gce_network_of_service(const struct tt_service *s)
     return NULL;
 }
 
-/* ---- the two objects ------------------------------------------------------------------------------------- */
+/* ---- the two objects ------------------------------------------------------------------------- */
 
 static bool refers_to_params(struct json_object *ref)
 {
@@ -62,7 +62,8 @@ int gce_network_params_name(struct arena *a, const char *name, struct json_objec
     return ERR_OK;
 }
 
-/* Upstream puts whatever stands there into a link; here it must be a name, else the link could lead anywhere. */
+/* Upstream puts whatever stands there into a link; here it must be a name, else the link
+ * could lead anywhere. */
 static int check_name(const char *object, const char *member, const char *name, struct err *err)
 {
     if (str_is_empty(name) || name[strspn(name, NAME_LETTERS)] != '\0') {
@@ -95,7 +96,7 @@ int gce_network_place_of(struct arena *a, const struct gce_network_links *l, con
     return rc;
 }
 
-/* ---- what stands elsewhere --------------------------------------------------------------------------------- */
+/* ---- what stands elsewhere ------------------------------------------------------------------- */
 
 static const struct gce_network_seen *find_elsewhere(const struct gce_network_case *c)
 {

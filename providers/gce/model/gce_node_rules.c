@@ -33,7 +33,8 @@ static bool is_number(const char *s)
     return *s != '\0' && strspn(s, "0123456789") == strlen(s);
 }
 
-/* As gce_region_of_zone() would say; without a copy, because this is asked for every node at every sync. */
+/* As gce_region_of_zone() would say; without a copy, because this is asked for every node
+ * at every sync. */
 static bool zone_is_in(const char *zone, const char *region)
 {
     const char *dash = strrchr(zone, '-');

@@ -27,7 +27,8 @@ struct gce_left_out {
     const char *node;
     const char *because;
 };
-/* Members of the pool: eligible nodes whose providerID names an instance of `project` in `region`. */
+/* Members of the pool: eligible nodes whose providerID names an instance of
+ * `project` in `region`. */
 struct gce_members {
     struct str_set paths;        /* "/zones/Z/instances/N", sorted */
     struct gce_instance_id *ids; /* in the order of the nodes */

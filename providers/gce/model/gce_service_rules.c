@@ -197,7 +197,7 @@ const char *gce_svc_foreign_finalizer(const struct tt_service *s)
     return NULL;
 }
 
-/* ---- ports --------------------------------------------------------------------------------------- */
+/* ---- ports ----------------------------------------------------------------------------------- */
 
 bool gce_svc_protocols_are_mixed(const struct tt_service *s)
 {
@@ -312,7 +312,7 @@ struct gce_strs gce_svc_ports_plain(struct arena *a, const struct tt_service *s)
     return out;
 }
 
-/* ---- pool and rule ------------------------------------------------------------------------------- */
+/* ---- pool and rule --------------------------------------------------------------------------- */
 
 const char *gce_svc_affinity(const struct tt_service *s)
 {
@@ -356,7 +356,7 @@ int gce_rule_needs_update(struct arena *a, const struct tt_service *s, const str
     return ERR_OK;
 }
 
-/* ---- output annotations -------------------------------------------------------------------------- */
+/* ---- output annotations ---------------------------------------------------------------------- */
 
 bool gce_merge_annotations(struct arena *a, const struct tt_kv *existing, size_t n_existing,
                            const struct tt_kv *update, size_t n_update, struct tt_kv **ret,

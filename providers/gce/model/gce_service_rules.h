@@ -52,13 +52,15 @@ enum gce_scheme {
 enum gce_scheme gce_svc_scheme(const struct tt_service *s);
 /* The text that the Service has for it, of the newer annotation if it has both; NULL: none. */
 const char *gce_svc_type_text(const struct tt_service *s);
-/* "Internal" when that text is none of upstream's words, but one of them in other letters, with blanks, or with a slip in it;
- * else NULL.  A class decides alone: then NULL. */
+/* "Internal" when that text is none of upstream's words, but one of them in other letters, with
+ * blanks, or with a slip in it; else NULL.  A class decides alone: then NULL. */
 const char *gce_svc_type_slip(struct arena *a, const struct tt_service *s);
-/* Something of Google's stands for it: an address in its status, or a finalizer of one of the kinds. */
+/* Something of Google's stands for it: an address in its status, or a finalizer of one
+ * of the kinds. */
 bool gce_svc_has_balancer(const struct tt_service *s);
-/* ERR_INVALID for such a slip on a Service without a load balancer: it would become public, which its owner did not mean.
- * A load balancer that stands keeps upstream's meaning.  `lenient`: --lenient-load-balancer-type. */
+/* ERR_INVALID for such a slip on a Service without a load balancer: it would become public, which
+ * its owner did not mean.  A load balancer that stands keeps upstream's meaning.  `lenient`:
+ * --lenient-load-balancer-type. */
 int gce_svc_type_check(struct arena *a, const struct tt_service *s, bool lenient,
                        struct err *err) _warn_unused_;
 /* "EXTERNAL", "INTERNAL". */
@@ -68,9 +70,10 @@ bool gce_svc_class_is_foreign(const struct tt_service *s);
 /* External class beside an annotation that says Internal: served as external, with a warning
  * (§4.3 step 4). */
 bool gce_svc_class_conflicts(const struct tt_service *s);
-/* The source ranges of a load balancer that has an IPv4 address alone: one firewall holds ranges of one family only, so those
- * of IPv6 are left out, *ret_dropped of them.  ERR_INVALID: a text that is no range, or none of IPv4 is among them, and
- * then nobody could come in.  `upstream`: as upstream has it, both families together. */
+/* The source ranges of a load balancer that has an IPv4 address alone: one firewall holds ranges of
+ * one family only, so those of IPv6 are left out, *ret_dropped of them.  ERR_INVALID: a text that
+ * is no range, or none of IPv4 is among them, and then nobody could come in.  `upstream`: as
+ * upstream has it, both families together. */
 int gce_svc_ranges_v4(struct arena *a, const struct tt_service *s, bool upstream,
                       struct str_set *ret, size_t *ret_dropped, struct err *err) _warn_unused_;
 bool gce_svc_shares_backend_service(const struct tt_service *s);
@@ -106,7 +109,7 @@ struct gce_strs gce_svc_port_ranges(struct arena *a, const struct tt_service *s)
 struct gce_strs gce_svc_ports_plain(struct arena *a, const struct tt_service *s);
 /* "NONE" or "CLIENT_IP". */
 const char *gce_svc_affinity(const struct tt_service *s);
-/* An existing pool of that affinity must be made anew (§4.8). */
+/* An existing pool of that affinity must be recreated (§4.8). */
 bool gce_pool_affinity_differs(const struct gce_pool *pool, const char *wanted);
 
 /* §4.3.1: must the rule be created or made again?  *ret_ip is its address ("" when there is no

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_svcneg_rules.c: see gce_svcneg_rules.h.
  *
- * What counts is written down as one text, of a wish and of an object in the same way; equal texts mean that nothing
- * is to be written.  Bodies are json-c trees. */
+ * What counts is written down as one text, of a wish and of an object in the same way; equal texts
+ * mean that nothing is to be written.  Bodies are json-c trees. */
 #include "providers/gce/model/gce_svcneg_rules.h"
 
 #include "common/base/hash.h"
@@ -20,7 +20,7 @@
 #define INITIALIZED "Initialized"
 #define SYNCED      "Synced"
 
-/* ---- conditions --------------------------------------------------------------------------------------- */
+/* ---- conditions ------------------------------------------------------------------------------ */
 struct condition {
     const char *type;
     bool met;
@@ -52,7 +52,7 @@ static struct json_object *condition_of(struct json_object *object, const char *
     return NULL;
 }
 
-/* ---- references ---------------------------------------------------------------------------------------- */
+/* ---- references ------------------------------------------------------------------------------ */
 /* The same resource has the same one, whatever its API version and host. */
 static const char *resource_of(const char *link)
 {
@@ -90,7 +90,7 @@ static struct json_object *refs_of(struct json_object *object)
     return json_path(object, "status.networkEndpointGroups");
 }
 
-/* ---- what counts, as text ------------------------------------------------------------------------------- */
+/* ---- what counts, as text -------------------------------------------------------------------- */
 static char *ref_text(struct arena *a, const char *link, const char *id, const char *state,
                       const char *subnet)
 {
@@ -215,7 +215,7 @@ struct gce_strs gce_svcneg_links_of(struct arena *a, struct json_object *object)
     return links;
 }
 
-/* ---- bodies -------------------------------------------------------------------------------------------- */
+/* ---- bodies ---------------------------------------------------------------------------------- */
 static struct json_object *labels_body(const struct tt_service *service)
 {
     struct json_object *o = json_object_new_object();
@@ -400,7 +400,7 @@ char *gce_svcneg_release(struct arena *a, struct json_object *object)
     return text_and_put(a, o);
 }
 
-/* ---- the annotation ------------------------------------------------------------------------------------- */
+/* ---- the annotation -------------------------------------------------------------------------- */
 char *gce_neg_status_text(struct arena *a, const char *neg, const struct gce_strs *zones)
 {
     struct json_object *o = json_object_new_object();

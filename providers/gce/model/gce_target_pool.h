@@ -33,8 +33,8 @@
 #define GCE_POOL_CREATE_MAX 200  /* instances in the body of an insert */
 #define GCE_POOL_CHANGE_MAX 1000 /* instances in one addInstance or removeInstance */
 
-/* ---- facts ----------------------------------------------------------------------------------------- */
-/* What is the same for all Services; from configuration and metadata. */
+/* ---- facts ----------------------------------------------------------------------------------- */
+/* Values common to all Services; from configuration and metadata. */
 struct gce_tp_facts {
     const char *project;
     const char *network_project;
@@ -51,7 +51,7 @@ struct gce_tp_facts {
     bool repair_adopted;
     bool upstream; /* trimtab-eval only: ranges that only we refuse are answered as upstream does */
 };
-/* What is known of one Service besides its object. */
+/* Data of one Service besides its object. */
 struct gce_tp_input {
     const struct tt_service *service;
     const char *key;        /* "namespace/name" */
@@ -64,19 +64,19 @@ struct gce_tp_input {
     bool others_want_node_check; /* another Service has policy Cluster: the shared check stays */
     bool node_check_is_orphan;   /* nobody wants it and no other pool refers to it */
     bool others_have_deny;       /* a deny firewall of another Service still stands */
-    bool
-        changes_kind; /* DELETE: the Service gets another kind; what is of that one already stays */
-    bool puts_right;  /* lb_puts_right() */
-    bool leads_back;  /* lb_leads_back() */
+    /* DELETE: the Service gets another kind; what is of that one already stays */
+    bool changes_kind;
+    bool puts_right;                /* lb_puts_right() */
+    bool leads_back;                /* lb_leads_back() */
     struct gce_tp_outcome *outcome; /* filled while the plan is made and carried out */
 };
-/* What steps and status need. */
+/* Input of steps and status. */
 struct gce_tp_outcome {
     const struct tt_call *call; /* for reports; set before the plan is made */
     const char *ip;             /* of the load balancer, once it is known */
 };
 
-/* ---- desired --------------------------------------------------------------------------------------- */
+/* ---- desired --------------------------------------------------------------------------------- */
 /* The address is not known before it is reserved: firewalls that name it are completed by
  * gce_tp_firewall_for(). */
 struct gce_tp_desired {
@@ -97,7 +97,8 @@ struct gce_tp_desired {
     bool want_deny;
     struct gce_firewall deny;
 };
-/* ERR_INVALID: tier, protocol, ports, source ranges.  Nothing has been written then (§17.1, ours). */
+/* ERR_INVALID: tier, protocol, ports, source ranges.  Nothing has been written
+ * then (§17.1, ours). */
 int gce_tp_desired_make(struct arena *a, const struct gce_tp_facts *facts,
                         const struct gce_tp_input *in, struct gce_tp_desired *ret,
                         struct err *err) _warn_unused_;
@@ -112,7 +113,7 @@ bool gce_tp_firewall_has_ip(const struct gce_tp_desired *d, const struct gce_fir
 /* The members to put into the body of an insert. */
 struct gce_pool gce_tp_pool_insert(const struct gce_tp_desired *d);
 
-/* ---- observed -------------------------------------------------------------------------------------- */
+/* ---- observed -------------------------------------------------------------------------------- */
 enum gce_known {
     GCE_UNKNOWN = 0,
     GCE_ABSENT,
@@ -147,7 +148,7 @@ struct gce_tp_observed {
 bool gce_tp_needs_user_address(struct arena *a, const struct gce_tp_input *in,
                                const struct gce_tp_desired *d, const struct gce_tp_observed *o);
 
-/* ---- plan ------------------------------------------------------------------------------------------ */
+/* ---- plan ------------------------------------------------------------------------------------ */
 /* Appends what makes `o` into `d` (ENSURE).  `d` and `o` must outlive the plan. */
 int gce_tp_plan_ensure(struct lb_plan *p, const struct gce_tp_facts *facts,
                        const struct gce_tp_input *in, const struct gce_tp_desired *d,
@@ -171,7 +172,7 @@ extern const struct lb_op_type gce_tp_type_delete;
 extern const struct lb_op_type gce_tp_type_members;
 extern const struct lb_op_type gce_tp_type_swap;
 
-/* What an operation does: lb_op.arg. */
+/* Argument of an operation: lb_op.arg. */
 enum gce_tp_action {
     GCE_TP_HOLD_ADDRESS = 1, /* insert, and read what was given */
     GCE_TP_INSERT_RULE,

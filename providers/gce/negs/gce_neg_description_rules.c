@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_neg_description_rules.c: whose a NEG is, by its description (gce_neg_rules.h).
  *
- * Upstream's text byte for byte, and upstream's judgement: a description that is empty or is not JSON
- * of this shape counts as ours (the name is ours, after all); one that is, and names another cluster
- * or Service, is never touched.  Source: gce-l4.md §3.6, §3.9, Appendix C row 3.  Pure. */
+ * Upstream's text byte for byte, and upstream's judgement: a description that is empty or is not
+ * JSON of this shape counts as ours (the name is ours, after all); one that is, and names another
+ * cluster or Service, is never touched.  Source: gce-l4.md §3.6, §3.9, Appendix C row 3.  Pure. */
 #include "providers/gce/model/gce_neg_rules.h"
 
 #include "common/base/str.h"

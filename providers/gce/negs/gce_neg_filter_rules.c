@@ -3,8 +3,8 @@
  *
  * One look at a node's labels, taints and conditions answers for all four uses; the membership of
  * NEGs (gce_neg_members_rules.c) and of instance groups (gce_groups_rules.c) chooses among the
- * answers.  Unready and cordoned nodes stay in NEGs on purpose: when the control plane loses a zone,
- * the balancer's own health check decides, not we.
+ * answers.  Unready and cordoned nodes stay in NEGs on purpose: when the control plane loses a
+ * zone, the balancer's own health check decides, not we.
  * Source: gce-l4.md §3.1; vectors V198–V206, V212–V213.  Pure. */
 #include "providers/gce/model/gce_neg_rules.h"
 
@@ -23,7 +23,7 @@
 #define PROVIDER_PREFIX   "gce://"
 #define ANN_NETWORKS      "networking.gke.io/north-interfaces"
 
-/* What the predicates ask of a node. */
+/* Input of the predicates for a node. */
 struct traits {
     const char *subnet; /* the label, "" when absent */
     bool excluded;      /* a label or the autoscaler's taint */
@@ -123,7 +123,7 @@ void gce_node_judge(struct arena *a, const struct gce_node_filter *f, const stru
     ret->candidate_or_draining = plain;
 }
 
-/* ---- what of a node matters ---------------------------------------------------------------------- */
+/* ---- what of a node matters ------------------------------------------------------------------ */
 
 static uint64_t mix(uint64_t h, const char *text)
 {

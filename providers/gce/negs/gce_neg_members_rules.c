@@ -2,11 +2,12 @@
 /* gce_neg_members_rules.c: the members of all NEGs of one Service (gce_neg_rules.h).
  *
  *     policy Cluster: nodes that take part ─┐
- *     policy Local: nodes of the endpoints ─┴▶ by zone ─▶ subset ─▶ by zone and subnetwork, with IPs
+ *     policy Local: nodes of the endpoints ─┴▶ by zone ─▶ subset ─▶ by zone, subnetwork, IPs
  *
  * Readiness of pods does not matter, the balancer's health check looks at that; endpoints that
- * terminate do not count.  Three deviations, all off with `upstream`: 25 candidates or fewer are all
- * taken (internal, Cluster), the remainder of the division stays where it is, a node counts once.
+ * terminate do not count.  Three deviations, all off with `upstream`: 25 candidates or fewer are
+ * all taken (internal, Cluster), the remainder of the division stays where it is, a node counts
+ * once.
  * Source: gce-l4.md §1.2, §3.1–§3.5; vectors S27–S33, S43, V198–V206.  Pure. */
 #include "providers/gce/model/gce_neg_rules.h"
 
@@ -20,7 +21,7 @@
 #define LOCAL_MAX_ILB   250
 #define LOCAL_MAX_NETLB 3000
 
-/* One membership under way. */
+/* One membership in progress. */
 struct work {
     struct arena *a;
     const struct gce_neg_wish *w;
@@ -32,7 +33,7 @@ struct work {
     int endpoints; /* that count */
 };
 
-/* ---- networks ------------------------------------------------------------------------------------ */
+/* ---- networks -------------------------------------------------------------------------------- */
 
 /* The node's IP on a network, of annotation north-interfaces; NULL: it is not connected to it. */
 static const char *ip_in(struct arena *a, const char *networks, const char *network)
@@ -93,15 +94,15 @@ static bool endpoint_of(const struct work *k, const struct gce_node_row *r,
     return k->w->ipv6;
 }
 
-/* ---- who takes part ------------------------------------------------------------------------------- */
+/* ---- who takes part -------------------------------------------------------------------------- */
 
 static bool has_target(const struct tt_endpoint *e)
 {
     return e->target_kind != NULL || e->target_name != NULL || e->target_uid != NULL;
 }
 
-/* Endpoints that count: they do not terminate and have a pod.  One without a node counts, too: it says that there are
- * endpoints, though it brings no node. */
+/* Endpoints that count: they do not terminate and have a pod.  One without a node counts, too: it
+ * says that there are endpoints, though it brings no node. */
 static bool counts(const struct tt_endpoint *e)
 {
     return (e->flags & TT_ENDPOINT_TERMINATING) == 0 && has_target(e);
@@ -200,7 +201,7 @@ static struct gce_strs zones_of_negs(struct work *k)
     return gce_zones_names(k->a, zones, n);
 }
 
-/* ---- how many ------------------------------------------------------------------------------------- */
+/* ---- how many -------------------------------------------------------------------------------- */
 
 static size_t count_candidates(const struct work *k)
 {
@@ -233,7 +234,7 @@ static int total_of(const struct work *k, int places)
     return all ? GCE_SUBSET_MAX : gce_neg_total_ilb(k->n_zones);
 }
 
-/* ---- who was there ---------------------------------------------------------------------------------- */
+/* ---- who was there --------------------------------------------------------------------------- */
 
 static int by_text(const void *x, const void *y)
 {
@@ -264,7 +265,7 @@ static struct gce_strs current_of(const struct work *k, const char *zone)
     return names;
 }
 
-/* ---- the answer --------------------------------------------------------------------------------------- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 static struct gce_neg_place *place_of(struct gce_neg_places *p, size_t first, const char *subnet)
 {
@@ -291,8 +292,8 @@ static int by_instance(const void *x, const void *y)
     return strcmp(a->instance, b->instance);
 }
 
-/* The members of one zone, from place `first` on.  The Service's own subnetwork always has an entry, and so has that of
- * a node whose address is of no use (Appendix C row 4). */
+/* The members of one zone, from place `first` on.  The Service's own subnetwork always has an
+ * entry, and so has that of a node whose address is of no use (Appendix C row 4). */
 static void places_of_zone(const struct work *k, const struct gce_zone_nodes *z,
                            struct gce_neg_places *ret)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_neg_plan.c: what makes the NEGs of a Service hold who they should (gce_neg_rules.h).
  *
- *     wave    NEGs on another network go (only while nothing refers to them) ∥ members leave NEGs that are at their limit
+ *     wave    NEGs on another network go (only while nothing refers to them) ∥ members leave NEGs
+ *             that are at their limit
  *     wave    NEGs are made, in all zones at the same time
- *     wave    members join ∥ members leave, 500 in a call; nobody's leaving is sent before somebody's
- *             joining was taken up, and neither waits for the other to end
+ *     wave    members join ∥ members leave, 500 in a call; nobody's leaving is sent before
+ *             somebody's joining was taken up, and neither waits for the other to end
  *
  * A NEG whose description names another cluster or Service is never touched, and nobody is detached
  * from a NEG whose members could not be read.  Who leaves is told with the reason, because that is
@@ -42,7 +43,7 @@ struct work {
     bool wave_open;
 };
 
-/* ---- comparing ----------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static int compare(const struct gce_endpoint *x, const struct gce_endpoint *y)
 {
@@ -89,7 +90,7 @@ static struct change change_of(struct arena *a, const struct gce_neg_one *one, b
     return c;
 }
 
-/* ---- words --------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 enum reason {
     LEFT_GONE = 0, /* there is no such node */
@@ -175,7 +176,7 @@ static const char *why_join(const struct work *k, const struct gce_neg_one *one,
                           : "there is room in the zone's share";
 }
 
-/* ---- operations ------------------------------------------------------------------------------------ */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static void put_body(void *arg)
 {
@@ -290,7 +291,7 @@ static void detach(struct work *k, size_t i, int any_join)
     }
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 /* Nothing is done for a Service as long as one of its NEGs is not its own. */
 static int check(const struct gce_neg_plan *n, struct err *err)
@@ -330,7 +331,8 @@ static void keep(struct work *k, const struct gce_neg_one *one)
     }
 }
 
-/* Of a NEG whose limit does not take the new ones beside the old ones, the old ones leave in a wave of their own. */
+/* Of a NEG whose limit does not take the new ones beside the old ones, the old ones leave in
+ * a wave of their own. */
 static void make_room(struct work *k)
 {
     for (size_t i = 0; i < k->n->n; i++) {

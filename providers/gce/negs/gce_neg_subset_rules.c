@@ -3,10 +3,10 @@
  *
  *     total ─▶ a share for each zone, small zones first ─▶ kept ones, by name ─▶ new ones, by hash
  *
- * Nobody who may stay leaves but when the share shrinks; then the last by name go, as upstream does.
- * New ones come in the order of SHA-256(node ":" salt), so that two processes choose the same and
- * two Services choose differently.  Nothing is hashed while those that are kept fill the share: with
- * full subsets a change of nodes costs a walk over sorted names.
+ * Nobody who may stay leaves but when the share shrinks; then the last by name go, as upstream
+ * does.  New ones come in the order of SHA-256(node ":" salt), so that two processes choose the
+ * same and two Services choose differently.  Nothing is hashed while those that are kept fill the
+ * share: with full subsets a change of nodes costs a walk over sorted names.
  * Source: gce-l4.md §3.3, §3.4; vectors S1–S43.  Pure. */
 #include "providers/gce/model/gce_neg_rules.h"
 
@@ -18,7 +18,7 @@
 #define NETLB_CLUSTER_MAX 250
 #define NETLB_PER_PLACE   3
 
-/* ---- how many (§3.3) ----------------------------------------------------------------------------- */
+/* ---- how many (§3.3) ------------------------------------------------------------------------- */
 
 int gce_neg_total_ilb(size_t zones)
 {
@@ -33,7 +33,7 @@ int gce_neg_total_netlb(int endpoints, int zone_subnets, int in_negs)
     return in_negs > wanted ? in_negs : wanted;
 }
 
-/* ---- who, of one zone ---------------------------------------------------------------------------- */
+/* ---- who, of one zone ------------------------------------------------------------------------ */
 
 struct hashed {
     unsigned char hash[GCE_NEG_HASH_BYTES];
@@ -96,8 +96,8 @@ static size_t insert_by_hash(struct hashed *first, size_t n, size_t most, const 
     return n < most ? n + 1 : n;
 }
 
-/* Those of `current` that are among the nodes, each once; both are sorted by name.  Looks each one up when there are few
- * of them, so that keeping 25 of 5,000 costs 300 comparisons. */
+/* Those of `current` that are among the nodes, each once; both are sorted by name.  Looks each one
+ * up when there are few of them, so that keeping 25 of 5,000 costs 300 comparisons. */
 static struct gce_strs kept_of(struct arena *a, const struct gce_strs *nodes,
                                const struct gce_strs *current)
 {
@@ -112,8 +112,8 @@ static struct gce_strs kept_of(struct arena *a, const struct gce_strs *nodes,
     return kept;
 }
 
-/* The first `most` in the order of hashes of the nodes that are not in `kept`.  No more of them are held than are asked
- * for: they are 25 of 5,000, for each Service that is made. */
+/* The first `most` in the order of hashes of the nodes that are not in `kept`.  No more of them are
+ * held than are asked for: they are 25 of 5,000, for each Service that is made. */
 static struct hashed *newcomers(struct arena *a, const struct gce_strs *nodes,
                                 const struct gce_strs *kept, const char *salt, size_t most,
                                 size_t *ret_n)
@@ -159,7 +159,7 @@ struct gce_strs gce_neg_pick(struct arena *a, const struct gce_strs *nodes, cons
     return out;
 }
 
-/* ---- the shares of the zones ----------------------------------------------------------------------- */
+/* ---- the shares of the zones ----------------------------------------------------------------- */
 
 /* A zone's share. */
 struct share {
@@ -209,9 +209,9 @@ static size_t count_had(const struct share *s)
     return s->had;
 }
 
-/* The division's remainder goes to the zones with most nodes.  When two zones overtake each other it
- * would move, and drain connections for nothing; so it stays where it is: first with members that
- * may stay, then where a member has just gone.  The sizes remain the same ones. */
+/* The division's remainder goes to the zones with most nodes.  When two zones overtake each other
+ * it would move, and drain connections for nothing; so it stays where it is: first with members
+ * that may stay, then where a member has just gone.  The sizes remain the same ones. */
 static void keep_remainders(struct arena *a, struct share *shares, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

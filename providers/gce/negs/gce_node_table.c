@@ -2,7 +2,7 @@
 /* gce_node_table.c: the nodes of the cluster, judged once for all Services (gce_neg_rules.h).
  *
  * A change of nodes concerns every Service on NEGs: 500 of them ask for the same 5,000 nodes.  Here
- * each node is looked at once; what a Service then costs depends on its members, not on the size of
+ * each node is checked once; what a Service then costs depends on its members, not on the size of
  * the cluster.  Everything is copied into the arena, so a table may be kept for the next sync.
  * Source: gce-l4.md §3.1, §3.2, §3.5, §12.2.  Pure. */
 #include "providers/gce/model/gce_neg_rules.h"
@@ -33,7 +33,8 @@ const char *gce_node_networks(const struct tt_node *n)
     return NULL;
 }
 
-/* Zones and subnetworks are few: nodes share one copy of the name of each, as long as there are no more than these. */
+/* Zones and subnetworks are few: nodes share one copy of the name of each, as long as there are no
+ * more than these. */
 struct places {
     const char *known[64];
     size_t n;

@@ -12,7 +12,7 @@
 
 #define MEMBERS_MAX 20000 /* more than Google puts into one; a list that never ends is refused */
 
-/* One list under way. */
+/* One list in progress. */
 struct reading {
     struct gce_members_list *list;
     struct arena *a;

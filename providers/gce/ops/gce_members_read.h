@@ -3,8 +3,8 @@
  * them.
  *
  * Both are POSTs that read, in pages (networkEndpointGroups.listNetworkEndpoints,
- * instanceGroups.listInstances).  Items are cut as bytes arrive, so a group of a thousand is never one
- * tree.  Source: gce-l4.md §9.1, §9.2.  Blocks; any thread. */
+ * instanceGroups.listInstances).  Items are cut as bytes arrive, so a group of a thousand is never
+ * one tree.  Source: gce-l4.md §9.1, §9.2.  Blocks; any thread. */
 #ifndef TRIMTAB_GCE_MEMBERS_READ_H
 #define TRIMTAB_GCE_MEMBERS_READ_H
 
@@ -26,7 +26,8 @@ struct gce_members_list {
     size_t n;
     struct err err; /* its members could not be read: nothing of the above may be believed */
 };
-/* Reads all of them; what went wrong is in each one's `err` (that there is none is no error).  Adds to s->reads. */
+/* Reads all of them; what went wrong is in each one's `err` (that there is none is no
+ * error).  Adds to s->reads. */
 void gce_members_read(struct lb_sync *s, struct gce_members_list *lists, size_t n);
 
 #endif

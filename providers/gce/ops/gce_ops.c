@@ -5,10 +5,11 @@
  *                               ▲   │ a member is gone, or there already
  *                               └───┘ the rest is sent again
  *
- * What is refused means here: somebody else wrote meanwhile (CONFLICT: look and plan again), the Service asks for what
- * cannot be (INVALID, in upstream's words: gce_ops_refusals.c), or the cloud's own error.  Two things are never sent: a
- * firewall without target tags, which would open every machine of the network, and a PUT over a backend service of which
- * only the members that the snapshot keeps are known. */
+ * What is refused means here: somebody else wrote meanwhile (CONFLICT: look and plan again), the
+ * Service asks for what cannot be (INVALID, in upstream's words: gce_ops_refusals.c), or the
+ * cloud's own error.  Two things are never sent: a firewall without target tags, which would open
+ * every machine of the network, and a PUT over a backend service of which only the members that the
+ * snapshot keeps are known. */
 #include "providers/gce/ops/gce_ops.h"
 
 #include "common/base/str.h"
@@ -96,7 +97,7 @@ unsigned gce_op_calls(const struct gce_op *op)
     return 2u + (op->read_member != NULL) + op->fingerprint;
 }
 
-/* ---- the body ------------------------------------------------------------------------------------ */
+/* ---- the body -------------------------------------------------------------------------------- */
 
 static void give_back(void *arg)
 {
@@ -166,7 +167,7 @@ static bool make_body(const struct doing *d)
     return may_be_sent(d);
 }
 
-/* ---- calls --------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static enum http_next begin_write(const struct doing *d)
 {
@@ -190,7 +191,7 @@ static enum http_next begin_read(const struct doing *d)
     return gce_call_step(&d->st->call, d->run->req, NULL, d->run->err);
 }
 
-/* ---- members ------------------------------------------------------------------------------------- */
+/* ---- members --------------------------------------------------------------------------------- */
 
 static struct json_object *members_of(struct json_object *body)
 {
@@ -248,9 +249,10 @@ static bool drop_member(const struct doing *d)
     return true;
 }
 
-/* ---- what came back ------------------------------------------------------------------------------ */
+/* ---- what came back -------------------------------------------------------------------------- */
 
-/* An IPv6 address comes with the length of its prefix; who refers to it says whether it wants one. */
+/* An IPv6 address comes with the length of its prefix; who refers to it says whether
+ * it wants one. */
 static void output(const struct doing *d, const char *value)
 {
     value = arena_strndup(d->run->a, value, strcspn(value, "/"));
@@ -260,9 +262,10 @@ static void output(const struct doing *d, const char *value)
     }
 }
 
-/* The address is reserved already, under whatever name: it cannot be lost, which is all that was wanted.  The name
- * itself being taken is another matter: what an interrupted run left will be used.  A refusal that does not say so
- * is none of both: rules must not be taken away on its word. */
+/* The address is reserved already, under whatever name: it cannot be lost, which is all that was
+ * wanted.  The name itself being taken is another matter: what an interrupted run left will be
+ * used.  A refusal that does not say so is none of both: rules must not be taken away
+ * on its word. */
 static bool is_held_by_another(const struct doing *d)
 {
     const struct err *err = d->run->err;

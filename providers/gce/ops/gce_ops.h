@@ -16,19 +16,22 @@
 struct gce_provider;
 
 /* How an operation ends, besides the cloud's own codes:
- *   CONFLICT  the name of an insert is taken, what is written or referred to is gone or in use, the fingerprint is outdated
- *             (412): look and plan again.  A delete of something in use stays IN_USE
- *   EXISTS    an address is to be held that somebody has reserved already, under whatever name: it cannot be lost; "value"
- *             is that address
- *   INVALID   the owner must mend it (gce_ops_refusals.h)
- *   BUG       the planner's: a firewall without target tags, a late member whose value nobody knows */
-/* A member of the body that is put in when the operation begins; left out when its value is absent. */
+ *   CONFLICT  the name of an insert is taken, what is written or referred to is gone or in use, the
+ *             fingerprint is outdated (412): look and plan again.  A delete of something in use
+ *             stays IN_USE
+ *   EXISTS    an address is to be held that somebody has reserved already, under whatever name: it
+ *             cannot be lost; "value" is that address
+ *   INVALID   the owner must fix it (gce_ops_refusals.h)
+ *   BUG       the planner's: a firewall without target tags, a late member whose value nobody
+ *             knows */
+/* A member of the body that is put in when the operation begins; left out when its
+ * value is absent. */
 struct gce_op_late {
     const char *member; /* "IPAddress"; "destinationRanges": a list of this one text */
     struct lb_value value;
     const char *prefix; /* put before it, for texts that tell the value; or NULL */
-    const char
-        *suffix; /* appended, but to a value that has a prefix length already: "/96"; or NULL */
+    /* appended, but to a value that has a prefix length already: "/96"; or NULL */
+    const char *suffix;
 };
 #define GCE_OP_LATE_MAX 2
 struct gce_op {
@@ -40,16 +43,17 @@ struct gce_op {
     struct gce_op_late late[GCE_OP_LATE_MAX];
     size_t n_late;
     /* After a mutation that ended well the resource is read, and this member of it becomes the
-     * output "value" (an address that the cloud chose: "IPAddress", "address"), without its prefix length; NULL: not
-     * read. */
+     * output "value" (an address that the cloud chose: "IPAddress", "address"), without its prefix
+     * length; NULL: not read. */
     const char *read_member;
-    /* The resource is read before, and its fingerprint goes into the body: others, or we ourselves, wrote since it was made. */
+    /* The resource is read before, and its fingerprint goes into the body: others, or we ourselves,
+     * wrote since it was made. */
     bool fingerprint;
-    /* attach, detach, add, remove: a member that is gone, that is there already, or that is no member is left out, and the
-     * rest is sent again. */
+    /* attach, detach, add, remove: a member that is gone, that is there already, or that is no
+     * member is left out, and the rest is sent again. */
     bool members;
-    /* Firewalls on a Shared VPC: what a person can do by hand; NULL: nobody is told.  After FORBIDDEN it is in *ret_value,
-     * too, with the late destination range. */
+    /* Firewalls on a Shared VPC: what a person can do by hand; NULL: nobody is told.  After
+     * FORBIDDEN it is in *ret_value, too, with the late destination range. */
     const char *command;
     const struct tt_call *call; /* for reports */
     const char **ret_value;     /* where the output goes besides, or NULL */
@@ -66,7 +70,8 @@ const char *gce_collection_word(enum gce_collection c);
 /* How many requests the operation is expected to take, waiting included. */
 unsigned gce_op_calls(const struct gce_op *op);
 
-/* After an operation: what was written is known to the snapshot, what failed is forgotten.  (gce_ops_remember.c) */
+/* After an operation: what was written is known to the snapshot, what failed is forgotten.
+ * (gce_ops_remember.c) */
 void gce_op_wrote(struct gce_provider *p, const struct lb_op *op, unsigned outcome,
                   const struct err *err);
 

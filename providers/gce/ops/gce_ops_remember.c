@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_ops_remember.c: what the snapshot is told of a write (gce_ops.h).
  *
- * Only what is certain is kept: that something is gone, and bodies to which the cloud adds nothing that anybody compares
- * (health checks, backend services).  Everything else that was touched is forgotten, so that the next sync reads it. */
+ * Only what is certain is kept: that something is gone, and bodies to which the cloud adds nothing
+ * that anybody compares (health checks, backend services).  Everything else that was touched is
+ * forgotten, so that the next sync reads it. */
 #include "providers/gce/gce_provider.h"
 #include "providers/gce/ops/gce_ops.h"
 
@@ -15,20 +16,21 @@ static bool is_gone(const struct gce_op *op, unsigned outcome, const struct err 
 static bool is_known_by_its_body(const struct gce_op *op)
 {
     bool check = op->c == GCE_HCS || op->c == GCE_REGION_HCS || op->c == GCE_CHECKS;
-    /* Whoever changes one reads it before, so it needs no fingerprint here; a change of nodes only asks for its backends. */
+    /* A writer reads it before, so it needs no fingerprint here; a change of nodes only asks for
+     * its backends. */
     bool backends = op->c == GCE_BACKENDS;
     return (check || backends) && op->n_late == 0 &&
            (op->verb == GCE_INSERT || op->verb == GCE_UPDATE);
 }
 
-/* One that was just made, with a body that was known when it was planned. */
+/* A firewall that was just made, with a body that was known when it was planned. */
 static bool is_firewall_known(const struct gce_op *op)
 {
     return op->c == GCE_FIREWALLS && op->verb == GCE_INSERT && op->n_late == 0;
 }
 
-/* Who is in a NEG or group the mirror knows (gce_neg_mirror.h); the resource itself stays what it was, but for its size,
- * from which nobody may conclude anything now. */
+/* The mirror has the members of a NEG or group (gce_neg_mirror.h); the resource itself stays
+ * unchanged, except for its size, which is unreliable now. */
 static void forget_size(struct gce_provider *p, const struct gce_key *key)
 {
     _cleanup_(arena_freep) struct arena *a = arena_new();

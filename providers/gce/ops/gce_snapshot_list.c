@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_snapshot_list.c: see gce_snapshot_list.h.  Items go into the snapshot one by one as bytes arrive; a kind whose
- * list failed keeps what it had. */
+/* gce_snapshot_list.c: see gce_snapshot_list.h.  Items go into the snapshot one by one as bytes
+ * arrive; a kind whose list failed keeps what it had. */
 #include "providers/gce/ops/gce_snapshot_list.h"
 
 #include "common/base/arena.h"

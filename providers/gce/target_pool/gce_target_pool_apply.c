@@ -44,7 +44,7 @@ TYPE(delete, "delete");
 TYPE(members, "members");
 TYPE(swap, "swap");
 
-/* ---- what to send -------------------------------------------------------------------------------- */
+/* ---- what to send ---------------------------------------------------------------------------- */
 
 struct send {
     struct lb_op_run *run;
@@ -113,7 +113,8 @@ static struct json_object *members_body(const struct send *s)
     return gce_pool_members_body(s->st->members.items, s->st->members.n);
 }
 
-/* The members of the former pool that are sent in one request: first those that an insert takes, then the rest. */
+/* The members of the former pool that are sent in one request: first those that an insert takes,
+ * then the rest. */
 static struct gce_strs restored_chunk(const struct send *s)
 {
     const struct gce_strs *all = &s->op->former_pool->instances;
@@ -241,7 +242,7 @@ static enum http_next begin_op(const struct send *s)
     return begin(s, &spec);
 }
 
-/* ---- what came back ------------------------------------------------------------------------------ */
+/* ---- what came back -------------------------------------------------------------------------- */
 
 /* The instance that the error names is dropped; true when the rest is to be sent again. */
 static bool drop_instance(const struct send *s)
@@ -370,7 +371,7 @@ static enum http_next after(const struct send *s)
     default:
         return HTTP_DONE;
     }
-    /* What the pool or the rule refers to has gone since we looked. */
+    /* A resource referenced by the pool or the rule was deleted since the read. */
     if (err->code == ERR_NOT_FOUND) {
         err->code = ERR_CONFLICT;
     }

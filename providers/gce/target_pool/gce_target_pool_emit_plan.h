@@ -28,11 +28,12 @@ struct tp_emit {
 void tp_next_wave(struct tp_emit *e);
 /* Appends the operation with its argument to the current wave; returns its index. */
 int tp_emit(struct tp_emit *e, struct lb_op op, struct gce_tp_op arg);
-/* The undo of an operation on the kind and name: carries out `arg` unless the Service's forwarding rule, or `until_pool` its
- * target pool, is made after it. */
+/* The undo of an operation on the kind and name: carries out `arg` unless the Service's forwarding
+ * rule, or `until_pool` its target pool, is made after it. */
 const struct lb_undo *tp_undo(struct tp_emit *e, const char *kind, const char *name,
                               struct gce_tp_op arg, bool until_pool);
-/* Names, for each operation of the plan from index `from` on, those of the others that it waits for. */
+/* Names, for each operation of the plan from index `from` on, those of the others that
+ * it waits for. */
 void tp_order(struct tp_emit *e, const struct gce_names *names, size_t from);
 /* A resource that is as it should be. */
 void tp_keep(struct tp_emit *e, const char *kind, const char *name);
@@ -40,7 +41,8 @@ void tp_keep(struct tp_emit *e, const char *kind, const char *name);
  * hears of it. */
 int tp_delete(struct tp_emit *e, enum gce_tp_action action, const char *name, const char *why);
 int tp_delete_firewall(struct tp_emit *e, const char *name, const char *why, bool told);
-/* What a firewall operation tolerates: lack of permission where the network is another project's. */
+/* Tolerated outcomes of a firewall operation: lack of permission where the network is another
+ * project's. */
 unsigned tp_forbidden_is_fine(const struct tp_emit *e);
 /* addInstance and removeInstance in chunks, each in a wave of its own; adds before removes. */
 void tp_members(struct tp_emit *e, const char *pool, const struct str_set *now,

@@ -3,7 +3,7 @@
  *
  * A firewall whose body holds an address that is not known yet is planned after the operation
  * that yields it.  What upstream does not compare (protocol, tags, the pin of the shared rule)
- * is mended while the rule is changed anyway; the protocol, which the Service names, also on what
+ * is fixed while the rule is changed anyway; the protocol, which the Service names, also on what
  * trimtab has made or edited; on what else stands still it waits for --repair-adopted.
  * Source: gce-cloud-provider.md §4.6, §4.7, §4.13, §15 rows 6–9.  Pure. */
 #include "common/base/str.h"
@@ -11,7 +11,7 @@
 #include "providers/gce/model/gce_firewall_diff.h"
 #include "providers/gce/target_pool/gce_target_pool_ensure_plan.h"
 
-/* ---- health check -------------------------------------------------------------------------------- */
+/* ---- health check ---------------------------------------------------------------------------- */
 
 static const char *check_summary(const struct tp_ensure *n)
 {
@@ -52,7 +52,7 @@ void tp_plan_check(struct tp_ensure *n)
     (void)tp_emit(e, op, (struct gce_tp_op){.action = GCE_TP_UPDATE_CHECK, .check = merged});
 }
 
-/* ---- firewalls ----------------------------------------------------------------------------------- */
+/* ---- firewalls ------------------------------------------------------------------------------- */
 
 /* The firewall as it should be, for comparing; with an address that is not known yet it differs
  * anyway. */
@@ -120,8 +120,8 @@ static const char *firewall_summary(const struct tp_ensure *n, const struct gce_
                         *ports == '\0' ? "" : ":", ports);
 }
 
-/* What differs.  An address that is not known yet is named by the operation that yields it; the
- * description, which only repeats it, is left out then. */
+/* The differences.  An unknown address is named by the operation that yields it; then the
+ * description, which repeats it, is omitted. */
 static struct lb_diff changed_fields(const struct tp_ensure *n, const struct firewall_plan *fp,
                                      struct gce_firewall want)
 {
@@ -138,8 +138,8 @@ static struct lb_diff changed_fields(const struct tp_ensure *n, const struct fir
     return diff;
 }
 
-/* The former rule serves nobody whom the nodes do not let in: with it its ports come back.  Not its ranges, because an edit
- * that is refused must not let more clients in than it asks for. */
+/* The former rule serves nobody whom the nodes do not let in: with it its ports come back.  Not its
+ * ranges, because an edit that is refused must not let more clients in than it asks for. */
 static const struct lb_undo *traffic_undo(struct tp_ensure *n, const struct firewall_plan *fp,
                                           const struct gce_firewall *want)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_target_pool_observe.h: one Service on its way through the target-pool flow, and how its
- * cloud is looked at. Private to gce_target_pool_*.c, gce_get.c and gce_explain.c. */
+ * cloud is checked. Private to gce_target_pool_*.c, gce_get.c and gce_explain.c. */
 #ifndef TRIMTAB_GCE_TARGET_POOL_OBSERVE_H
 #define TRIMTAB_GCE_TARGET_POOL_OBSERVE_H
 

@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_target_pool_order_plan.c: which operation on a target pool's load balancer waits for which others.
+/* gce_target_pool_order_plan.c: which operation on a target pool's load balancer waits for which
+ * others.
  *
- * The planners append operations in an order that reads well; here each gets the names of those before it that it needs, so that
- * an address comes after its longest chain and not after the slowest of each wave.  One table for all three planners:
+ * The planners append operations in an order that reads well; here each gets the names of those
+ * before it that it needs, so that an address comes after its longest chain and not after the
+ * slowest of each wave.  One table for all three planners:
  *
  *     an address that is held           one of its name that cannot serve has gone
- *     a firewall that lets in           the deny firewall that goes, so that deny never wins over allow
+ *     a firewall that lets in           the deny firewall that goes, so that deny never wins over
+ *                                       allow
  *     a pool, its members               what was done to the pool before; its check
- *     another check in a pool           the same, and the firewall that lets the check in: nobody may lose a node for want of it
+ *     another check in a pool           the same, and the firewall that lets the check in: nobody
+ *                                       may lose a node for want of it
  *     a forwarding rule                 its pool with all members
  *     the deny firewall                 all that lets in
- *     what is used no more              whatever used it: pool after rule, check after pool, its firewall after the check
+ *     what is used no more              whatever used it: pool after rule, check after pool, its
+ *                                       firewall after the check
  *
- * References (a firewall names the held address) and conditions are waited for without a row.  A rule that is made again is
- * critical, so it is a barrier: all before it stands, and all behind it comes later.
+ * References (a firewall names the held address) and conditions are waited for without a row.  A
+ * rule that is made again is critical, so it is a barrier: all before it stands, and all behind it
+ * comes later.
  * Source: gce-cloud-provider.md §4.3–§4.10, §4.13.  Pure. */
 #include "common/base/str.h"
 #include "providers/gce/target_pool/gce_target_pool_emit_plan.h"
 
-/* What an operation is in the table; bits. */
+/* Kind of an operation in the table; bits. */
 #define HOLD       0x001u
 #define FREE       0x002u /* an address goes */
 #define CHECK      0x004u

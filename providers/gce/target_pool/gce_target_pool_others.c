@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_target_pool_others.c: what of other Services' load balancers matters to this one (gce_target_pool_others.h).
+/* gce_target_pool_others.c: what of other Services' load balancers matters to this one
+ * (gce_target_pool_others.h).
  *
- * The health check of policy Cluster and the firewall that lets it in are shared.  Who takes them away, or raises the
- * firewall's priority, must know that nobody else is hurt: from the Services themselves, and from the cloud by name,
- * because a list may be incomplete.  Decides nothing: the plan does.  Runs in the thread of the sync. */
+ * The health check of policy Cluster and the firewall that lets it in are shared.  Who takes them
+ * away, or raises the firewall's priority, must know that nobody else is hurt: from the Services
+ * themselves, and from the cloud by name, because a list may be incomplete.  Decides nothing: the
+ * plan does.  Runs in the thread of the sync. */
 #include "providers/gce/target_pool/gce_target_pool_others.h"
 
 #include "common/base/str.h"
@@ -20,7 +22,7 @@ static bool is_ours(const struct gce_provider *p, const struct tt_service *s)
            gce_svc_target_pool_is_ours(s, NULL, p->options.rbs_default);
 }
 
-/* ---- the shared health check --------------------------------------------------------------------- */
+/* ---- the shared health check ----------------------------------------------------------------- */
 
 bool gce_tp_others_want_node_check(const struct gce_provider *p, const struct tt_call *call,
                                    const struct tt_service *self)
@@ -39,7 +41,7 @@ bool gce_tp_others_want_node_check(const struct gce_provider *p, const struct tt
     return false;
 }
 
-/* ---- deny firewalls ------------------------------------------------------------------------------ */
+/* ---- deny firewalls -------------------------------------------------------------------------- */
 
 /* The shared firewall stands above deny rules and would come down among them. */
 static bool would_leave_deny(const struct gce_tp_item *t)

@@ -2,7 +2,8 @@
 /* gce_target_pool_plan.c: what makes the observed load balancer into the desired one (ENSURE).
  *
  * Reads in the order of the flow: what must be decided first (is the rule to be made again? from
- * where does the address come?), then in this order; the table in gce_target_pool_order_plan.c says who waits for whom
+ * where does the address come?), then in this order; the table in gce_target_pool_order_plan.c says
+ * who waits for whom
  *     A  what must be gone first: a held address that cannot be used, a deny rule that goes
  *     B  the address is held ∥ health check ∥ firewalls whose address is known
  *     C  firewalls whose address was just reserved ∥ pool, its check, its members
@@ -23,7 +24,7 @@ static const struct gce_rule *rule_of(const struct gce_tp_observed *o)
     return o->has_rule == GCE_PRESENT ? &o->rule : NULL;
 }
 
-/* ---- decisions ----------------------------------------------------------------------------------- */
+/* ---- decisions ------------------------------------------------------------------------------- */
 
 static bool tier_differs(const char *wire, const char *wanted)
 {
@@ -151,7 +152,7 @@ static int decide(struct tp_ensure *n, struct err *err)
     return ERR_OK;
 }
 
-/* ---- address ------------------------------------------------------------------------------------- */
+/* ---- address --------------------------------------------------------------------------------- */
 
 static void plan_hold(struct tp_ensure *n)
 {
@@ -199,7 +200,7 @@ static void plan_release(struct tp_ensure *n)
     (void)tp_emit(e, op, (struct gce_tp_op){.action = GCE_TP_DELETE_ADDRESS});
 }
 
-/* ---- pool ---------------------------------------------------------------------------------------- */
+/* ---- pool ------------------------------------------------------------------------------------ */
 
 static size_t count_zones(struct arena *a, const struct gce_members *m)
 {
@@ -304,7 +305,7 @@ static void plan_pool_in_place(struct tp_ensure *n)
     }
 }
 
-/* ---- rule ---------------------------------------------------------------------------------------- */
+/* ---- rule ------------------------------------------------------------------------------------ */
 
 static void plan_remove_rule(struct tp_ensure *n)
 {
@@ -366,7 +367,7 @@ static void plan_rule(struct tp_ensure *n)
                   (struct gce_tp_op){.action = GCE_TP_INSERT_RULE, .ip = n->ip, .tier = n->tier});
 }
 
-/* ---- what is used no more ------------------------------------------------------------------------ */
+/* ---- what is used no more -------------------------------------------------------------------- */
 
 /* From Cluster to Local: the shared check goes when nobody else wants it (§4.7; refused "in use"
  * is fine). */
@@ -414,7 +415,7 @@ static void plan_drop_local_check(struct tp_ensure *n)
     }
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static void plan_first(struct tp_ensure *n)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_target_pool_remember.c: what the snapshot is told of target pools: lists, and what was written.
+/* gce_target_pool_remember.c: what the snapshot is told of target pools: lists, and what was
+ * written.
  *
  * gce_target_pool_observe.c decides when listing is worth it (gce_snapshot_list.c lists).  After a
  * write only what is certain is kept: an answer that is not known word by word makes the resource
@@ -16,7 +17,7 @@ int gce_tp_fill(struct gce_provider *p, struct http *http, const struct tt_call 
     return rc;
 }
 
-/* ---- writes -------------------------------------------------------------------------------------- */
+/* ---- writes ---------------------------------------------------------------------------------- */
 
 static enum gce_collection collection_of(enum gce_tp_action action)
 {

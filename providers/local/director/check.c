@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check.c: health checks: who is asked, the probes that are under way, and which Services a verdict concerns.
+/* check.c: health checks: who is asked, the probes that are in progress, and which Services a
+ * verdict concerns.
  *
- * Each question is asked once for all Services that have it.  At most PROBES_MAX probes are under way. */
+ * Each question is asked once for all Services that have it.  At most PROBES_MAX probes
+ * are in progress. */
 #include "providers/local/director/director_internal.h"
 
 #include <poll.h>
@@ -76,7 +78,7 @@ void local_checks_done(struct local_director *d)
     map_free(d->changed);
 }
 
-/* ---- orders -------------------------------------------------------------------------------------- */
+/* ---- orders ---------------------------------------------------------------------------------- */
 
 /* It has these checks no more. */
 static void release(struct local_director *d, struct director_service *s)
@@ -156,7 +158,7 @@ struct local_health local_director_health_by(struct local_director *d,
     return h;
 }
 
-/* ---- verdicts ------------------------------------------------------------------------------------ */
+/* ---- verdicts -------------------------------------------------------------------------------- */
 
 /* The Services that have the check are changed. */
 static void note_services(struct local_director *d, const struct director_check *c)
@@ -256,7 +258,7 @@ int64_t local_checks_turn(struct local_director *d, int64_t now_ms)
     return x.next_ms;
 }
 
-/* ---- telling the provider --------------------------------------------------------------------------------- */
+/* ---- telling the provider -------------------------------------------------------------------- */
 
 /* Those that could not be changed are tried again in a second. */
 int64_t local_checks_tell(struct local_director *d, int64_t now_ms)
@@ -289,7 +291,7 @@ int64_t local_checks_tell(struct local_director *d, int64_t now_ms)
     return left > 0 ? d->changed_again_ms : LOCAL_ANNOUNCE_NEVER;
 }
 
-/* ---- waiting ------------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 struct fds {
     struct pollfd *items;

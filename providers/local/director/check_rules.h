@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_rules.h: which targets are asked for their health and how, and when they count as up or down.  Pure.
+/* check_rules.h: which targets are asked for their health and how, and when they count as up or
+ * down.  Pure.
  *
- * A check belongs to an address, not to a Service: all Services whose targets are asked the same question share it.  `fall` failures
- * in a row take a target out, `rise` good answers bring it back.  A target that is new starts up. */
+ * A check belongs to an address, not to a Service: all Services whose targets are asked the same
+ * question share it.  `fall` failures in a row take a target out, `rise` good answers bring it
+ * back.  A target that is new starts up. */
 #ifndef TRIMTAB_LOCAL_DIRECTOR_CHECK_RULES_H
 #define TRIMTAB_LOCAL_DIRECTOR_CHECK_RULES_H
 
@@ -21,7 +23,8 @@ struct local_check_spec {
     unsigned fall;
     unsigned rise;
 };
-/* The check of one target of a frontend.  False: it is not checked (kind none; a datagram port, which nobody can connect to). */
+/* The check of one target of a frontend.  False: it is not checked (kind none; a datagram port,
+ * which nobody can connect to). */
 bool local_check_spec_of(const struct local_serve *serve, const struct tt_service *service,
                          uint8_t protocol, const struct local_target *target,
                          struct local_check_spec *ret);
@@ -36,10 +39,12 @@ struct local_check_verdict {
     bool down;
     unsigned row; /* answers in a row that speak against `down` as it is */
 };
-/* An answer, or a failure.  `frozen`: a verdict does not become "down" now.  Returns true when the verdict has changed. */
+/* An answer, or a failure.  `frozen`: a verdict does not become "down" now.  Returns true when the
+ * verdict has changed. */
 bool local_check_heard(struct local_check_verdict *v, const struct local_check_spec *spec,
                        bool good, bool frozen);
-/* The storm guard: so many of the checked nodes fail at once that the director itself may be cut off. */
+/* The storm guard: so many of the checked nodes fail at once that the director itself may
+ * be cut off. */
 bool local_check_is_storm(size_t failing, size_t nodes);
 
 struct local_health {
@@ -50,8 +55,9 @@ struct local_weighed {
     size_t n_down;    /* targets that a check took out */
     bool failed_open; /* all are down, and all keep their weights */
 };
-/* Takes the weight of targets that are down; health[i] is of t->items[i].  When all with weight are down,
- * targets of other zones get theirs; when these are down, too, and `fail_open`, nothing changes. */
+/* Takes the weight of targets that are down; health[i] is of t->items[i].  When all with weight are
+ * down, targets of other zones get theirs; when these are down, too, and
+ * `fail_open`, nothing changes. */
 struct local_weighed local_check_weigh(struct local_target_set *t,
                                        const struct local_health *health, bool fail_open);
 

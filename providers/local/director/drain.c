@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* drain.c: connections to targets that left: they may go on for drainTimeout, then their entries of connection tracking are deleted.
+/* drain.c: connections to targets that left: they may continue for drainTimeout, then their entries
+ * of connection tracking are deleted.
  *
- * A target that comes back before is left alone.  A restart forgets the timers: such connections stay until they end by themselves. */
+ * A target that comes back before is left alone.  A restart forgets the timers: such connections
+ * stay until they end by themselves. */
 #include "providers/local/director/director_internal.h"
 
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* due.h: records in the order of the moments when something of them is due: a heap.
  *
- * A turn looks at the records that are due, and not at the tens of thousands that are not.  Records are borrowed; each holds a
- * struct due_place as a member, which is zero while the record is in no heap.  Pure, one thread at a time. */
+ * A turn looks at the records that are due, and not at the tens of thousands that are not.  Records
+ * are borrowed; each holds a struct due_place as a member, which is zero while the record is in no
+ * heap.  Pure, one thread at a time. */
 #ifndef TRIMTAB_LOCAL_DIRECTOR_DUE_H
 #define TRIMTAB_LOCAL_DIRECTOR_DUE_H
 

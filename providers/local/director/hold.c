@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hold.c: addresses that this director holds only for a time, because others may take them (director.h, struct local_sharing).
+/* hold.c: addresses that this director holds only for a time, because others may take them
+ * (director.h, struct local_sharing).
  *
- * Syncs offer addresses whose ports are open.  Each turn compares: what is this director's now is put into the kernel with a
- * lifetime and announced, what is not goes, and lifetimes are renewed together.  A frame by which another host claims an address is
- * answered, or obeyed. */
+ * Syncs offer addresses whose ports are open.  Each turn compares: what is this director's now is
+ * put into the kernel with a lifetime and announced, what is not goes, and lifetimes are renewed
+ * together.  A frame by which another host claims an address is answered, or obeyed. */
 #include "providers/local/director/director_internal.h"
 
 #include <stdlib.h>
@@ -30,7 +31,7 @@ struct map *local_holds_new(void)
     return map_new(free);
 }
 
-/* ---- the kernel ----------------------------------------------------------------------------------- */
+/* ---- the kernel ------------------------------------------------------------------------------ */
 
 /* Addresses that are changed together. */
 struct change {
@@ -102,7 +103,7 @@ static void keep(struct local_director *d, const struct change *c, int64_t until
     }
 }
 
-/* ---- turns ---------------------------------------------------------------------------------------- */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 struct sorting {
     struct local_director *d;
@@ -228,7 +229,7 @@ bool local_holds_has(const struct local_director *d, const struct ip_addr *addr)
     return d->args.sharing == NULL || (h != NULL && h->held);
 }
 
-/* ---- orders --------------------------------------------------------------------------------------- */
+/* ---- orders ---------------------------------------------------------------------------------- */
 
 void local_director_offer(struct local_director *d, const struct ip_addr *addr, int link)
 {
@@ -263,7 +264,7 @@ int local_director_take_back(struct local_director *d, const struct ip_addr *add
     ip_format(addr, text);
     mutex_lock(&d->lock);
     const struct director_hold *h = map_get(d->holds, text);
-    bool here = h != NULL && h->link == link; /* else it was offered anew elsewhere */
+    bool here = h != NULL && h->link == link; /* else it was offered again elsewhere */
     if (here && h->held) {
         const struct local_held_addr item = {.link = h->link, .addr = *addr};
         int code = ERR_OK;

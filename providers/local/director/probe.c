@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probe.c: one question to one target (probe.h).  Of an answer only the status line and headers are read. */
+/* probe.c: one question to one target (probe.h).  Of an answer only the status line and
+ * headers are read. */
 #include "providers/local/director/probe.h"
 
 #include <arpa/inet.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probe.h: one question to one target: a TCP connection, or a GET over it, without blocking.  The connection ends with a reset, so
- * that thousands of probes leave nothing behind.  One thread. */
+/* probe.h: one question to one target: a TCP connection, or a GET over it, without blocking.  The
+ * connection ends with a reset, so that thousands of probes leave nothing behind.  One thread. */
 #ifndef TRIMTAB_LOCAL_DIRECTOR_PROBE_H
 #define TRIMTAB_LOCAL_DIRECTOR_PROBE_H
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch.c: what others do: the kernel's words are heard, and the provider looks when it is time for it (watch_rules.h). */
+/* watch.c: what others do: the kernel's words are heard, and the provider looks when it is time for
+ * it (watch_rules.h). */
 #include "providers/local/director/director_internal.h"
 
 #define OPEN_AGAIN_MS 10000
-/* Events of one address that were told within a turn; more of them are told as a change of anything. */
+/* Events of one address that were told within a turn; more of them are told as a
+ * change of anything. */
 #define FREED_MAX 64
 
 struct hearing {
@@ -50,7 +52,7 @@ static void hear(struct local_director *d, struct hearing *h)
     struct err ignored = ERR_INIT; /* the looks without a cause find what was not told */
 
     if (d->watched && k->ops->heard(k, hear_one, h, &ignored) != ERR_OK) {
-        d->watched = false; /* a socket that fails is opened anew */
+        d->watched = false; /* a socket that fails is opened again */
     }
 }
 

@@ -19,7 +19,7 @@ void local_watch_begin(struct local_watch_due *w, int64_t now_ms)
 {
     *w = (struct local_watch_due){.told = {false}};
     for (int i = 0; i < LOCAL_LOOKS; i++) {
-        /* This machine is looked at right at the start. */
+        /* This machine is checked right at the start. */
         w->at_ms[i] = i == LOCAL_LOOK_MACHINE ? now_ms : next_of(i, now_ms);
     }
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch_rules.h: when the director looks whether others have changed what is ours.  Pure; moments are monotonic.
+/* watch_rules.h: when the director looks whether others have changed what is ours.  Pure; moments
+ * are monotonic.
  *
- * The kernel tells of changes to nftables, routes, addresses and links, so that a look follows at once; IPVS tells nothing, and
- * events can be lost, so that each look also comes without a cause.  A look that takes long, or that fails, is followed by a pause:
- * others who write all the time cost a tenth of the thread's time at most. */
+ * The kernel tells of changes to nftables, routes, addresses and links, so that a look follows at
+ * once; IPVS tells nothing, and events can be lost, so that each look also comes without a cause.
+ * A look that takes long, or that fails, is followed by a pause:  others who write all the time
+ * cost a tenth of the thread's time at most. */
 #ifndef TRIMTAB_LOCAL_DIRECTOR_WATCH_RULES_H
 #define TRIMTAB_LOCAL_DIRECTOR_WATCH_RULES_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* entry.c: what the allocator keeps of a Service, but for its addresses: read, compared, freed.
  *
- * There may be tens of thousands.  Ports, keys to share, pools are strings of the intern table, since many Services have the same. */
+ * There may be tens of thousands.  Ports, keys to share, pools are strings of the intern table,
+ * since many Services have the same. */
 #include "providers/local/ipam/ipam_internal.h"
 
 #include <stdio.h>
@@ -10,7 +11,7 @@
 
 #include "common/base/str.h"
 
-/* ---- uids ---------------------------------------------------------------------------------------- */
+/* ---- uids ------------------------------------------------------------------------------------ */
 
 #define UID_TEXT 37
 
@@ -82,7 +83,7 @@ bool ipam_is_older(const struct entry *a, const struct entry *b)
     return uid_cmp(&a->uid, &b->uid) < 0;
 }
 
-/* ---- parts --------------------------------------------------------------------------------------- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 const char *ipam_key(const struct entry *e)
 {
@@ -106,7 +107,7 @@ const struct ip_addr *ipam_asked(const struct entry *e, size_t *ret_n)
     return e->asked == NULL ? NULL : (const void *)e->asked->data;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void add_family(struct entry *e, uint8_t len)
 {
@@ -203,7 +204,7 @@ void ipam_entry_read(const struct local_ipam *m, struct entry *e, const struct l
     *e = now;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 struct entry *ipam_entry(const struct local_ipam *m, const char *key)
 {

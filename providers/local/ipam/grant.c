@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* grant.c: the rules by which a Service keeps, gets or moves its addresses (ipam.h); first match wins.
+/* grant.c: the rules by which a Service keeps, gets or moves its addresses (ipam.h); first match
+ * wins.
  *
  *   what it has           stays, whatever the configuration says by now
  *   what it asks for      exactly that, or an error; what it has stays until then
@@ -30,7 +31,7 @@ static const char *family_word(uint8_t len)
     return len == 16 ? "IPv6" : "IPv4";
 }
 
-/* ---- what it has --------------------------------------------------------------------------------- */
+/* ---- what it has ----------------------------------------------------------------------------- */
 
 /* Its status names addresses of somebody else only, and we never served it. */
 static bool is_elsewhere(const struct local_ipam *m, const struct entry *e,
@@ -80,7 +81,7 @@ static int check_have(struct want *w, struct err *err)
     return first;
 }
 
-/* ---- what it asks for ---------------------------------------------------------------------------- */
+/* ---- what it asks for ------------------------------------------------------------------------ */
 
 static const struct local_pool *pool_named(const struct local_ipam *m, const char *name)
 {
@@ -208,7 +209,7 @@ static int check_pool_wish(const struct want *w, struct err *err)
     return why == POOL_OPEN ? ERR_OK : ipam_refuse_closed(w->e, pool, why, err);
 }
 
-/* ---- what it keeps ------------------------------------------------------------------------------- */
+/* ---- what it keeps --------------------------------------------------------------------------- */
 
 static bool may_keep(const struct want *w, const struct ip_addr *addr)
 {
@@ -230,7 +231,7 @@ static void keep(struct want *w)
     }
 }
 
-/* ---- what it gets -------------------------------------------------------------------------------- */
+/* ---- what it gets ---------------------------------------------------------------------------- */
 
 static bool get_reserved(const struct want *w, uint8_t len, struct ip_addr *ret)
 {
@@ -314,7 +315,7 @@ static void get_new(struct want *w)
     }
 }
 
-/* What is missing is an error, unless the Service takes one family for want of two. */
+/* A missing address is an error, unless the Service accepts one family instead of two. */
 static int check_missing(struct want *w, struct err *err)
 {
     size_t n = w->e->n_families;
@@ -332,7 +333,7 @@ static int check_missing(struct want *w, struct err *err)
     return ipam_nothing_free(w->m, w->e, w->e->families[w->missing[0] ? 0 : 1], err);
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static struct local_granted granted(const struct want *w, const struct ip_addr *addr)
 {
@@ -442,7 +443,7 @@ static int decide(struct want *w, bool for_good, struct local_grant *ret, struct
     return rc;
 }
 
-/* Somebody older waits for the address that this one would get anew. */
+/* Somebody older waits for the address that this one would get again. */
 static bool is_due_to_another(struct local_ipam *m, const struct entry *e, int64_t now_ms,
                               const struct local_grant *mine)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ipam.c: who has which address (ipam.h): Services as they are seen, and what is free.
  *
- * One sorted array holds every address that somebody has or has just given back; a free one is the first gap in it.  `low` of a span
- * is where the search begins: nothing below it is free, whoever asks. */
+ * One sorted array holds every address that somebody has or has just given back; a free one is the
+ * first gap in it.  `low` of a span is where the search begins: nothing below it is
+ * free, whoever asks. */
 #include "providers/local/ipam/ipam_internal.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 #include "common/base/str.h"
 
-/* ---- uses ---------------------------------------------------------------------------------------- */
+/* ---- uses ------------------------------------------------------------------------------------ */
 
 /* Where the address stands, or would stand. */
 static size_t use_at(const struct local_ipam *m, const struct ip_addr *addr)
@@ -200,7 +201,7 @@ void ipam_take(struct local_ipam *m, struct entry *e, const struct ip_addr *addr
     e->had[e->n_had++] = (struct had){.addr = *addr, .pending_ms = now_ms};
 }
 
-/* ---- free ones ----------------------------------------------------------------------------------- */
+/* ---- free ones ------------------------------------------------------------------------------- */
 
 const struct reserved *ipam_reserved(const struct local_ipam *m, const struct ip_addr *addr)
 {
@@ -233,7 +234,8 @@ const struct local_pool *ipam_pool_of(const struct local_ipam *m, const struct i
     return pool->avoid_buggy_ips && addr_is_buggy(addr) ? NULL : pool;
 }
 
-/* The span's lowest address that is not taken; everything before it is, so that the next search begins there. */
+/* The span's lowest address that is not taken; everything before it is, so that the
+ * next search begins there. */
 static bool first_in_span(struct local_ipam *m, size_t index, struct ip_addr *ret)
 {
     const struct span *s = &m->space.items[index];
@@ -266,7 +268,7 @@ bool ipam_first_free(struct local_ipam *m, size_t pool, uint8_t len, struct ip_a
     return false;
 }
 
-/* ---- Services ------------------------------------------------------------------------------------ */
+/* ---- Services -------------------------------------------------------------------------------- */
 
 static const struct had *had_of(const struct had *had, size_t n, const struct ip_addr *addr)
 {
@@ -436,7 +438,7 @@ void local_ipam_remember(struct local_ipam *m, const char *key, const struct ip_
     }
 }
 
-/* ---- life ---------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static int by_address(const void *a, const void *b)
 {

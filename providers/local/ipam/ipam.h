@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ipam.h: which Service has which address: the allocator, without I/O.
  *
- * It is told of every Service that there is (local_ipam_see) and of those that are gone (local_ipam_forget), and answers which
- * addresses one of them has or gets (local_ipam_grant).  The truth is in the Services' statuses; beside them it remembers what it gave
- * out and nobody has written yet (pending), and what was given back a moment ago (released).  Statuses claim first: nothing is
- * granted anew before every Service of the first list was seen.  Addresses of a pool are never enumerated: a free one is the
- * first gap between used ones.
- * Costs: see and grant are O(log n) in the number of used addresses; a Service needs about 200 bytes, and its name.
- * One thread at a time. */
+ * It is told of every Service that there is (local_ipam_see) and of those that are gone
+ * (local_ipam_forget), and answers which addresses one of them has or gets (local_ipam_grant).  The
+ * truth is in the Services' statuses; beside them it remembers what it gave out and nobody has
+ * written yet (pending), and what was given back a moment ago (released).  Statuses claim first:
+ * nothing is granted again before every Service of the first list was seen.  Addresses of a pool
+ * are never enumerated: a free one is the first gap between used ones.
+ * Costs: see and grant are O(log n) in the number of used addresses; a Service needs about 200
+ * bytes, and its name.  One thread at a time. */
 #ifndef TRIMTAB_LOCAL_IPAM_IPAM_H
 #define TRIMTAB_LOCAL_IPAM_IPAM_H
 
@@ -43,7 +44,8 @@ struct local_granted {
 struct local_grant {
     struct local_granted have[2]; /* in the order of spec.ipFamilies */
     size_t n;
-    /* Addresses of its status that it has to give up once `have` is in the status: still served until then. */
+    /* Addresses of its status that it has to give up once `have` is in the status:
+     * still served until then. */
     struct ip_addr old[2];
     size_t n_old;
     unsigned flags; /* LOCAL_GRANT_… */
@@ -56,32 +58,38 @@ void local_ipam_free(struct local_ipam *m);
 void local_ipam_see(struct local_ipam *m, const struct local_claim *claim, int64_t now_ms);
 /* It is gone: what it had alone was released at now_ms. */
 void local_ipam_forget(struct local_ipam *m, const char *key, int64_t now_ms);
-/* Which addresses the Service has; what it gets anew is pending from now on.
+/* Which addresses the Service has; what it gets again is pending from now on.
  *   ERR_OK                     n may be 0: it wants none
  *   ERR_INVALID                impossible wish; the message says why
- *   ERR_IN_USE                 an address that it has or asks for is another's; may pass without an edit of it
+ *   ERR_IN_USE                 an address that it has or asks for is another's; may pass without an
+ *                              edit of it
  *   ERR_QUOTA                  no free address: what would help
  *   ERR_TRANSIENT              its clusterIPs are not there yet
  *   ERR_IMPLEMENTED_ELSEWHERE  its status holds an address of others, and it was never ours
- * *ret is what it goes on having (n may be 0) also when an error is returned.  `a` for messages. */
+ * *ret is what it continues having (n may be 0) also when an error is returned.
+ * `a` for messages. */
 int local_ipam_grant(struct local_ipam *m, const char *key, int64_t now_ms, struct local_grant *ret,
                      struct err *err) _warn_unused_;
-/* Nothing will be made of the grant: what is new in it is free again at once, as if it had never been given. */
+/* Nothing will be made of the grant: what is new in it is free again at once, as if it
+ * had never been given. */
 void local_ipam_take_back(struct local_ipam *m, const char *key, const struct local_grant *grant);
-/* What it has, and nothing new: for an update of backends, after which no status is written.  Errors as above but ERR_QUOTA. */
+/* Its present addresses only: for an update of backends, which writes no status.  Errors as above
+ * but ERR_QUOTA. */
 int local_ipam_kept(struct local_ipam *m, const char *key, int64_t now_ms, struct local_grant *ret,
                     struct err *err) _warn_unused_;
-/* What grant would say, without giving anything out: for plans. */
+/* The result of grant without an assignment: for plans. */
 int local_ipam_would_grant(const struct local_ipam *m, const char *key, int64_t now_ms,
                            struct local_grant *ret, struct err *err) _warn_unused_;
-/* What its status says, for a director: nothing is given out.  ERR_IN_USE: an older Service has the address. */
+/* The addresses of its status, for a director: nothing is assigned.  ERR_IN_USE: an older Service
+ * has the address. */
 int local_ipam_follow(const struct local_ipam *m, const char *key, struct local_grant *ret,
                       struct err *err) _warn_unused_;
-/* The address was found in the kernel with the comment `key` (a process that died before it wrote the status): pending. */
+/* The address was found in the kernel with the comment `key` (a process that died before it wrote
+ * the status): pending. */
 void local_ipam_remember(struct local_ipam *m, const char *key, const struct ip_addr *addr,
                          int64_t now_ms);
-/* Keys that may be granted something now and could not before (an address became free, reuseDelay is over), oldest first;
- * when the next will be free; INT64_MAX: nobody waits for time. */
+/* Keys that may be granted something now and could not before (an address became free, reuseDelay
+ * is over), oldest first; when the next will be free; INT64_MAX: nobody waits for time. */
 size_t local_ipam_waiting(struct local_ipam *m, struct arena *a, int64_t now_ms,
                           const char *const **ret_keys, int64_t *ret_next_ms);
 /* How many Services have asked in vain. */

@@ -17,8 +17,8 @@ enum policy { SINGLE_STACK, PREFER_DUAL_STACK, REQUIRE_DUAL_STACK };
 enum closed { POOL_OPEN = 0, CLOSED_NAMESPACE, CLOSED_NAMESPACE_LABELS, CLOSED_SERVICE_LABELS };
 
 struct service_port {
-    uint16_t
-        protocol; /* first letter of its name; of this width so that equal ports are equal bytes */
+    /* first letter of its name; of this width so that equal ports are equal bytes */
+    uint16_t protocol;
     uint16_t port;
 };
 /* An address that a Service has. */
@@ -72,7 +72,8 @@ struct given_back {
     int64_t at_ms;
     const struct interned *key; /* by whom */
 };
-/* In the order in which they were given back; one that was taken again meanwhile has another gone_ms. */
+/* In the order in which they were given back; one that was taken again meanwhile
+ * has another gone_ms. */
 struct gone {
     struct ip_addr addr;
     int64_t at_ms;
@@ -98,8 +99,8 @@ struct local_ipam {
     size_t n_waiting;
 };
 
-/* --- entry.c -------------------------------------------------------------------------------------- */
-struct entry *ipam_entry(const struct local_ipam *m, const char *key); /* NULL: there is none */
+/* --- entry.c ---------------------------------------------------------------------------------- */
+struct entry *ipam_entry(const struct local_ipam *m, const char *key); /* NULL if there is none */
 struct entry *ipam_entry_make(struct local_ipam *m, const char *key);
 void ipam_entry_free(const struct local_ipam *m, struct entry *e);
 /* Everything but its addresses. */
@@ -113,16 +114,16 @@ const struct ip_addr *ipam_asked(const struct entry *e, size_t *ret_n);
 /* Older by creation, then by uid. */
 bool ipam_is_older(const struct entry *a, const struct entry *b);
 
-/* --- ipam.c --------------------------------------------------------------------------------------- */
-/* Who has it: n_by of them. */
+/* --- ipam.c ----------------------------------------------------------------------------------- */
+/* Its holders: n_by of them. */
 struct entry *const *ipam_by(const struct use *u);
 const struct use *ipam_use(const struct local_ipam *m,
                            const struct ip_addr *addr); /* NULL: nobody's */
 void ipam_take(struct local_ipam *m, struct entry *e, const struct ip_addr *addr, int64_t now_ms);
-/* What is pending and was not granted just now is not asked for any more: given back. */
+/* Releases pending addresses that were not granted now. */
 void ipam_drop_pending(struct local_ipam *m, struct entry *e, const struct local_grant *granted,
                        int64_t now_ms);
-/* What was given back long enough ago becomes free. */
+/* Frees addresses that were released long enough ago. */
 void ipam_expire(struct local_ipam *m, int64_t now_ms);
 const struct reserved *ipam_reserved(const struct local_ipam *m, const struct ip_addr *addr);
 /* The pool of the address, excluded and buggy ones left out; NULL: none. */
@@ -130,7 +131,7 @@ const struct local_pool *ipam_pool_of(const struct local_ipam *m, const struct i
 /* Lowest free address of the pool and the family; false: none. */
 bool ipam_first_free(struct local_ipam *m, size_t pool, uint8_t len, struct ip_addr *ret);
 
-/* --- open.c --------------------------------------------------------------------------------------- */
+/* --- open.c ----------------------------------------------------------------------------------- */
 /* NULL when all pools are open to it. */
 const struct interned *ipam_closed(const struct local_ipam *m, const struct local_claim *claim);
 enum closed ipam_why_closed(const struct local_ipam *m, const struct entry *e,
@@ -139,20 +140,21 @@ enum closed ipam_why_closed(const struct local_ipam *m, const struct entry *e,
 int ipam_refuse_closed(const struct entry *e, const struct local_pool *pool, enum closed why,
                        struct err *err);
 
-/* --- share.c -------------------------------------------------------------------------------------- */
+/* --- share.c ---------------------------------------------------------------------------------- */
 /* May `e`, which is not there, join those who have the address?  ERR_IN_USE: why not. */
 int ipam_may_join(const struct entry *e, const struct use *use, struct err *err);
-/* May `e` stay at an address that it has, and others, too?  *ret_broken: it may, but the key says otherwise by now. */
+/* May `e` stay at an address that it has, and others, too?  *ret_broken: it may, but the key says
+ * otherwise by now. */
 int ipam_may_stay(const struct entry *e, const struct use *use, bool *ret_broken, struct err *err);
 /* The lowest shared address of its key and the family with its ports free. */
 bool ipam_find_shared(const struct local_ipam *m, const struct entry *e, uint8_t len,
                       struct ip_addr *ret);
 
-/* --- nothing_free.c ------------------------------------------------------------------------------- */
+/* --- nothing_free.c --------------------------------------------------------------------------- */
 /* ERR_QUOTA: how full which pools are, and what else would help. */
 int ipam_nothing_free(const struct local_ipam *m, const struct entry *e, uint8_t len,
                       struct err *err);
-/* Who has waited longest; NULL: nobody waits. */
+/* The longest waiting Service; NULL: none. */
 struct entry *ipam_oldest_waiting(const struct local_ipam *m);
 
 #endif

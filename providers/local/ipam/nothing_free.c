@@ -99,7 +99,7 @@ struct local_pool_use *local_ipam_use(const struct local_ipam *m, struct arena *
     return use;
 }
 
-/* ---- who waits ----------------------------------------------------------------------------------- */
+/* ---- who waits ------------------------------------------------------------------------------- */
 
 struct collect {
     const struct local_ipam *m;

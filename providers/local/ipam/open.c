@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* open.c: which pools are for which Services: by namespace, labels of the namespace, labels of the Service. */
+/* open.c: which pools are for which Services: by namespace, labels of the namespace, labels
+ * of the Service. */
 #include "providers/local/ipam/ipam_internal.h"
 
 #include "common/base/str.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* share.c: several Services on one address.
  *
- * They share when both sides say so with one key, no port is theirs twice, and they are of one namespace, or the key begins with
- * "star slash" on both sides.  Neither equal selectors nor equal policies are asked for: the director forwards each port by itself. */
+ * They share when both sides say so with one key, no port is theirs twice, and they are of one
+ * namespace, or the key begins with "star slash" on both sides.  Neither equal selectors nor equal
+ * policies are asked for: the director forwards each port by itself. */
 #include "providers/local/ipam/ipam_internal.h"
 
 #include <string.h>
@@ -89,8 +90,9 @@ int ipam_may_join(const struct entry *e, const struct use *use, struct err *err)
     return ERR_OK;
 }
 
-/* An edit of a key takes nothing down: those that are there stay, as long as each port has one owner.  Two that never shared
- * (a status that was copied) are something else: the address is the older one's. */
+/* An edit of a key takes nothing down: those that are there stay, as long as each port has one
+ * owner.  Two that never shared (a status that was copied) are something else: the address
+ * is the older one's. */
 int ipam_may_stay(const struct entry *e, const struct use *use, bool *ret_broken, struct err *err)
 {
     char text[IP_TEXT_MAX];

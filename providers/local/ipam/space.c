@@ -113,7 +113,7 @@ size_t space_find(const struct space *s, const struct ip_addr *addr)
     return low > 0 && local_addr_cmp(addr, &s->items[low - 1].last) <= 0 ? low - 1 : SIZE_MAX;
 }
 
-/* ---- counting ------------------------------------------------------------------------------------ */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static uint64_t number_at(const struct ip_addr *a, size_t from, size_t n)
 {

@@ -5,13 +5,14 @@
 
 #include "providers/local/model/config.h"
 
-/* The one that follows; false: there is none. */
+/* The one that follows; false if there is none. */
 bool addr_next(const struct ip_addr *a, struct ip_addr *ret);
 bool addr_prev(const struct ip_addr *a, struct ip_addr *ret);
 /* IPv4, ends in .0 or .255. */
 bool addr_is_buggy(const struct ip_addr *a);
 
-/* Consecutive addresses of one pool, none of them excluded by range; buggy ones may be among them. */
+/* Consecutive addresses of one pool, none of them excluded by range; buggy ones may
+ * be among them. */
 struct span {
     struct ip_addr first;
     struct ip_addr last;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* announce.c: says on a link that an address is here, and asks whether it is somewhere else.
  *
- * One raw socket sends on all links.  A link that is probed or listened to has two more, which hear ARP and neighbour advertisements from
- * then on; answers are remembered by link and address until the address is announced there or probed anew. */
+ * One raw socket sends on all links.  A link that is probed or listened to has two more, which hear
+ * ARP and neighbour advertisements from then on; answers are remembered by link and address until
+ * the address is announced there or probed again. */
 #include "common/base/map.h"
 #include "providers/local/kernel/frames.h"
 #include "providers/local/kernel/real.h"
@@ -81,7 +82,7 @@ static int failed(struct err *err, const struct local_link *link)
     return err_set(err, ERR_TRANSIENT, "%s: %s", link->name, strerror(error));
 }
 
-/* --- sending ---------------------------------------------------------------------------------------------- */
+/* --- sending ---------------------------------------------------------------------------------- */
 
 static int open_out(struct local_announcer *a, const struct local_link *link, struct err *err)
 {
@@ -145,7 +146,7 @@ int local_announcer_send(struct local_announcer *a, const struct local_link *lin
     return code;
 }
 
-/* --- hearing ---------------------------------------------------------------------------------------------- */
+/* --- hearing ---------------------------------------------------------------------------------- */
 
 /* Lets neighbour advertisements through, and nothing else of IPv6. */
 static int only_adverts(int fd)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conntrack.c: ends connections of VIPs with targets that have left, over ctnetlink.
  *
- * One walk of the kernel through its table serves all that are asked for.  For one frontend and target
- * the kernel lists the entries that fit (a filter, from 5.8 on); what comes is looked at again here, because
- * an older one lists all.  An entry that ends by itself meanwhile is not counted. */
+ * One walk of the kernel through its table serves all that are asked for.  For one frontend and
+ * target the kernel lists the entries that fit (a filter, from 5.8 on); what comes is checked again
+ * here, because an older one lists all.  An entry that ends by itself meanwhile is not counted. */
 #include "providers/local/kernel/real.h"
 
 #include <netinet/in.h>
@@ -27,7 +27,7 @@ enum {
 struct wanted {
     const struct local_connection *gone; /* sorted */
     size_t n;
-    /* What was found: copies of CTA_TUPLE_ORIG, CTA_ZONE and CTA_ID, one behind the other. */
+    /* The found entry: copies of CTA_TUPLE_ORIG, CTA_ZONE and CTA_ID, one behind the other. */
     struct arena *a;
     struct entry {
         void *tuple, *zone, *id;

@@ -29,7 +29,7 @@ static void put_zeros(struct local_frame *f, size_t n)
     f->len += n;
 }
 
-/* --- ARP -------------------------------------------------------------------------------------------------- */
+/* --- ARP -------------------------------------------------------------------------------------- */
 
 static void put_arp(struct local_frame *f, const uint8_t *mac, unsigned op)
 {
@@ -59,7 +59,7 @@ void local_frame_garp(const struct ip_addr *addr, const uint8_t mac[LOCAL_MAC_LE
     put(ret, addr->bytes, 4);
 }
 
-/* --- neighbour discovery ---------------------------------------------------------------------------------- */
+/* --- neighbour discovery ---------------------------------------------------------------------- */
 
 /* The checksum of ICMPv6, over a pseudo header, too. */
 static uint16_t checksum(const uint8_t *ipv6, const uint8_t *icmp, size_t n)
@@ -146,7 +146,7 @@ void local_frame_probe(const struct ip_addr *addr, const uint8_t mac[LOCAL_MAC_L
     put_nd(ret, &d);
 }
 
-/* --- what comes ------------------------------------------------------------------------------------------- */
+/* --- what comes ------------------------------------------------------------------------------- */
 
 static unsigned u16(const uint8_t *at)
 {

@@ -15,7 +15,7 @@
     128 /* requests that are each acknowledged; more overrun a socket of the usual size */
 #define MAX_ALL_BITS (~0u)
 
-/* --- messages ------------------------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 static struct nlmsghdr *begin(struct local_ipvs *x, struct local_nl_buf *b, uint8_t command,
                               uint16_t flags)
@@ -147,7 +147,7 @@ static void read_dest(const struct nlattr *nest, uint8_t family_len, struct loca
     }
 }
 
-/* --- the family ----------------------------------------------------------------------------------------- */
+/* --- the family ------------------------------------------------------------------------------- */
 
 static int no_ipvs(struct err *err)
 {
@@ -215,7 +215,7 @@ void local_ipvs_close(struct local_ipvs *x)
     local_nl_close(&x->nl);
 }
 
-/* --- lists ---------------------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 struct listing {
     struct arena *a;
@@ -354,7 +354,7 @@ int local_ipvs_read(struct local_ipvs *x, struct arena *a, struct local_ipvs_lis
     return code;
 }
 
-/* --- changes -------------------------------------------------------------------------------------------- */
+/* --- changes ---------------------------------------------------------------------------------- */
 
 static void put_change(struct local_ipvs *x, struct local_nl_buf *b,
                        const struct local_ipvs_change *c)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ipvs_check.c: what may be asked of IPVS, and what its answers mean.  Pure.
  *
- * The kernel takes some changes silently and then does something else, and prints each refusal into its log: so all is checked before. */
+ * The kernel takes some changes silently and then does something else, and prints each refusal into
+ * its log: so all is checked before. */
 #include "providers/local/kernel/kernel.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ipvs_sync.c: the daemons of IPVS that carry connections between directors: one sends (master), one receives (backup). */
+/* ipvs_sync.c: the daemons of IPVS that carry connections between directors: one sends (master),
+ * one receives (backup). */
 #include "providers/local/kernel/real.h"
 
 #include <errno.h>

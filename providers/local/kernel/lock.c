@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lock.c: one process for each instance in a network namespace.
  *
- * The lock is an abstract socket: the kernel frees its name when the process ends, however it ends, and says who has it. */
+ * The lock is an abstract socket: the kernel frees its name when the process ends, however it ends,
+ * and says who has it. */
 #include "providers/local/kernel/kernel.h"
 
 #include <errno.h>

@@ -13,9 +13,10 @@
 #define SEND_BYTES    (4 << 20)
 #define TEXT_MAX      200
 
-/* --- the socket ----------------------------------------------------------------------------------------- */
+/* --- the socket ------------------------------------------------------------------------------- */
 
-/* The forced sizes need CAP_NET_ADMIN in the initial user namespace; without it the system's limit holds. */
+/* The forced sizes need CAP_NET_ADMIN in the initial user namespace; without it the
+ * system's limit holds. */
 static void enlarge(int fd)
 {
     int receive = RECEIVE_BYTES, send = SEND_BYTES;
@@ -61,7 +62,7 @@ void local_nl_close(struct local_nl *nl)
     nl->rx = NULL;
 }
 
-/* --- requests ------------------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 void local_nl_buf_done(struct local_nl_buf *b)
 {
@@ -108,7 +109,7 @@ void local_nl_put_be32(struct nlmsghdr *m, uint16_t type, uint32_t value)
     mnl_attr_put_u32(m, type, htonl(value));
 }
 
-/* --- answers -------------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 struct talk {
     struct local_tally *tally;
@@ -312,7 +313,7 @@ int local_nl_code(int error)
     }
 }
 
-/* --- attributes ------------------------------------------------------------------------------------------- */
+/* --- attributes ------------------------------------------------------------------------------- */
 
 static void keep(const struct nlattr *a, struct local_nl_attrs *ret)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* netlink.h: one netlink socket, buffers of requests, and their answers.
  *
- * The kernel serves a request during the system call that sends it: when local_nl_talk() has sent a buffer, all acknowledgements
- * wait in the socket, so that nothing here ever waits for a message.  A dump is the exception: each read makes its next part.
- * Pieces of libmnl (LGPL) lay out messages and attributes; the numbers are those of the kernel's own headers (linux-libc-dev).
- * One thread at a time for each socket. */
+ * The kernel serves a request during the system call that sends it: when local_nl_talk() has sent a
+ * buffer, all acknowledgements wait in the socket, so that nothing here ever waits for a message.
+ * A dump is the exception: each read makes its next part.  Pieces of libmnl (LGPL) lay out messages
+ * and attributes; the numbers are those of the kernel's own headers (linux-libc-dev).  One thread
+ * at a time for each socket. */
 #ifndef TRIMTAB_LOCAL_KERNEL_NETLINK_H
 #define TRIMTAB_LOCAL_KERNEL_NETLINK_H
 
@@ -29,8 +30,8 @@ struct local_nl {
     uint8_t *rx;               /* LOCAL_NL_MESSAGE_MAX bytes */
 };
 
-/* Opens a socket of this bus (NETLINK_ROUTE, NETLINK_NETFILTER).  ERR_INVALID: the kernel has no such bus; ERR_TRANSIENT: no
- * descriptor or memory is left. */
+/* Opens a socket of this bus (NETLINK_ROUTE, NETLINK_NETFILTER).  ERR_INVALID: the kernel has no
+ * such bus; ERR_TRANSIENT: no descriptor or memory is left. */
 int local_nl_open(struct local_nl *nl, int bus, struct local_tally *tally,
                   struct err *err) _warn_unused_;
 void local_nl_close(struct local_nl *nl); /* also of a zeroed struct */
@@ -45,13 +46,14 @@ struct local_nl_buf {
 };
 void local_nl_buf_done(struct local_nl_buf *b);
 void local_nl_buf_reset(struct local_nl_buf *b); /* empties; keeps the memory */
-/* Begins a message with flags beside NLM_F_REQUEST, and a zeroed header of its family of `extra` bytes at mnl_nlmsg_get_payload().
- * The message is good until local_nl_end(), which a caller calls when the message is whole. */
+/* Begins a message with flags beside NLM_F_REQUEST, and a zeroed header of its family of `extra`
+ * bytes at mnl_nlmsg_get_payload().  The message is good until local_nl_end(), which a caller calls
+ * when the message is whole. */
 struct nlmsghdr *local_nl_begin(struct local_nl *nl, struct local_nl_buf *b, uint16_t type,
                                 uint16_t flags, size_t extra);
 void local_nl_end(struct local_nl_buf *b);
 
-/* What the kernel says to one request. */
+/* The kernel's answer to one request. */
 struct local_nl_ack {
     uint32_t seq;
     int error;        /* an errno; 0: done */
@@ -59,26 +61,30 @@ struct local_nl_ack {
     const char *text; /* the kernel's own words, or NULL */
 };
 struct local_nl_hear {
-    /* A message that is no acknowledgement; may be NULL.  Its sequence number is that of the request. */
+    /* A message that is no acknowledgement; may be NULL.  Its sequence number is that
+     * of the request. */
     void (*message)(void *arg, const struct nlmsghdr *m);
     /* An acknowledgement or a refusal; may be NULL. */
     void (*ack)(void *arg, const struct local_nl_ack *a);
     void *arg;
 };
-/* Sends what is in `b` and hears all answers.  `sure` is the request that is certainly answered, with a refusal at least.  A
- * refusal is not an error of this function; refusals of a dump are handed to `ack`, too.
- * ERR_TRANSIENT: answers are lost (ENOBUFS, or none came for `sure`), nobody knows what was done; or a dump was cut by a change of
- * what it lists.  ERR_BUG: the kernel does not take the buffer.  Does not block. */
+/* Sends what is in `b` and hears all answers.  `sure` is the request that is certainly answered,
+ * with a refusal at least.  A refusal is not an error of this function; refusals of a dump are
+ * handed to `ack`, too.  ERR_TRANSIENT: answers are lost (ENOBUFS, or none came for `sure`), nobody
+ * knows what was done; or a dump was cut by a change of what it lists.  ERR_BUG: the kernel does
+ * not take the buffer.  Does not block. */
 int local_nl_talk(struct local_nl *nl, const struct local_nl_buf *b, uint32_t sure,
                   const struct local_nl_hear *hear, struct err *err) _warn_unused_;
-/* The same for one request without an answer but its acknowledgement; *ret_errno is what that says, 0: done. */
+/* The same for one request without an answer but its acknowledgement; *ret_errno is what
+ * that says, 0: done. */
 int local_nl_ask(struct local_nl *nl, const struct local_nl_buf *b,
                  const struct local_nl_hear *hear, int *ret_errno, struct err *err) _warn_unused_;
 
 /* The code of an errno (kernel.h) when nothing more is known about the request. */
 int local_nl_code(int error);
 
-/* Room for the attributes 0…LOCAL_NL_ATTRS-1 of a message or a nest; those that are absent are NULL. */
+/* Room for the attributes 0…LOCAL_NL_ATTRS-1 of a message or a nest; those that are
+ * absent are NULL. */
 #define LOCAL_NL_ATTRS 64
 struct local_nl_attrs {
     const struct nlattr *at[LOCAL_NL_ATTRS];

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nft_check.c: does the table have the sets, chains and rules that this version makes for this configuration?
+/* nft_check.c: does the table have the sets, chains and rules that this version makes for this
+ * configuration?
  *
- * Rules are compared by a digest of each chain: the expressions in order, and of each its attributes in the order of their numbers.  The
- * kernel shows a rule in its own words: it leaves out numbers that are 0 or adds them, gives the sets of a rule names, and adds what it
- * derives for itself; the digest leaves all of that out. */
+ * Rules are compared by a digest of each chain: the expressions in order, and of each its
+ * attributes in the order of their numbers.  The kernel shows a rule in its own words: it leaves
+ * out numbers that are 0 or adds them, gives the sets of a rule names, and adds what it derives for
+ * itself; the digest leaves all of that out. */
 #include "common/base/hash.h"
 #include "providers/local/kernel/nft.h"
 
@@ -27,7 +29,7 @@ struct rules {
     struct local_rt_args routes; /* that the comment of a rule says */
 };
 
-/* --- what is compared of a rule --------------------------------------------------------------------------- */
+/* --- what is compared of a rule --------------------------------------------------------------- */
 
 /* Attributes of expressions that are not plain values. */
 static const struct {
@@ -124,7 +126,7 @@ static uint64_t add_expr(uint64_t digest, const struct nlattr *expr)
     return digest;
 }
 
-/* --- rules ------------------------------------------------------------------------------------------------ */
+/* --- rules ------------------------------------------------------------------------------------ */
 
 static struct chain_rules *chain_of(struct rules *r, const struct nlattr *name)
 {
@@ -208,7 +210,7 @@ static void note_wanted(struct local_nl *nl, const struct local_nft_table_args *
     local_nl_buf_done(&b);
 }
 
-/* --- asking ----------------------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 /* Dumps what one kind of message says of the table. */
 static int dump(struct local_nl *nl, uint16_t type, uint16_t table_attr, const char *table,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nft_elements.c: elements of our sets and maps in messages, and changes of them in one transaction.
+/* nft_elements.c: elements of our sets and maps in messages, and changes of them in one
+ * transaction.
  *
- * A transaction first takes away and then adds, whatever order the changes have, so that a range may be replaced by one that
- * overlaps it.  Elements of one set share a message. */
+ * A transaction first takes away and then adds, whatever order the changes have, so that a range
+ * may be replaced by one that overlaps it.  Elements of one set share a message. */
 #include "providers/local/kernel/nft.h"
 
 #include <errno.h>
@@ -69,7 +70,7 @@ static void put_element(struct nlmsghdr *m, const struct local_nft_element *e, b
     }
 }
 
-/* --- changes ---------------------------------------------------------------------------------------------- */
+/* --- changes ---------------------------------------------------------------------------------- */
 
 /* Where a change stands in the buffer, to find the one that the kernel dislikes. */
 struct place {
@@ -85,7 +86,7 @@ struct commit {
     size_t n_places;
     uint8_t *sets;               /* of each change */
     bool has[2][LOCAL_NFT_SETS]; /* adds, deletes */
-    /* The message under way; NULL: none. */
+    /* The message in progress; NULL: none. */
     struct nlmsghdr *m;
     struct nlattr *list;
     uint32_t last; /* sequence number */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nft_expr.c: expressions of nf_tables (nft_expr.h).  Each is an item of the rule's list: a name, and a nest of attributes whose
- * numbers are in network order. */
+/* nft_expr.c: expressions of nf_tables (nft_expr.h).  Each is an item of the rule's list: a name,
+ * and a nest of attributes whose numbers are in network order. */
 #include "providers/local/kernel/nft_expr.h"
 
 #include <linux/netfilter.h>

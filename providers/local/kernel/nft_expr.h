@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nft_expr.h: the expressions that rules of nf_tables consist of, as attributes of a message.
  *
- * An expression reads and writes registers.  There are 16 of 4 bytes; a value takes as many as it needs, beginning at a multiple.
- * local_nft_reg() names the register that begins at the i-th 4 bytes, as nft does, so that both make equal rules.  Pure. */
+ * An expression reads and writes registers.  There are 16 of 4 bytes; a value takes as many as it
+ * needs, beginning at a multiple.  local_nft_reg() names the register that begins at the i-th 4
+ * bytes, as nft does, so that both make equal rules.  Pure. */
 #ifndef TRIMTAB_LOCAL_KERNEL_NFT_EXPR_H
 #define TRIMTAB_LOCAL_KERNEL_NFT_EXPR_H
 
@@ -10,7 +11,7 @@
 
 #include <linux/netfilter/nf_tables.h>
 
-/* A rule under way; `exprs` is the open list of its expressions. */
+/* A rule in progress; `exprs` is the open list of its expressions. */
 struct local_nft_rule {
     struct nlmsghdr *m;
     struct nlattr *exprs;
@@ -24,12 +25,13 @@ void local_nft_meta_set(struct local_nft_rule *r, uint32_t key, uint32_t reg);
 /* `base` is an NFT_PAYLOAD_*_HEADER. */
 void local_nft_payload(struct local_nft_rule *r, uint32_t base, uint32_t offset, uint32_t len,
                        uint32_t reg);
-/* `op` is NFT_CMP_EQ or NFT_CMP_NEQ; the rule goes on if it holds. */
+/* `op` is NFT_CMP_EQ or NFT_CMP_NEQ; the rule continues if it holds. */
 void local_nft_cmp(struct local_nft_rule *r, uint32_t op, uint32_t reg, const void *value,
                    size_t len);
 /* reg = (reg & mask) ^ flip, of 4 bytes in the machine's order. */
 void local_nft_bits(struct local_nft_rule *r, uint32_t reg, uint32_t mask, uint32_t flip);
-/* The rule goes on if the key is in the set, or, with absent, if it is not.  `id` is that of the set in this transaction. */
+/* The rule continues if the key is in the set, or, with absent, if it is not.  `id` is that of the
+ * set in this transaction. */
 void local_nft_lookup(struct local_nft_rule *r, const char *set, uint32_t id, uint32_t reg,
                       bool absent);
 /* The same in a map, whose value goes to `to`. */

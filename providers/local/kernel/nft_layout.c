@@ -74,7 +74,7 @@ int local_nft_set_of(const struct local_nft_element *e, unsigned *ret, struct er
     return ERR_OK;
 }
 
-/* --- keys and values ------------------------------------------------------------------------------------ */
+/* --- keys and values -------------------------------------------------------------------------- */
 
 static void put_addr(uint8_t **at, const struct ip_addr *a)
 {
@@ -234,9 +234,10 @@ bool local_nft_read_value(const struct local_nft_set_info *s, const uint8_t *val
     return true;
 }
 
-/* --- for nft -------------------------------------------------------------------------------------------- */
+/* --- for nft ---------------------------------------------------------------------------------- */
 
-/* nft numbers its types, expressions and protocol fields; these are what `nft --debug=mnl` shows of a set that it made. */
+/* nft numbers its types, expressions and protocol fields; these are what `nft --debug=mnl` shows of
+ * a set that it made. */
 enum {
     TYPE_INTEGER = 4,
     TYPE_IPV4 = 7,
@@ -271,7 +272,8 @@ uint32_t local_nft_value_type(const struct local_nft_set_info *s)
     return addr << TYPE_BITS | TYPE_PORT;
 }
 
-/* Notes are nested: a number, a length of one byte, the bytes.  Numbers in them are in the machine's order. */
+/* Notes are nested: a number, a length of one byte, the bytes.  Numbers in them are in the
+ * machine's order. */
 struct notes {
     uint8_t *data;
     size_t len;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nft_layout.h: the sets and maps of our table, and how their keys and values lie in memory.
  *
- * Each part of a key fills 4 bytes or a multiple.  Addresses and ports are in network order; a slot is in the machine's, because
- * that is how numgen and jhash leave it in a register.  Pure. */
+ * Each part of a key fills 4 bytes or a multiple.  Addresses and ports are in network order; a slot
+ * is in the machine's, because that is how numgen and jhash leave it in a register.  Pure. */
 #ifndef TRIMTAB_LOCAL_KERNEL_NFT_LAYOUT_H
 #define TRIMTAB_LOCAL_KERNEL_NFT_LAYOUT_H
 
@@ -25,29 +25,33 @@ struct local_nft_set_info {
 void local_nft_set_info(unsigned i, struct local_nft_set_info *ret);
 /* The set open4 (open6) of layout 1, whose keys are those of FROM: everybody was a range there. */
 void local_nft_old_set_info(bool v6, struct local_nft_set_info *ret);
-/* The number of the set that has this element.  ERR_BUG: no set can have it (families differ, or a number is out of range). */
+/* The number of the set that has this element.  ERR_BUG: no set can have it (families differ, or a
+ * number is out of range). */
 int local_nft_set_of(const struct local_nft_element *e, unsigned *ret,
                      struct err *err) _warn_unused_;
 
-/* --- keys and values ------------------------------------------------------------------------------------ */
+/* --- keys and values -------------------------------------------------------------------------- */
 
-/* Returns the bytes written.  With `last` the end of the interval: that of a scope is the first address behind it, that of ranges
- * the last one in it.  0: an interval without end, because it reaches the end of all addresses. */
+/* Returns the bytes written.  With `last` the end of the interval: that of a scope is the first
+ * address behind it, that of ranges the last one in it.  0: an interval endlessly, because it
+ * reaches the end of all addresses. */
 size_t local_nft_key(const struct local_nft_element *e, bool last, uint8_t out[LOCAL_NFT_KEY_MAX]);
 size_t local_nft_key_len(const struct local_nft_set_info *s);
 /* Target and port. */
 size_t local_nft_value(const struct local_nft_element *e, uint8_t out[LOCAL_NFT_KEY_MAX]);
-/* The element with this key; `last` is that of FROM, else NULL.  False for keys of another length, and for what is no network. */
+/* The element with this key; `last` is that of FROM, else NULL.  False for keys of another length,
+ * and for what is no network. */
 bool local_nft_read_key(const struct local_nft_set_info *s, const uint8_t *key, size_t n,
                         const uint8_t *last, struct local_nft_element *ret);
 bool local_nft_read_value(const struct local_nft_set_info *s, const uint8_t *value, size_t n,
                           struct local_nft_element *ret);
-/* The network that has exactly the addresses from first to last; false: there is none. */
+/* The network that has exactly the addresses from first to last; false if there is none. */
 bool local_nft_net_of(const uint8_t *first, const uint8_t *last, uint8_t len, struct ip_net *ret);
 
-/* --- for nft -------------------------------------------------------------------------------------------- */
+/* --- for nft ---------------------------------------------------------------------------------- */
 
-/* nft's numbers of the types, and its notes by which it prints `typeof`; the kernel keeps both without a look. */
+/* nft's numbers of the types, and its notes by which it prints `typeof`; the kernel keeps both
+ * without a look. */
 uint32_t local_nft_key_type(const struct local_nft_set_info *s);
 uint32_t local_nft_value_type(const struct local_nft_set_info *s);
 size_t local_nft_set_notes(const struct local_nft_set_info *s, uint8_t out[LOCAL_NFT_UDATA_MAX]);

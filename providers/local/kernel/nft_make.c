@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nft_make.c: transactions that make our table, or make it anew in place of one that is there.
+/* nft_make.c: transactions that make our table, or make it again in place of one that is there.
  *
- * nft_table.c has the messages.  A table of another layout gets the sets that it lacks, then all rules in one transaction, and loses the
- * sets that no rule needs: each packet meets old rules or new ones, with sets that are filled.  (A table that is deleted and made in
- * one transaction is not enough: elements of concatenated intervals can be found only after the new rules count.)  The comment
- * of a table cannot be changed, so that it keeps the number of the layout that made it; rules and sets are compared (nft_check.c). */
+ * nft_table.c has the messages.  A table of another layout gets the sets that it lacks, then all
+ * rules in one transaction, and loses the sets that no rule needs: each packet meets old rules or
+ * new ones, with sets that are filled.  (A table that is deleted and made in one transaction is not
+ * enough: elements of concatenated intervals can be found only after the new rules count.)  The
+ * comment of a table cannot be changed, so that it keeps the number of the layout that made it;
+ * rules and sets are compared (nft_check.c). */
 #include "providers/local/kernel/nft.h"
 
 #include <errno.h>
@@ -12,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The last message asks for an acknowledgement, because older kernels give none for the end of a transaction. */
+/* The last message asks for an acknowledgement, because older kernels give none for the end
+ * of a transaction. */
 void local_nft_ask_ack(struct local_nl_buf *b, uint32_t seq)
 {
     int left = (int)b->len;
@@ -24,7 +27,7 @@ void local_nft_ask_ack(struct local_nl_buf *b, uint32_t seq)
     }
 }
 
-/* --- making ----------------------------------------------------------------------------------------------- */
+/* --- making ----------------------------------------------------------------------------------- */
 
 static int refused(const struct local_nft_table_args *args, const struct local_nft_refusal *no,
                    uint32_t table_seq, struct err *err)
@@ -55,7 +58,7 @@ int local_nft_make(struct local_nl *nl, const struct local_nft_table_args *args,
     return code != ERR_OK || no.error == 0 ? code : refused(args, &no, table_seq, err);
 }
 
-/* --- making anew ------------------------------------------------------------------------------------------ */
+/* --- making again ----------------------------------------------------------------------------- */
 
 #define NAMES_MAX 96
 
@@ -130,7 +133,8 @@ static int send_all(struct local_nl *nl, struct local_nl_buf *b, uint32_t last,
     return code != ERR_OK || no.error == 0 ? code : local_nft_error(err, no.error, what, no.text);
 }
 
-/* Sets of ours that are not there, with their elements: they stand before a rule looks into them. */
+/* Sets of ours that are not there, with their elements: they stand before a rule
+ * looks into them. */
 static int add_sets(struct local_nl *nl, const char *instance, const struct names *there,
                     const struct local_nft_change *adds, size_t n, struct err *err)
 {
@@ -176,7 +180,8 @@ static void delete_named(struct local_nl *nl, struct local_nl_buf *b, const stru
     local_nl_end(b);
 }
 
-/* All rules go, and ours come, in one transaction: the kernel changes from one to the other between two packets. */
+/* All rules go, and ours come, in one transaction: the kernel changes from one to the
+ * other between two packets. */
 static int swap_rules(struct local_nl *nl, const struct local_nft_table_args *args, struct err *err)
 {
     struct local_nl_buf b = {0};

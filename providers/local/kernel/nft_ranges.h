@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nft_ranges.h: a copy of the source ranges of all frontends that have some.
  *
- * The kernel can list ranges of one frontend only with those of all others, which costs milliseconds where there are thousands.
- * The copy spares that: it is as of a generation of the rule set, follows our own transactions, each of which makes the
- * generation greater by one, and counts for nothing when the kernel says another generation. */
+ * The kernel can list ranges of one frontend only with those of all others, which costs
+ * milliseconds where there are thousands.  The copy spares that: it is as of a generation of the
+ * rule set, follows our own transactions, each of which makes the generation greater by one, and
+ * counts for nothing when the kernel says another generation. */
 #ifndef TRIMTAB_LOCAL_KERNEL_NFT_RANGES_H
 #define TRIMTAB_LOCAL_KERNEL_NFT_RANGES_H
 
@@ -20,7 +21,7 @@ struct local_nft_ranges {
 };
 /* Nothing is known from then on; frees what was. */
 void local_nft_ranges_forget(struct local_nft_ranges *r);
-/* Begins anew, as of this generation: the caller adds all that is listed. */
+/* Begins again, as of this generation: the caller adds all that is listed. */
 void local_nft_ranges_begin(struct local_nft_ranges *r, const char *instance, uint32_t generation);
 bool local_nft_ranges_count(const struct local_nft_ranges *r, const char *instance,
                             uint32_t generation);

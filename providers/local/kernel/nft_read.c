@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nft_read.c: what the sets and maps of our table hold: all of them, or the elements of one frontend.
+/* nft_read.c: what the sets and maps of our table hold: all of them, or the elements of one
+ * frontend.
  *
- * A frontend is read with one message that asks for the first slot in each map, for the VIP, and whether everybody may come;
- * and with a second one for all its slots.  Ranges can only be found in the list of their set; a copy of it (nft_ranges.h) is made
- * when the VIP is there and does not let everybody in. */
+ * A frontend is read with one message that asks for the first slot in each map, for the VIP, and
+ * whether everybody may come; and with a second one for all its slots.  Ranges can only be found in
+ * the list of their set; a copy of it (nft_ranges.h) is made when the VIP is there and does
+ * not let everybody in. */
 #include "providers/local/kernel/nft.h"
 
 #include <errno.h>
@@ -192,7 +194,7 @@ int local_nft_list(struct local_nl *nl, const char *instance, local_nft_each_fn 
     return n_absent == LISTED ? err_copy(err, &absent) : code;
 }
 
-/* --- one frontend ----------------------------------------------------------------------------------------- */
+/* --- one frontend ----------------------------------------------------------------------------- */
 
 #define FIRST_ROUND (LOCAL_NFT_SETS_HALF - 2) /* all of a family but the scope and the ranges */
 #define SLOTS_MAX   256
@@ -204,7 +206,7 @@ struct reading {
     struct local_nl_buf b;
     /* One listing for each message of the buffer. */
     struct listing *of;
-    /* What was found. */
+    /* The result. */
     struct local_nft_element slots[SLOTS_MAX];
     bool has_slot[SLOTS_MAX];
     bool vip_there, open_to_all;
@@ -223,7 +225,8 @@ static void hear_by_seq(void *arg, const struct nlmsghdr *m)
     hear_elements(&r->of[m->nlmsg_seq - r->b.first_seq], m);
 }
 
-/* Sends what is in the buffer; refusals mean that something is absent, and *ret_absent says whether one did. */
+/* Sends what is in the buffer; refusals mean that something is absent, and *ret_absent
+ * says whether one did. */
 static int hear_all(struct reading *r, bool *ret_absent, struct err *err)
 {
     struct local_nl_hear hear = {.message = hear_by_seq, .arg = r};
@@ -291,7 +294,8 @@ static void keep_slot(void *arg, const struct local_nft_element *e)
     }
 }
 
-/* Asks for the slots of a map that were not found so far: in one message, or each in one of its own. */
+/* Asks for the slots of a map that were not found so far: in one message, or each in one
+ * of its own. */
 static int ask_slots(struct reading *r, const struct local_nft_set_info *s, bool each_alone,
                      bool *ret_absent, struct err *err)
 {
@@ -340,8 +344,8 @@ static void keep_range(void *arg, const struct local_nft_element *e)
     local_nft_ranges_add(arg, e);
 }
 
-/* Makes the copy anew, as of the generation that was asked for before: if that is older than the lists, the copy does not count
- * the next time. */
+/* Makes the copy again, as of the generation that was asked for before: if that is older than the
+ * lists, the copy does not count the next time. */
 static int list_ranges(struct reading *r, struct err *err)
 {
     int code = ERR_OK;

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nft_table.c: our table, all of it in one transaction: sets, maps, chains and a fixed number of rules.
+/* nft_table.c: our table, all of it in one transaction: sets, maps, chains and a fixed number of
+ * rules.
  *
- *   tt_guard     prerouting −120: packets to a VIP go on if their frontend is open for all, or for their source; frontends of snat get the mark
- *   tt_dnat      prerouting −105, and tt_dnat_out output −105 for clients on this machine: a rule for each map of slots
+ *   tt_guard     prerouting −120: packets to a VIP continue if their frontend is open for all, or
+ *                for their source; frontends of snat get the mark
+ *   tt_dnat      prerouting −105, and tt_dnat_out output −105 for clients on this machine: a rule
+ *                for each map of slots
  *   tt_snat      postrouting: what has the mark is masqueraded
  *
- * docs/providers/local.md has it as nft prints it.  No rule names a VIP: rules do not grow with Services. */
+ * docs/providers/local.md has it as nft prints it.  No rule names a VIP: rules do not
+ * grow with Services. */
 #include "providers/local/kernel/nft.h"
 #include "providers/local/kernel/nft_expr.h"
 
@@ -44,7 +48,7 @@ static struct nlmsghdr *begin(struct make *k, uint16_t type, uint16_t flags)
     return m;
 }
 
-/* --- table and sets --------------------------------------------------------------------------------------- */
+/* --- table and sets --------------------------------------------------------------------------- */
 
 static void make_table(struct make *k)
 {
@@ -150,7 +154,7 @@ static uint32_t make_anonymous(struct make *k, uint32_t type, const uint8_t *val
     return id;
 }
 
-/* --- chains and rules ------------------------------------------------------------------------------------- */
+/* --- chains and rules ------------------------------------------------------------------------- */
 
 struct chain {
     const char *name;
@@ -228,7 +232,8 @@ static void lookup(struct make *k, struct local_nft_rule *r, bool v6, enum local
     local_nft_lookup(r, k->sets[i].name, set_id(i), local_nft_reg(0), absent);
 }
 
-/* What may come to a VIP beside the frontends: pings, errors that belong to connections, and what finds neighbours. */
+/* Packets allowed to a VIP beside the frontends: pings, errors of connections, and neighbour
+ * discovery. */
 static const uint8_t icmp_types[] = {ICMP_ECHO, ICMP_DEST_UNREACH, ICMP_TIME_EXCEEDED};
 static const uint8_t icmp6_types[] = {ICMP6_ECHO_REQUEST,  ICMP6_DST_UNREACH, ICMP6_PACKET_TOO_BIG,
                                       ICMP6_TIME_EXCEEDED, ICMP6_PARAM_PROB,  ND_NEIGHBOR_SOLICIT,
@@ -260,7 +265,7 @@ static void mark_rule(struct make *k, const char *chain, bool v6)
     end_rule(k, &r);
 }
 
-/* Who finds his frontend in the set, and with FROM himself, goes on. */
+/* A packet whose frontend, and with FROM its source, is in the set continues. */
 static void open_rule(struct make *k, bool v6, enum local_nft_set set)
 {
     struct local_nft_rule r = begin_rule(k, "tt_guard");
@@ -288,7 +293,7 @@ static void guard_family(struct make *k, bool v6)
     open_rule(k, v6, LOCAL_NFT_FROM);
 }
 
-/* What is left goes to a VIP and to no frontend that is open for it. */
+/* The rest goes to a VIP without an open frontend. */
 static void guard_end(struct make *k)
 {
     struct local_nft_rule r;
@@ -439,7 +444,7 @@ bool local_nft_is_set(const char *name)
     return false;
 }
 
-/* --- look, remove ----------------------------------------------------------------------------------------- */
+/* --- look, remove ----------------------------------------------------------------------------- */
 
 static void read_table(void *arg, const struct nlmsghdr *m)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* real.h: the handle of the real kernel, and what the files of the room do for the table of functions in open.c. */
+/* real.h: the handle of the real kernel, and what the files of the room do for the table of
+ * functions in open.c. */
 #ifndef TRIMTAB_LOCAL_KERNEL_REAL_H
 #define TRIMTAB_LOCAL_KERNEL_REAL_H
 
 #include "providers/local/kernel/kernel.h"
 #include "providers/local/kernel/netlink.h"
 
-/* --- links, addresses, routes (rtnl.c) ------------------------------------------------------------------ */
+/* --- links, addresses, routes (rtnl.c) -------------------------------------------------------- */
 
 int local_rtnl_links(struct local_nl *nl, struct arena *a, struct local_link **ret, size_t *ret_n,
                      struct err *err);
@@ -40,7 +41,7 @@ int local_rtnl_routes_change(struct local_nl *nl, const struct local_rtnl_change
 int local_rtnl_adopt(struct local_nl *nl, const struct local_rt_args *old,
                      const struct local_rt_args *now, struct err *err);
 
-/* --- ARP and NDP (announce.c) --------------------------------------------------------------------------- */
+/* --- ARP and NDP (announce.c) ----------------------------------------------------------------- */
 
 struct local_announcer;
 struct local_announcer *local_announcer_new(void);
@@ -56,7 +57,7 @@ int local_announcer_hear(struct local_announcer *a, const struct local_link *lin
                          struct local_heard *ret, size_t max, size_t *ret_n, struct err *err);
 size_t local_announcer_ears(const struct local_announcer *a, int *ret_fds, size_t max);
 
-/* --- IPVS (ipvs.c) -------------------------------------------------------------------------------------- */
+/* --- IPVS (ipvs.c) ---------------------------------------------------------------------------- */
 
 /* A socket of generic netlink, opened when IPVS is first asked for. */
 struct local_ipvs {
@@ -73,7 +74,7 @@ int local_ipvs_read(struct local_ipvs *x, struct arena *a, struct local_ipvs_lis
 int local_ipvs_changes(struct local_ipvs *x, const struct local_ipvs_change *changes, size_t n,
                        int *ret_codes, struct err *err);
 
-/* --- what others do (watch.c) --------------------------------------------------------------------------- */
+/* --- what others do (watch.c) ----------------------------------------------------------------- */
 
 #define LOCAL_WATCH_OWN 4 /* sockets of this process that write */
 struct local_watch_args {
@@ -96,7 +97,7 @@ int local_ipvs_daemons(struct local_ipvs *x, struct local_ipvs_daemon ret[LOCAL_
 int local_ipvs_daemon_change(struct local_ipvs *x, bool stop, const struct local_ipvs_daemon *d,
                              struct err *err);
 
-/* --- connections, sysctls ------------------------------------------------------------------------------- */
+/* --- connections, sysctls --------------------------------------------------------------------- */
 
 int local_ct_delete(struct local_nl *nl, const struct local_connection *gone, size_t n,
                     unsigned *ret_n, struct err *err);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rtnl.c: links, addresses and routes over rtnetlink.
  *
- * Routes and addresses of ours have our protocol number; others are never touched.  A hold is a route of type local in the table
- * local, as the kernel makes one for each address; an export is a blackhole in a table that routing daemons read. */
+ * Routes and addresses of ours have our protocol number; others are never touched.  A hold is a
+ * route of type local in the table local, as the kernel makes one for each address; an export is a
+ * blackhole in a table that routing daemons read. */
 #include "providers/local/kernel/real.h"
 
 #include <net/if.h>
@@ -70,7 +71,7 @@ static uint8_t family_of(const struct ip_addr *a)
     return a->len == 16 ? AF_INET6 : AF_INET;
 }
 
-/* --- links ------------------------------------------------------------------------------------------------ */
+/* --- links ------------------------------------------------------------------------------------ */
 
 struct links {
     struct arena *a;
@@ -78,7 +79,7 @@ struct links {
     size_t n;
 };
 
-/* Of a port of a bridge; other masters (bonds, teams) are not looked at. */
+/* Of a port of a bridge; other masters (bonds, teams) are not checked. */
 static void read_port(const struct local_nl_attrs *link_at, struct local_link *ret)
 {
     struct local_nl_attrs info, port;
@@ -133,7 +134,7 @@ int local_rtnl_links(struct local_nl *nl, struct arena *a, struct local_link **r
     return code;
 }
 
-/* --- addresses -------------------------------------------------------------------------------------------- */
+/* --- addresses -------------------------------------------------------------------------------- */
 
 struct addrs {
     struct arena *a;
@@ -182,7 +183,8 @@ int local_rtnl_addrs(struct local_nl *nl, uint8_t protocol, struct arena *a,
     return code;
 }
 
-/* Whole seconds, rounded down so that the kernel never keeps an address for longer than asked; at least one. */
+/* Whole seconds, rounded down so that the kernel never keeps an address for longer than
+ * asked; at least one. */
 static uint32_t seconds(int64_t ms)
 {
     if (ms < 0) {
@@ -230,7 +232,7 @@ int local_rtnl_addr_change(struct local_nl *nl, const struct local_rtnl_addr *c,
     return refused(err, error, text);
 }
 
-/* --- neighbours ------------------------------------------------------------------------------------------- */
+/* --- neighbours ------------------------------------------------------------------------------- */
 
 struct neighbours {
     struct arena *a;
@@ -329,7 +331,7 @@ int local_rtnl_addrs_change(struct local_nl *nl, const struct local_held_addr *i
     return first;
 }
 
-/* --- routes ----------------------------------------------------------------------------------------------- */
+/* --- routes ----------------------------------------------------------------------------------- */
 
 struct routes {
     struct arena *a;
@@ -369,7 +371,8 @@ static void keep_route(void *arg, const struct nlmsghdr *m)
     l->items[l->n++] = r;
 }
 
-/* A socket with strict checks lists only routes with the table, type and protocol of the request. */
+/* A socket with strict checks lists only routes with the table, type and protocol
+ * of the request. */
 static int list_routes(struct local_nl *nl, struct routes *l, uint8_t family, struct err *err)
 {
     struct local_nl_buf b = {0};

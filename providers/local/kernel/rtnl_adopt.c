@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rtnl_adopt.c: routes and addresses of an earlier run, which had other numbers (routeProtocol, routeTable), become those of this one.
+/* rtnl_adopt.c: routes and addresses of an earlier run, which had other numbers (routeProtocol,
+ * routeTable), become those of this one.
  *
- * The table of nftables says which numbers they were.  The kernel puts a route in the place of another one in one step. */
+ * The table of nftables says which numbers they were.  The kernel puts a route in the place of
+ * another one in one step. */
 #include "providers/local/kernel/real.h"
 
 #include <stdlib.h>

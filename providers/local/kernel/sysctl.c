@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sysctl.c: numbers below /proc/sys, by sysctl(8)'s names: a dot parts folders, and a slash stands for a dot inside a name
- * ("net.ipv4.conf.eth0/7.rp_filter"). */
+/* sysctl.c: numbers below /proc/sys, by sysctl(8)'s names: a dot parts folders, and a slash stands
+ * for a dot inside a name ("net.ipv4.conf.eth0/7.rp_filter"). */
 #include "providers/local/kernel/real.h"
 
 #include <errno.h>

@@ -17,11 +17,11 @@
 
 #define NS_PER_S INT64_C(1000000000)
 
-/* ---- names --------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 struct op {
-    uint16_t
-        type; /* of the message; 0: a family of generic netlink, whose number the kernel chose */
+    /* of the message; 0: a family of generic netlink, whose number the kernel chose */
+    uint16_t type;
     uint8_t command; /* of generic netlink */
     const char *name;
 };
@@ -133,7 +133,7 @@ static size_t op_of(const struct local_tally *t, const struct nlmsghdr *m)
     return 0;
 }
 
-/* ---- counting ------------------------------------------------------------------------------------ */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 /* Moves one request to another answer, or all of them (seq 0, which no request has). */
 static void move(struct local_tally *t, const uint8_t *data, size_t len, uint32_t seq,
@@ -199,7 +199,7 @@ void local_tally_each(const struct local_tally *t,
     }
 }
 
-/* ---- time ---------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static int64_t now_ns(void)
 {

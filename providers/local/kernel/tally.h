@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tally.h: how many requests one API of the kernel was sent, by operation and answer, and how long exchanges with it take.
+/* tally.h: how many requests one API of the kernel was sent, by operation and answer, and how long
+ * exchanges with it take.
  *
- * Operations have the names of the kernel's messages in small letters ("newsetelem", "getroute", "new_dest"), answers those of
- * errno ("ok", "EEXIST"); both sets are fixed, so that metrics with them stay small.
- * One thread at a time for each tally. */
+ * Operations have the names of the kernel's messages in small letters ("newsetelem", "getroute",
+ * "new_dest"), answers those of errno ("ok", "EEXIST"); both sets are fixed, so that metrics with
+ * them stay small.  One thread at a time for each tally. */
 #ifndef TRIMTAB_LOCAL_KERNEL_TALLY_H
 #define TRIMTAB_LOCAL_KERNEL_TALLY_H
 
@@ -22,7 +23,8 @@ struct local_tally {
     void *took_arg;
 };
 
-/* Requests in this buffer were sent: all count as answered well until their answers say something else. */
+/* Requests in this buffer were sent: all count as answered well until their answers
+ * say something else. */
 void local_tally_sent(struct local_tally *t, const uint8_t *data, size_t len);
 /* The kernel refused this request of the buffer. */
 void local_tally_refused(struct local_tally *t, const uint8_t *data, size_t len, uint32_t seq,
@@ -33,7 +35,8 @@ void local_tally_lost(struct local_tally *t, const uint8_t *data, size_t len);
 uint64_t local_tally_sum(const struct local_tally *t);
 void local_tally_each(const struct local_tally *t,
                       void (*each)(void *arg, const struct local_kernel_count *c), void *arg);
-/* The moment at which an exchange begins, in ns of the monotonic clock; and its end, which is told to whoever asks. */
+/* The moment at which an exchange begins, in ns of the monotonic clock; and its end, which is told
+ * to whoever asks. */
 int64_t local_tally_begin(const struct local_tally *t);
 void local_tally_end(const struct local_tally *t, int64_t began_ns);
 

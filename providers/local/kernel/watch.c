@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch.c: what others do to our table, to routes, addresses and links, as the kernel tells members of its multicast groups.
+/* watch.c: what others do to our table, to routes, addresses and links, as the kernel tells members
+ * of its multicast groups.
  *
- * A message names the socket whose request it follows; those of this process are left out, as are transactions that have nothing to
- * do with our table.  A filter in the kernel drops the former, and routes of other tables than ours: a routing daemon may change a
- * million. */
+ * A message names the socket whose request it follows; those of this process are left out, as are
+ * transactions that have nothing to do with our table.  A filter in the kernel drops the former,
+ * and routes of other tables than ours: a routing daemon may change a million. */
 #include "providers/local/kernel/nft.h"
 #include "providers/local/kernel/real.h"
 #include "providers/local/kernel/tally.h"
@@ -35,7 +36,7 @@ struct hearing {
     bool table_told, link_told; /* once is enough for a call */
 };
 
-/* --- the sockets ------------------------------------------------------------------------------------------ */
+/* --- the sockets ------------------------------------------------------------------------------ */
 
 static int join(struct local_nl *nl, const int *groups, size_t n, struct err *err)
 {
@@ -50,7 +51,8 @@ static int join(struct local_nl *nl, const int *groups, size_t n, struct err *er
     return ERR_OK;
 }
 
-/* What drops a message that follows a request of this process; the jumps lead behind it, to `n_rest` statements and two ends. */
+/* Drops a message that follows a request of this process; the jumps lead behind it, to `n_rest`
+ * statements and two ends. */
 static size_t put_own(const struct local_watch *w, struct sock_filter *to, size_t n_rest)
 {
     size_t n = 0;
@@ -65,9 +67,9 @@ static size_t put_own(const struct local_watch *w, struct sock_filter *to, size_
     return n;
 }
 
-/* Messages that are not for us never reach the socket: those that follow our own requests, of which a load makes a hundred thousand, and
- * those about routes of tables that have nothing of ours.  A table above 255 has the number RT_TABLE_COMPAT here.  What is let
- * through is looked at again. */
+/* Messages that are not for us never reach the socket: those that follow our own requests, of which
+ * a load makes a hundred thousand, and those about routes of tables that have nothing of ours.  A
+ * table above 255 has the number RT_TABLE_COMPAT here.  What is let through is checked again. */
 static void filter(const struct local_watch *w, const struct local_nl *nl, bool routes)
 {
     uint32_t table = w->rt.table > 255 ? RT_TABLE_COMPAT : w->rt.table;
@@ -143,7 +145,7 @@ unsigned local_watch_fds(const struct local_watch *w, int fds[LOCAL_WATCH_FDS])
     return LOCAL_WATCH_FDS;
 }
 
-/* --- what a message says ---------------------------------------------------------------------------------- */
+/* --- what a message says ---------------------------------------------------------------------- */
 
 static void tell(const struct hearing *h, enum local_event_kind kind, const struct ip_addr *addr)
 {
@@ -251,7 +253,7 @@ static void hear_rtnl(struct hearing *h, const struct nlmsghdr *m)
     }
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------ */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static int read_socket(struct hearing *h, const struct local_nl *nl,
                        void (*hear)(struct hearing *h, const struct nlmsghdr *m), struct err *err)

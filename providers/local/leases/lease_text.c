@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lease_text.c: Leases of directors as JSON (lease_text.h).
  *
- * What others wrote is read leniently: a pool that this configuration does not have is left out, and a text that is not a set of
- * buckets claims all of them, since its writer may hold any. */
+ * What others wrote is read leniently: a pool that this configuration does not have is left out,
+ * and a text that is not a set of buckets claims all of them, since its writer may hold any. */
 #include "providers/local/leases/lease_text.h"
 
 #include <ctype.h>
@@ -82,7 +82,7 @@ bool local_lease_reaches(const struct local_config *c, size_t group,
     return false;
 }
 
-/* ---- writing -------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void append_set(struct str_buf *b, const struct local_bucket_set *s)
 {
@@ -206,9 +206,9 @@ const char *local_lease_patch(struct arena *a, const struct local_lease_words *w
     return print(a, o);
 }
 
-/* ---- reading -------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-/* Whatever is not a set may be any. */
+/* A value that is not a set counts as any. */
 static struct local_bucket_set read_set(const char *text, size_t n)
 {
     struct local_bucket_set s = {{0}};

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lease_text.h: the Lease of a director as JSON: written as the API server wants it, read with what others wrote.
+/* lease_text.h: the Lease of a director as JSON: written as the API server wants it, read with what
+ * others wrote.
  *
  *     metadata.labels       local.trimtab.io/instance   directors with the same one share addresses
  *                           local.trimtab.io/drain      an operator's: others hold what they can
- *     metadata.annotations  local.trimtab.io/holds      64 hex digits, a bit for each bucket, the first one the highest;
- *                                                       sets that differ between pools: "HEX=pool,pool HEX=pool"
- *                           local.trimtab.io/interfaces subnets in which it can announce: "192.0.2.0/24@eth0,…"
+ *     metadata.annotations  local.trimtab.io/holds      64 hex digits, a bit for each bucket, the
+ *                           first one the highest;
+ *                                                       sets that differ between pools:
+ *                                                       "HEX=pool,pool HEX=pool"
+ *                           local.trimtab.io/interfaces subnets in which it can announce:
+ *                           "192.0.2.0/24@eth0,…"
  *                           local.trimtab.io/takes      may it be given buckets?
  *     spec.holderIdentity   the machine; "" when it let go of everything
  *
@@ -24,7 +28,8 @@
 #define LOCAL_LEASE_LABEL     "local.trimtab.io/instance"
 #define LOCAL_LEASE_DRAIN     "local.trimtab.io/drain"
 
-/* Groups of buckets: one for each pool, in the order of the file, and one for addresses outside of all pools. */
+/* Groups of buckets: one for each pool, in the order of the file, and one for addresses
+ * outside of all pools. */
 static inline size_t local_lease_groups(const struct local_config *c)
 {
     return c->n_pools + 1;
@@ -36,7 +41,7 @@ struct local_reach {
     struct ip_net net;
     const char *link;
 };
-/* What is written. */
+/* The text to write. */
 struct local_lease_words {
     const struct local_config *config;
     const char *director, *machine;
@@ -53,7 +58,7 @@ const char *local_lease_create(struct arena *a, const struct local_lease_words *
 const char *local_lease_patch(struct arena *a, const struct local_lease_words *w,
                               const char *version);
 
-/* What is read. */
+/* The parsed text. */
 struct local_lease {
     struct local_lease_seen seen;
     const char *version; /* of the object */

@@ -20,7 +20,7 @@ struct local_lease_view {
     size_t n_groups;
     char *version; /* of the own Lease, as it was written or listed last; NULL: not yet */
     bool current;
-    struct entry own; /* a NULL: there is none */
+    struct entry own; /* a NULL if there is none */
     struct entry others[KEPT_MAX];
     struct local_lease_seen seen[KEPT_MAX];
     size_t n;

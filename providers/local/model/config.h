@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* config.h: the cloud-config of the provider `local`, read and checked.
  *
- * One YAML document (apiVersion local.trimtab.io/v1): pools of addresses, and how this director forwards, checks, holds and
- * announces.  Reading gives all findings, not the first alone; each names file and line.  Pure: nothing of the machine is
- * looked at (config_machine.h does that).  Everything lives in the arena and is const afterwards. */
+ * One YAML document (apiVersion local.trimtab.io/v1): pools of addresses, and how this director
+ * forwards, checks, holds and announces.  Reading gives all findings, not the first alone; each
+ * names file and line.  Pure: nothing of the machine is checked (config_machine.h does that).
+ * Everything lives in the arena and is const afterwards. */
 #ifndef TRIMTAB_LOCAL_MODEL_CONFIG_H
 #define TRIMTAB_LOCAL_MODEL_CONFIG_H
 
@@ -23,7 +24,8 @@
 #define LOCAL_INSTANCE_MAX 15
 
 enum local_role { LOCAL_ROLE_ALL, LOCAL_ROLE_ALLOCATOR, LOCAL_ROLE_DIRECTOR };
-/* LOCAL_MODE_AUTO stands in a file and an annotation only; local_mode_of() makes of it LOCAL_MODE_NFT. */
+/* LOCAL_MODE_AUTO stands in a file and an annotation only; local_mode_of() makes of it
+ * LOCAL_MODE_NFT. */
 enum local_mode {
     LOCAL_MODE_AUTO,
     LOCAL_MODE_NFT,
@@ -68,7 +70,8 @@ struct local_range {
 };
 
 enum local_op { LOCAL_SEL_IN, LOCAL_SEL_NOT_IN, LOCAL_SEL_EXISTS, LOCAL_SEL_NOT_EXISTS };
-/* matchLabels and matchExpressions of the Kubernetes API (metav1.LabelSelector), all of which must hold. */
+/* matchLabels and matchExpressions of the Kubernetes API (metav1.LabelSelector), all of
+ * which must hold. */
 struct local_requirement {
     const char *key;
     enum local_op op;
@@ -95,7 +98,8 @@ struct local_sorry {
     struct ip_addr addr;
     uint16_t port;
 };
-/* How a Service that has an address of the pool is served; in the director part, what pools begin with. */
+/* How a Service that has an address of the pool is served; in the director part, what
+ * pools begin with. */
 struct local_service_defaults {
     enum local_mode mode;
     enum local_scheduler scheduler;
@@ -181,8 +185,9 @@ struct local_config_findings {
     size_t n;
 };
 
-/* Reads the text.  `role` overrides the file's (flag --local-role); NULL: it does not.  *ret_findings is set in any case.
- * Returns ERR_INVALID when one of them is an error; err has the first, "FILE:LINE: …". */
+/* Reads the text.  `role` overrides the file's (flag --local-role); NULL: it does not.
+ * *ret_findings is set in any case.  Returns ERR_INVALID when one of them is an error; err has the
+ * first, "FILE:LINE: …". */
 int local_config_read(struct arena *a, const char *file, const char *text, size_t n,
                       const char *role, const struct local_config **ret,
                       struct local_config_findings *ret_findings, struct err *err) _warn_unused_;
@@ -198,15 +203,16 @@ bool local_selector_matches(const struct local_selector *s, const struct tt_kv *
 const char *local_mode_word(enum local_mode mode);
 const char *local_scheduler_word(enum local_scheduler scheduler);
 const char *local_check_word(enum local_check check);
-/* False when the text is none; *ret_meant is then a word that it is probably a slip of, or NULL ("dr" → "ipvs-dr"). */
+/* False when the text is none; *ret_meant is then a word that it is probably a slip of, or NULL
+ * ("dr" → "ipvs-dr"). */
 bool local_mode_parse(const char *text, enum local_mode *ret, const char **ret_meant);
 bool local_scheduler_parse(const char *text, enum local_scheduler *ret, const char **ret_meant);
 bool local_check_parse(const char *text, enum local_check *ret, const char **ret_meant);
 bool local_targets_parse(const char *text, enum local_targets *ret);
 bool local_snat_parse(const char *text, enum local_snat *ret);
 bool local_sorry_parse(const char *text, struct local_sorry *ret);
-/* ERR_INVALID for settings that do not go together, of a pool or of a Service: "scheduler lc needs an ipvs mode; …".  `mode` is not
- * LOCAL_MODE_AUTO. */
+/* ERR_INVALID for settings that do not go together, of a pool or of a Service: "scheduler lc needs
+ * an ipvs mode; …".  `mode` is not LOCAL_MODE_AUTO. */
 int local_fits(enum local_mode mode, enum local_scheduler scheduler, enum local_targets targets,
                bool pods_routable, struct err *err) _warn_unused_;
 /* "1h30m", "24h", "500ms". */

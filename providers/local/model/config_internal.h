@@ -4,7 +4,7 @@
  *
  * A section of the file is read by a table (local_cfg_object()): a key that is in no row is a
  * finding, the others go to the function of their row, which writes one member or adds a
- * finding.  Reading goes on after a finding.  Private to this room. */
+ * finding.  Reading continues after a finding.  Private to this room. */
 #ifndef TRIMTAB_LOCAL_MODEL_CONFIG_INTERNAL_H
 #define TRIMTAB_LOCAL_MODEL_CONFIG_INTERNAL_H
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wish.h: what a Service asks the provider `local` for by annotations, with those that other load balancers read taken over.
+/* wish.h: what a Service asks the provider `local` for by annotations, with those that other load
+ * balancers read taken over.
  *
- * Own prefix local.trimtab.io/; the keys of MetalLB, kube-vip, PureLB, Cilium and LoxiLB mean the same where they have the same
- * meaning.  Two keys that disagree are an error, equal ones are not.  Pure. */
+ * Own prefix local.trimtab.io/; the keys of MetalLB, kube-vip, PureLB, Cilium and LoxiLB mean the
+ * same where they have the same meaning.  Two keys that disagree are an error, equal ones
+ * are not. Pure. */
 #ifndef TRIMTAB_LOCAL_MODEL_WISH_H
 #define TRIMTAB_LOCAL_MODEL_WISH_H
 
@@ -25,7 +27,7 @@ struct local_health_wish {
     unsigned fall;
     unsigned rise;
 };
-/* What is not asked for is NULL, zero or …_AUTO; `has_…` where that would be a value. */
+/* Unset members are NULL, zero or …_AUTO; `has_…` where that would be a value. */
 struct local_wish {
     bool ignore; /* leave the Service alone */
     const char *pool;
@@ -52,13 +54,14 @@ struct local_wish {
     bool move;
 };
 
-/* ERR_INVALID for a value that cannot be meant, or two that disagree: the message names the keys and what was found.
- * Pools are looked up in `config`. */
+/* ERR_INVALID for a value that cannot be meant, or two that disagree: the message names the keys
+ * and what was found.  Pools are looked up in `config`. */
 int local_wish_read(struct arena *a, const struct local_config *config, const struct tt_service *s,
                     struct local_wish *ret, struct err *err) _warn_unused_;
 /* For findings about slips (common/lb/findings.h). */
 extern const struct lb_annotation_keys local_annotation_keys;
-/* Keys under which users write wishes; ends with NULL; "…*" stands for a prefix (tt_provider.wish_annotations). */
+/* Keys under which users write wishes; ends with NULL; "…*" stands for a prefix
+ * (tt_provider.wish_annotations). */
 extern const char *const local_wish_annotations[];
 
 #endif

@@ -2,7 +2,7 @@
 /* wish_keys.c: the annotations under which wishes stand, one row for each wish, and how values
  * of other programs read in own words.
  *
- * All keys of a wish are looked at, the own one first; they must agree.  Pure. */
+ * All keys of a wish are checked, the own one first; they must agree.  Pure. */
 #include "providers/local/model/wish_internal.h"
 
 #include "common/base/str.h"

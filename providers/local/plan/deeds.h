@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deeds.h: what operations of a plan carry: the argument of each (lb_op.arg) and their types, which run.c defines. */
+/* deeds.h: what operations of a plan carry: the argument of each (lb_op.arg) and their types, which
+ * run.c defines. */
 #ifndef TRIMTAB_LOCAL_PLAN_DEEDS_H
 #define TRIMTAB_LOCAL_PLAN_DEEDS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* front_desired.c: ports, source ranges and targets of a Service as frontends of one address (front_desired.h). */
+/* front_desired.c: ports, source ranges and targets of a Service as frontends of one address
+ * (front_desired.h). */
 #include "providers/local/plan/front_desired.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static int protocol_of(const struct tt_port *port, uint8_t *ret, struct err *err
     return err_set(err, ERR_INVALID, "port %d: %s is not served", port->port, port->protocol);
 }
 
-/* ---- source ranges ------------------------------------------------------------------------------- */
+/* ---- source ranges --------------------------------------------------------------------------- */
 
 int local_net_cmp(const struct ip_net *a, const struct ip_net *b)
 {
@@ -76,7 +77,7 @@ static int ranges_of(struct arena *a, const struct local_front_args *x, struct i
     return ERR_OK;
 }
 
-/* ---- slots --------------------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 static const struct local_front *front_that_stands(const struct local_front_args *x,
                                                    const struct local_frontend_id *id)
@@ -214,7 +215,7 @@ bool local_front_has_target(const struct local_front *f)
     return f->m > 0 || local_ipvs_some_weight(&f->ipvs);
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static int front_of(struct arena *a, const struct local_front_args *x, struct local_wanted *w,
                     size_t i, struct err *err)

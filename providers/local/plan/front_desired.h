@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* front_desired.h: the frontends that a Service is to have, from what it asks for and who its targets are.  Pure. */
+/* front_desired.h: the frontends that a Service is to have, from what it asks for and who its
+ * targets are.  Pure. */
 #ifndef TRIMTAB_LOCAL_PLAN_FRONT_DESIRED_H
 #define TRIMTAB_LOCAL_PLAN_FRONT_DESIRED_H
 
@@ -15,8 +16,8 @@ struct local_weigher {
 };
 struct local_front_args {
     const struct local_config *config;
-    const struct local_pool
-        *pool; /* NULL: the address is in none any more; served as the director's part says */
+    /* NULL: the address is in none any more; served as the director's part says */
+    const struct local_pool *pool;
     const struct local_wish *wish;
     const struct tt_service *service;
     struct ip_addr vip;
@@ -26,8 +27,8 @@ struct local_front_args {
     size_t n_slices;
     bool has_slices;
     const char *zone;
-    const struct local_front
-        *have; /* what stands at this address, so that slots move as little as can be */
+    /* what stands at this address, so that slots move as little as can be */
+    const struct local_front *have;
     size_t n_have;
     const struct local_link_addr *addrs; /* of this director */
     size_t n_addrs;
@@ -58,8 +59,9 @@ struct local_front_serving {
     const struct local_serve *serve;
     const struct local_front *have; /* what stands, or NULL */
 };
-/* Gives f, which has its id, slots or destinations by the weights of its targets.  When none has weight, the sorry server becomes
- * one of them, if there is one of the family and the mode lets it answer. */
+/* Gives f, which has its id, slots or destinations by the weights of its targets.  When none has
+ * weight, the sorry server becomes one of them, if there is one of the family and the mode
+ * lets it answer. */
 void local_front_serve(struct arena *a, const struct local_front_serving *by,
                        struct local_target_set *t, struct local_front *f);
 /* From now on these may come; none: nobody. */

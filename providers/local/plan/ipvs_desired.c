@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ipvs_desired.c: a virtual service and its destinations from what a Service asks for; the scope (ipvs_state.h). */
+/* ipvs_desired.c: a virtual service and its destinations from what a Service asks for; the scope
+ * (ipvs_state.h). */
 #include "providers/local/plan/ipvs_state.h"
 
 #include <stdio.h>
@@ -52,7 +53,7 @@ bool local_ipvs_some_weight(const struct local_ipvs_front *f)
     return false;
 }
 
-/* ---- one frontend -------------------------------------------------------------------------------- */
+/* ---- one frontend ---------------------------------------------------------------------------- */
 
 static void want_service(const struct local_ipvs_wish *w, struct local_ipvs_service *s)
 {
@@ -84,9 +85,10 @@ static const struct local_ipvs_real *real_at(const struct local_ipvs_front *f,
     return f == NULL ? NULL : local_ipvs_find(f, &d);
 }
 
-/* The kernel keeps one route for a destination, and ipvs-dr needs another one than the other ways.  So where a destination of
- * another way stands, a new one takes the next port, until the old one has drained: with ipvs-dr and tunnels a packet keeps its
- * own port whatever the destination's is. */
+/* The kernel keeps one route for a destination, and ipvs-dr needs another one than the other ways.
+ * So where a destination of another way stands, a new one takes the next port, until the old one
+ * has drained: with ipvs-dr and tunnels a packet keeps its own port whatever
+ * the destination's is. */
 static uint16_t port_of(const struct local_ipvs_wish *w, const struct local_target *t, bool dr)
 {
     uint16_t next = t->port == UINT16_MAX ? UINT16_MAX - 1 : (uint16_t)(t->port + 1);
@@ -166,7 +168,7 @@ size_t local_ipvs_keep_near(struct arena *a, struct local_target_set *t,
     return n_far;
 }
 
-/* ---- the scope ----------------------------------------------------------------------------------- */
+/* ---- the scope ------------------------------------------------------------------------------- */
 
 struct nets {
     struct arena *a;

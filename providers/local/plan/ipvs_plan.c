@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ipvs_plan.c: phases of a plan that are about IPVS: scope, services, destinations and their drain (service_plan.h). */
+/* ipvs_plan.c: phases of a plan that are about IPVS: scope, services, destinations and their drain
+ * (service_plan.h). */
 #include "providers/local/plan/service_plan_internal.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@
 
 #define LOOK_AGAIN_MS 1000 /* while connections are open */
 
-/* ---- names --------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static const char *place(struct emit *e, const struct local_ipvs_dest *d)
 {
@@ -24,7 +25,7 @@ static const char *dest_name(struct emit *e, const struct local_frontend_id *id,
     return arena_printf(e->a, "%s → %s", local_emit_front_name(e, id), place(e, d));
 }
 
-/* ---- operations ---------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static void change_service(struct emit *e, enum local_ipvs_what what,
                            const struct local_ipvs_service *s, struct lb_op op)
@@ -112,7 +113,7 @@ static void service_fields(struct emit *e, struct lb_op *op, const struct local_
     }
 }
 
-/* ---- phases that build --------------------------------------------------------------------------- */
+/* ---- phases that build ----------------------------------------------------------------------- */
 
 static bool some_served(const struct local_front *fronts, size_t n)
 {
@@ -198,7 +199,7 @@ void local_ipvs_fill(struct emit *e)
     }
 }
 
-/* ---- phases that take away ----------------------------------------------------------------------- */
+/* ---- phases that take away ------------------------------------------------------------------- */
 
 /* A datagram has no connection that ends by itself. */
 static bool drains(const struct emit *e, const struct local_front *from)
@@ -219,7 +220,8 @@ static bool has_drained(const struct local_service_state *s, const struct local_
            (age >= s->drain_timeout_ms || (age >= LOCAL_IPVS_QUIET_MS && real->dest.active == 0));
 }
 
-/* Is it wanted no more, while its frontend still is?  What goes with a frontend goes with the service. */
+/* Is it wanted no more, while its frontend still is?  What goes with a frontend goes
+ * with the service. */
 static bool leaves(const struct local_front *to, const struct local_ipvs_real *real)
 {
     return to != NULL && (!to->ipvs.served || local_ipvs_find(&to->ipvs, &real->dest) == NULL);
@@ -280,7 +282,8 @@ void local_ipvs_quiet(struct emit *e)
     quiet_fronts(e, true);
 }
 
-/* While a port is open, some destination of it has weight: clients of one that closes are refused, none waits in vain. */
+/* While a port is open, some destination of it has weight: clients of one that closes are refused,
+ * none waits in vain. */
 void local_ipvs_quiet_closed(struct emit *e)
 {
     quiet_fronts(e, false);

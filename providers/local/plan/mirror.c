@@ -76,7 +76,7 @@ void local_mirror_free(struct local_mirror *m)
     }
 }
 
-/* ---- by comment ------------------------------------------------------------------------------------ */
+/* ---- by comment ------------------------------------------------------------------------------ */
 
 static struct kept_vip **chain_of(const struct local_mirror *m, const struct interned *comment)
 {
@@ -199,7 +199,7 @@ void local_mirror_each_named(const struct local_mirror *m, const char *comment,
     arena_free(a);
 }
 
-/* ---- addresses ----------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 static struct kept_vip *find(const struct local_mirror *m, const struct ip_addr *addr)
 {
@@ -302,7 +302,7 @@ void local_mirror_forget_holds(struct local_mirror *m)
     for_all(m, forget_hold);
 }
 
-/* ---- IPVS ---------------------------------------------------------------------------------------- */
+/* ---- IPVS ------------------------------------------------------------------------------------ */
 
 /* Since when it is known to be quiet; 0: it is not. */
 static int64_t quiet_since(const struct local_ipvs_front *f, const struct local_ipvs_dest *d,
@@ -439,7 +439,7 @@ void local_mirror_element(struct local_mirror *m, const struct local_nft_element
     }
 }
 
-/* ---- holds and announcements --------------------------------------------------------------------- */
+/* ---- holds and announcements ----------------------------------------------------------------- */
 
 void local_mirror_hold(struct local_mirror *m, const struct ip_addr *addr,
                        enum local_route_kind kind, int link, bool gone)

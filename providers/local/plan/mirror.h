@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mirror.h: what the kernel has of ours, as this process wrote, read or adopted it.
  *
- * By address: its guard, its hold, its frontends.  "Nothing to do" comes from here; before a change the kernel is asked whether
- * somebody else wrote in between (its generation).  Pure, one thread at a time.  Memory: about 80 bytes for each address, and what
- * mirror_fronts.h says for its frontends. */
+ * By address: its guard, its hold, its frontends.  "Nothing to do" comes from here; before a change
+ * the kernel is asked whether somebody else wrote in between (its generation).  Pure, one thread at
+ * a time.  Memory: about 80 bytes for each address, and what mirror_fronts.h says
+ * for its frontends. */
 #ifndef TRIMTAB_LOCAL_PLAN_MIRROR_H
 #define TRIMTAB_LOCAL_PLAN_MIRROR_H
 
@@ -23,13 +24,15 @@ struct local_mirror *local_mirror_new(struct intern_table *texts);
 void local_mirror_free(struct local_mirror *m);
 /* Forgets everything but what was announced. */
 void local_mirror_clear(struct local_mirror *m);
-/* Somebody else wrote: everything is doubtful until it is read again (local_mirror_clear, local_mirror_forget). */
+/* Somebody else wrote: everything is doubtful until it is read again (local_mirror_clear,
+ * local_mirror_forget). */
 void local_mirror_doubt(struct local_mirror *m);
 /* All elements of the table are read again now; holds, IPVS and what was announced stay known. */
 void local_mirror_forget_table(struct local_mirror *m);
 /* Routes and addresses of ours are read again now, all of them. */
 void local_mirror_forget_holds(struct local_mirror *m);
-/* Has somebody else written since the address was read, or since all was read when nothing is known of it? */
+/* Has somebody else written since the address was read, or since all was read when nothing
+ * is known of it? */
 bool local_mirror_is_doubtful(const struct local_mirror *m, const struct ip_addr *addr);
 /* Its guard and its frontends are read again now; whether it is held and announced stays known. */
 void local_mirror_forget(struct local_mirror *m, const struct ip_addr *addr);
@@ -52,7 +55,7 @@ void local_mirror_elements(const struct local_mirror *m, struct arena *a,
 /* NULL: nothing of this address is there. */
 const struct local_mirror_vip *local_mirror_vip(const struct local_mirror *m, struct arena *a,
                                                 const struct ip_addr *addr);
-/* Of the guard's element, until the next change; NULL: there is none. */
+/* Of the guard's element, until the next change; NULL if there is none. */
 const char *local_mirror_comment(const struct local_mirror *m, const struct ip_addr *addr);
 size_t local_mirror_count(const struct local_mirror *m); /* addresses */
 /* Calls `each` for every address, in their order; a copy lives during the call. */
@@ -61,7 +64,8 @@ void local_mirror_each(const struct local_mirror *m,
 /* All addresses without their frontends, in no order: for figures. */
 void local_mirror_any(const struct local_mirror *m,
                       void (*each)(void *arg, const struct local_vip *v), void *arg);
-/* Those whose guard has this comment, by address; NULL: those without a comment.  Costs nothing for the others. */
+/* Those whose guard has this comment, by address; NULL: those without a comment.  Costs
+ * nothing for the others. */
 void local_mirror_each_named(const struct local_mirror *m, const char *comment,
                              void (*each)(void *arg, const struct local_mirror_vip *v), void *arg);
 /* A copy in the arena, so that the mirror may change meanwhile. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mirror_elements.c: the mirror as elements of nftables, for a table that is made anew (mirror.h). */
+/* mirror_elements.c: the mirror as elements of nftables, for a table that
+ * is recreated (mirror.h). */
 #include "providers/local/plan/mirror.h"
 
 struct elements {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mirror_fronts.c: frontends of one address in one block (mirror_fronts.h).
  *
- * Behind the head of a frontend come its m slots (length of the address, or 0: none; address; port), then its source ranges, sorted
- * (address, prefix).  Slots change in their places; everything else moves what is behind it. */
+ * Behind the head of a frontend come its m slots (length of the address, or 0: none; address;
+ * port), then its source ranges, sorted (address, prefix).  Slots change in their places;
+ * everything else moves what is behind it. */
 #include "providers/local/plan/mirror_fronts.h"
 
 #include <stdlib.h>
@@ -122,7 +123,7 @@ static bool drop_if_empty(struct mirror_fronts *x, size_t at)
     return true;
 }
 
-/* ---- slots --------------------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 static void set_slots(struct mirror_fronts *x, size_t at, struct head *h, uint16_t m, bool hash)
 {
@@ -165,7 +166,8 @@ static void note_slot(struct mirror_fronts *x, size_t at, struct head *h,
     if (other_map && gone) {
         return;
     }
-    if (other_map) { /* a frontend is in one map only: its slots of another one went in the same transaction */
+    if (other_map) {
+        /* a frontend is in one map only: its slots of another one went in the same transaction */
         set_slots(x, at, h, e->m, e->hash);
     }
     if (e->slot < h->m) {
@@ -176,7 +178,7 @@ static void note_slot(struct mirror_fronts *x, size_t at, struct head *h,
     }
 }
 
-/* ---- source ranges ------------------------------------------------------------------------------- */
+/* ---- source ranges --------------------------------------------------------------------------- */
 
 static struct ip_net range_at(const struct mirror_fronts *x, size_t at)
 {
@@ -211,7 +213,7 @@ static void note_open(struct mirror_fronts *x, size_t front, struct head *h,
     }
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 void mirror_fronts_done(struct mirror_fronts *x)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mirror_fronts.h: the frontends of one address, packed: what mirror.c keeps of each of tens of thousands.
+/* mirror_fronts.h: the frontends of one address, packed: what mirror.c keeps of each of tens of
+ * thousands.
  *
- * A head of 16 bytes for each frontend, 7 for each slot and 5 for each source range of IPv4.  Pure. */
+ * A head of 16 bytes for each frontend, 7 for each slot and 5 for each source range
+ * of IPv4. Pure. */
 #ifndef TRIMTAB_LOCAL_PLAN_MIRROR_FRONTS_H
 #define TRIMTAB_LOCAL_PLAN_MIRROR_FRONTS_H
 
@@ -17,7 +19,8 @@ struct mirror_fronts {
 void mirror_fronts_done(struct mirror_fronts *x);
 /* The kernel has the element (of a frontend) now, or has it no more. */
 void mirror_fronts_element(struct mirror_fronts *x, const struct local_nft_element *e, bool gone);
-/* What IPVS has of the frontend, for a change in place; made if it is not there.  Until the next call of another function. */
+/* IPVS' state of the frontend, for a change in place; made if it is not there.  Until the next call
+ * of another function. */
 struct local_ipvs_front *mirror_fronts_ipvs(struct mirror_fronts *x,
                                             const struct local_frontend_id *id);
 /* After that: forgets the frontend if nothing of it is left. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* service_plan.c: phases of a plan (service_plan.h).
  *
- * Invariants, after each operation: a held address has its guard; an open frontend has a target; an announced address is held. */
+ * Invariants, after each operation: a held address has its guard; an open frontend has a target; an
+ * announced address is held. */
 #include "providers/local/plan/service_plan_internal.h"
 
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "common/base/map.h"
 #include "common/base/str.h"
 
-/* ---- operations ---------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 /* Several Services of one plan may want the same of an address that they share. */
 static bool joins_another(struct emit *e, const struct lb_op *op)
@@ -76,7 +77,7 @@ static const struct local_front *wanted(const struct emit *e, const struct local
     return local_front_of(e->s->want, e->s->n_want, &have->id);
 }
 
-/* ---- changes of elements ------------------------------------------------------------------------- */
+/* ---- changes of elements --------------------------------------------------------------------- */
 
 struct changes {
     struct local_nft_change *items;
@@ -109,7 +110,8 @@ static bool same_dest(const struct local_dest *a, const struct local_dest *b)
     return a->port == b->port && ip_eq(&a->addr, &b->addr);
 }
 
-/* All slots of a frontend change at one moment: no packet sees half of it.  `from` or `to` may be NULL. */
+/* All slots of a frontend change at one moment: no packet sees half of it.  `from` or `to`
+ * may be NULL. */
 static void change_slots(struct changes *c, const struct local_front *from,
                          const struct local_front *to)
 {
@@ -139,7 +141,7 @@ static bool has_net(const struct local_front *f, const struct ip_net *net)
     return false;
 }
 
-/* Who may come to `of` and not to `other`. */
+/* Clients allowed by `of` and not by `other`. */
 static void change_nets(struct changes *c, bool del, const struct local_front *of,
                         const struct local_front *other)
 {
@@ -175,7 +177,7 @@ static const struct local_nft_deed *deed_of(struct emit *e, const struct changes
     return deed;
 }
 
-/* ---- texts --------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static unsigned count_slots(const struct local_front *f, const struct local_dest *d)
 {
@@ -250,7 +252,7 @@ static const char *why_filled(struct emit *e, const struct local_front *from,
     return "shares have changed";
 }
 
-/* ---- phases -------------------------------------------------------------------------------------- */
+/* ---- phases ---------------------------------------------------------------------------------- */
 
 /* The comment of a guard changes hands when its Service leaves an address that others share. */
 static void guard(struct emit *e, const struct local_vip_pair *v)

@@ -3,14 +3,17 @@
  *
  *   BASE      the table; the scope, before the first virtual service of IPVS
  *   SERVE     virtual services of IPVS: the port is still closed
- *   FILL      the guard of the address, whose comment says from then on whose it is, and targets of new and changed frontends
+ *   FILL      the guard of the address, whose comment says from then on whose it is, and targets of
+ *             new and changed frontends
  *   OPEN      who may come, the source address: now the port answers, if the address is held
  *   HOLD      the address becomes this machine's: never without its guard
  *   ANNOUNCE  neighbours and routing daemons hear of it
- *   QUIET     destinations that go get weight 0: open connections go on
+ *   QUIET     destinations that go get weight 0: open connections continue
  *   WITHDRAW  … and that it is gone, then it is let go
- *   CLOSE     nobody may come any more; destinations of a port that is closed but stays get weight 0 only now
- *   DROP      targets, and connections that they leave behind; destinations of IPVS when they have drained, in a later plan
+ *   CLOSE     nobody may come any more; destinations of a port that is closed but stays get weight
+ *             0 only now
+ *   DROP      targets, and connections that they leave behind; destinations of IPVS when they have
+ *             drained, in a later plan
  *   UNGUARD   the guard, last: a process that ends before finds by its comment what is left to do
  *
  * All operations of a phase are one wave, so that run_many makes one transaction of them. */
@@ -40,17 +43,18 @@ struct local_service_state {
     const struct local_vip_pair *vips;
     size_t n_vips;
     /* Of IPVS: */
-    const struct local_nft_change
-        *scope; /* changes of it that come first; the same for all items */
+    /* changes of it that come first; the same for all items */
+    const struct local_nft_change *scope;
     size_t n_scope;
     int64_t now_ms;           /* the provider's clock */
     int64_t drain_timeout_ms; /* 0: at once */
 };
-/* In how many ms the Service is to be looked at again, because a destination drains; 0: none does. */
+/* In how many ms the Service is to be checked again, because a destination drains; 0: none does. */
 int64_t local_ipvs_again_ms(const struct local_service_state *s);
 
-/* A destination turns from or to ipvs-dr at one address and port: the kernel has one route for it, which the other way to forward
- * spoils, so that open connections break.  *ret: the first such frontend. */
+/* A destination turns from or to ipvs-dr at one address and port: the kernel has one route for it,
+ * which the other way to forward spoils, so that open connections break.  *ret: the
+ * first such frontend. */
 bool local_ipvs_breaks(const struct local_service_state *s, const struct local_frontend_id **ret);
 
 /* The table, as it is. */
@@ -60,8 +64,8 @@ enum local_table_is {
     LOCAL_TABLE_OLD,     /* of another layout */
     LOCAL_TABLE_CHANGED, /* its chains or rules are not those of this configuration */
 };
-/* Appends the operations for all of them.  `instance` names the table, which is made first when it is not there, or made anew with
- * what it has when it is not whole. */
+/* Appends the operations for all of them.  `instance` names the table, which is made first when it
+ * is not there, or recreated with what it has when it is not whole. */
 void local_services_plan(struct lb_plan *plan, const char *instance, enum local_table_is table,
                          const struct local_service_state *items, size_t n);
 

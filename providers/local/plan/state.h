@@ -14,7 +14,8 @@ struct local_dest {
     struct ip_addr addr;
     uint16_t port;
 };
-/* One frontend, by slots of nftables or as a virtual service of IPVS.  Without a target nobody may come. */
+/* One frontend, by slots of nftables or as a virtual service of IPVS.  Without a target
+ * nobody may come. */
 struct local_front {
     struct local_frontend_id id;
     bool hash;                /* slots by the client's address, else one after the other */

@@ -53,13 +53,14 @@ struct local_serve {
     bool udp_one_packet;
     bool zone_only; /* PreferSameZone, PreferClose or PreferSameNode */
 };
-/* ERR_INVALID for what does not go together (§3.5, §5.2, §7 of the provider's specification): "scheduler lc needs an ipvs mode; nft has
- * rr, wrr, sh and mh". */
+/* ERR_INVALID for what does not go together (§3.5, §5.2, §7 of the provider's specification):
+ * "scheduler lc needs an ipvs mode; nft has rr, wrr, sh and mh". */
 int local_serve_of(const struct local_config *config, const struct local_pool *pool,
                    const struct tt_service *s, const struct local_wish *wish,
                    struct local_serve *ret, struct err *err) _warn_unused_;
 
-/* The scheduler, never AUTO: of AUTO wrr when two targets with weight have different ones, else rr. */
+/* The scheduler, never AUTO: of AUTO wrr when two targets with weight have different
+ * ones, else rr. */
 enum local_scheduler local_scheduler_of(const struct local_serve *serve,
                                         const struct local_target_set *t);
 
@@ -76,8 +77,8 @@ struct local_target_args {
     bool has_slices;
     const char *zone; /* the director's; NULL or "": not known */
 };
-/* Weights are those of the policy and the zone; health (director) comes on top.  ERR_INVALID: "nft mode has at most 256 targets
- * per port (demo/web has 300); use an ipvs mode". */
+/* Weights are those of the policy and the zone; health (director) comes on top.  ERR_INVALID: "nft
+ * mode has at most 256 targets per port (demo/web has 300); use an ipvs mode". */
 int local_targets_of(struct arena *a, const struct local_target_args *args,
                      struct local_target_set *ret, struct err *err) _warn_unused_;
 

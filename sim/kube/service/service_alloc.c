@@ -143,8 +143,8 @@ static struct json_object *refuse_twin(struct kube_change *c, struct json_object
     return NULL;
 }
 
-/* What is wrong with a port that an update asks for, or NULL.  One that the Service had, and one that this update has
- * asked for already, are its own, whatever entry had it. */
+/* The error of a port that an update asks for, or NULL.  Ports that the Service had, or that this
+ * update has already asked for, are its own, whichever entry had them. */
 static const char *request_updated_port(struct kube_change *c, struct chosen *ch, int64_t port,
                                         int64_t number)
 {

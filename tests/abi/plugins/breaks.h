@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* breaks.h: the ways in which a plugin can be wrong, each with the name of the file that shows it.
  *
- * broken.c is built once.  run_plugin_test.py copies the module to WAY.so for each way, and the module finds
- * its way by the name under which the controller loaded it.  A missing symbol needs a module of its own:
- * no_symbol.c. */
+ * broken.c is built once.  run_plugin_test.py copies the module to WAY.so for each way, and the
+ * module finds its way by the name under which the controller loaded it.  A missing symbol needs a
+ * module of its own:  no_symbol.c. */
 #ifndef TRIMTAB_TESTS_ABI_BREAKS_H
 #define TRIMTAB_TESTS_ABI_BREAKS_H
 
-/* Nothing is wrong: LATER is built with a later header, OLDER knows the mandatory members only, OWN_AFFAIR
- * manages finalizers and events of its Services itself. */
+/* Nothing is wrong: LATER is built with a later header, OLDER knows the mandatory members only,
+ * OWN_AFFAIR manages finalizers and events of its Services itself. */
 #define BREAKS_NOTHING(WAY)                                                                        \
     WAY(RIGHT, "right")                                                                            \
     WAY(LATER, "later")                                                                            \
@@ -46,8 +46,8 @@
     WAY(OPEN_GARBAGE, "open-garbage")                                                              \
     WAY(OPEN_LONG_MESSAGE, "open-long-message")
 
-/* Results: the Service gets an event, the controller goes on.  EVENT_LONG loses only its event: the Service gets
- * its address. */
+/* Results: the Service gets an event, the controller continues.  EVENT_LONG loses only its event:
+ * the Service gets its address. */
 #define BREAKS_RESULT(WAY)                                                                         \
     WAY(CODE_GARBAGE, "code-garbage")                                                              \
     WAY(CODE_NEGATIVE, "code-negative")                                                            \
@@ -66,7 +66,8 @@
     WAY(RESULT_MISSING, "result-missing")                                                          \
     WAY(EVENT_LONG, "event-long")
 
-/* Ends of the process in ensure(): the last line names provider, call and Service.  CALL_HANGS never comes back. */
+/* Ends of the process in ensure(): the last line names provider, call and Service.  CALL_HANGS
+ * never comes back. */
 #define BREAKS_CRASH(WAY)                                                                          \
     WAY(CRASH_SEGV, "crash-segv")                                                                  \
     WAY(CRASH_STACK, "crash-stack")                                                                \
@@ -76,8 +77,8 @@
     WAY(CRASH_EXIT, "crash-exit")                                                                  \
     WAY(CALL_HANGS, "call-hangs")
 
-/* explain(): the command says what is wrong.  Right are EXPLAIN_ROWS, with a row that is longer and one of a section that
- * this host does not know, and EXPLAIN_TEXT, a plugin of 1.3. */
+/* explain(): the command says what is wrong.  Right are EXPLAIN_ROWS, with a row that is longer and
+ * one of a section that this host does not know, and EXPLAIN_TEXT, a plugin of 1.3. */
 #define BREAKS_EXPLAIN(WAY)                                                                        \
     WAY(EXPLAIN_ROWS, "explain-rows")                                                              \
     WAY(EXPLAIN_TEXT, "explain-text")                                                              \

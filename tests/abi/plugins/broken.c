@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* broken.c: plugins that are wrong in one way each (breaks.h); the module's file name chooses the way.
+/* broken.c: plugins that are wrong in one way each (breaks.h); the module's file name chooses the
+ * way.
  *
- * Everything that the way does not name is right, so what the controller says can only be about that.  The file
- * name is also the provider's name.  run_plugin_test.py knows what each must lead to. */
+ * Everything that the way does not name is right, so what the controller says can only be about
+ * that.  The file name is also the provider's name.  run_plugin_test.py knows what each
+ * must lead to. */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stddef.h>
@@ -23,7 +25,7 @@ static const char *const way_names[WAY_MAX] = {BREAKS(WAY_NAME)};
 static const struct tt_host *host;
 static enum way way; /* set by tt_provider_descriptor(), before everything else is called */
 
-/* ---- results ------------------------------------------------------------------------------------------ */
+/* ---- results --------------------------------------------------------------------------------- */
 static void fill(char *text, size_t n, char c)
 {
     memset(text, c, n - 1);
@@ -163,7 +165,7 @@ static int32_t broken_answer(const struct tt_service *service, struct tt_result 
 
 static const char *const own_finalizers[] = {"example.com/own"};
 
-/* What belongs to a controller of its own. */
+/* Members of a provider with its own controller. */
 static void take_over(const struct tt_call *call, const struct tt_item *item)
 {
     if (!TT_HAS(host, result_own)) {
@@ -255,7 +257,7 @@ static int32_t broken_validate(void *provider, const struct tt_item *item)
     return TT_INVALID;
 }
 
-/* ---- the descriptor ------------------------------------------------------------------------------------- */
+/* ---- the descriptor -------------------------------------------------------------------------- */
 #define UNLESS(absent, member) (way == (absent) ? NULL : (member))
 
 /* As a plugin looks that was built with a later header: more members, a higher minor number. */
@@ -264,7 +266,8 @@ struct later_provider {
     int32_t (*something_new)(void *provider);
 };
 
-/* Sets `way` from the name of the file that was loaded; ends the process when breaks.h has no such way. */
+/* Sets `way` from the name of the file that was loaded; ends the process when breaks.h has
+ * no such way. */
 static void way_find(void)
 {
     Dl_info info = {0};

@@ -90,7 +90,7 @@ void kit_open(struct kit *k, const char *env, const char *global)
     }
 }
 
-/* ---- a fetch by hand --------------------------------------------------------------------------------------- */
+/* ---- a fetch by hand ------------------------------------------------------------------------- */
 
 enum http_next kit_ask(struct kit *k)
 {
@@ -165,7 +165,7 @@ void kit_failed(struct kit *k, int code, const char *says)
     }
 }
 
-/* ---- the server and files ---------------------------------------------------------------------------------- */
+/* ---- the server and files -------------------------------------------------------------------- */
 
 static void handle(void *arg, struct http_req *req)
 {
@@ -205,7 +205,7 @@ const char *kit_file(struct kit *k, const char *name, const char *text)
     return path;
 }
 
-/* ---- answers ----------------------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static const char *until(int64_t lasts_s)
 {

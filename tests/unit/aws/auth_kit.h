@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* auth_kit.h: what the tests of credentials share: an auth object from variables and files, a clock that stands still,
- * fetches that are stepped by hand, and a server for callers that come at once.
+/* auth_kit.h: what the tests of credentials share: an auth object from variables and files, a clock
+ * that stands still, fetches that are stepped by hand, and a server for callers that come at once.
  *
- * One kit per test (KIT_TEST).  Secrets in tests hold the word "hush", so that an error that shows one is found. */
+ * One kit per test (KIT_TEST).  Secrets in tests hold the word "hush", so that an error
+ * that shows one is found. */
 #ifndef TRIMTAB_TESTS_AWS_AUTH_KIT_H
 #define TRIMTAB_TESTS_AWS_AUTH_KIT_H
 
@@ -38,8 +39,8 @@ int kit_setup(void **state);
 int kit_teardown(void **state);
 #define KIT_TEST(fn) cmocka_unit_test_setup_teardown(fn, kit_setup, kit_teardown)
 
-/* A new auth object from lines of variables and lines of [Global]; either may be NULL.  kit_open() fails the test when
- * kit_try() fails. */
+/* A new auth object from lines of variables and lines of [Global]; either may be NULL.  kit_open()
+ * fails the test when kit_try() fails. */
 int kit_try(struct kit *k, const char *env, const char *global);
 void kit_open(struct kit *k, const char *env, const char *global);
 /* Begins a fetch: HTTP_SEND with the request in k->req, or its end. */
@@ -59,7 +60,8 @@ const char *kit_key(struct kit *k);
 /* The fetch has failed with this code; the message holds `says` and no secret. */
 void kit_failed(struct kit *k, int code, const char *says);
 
-/* The kit's server answers this to everything; STS and IMDS are there from the next kit_open() on. */
+/* The kit's server answers this to everything; STS and IMDS are there from the
+ * next kit_open() on. */
 void kit_serve(struct kit *k, int status, const char *body);
 const char *kit_file(struct kit *k, const char *name, const char *text); /* its path */
 

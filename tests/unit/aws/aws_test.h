@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_test.h: what the tests of the AWS provider's pure modules share: names as configured, Services and rules from text.
+/* aws_test.h: what the tests of the AWS provider's pure modules share: names as configured,
+ * Services and rules from text.
  *
- * Row numbers in tests are those of docs/spec/aws.md, section 11; "13.n" and "15.n" are rows of these sections. */
+ * Row numbers in tests are those of docs/spec/aws.md, section 11; "13.n" and "15.n" are rows of
+ * these sections. */
 #ifndef TRIMTAB_TESTS_AWS_TEST_H
 #define TRIMTAB_TESTS_AWS_TEST_H
 
@@ -29,8 +31,9 @@ static inline struct aws_naming aws_test_naming(void)
 
 #define ONE_PORT "\"ports\":[{\"port\":80,\"nodePort\":30080,\"protocol\":\"TCP\"}]"
 
-/* "default/web"; `annotations` is a JSON object whose keys lack the prefix, `spec` the members of spec beside type and
- * sessionAffinity.  NULL: no annotations; one TCP port 80 with node port 30080. */
+/* "default/web"; `annotations` is a JSON object whose keys lack the prefix, `spec` the members of
+ * spec beside type and sessionAffinity.  NULL: no annotations; one TCP port 80 with
+ * node port 30080. */
 static inline const struct tt_service *aws_test_object(struct arena *a, const char *annotations,
                                                        const char *spec)
 {
@@ -86,7 +89,8 @@ static inline const char *aws_test_tags(struct arena *a, const struct aws_tags *
     return str_buf_to_arena(&b, a);
 }
 
-/* "tcp 80 10.0.0.0/8 text; -1 sg-1": protocol, port or range ("3-4"; none for -1), source, description (no blanks). */
+/* "tcp 80 10.0.0.0/8 text; -1 sg-1": protocol, port or range ("3-4"; none for -1), source,
+ * description (no blanks). */
 static inline struct aws_rules aws_test_rules(struct arena *a, const char *text)
 {
     size_t n;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call_dialog.h: a conversation of a call and AWS, led by hand: what must be sent, after how long, and what is answered.
+/* call_dialog.h: a conversation of a call and AWS, led by hand: what must be sent, after how long,
+ * and what is answered.
  *
  * Randomness is at one half. */
 #ifndef TRIMTAB_TESTS_AWS_CALL_DIALOG_H
@@ -21,7 +22,7 @@
 #define DATE_20MIN "Tue, 14 Nov 2023 22:33:20 GMT"
 #define HTML       "<html><body>Bad Gateway</body></html>"
 
-/* What is sent, and the answer. */
+/* A request and its answer. */
 struct turn {
     int64_t waits_ms;  /* since the last answer */
     const char *sends; /* part of the body; NULL: anything */
@@ -32,7 +33,7 @@ struct turn {
     const char *body;
     int64_t takes_ms;
 };
-/* A call under way. */
+/* A call in progress. */
 struct dialog {
     struct call_kit *k;
     struct aws_call call;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call_kit.h: what the tests of calls and of what is read share: a clock that stands still, keys, a client.
+/* call_kit.h: what the tests of calls and of what is read share: a clock that stands still, keys, a
+ * client.
  *
- * One kit per test (CALL_TEST).  call_kit_open() takes the environment of the keys ("NAME=value" lines) and where all
- * requests go. */
+ * One kit per test (CALL_TEST).  call_kit_open() takes the environment of the keys ("NAME=value"
+ * lines) and where all requests go. */
 #ifndef TRIMTAB_TESTS_AWS_CALL_KIT_H
 #define TRIMTAB_TESTS_AWS_CALL_KIT_H
 

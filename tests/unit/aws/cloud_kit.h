@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cloud_kit.h: what has been read of AWS, with a server on loopback behind it.
  *
- * The server answers by the first row whose text is in the request's body, and writes down what was asked ("DescribeSubnets
- * Filter.1.Name=vpc-id …", without Version).  One kit per test (CLOUD_TEST). */
+ * The server answers by the first row whose text is in the request's body, and writes down what was
+ * asked ("DescribeSubnets Filter.1.Name=vpc-id …", without Version).  One kit
+ * per test (CLOUD_TEST). */
 #ifndef TRIMTAB_TESTS_AWS_CLOUD_KIT_H
 #define TRIMTAB_TESTS_AWS_CLOUD_KIT_H
 
@@ -105,7 +106,7 @@ static inline int cloud_kit_teardown(void **state)
 
 #define CLOUD_TEST(fn) cmocka_unit_test_setup_teardown(fn, cloud_kit_setup, cloud_kit_teardown)
 
-/* What was asked since the last look. */
+/* The requests since the last check. */
 static inline const char *cloud_kit_asked(struct cloud_kit *kit)
 {
     mutex_lock(&kit->lock);

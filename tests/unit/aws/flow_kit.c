@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- AWS ------------------------------------------------------------------------------------------------------ */
+/* ---- AWS ------------------------------------------------------------------------------------- */
 
 #define SUBNET(id, zone, cidr)                                                                     \
     "<item><subnetId>" id "</subnetId><vpcId>vpc-1</vpcId><availabilityZone>us-east-1" zone        \
@@ -111,7 +111,7 @@ static const char *envelope(struct arena *a, const char *form, const char *actio
                               body, action, action);
 }
 
-/* What is not a form is asked of the metadata service: a row "imds PATH" answers it. */
+/* Requests other than forms go to the metadata service: a row "imds PATH" answers them. */
 static void handle(void *arg, struct http_req *req)
 {
     struct flow_kit *k = arg;
@@ -140,7 +140,7 @@ static void handle(void *arg, struct http_req *req)
     http_req_answer(req, status, body, strlen(body));
 }
 
-/* ---- the host ------------------------------------------------------------------------------------------------- */
+/* ---- the host -------------------------------------------------------------------------------- */
 
 static struct flow_kit *kit(struct tt_host_ctx *ctx)
 {
@@ -294,7 +294,7 @@ static int32_t is_cancelled(const struct tt_call *call)
     return atomic_load(&k->cancelled);
 }
 
-/* ---- the kit -------------------------------------------------------------------------------------------------- */
+/* ---- the kit --------------------------------------------------------------------------------- */
 
 int flow_kit_setup(void **state)
 {
@@ -410,7 +410,7 @@ int32_t flow_kit_open(struct flow_kit *k)
     return code;
 }
 
-/* ---- calls ---------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 struct one {
     struct tt_item item;
@@ -491,7 +491,7 @@ const char *flow_kit_explain(struct flow_kit *k, const struct tt_service *svc)
     return k->r.text;
 }
 
-/* ---- what came of it ------------------------------------------------------------------------------------------ */
+/* ---- what came of it ------------------------------------------------------------------------- */
 
 static int compare(const void *x, const void *y)
 {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flow_kit.h: the whole provider, with AWS as a table on loopback and a host that writes down what it is told.
+/* flow_kit.h: the whole provider, with AWS as a table on loopback and a host that writes down what
+ * it is told.
  *
- * The server answers by the first row whose text is in the request; a request reads "elbv2 DescribeLoadBalancers
- * Names.member.1=web&…".  A row's body is what stands in the answer's result; of a status other than 200 it is AWS' code and
- * text ("InvalidTarget i-1 is not running").  What no row says is answered with nothing, which lists as none.  Behind the
- * test's rows there is a VPC with a public subnet in each of two zones, the group "sg-nodes" and running instances in it.
- * The clock stands still.  One kit per test (FLOW_TEST); it opens when it is first used, so that a test may choose. */
+ * The server answers by the first row whose text is in the request; a request reads "elbv2
+ * DescribeLoadBalancers Names.member.1=web&…".  A row's body is what stands in the answer's result;
+ * of a status other than 200 it is AWS' code and text ("InvalidTarget i-1 is not running").  What
+ * no row says is answered with nothing, which lists as none.  Behind the test's rows there is a VPC
+ * with a public subnet in each of two zones, the group "sg-nodes" and running instances in it.  The
+ * clock stands still.  One kit per test (FLOW_TEST); it opens when it is first used, so that
+ * a test may choose. */
 #ifndef TRIMTAB_TESTS_AWS_FLOW_KIT_H
 #define TRIMTAB_TESTS_AWS_FLOW_KIT_H
 
@@ -78,7 +81,7 @@ int flow_kit_teardown(void **state);
 
 /* Opens the provider, if it is not open; its code. */
 int32_t flow_kit_open(struct flow_kit *k);
-/* From now on the clock goes on when somebody waits for it. */
+/* From now on the clock continues when somebody waits for it. */
 void flow_kit_lets_time_pass(struct flow_kit *k);
 /* One call for one Service; the result is in k->r.  ENSURE and UPDATE of `svc`, or its DELETE. */
 int32_t flow_kit_sync(struct flow_kit *k, uint32_t verb, uint32_t reasons,
@@ -86,7 +89,7 @@ int32_t flow_kit_sync(struct flow_kit *k, uint32_t verb, uint32_t reasons,
 int32_t flow_kit_plan(struct flow_kit *k, const struct tt_service *svc);
 int32_t flow_kit_get(struct flow_kit *k, const struct tt_service *svc);
 const char *flow_kit_explain(struct flow_kit *k, const struct tt_service *svc);
-/* What was asked since the last look, sorted, a line each. */
+/* The requests since the last check, sorted, a line each. */
 const char *flow_kit_asked(struct flow_kit *k);
 /* How many of these requests have the text in them; does not forget them. */
 size_t flow_kit_count(struct flow_kit *k, const char *text);
@@ -94,7 +97,7 @@ const char *flow_kit_events(struct flow_kit *k);
 /* The findings of all plans since the last time, and why nobody is served. */
 const char *flow_kit_findings(struct flow_kit *k);
 
-/* What AWS has, as bodies of answers. */
+/* AWS' state, as bodies of answers. */
 #define FLOW_ARN "arn:lb"
 #define FLOW_NLB_STATE(state)                                                                      \
     "<LoadBalancers><member><LoadBalancerArn>" FLOW_ARN "</LoadBalancerArn>"                       \

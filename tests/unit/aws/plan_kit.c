@@ -8,8 +8,8 @@
 #include "common/data/json.h"
 #include "tests/support/objects.h"
 
-/* Plans of these tests are carried out by aws_world.h; the type that sends requests, and all that it needs, stays out of the
- * programs unless they link it themselves. */
+/* Plans of these tests are carried out by aws_world.h; the type that sends requests, and all that
+ * it needs, stays out of the programs unless they link it themselves. */
 __attribute__((weak)) const struct lb_op_type aws_write_type = {.name = "aws"};
 
 struct aws_texts kit_texts(struct kit *k, const char *blank_separated)
@@ -77,7 +77,7 @@ void kit_free(struct kit *k)
     arena_free(k->a);
 }
 
-/* ---- the Service -------------------------------------------------------------------------------------------- */
+/* ---- the Service ----------------------------------------------------------------------------- */
 
 static void append_ports(struct kit *k, struct str_buf *b)
 {
@@ -132,7 +132,7 @@ void kit_read(struct kit *k)
         aws_service_read(k->a, &k->naming, test_service_text(k->a, str_buf_to_arena(&b, k->a)));
 }
 
-/* ---- planning -------------------------------------------------------------------------------------------------- */
+/* ---- planning -------------------------------------------------------------------------------- */
 
 struct aws_planning kit_begin(struct kit *k)
 {
@@ -223,7 +223,7 @@ void kit_settle_nlb(struct kit *k)
     }
 }
 
-/* ---- steps of a test ------------------------------------------------------------------------------------------ */
+/* ---- steps of a test ------------------------------------------------------------------------- */
 
 void kit_expect(struct kit *k, const char *waves)
 {
@@ -259,7 +259,7 @@ struct aws_world_target_group *kit_group_of_port(struct kit *k, int32_t port)
     return NULL;
 }
 
-/* ---- looking at a plan --------------------------------------------------------------------------------------- */
+/* ---- looking at a plan ----------------------------------------------------------------------- */
 
 const char *kit_waves(struct kit *k)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_kit.h: what tests of the AWS planners share: a world of three subnets and four instances, a Service from a few
- * lines, its plan, and the plan carried out.
+/* plan_kit.h: what tests of the AWS planners share: a world of three subnets and four instances, a
+ * Service from a few lines, its plan, and the plan carried out.
  *
- * A test edits kit->world and kit->lines between plans, as people and AWS do.  Row numbers in tests are those of
- * docs/spec/aws.md. */
+ * A test edits kit->world and kit->lines between plans, as people and AWS do.  Row numbers in tests
+ * are those of docs/spec/aws.md. */
 #ifndef TRIMTAB_TESTS_AWS_PLAN_KIT_H
 #define TRIMTAB_TESTS_AWS_PLAN_KIT_H
 
@@ -47,27 +47,30 @@ void kit_free(struct kit *k);
 void kit_read(struct kit *k);
 /* Observes and begins: kit->service, seen, around, plan. */
 struct aws_planning kit_begin(struct kit *k);
-/* What AWS_NLB is wanted. */
+/* The desired AWS_NLB. */
 struct aws_nlb_want kit_nlb_want(struct kit *k);
-/* Plans the NLB alone, with its left target groups and, when it is managed, a security group of its own that is made when
- * it is not there. */
+/* Plans the NLB alone, with its left target groups and, when it is managed, a security group of its
+ * own that is made when it is not there. */
 void kit_plan_nlb(struct kit *k);
 /* Carries kit->plan out; fails the test when AWS refuses something. */
 void kit_run(struct kit *k);
-/* Both; and again: nothing is to be done then. */
+/* Both; and again: there is nothing to do then. */
 void kit_settle_nlb(struct kit *k);
 
-/* Plans the NLB, compares the waves, carries it out, and finds nothing to do.  kit->plan is the first plan then. */
+/* Plans the NLB, compares the waves, carries it out, and finds nothing to do.  kit->plan is the
+ * first plan then. */
 void kit_expect(struct kit *k, const char *waves);
 /* A new kit whose Service has these ports and annotations, and is served. */
 struct kit *kit_settled(const char *ports, const char *lines);
 struct aws_world_target_group *kit_group_of_port(struct kit *k, int32_t port);
 
-/* "1 CreateTargetGroup, CreateLoadBalancer; 2 …": waves with the actions in the order of the plan. */
+/* "1 CreateTargetGroup, CreateLoadBalancer; 2 …": waves with the actions in the order
+ * of the plan. */
 const char *kit_waves(struct kit *k);
 /* Operation that calls this action, the nth (from 0); fails the test when there is none. */
 const struct lb_op *kit_op(struct kit *k, const char *action, size_t nth);
-/* "Port=30080 Protocol=TCP …" without the names of `but` ("ListenerArn,Tags"), late values as "<action>". */
+/* "Port=30080 Protocol=TCP …" without the names of `but` ("ListenerArn,Tags"), late
+ * values as "<action>". */
 const char *kit_params(struct kit *k, const struct lb_op *op, const char *but);
 /* "path: old -> new; …" */
 const char *kit_fields(struct kit *k, const struct lb_op *op);

@@ -21,7 +21,7 @@ void service_kit_free(struct service_kit *s)
     kit_free(s->k);
 }
 
-/* ---- plans --------------------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 static const struct aws_surroundings *around(struct service_kit *s)
 {
@@ -95,7 +95,7 @@ const char *service_effects(const struct service_kit *s)
     return str_join(s->k->a, told->effects, told->n_effects, "\n");
 }
 
-/* ---- security groups ----------------------------------------------------------------------------------------- */
+/* ---- security groups ------------------------------------------------------------------------- */
 
 struct aws_group *service_group(struct service_kit *s, const char *id, const char *name,
                                 const char *tag)

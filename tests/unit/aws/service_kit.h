@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* service_kit.h: plan_kit.h for tests of whole Services: everything that aws_plan_service() plans, and what it tells. */
+/* service_kit.h: plan_kit.h for tests of whole Services: everything that aws_plan_service() plans,
+ * and what it tells. */
 #ifndef TRIMTAB_TESTS_AWS_SERVICE_KIT_H
 #define TRIMTAB_TESTS_AWS_SERVICE_KIT_H
 
@@ -13,8 +14,8 @@ struct service_kit {
     struct str_set other_names;  /* of other Services' balancers */
     bool knows_needed;           /* what others need of nodes' groups was asked */
     bool referring;              /* groups without tag that refer to ours were read */
-    const char *
-        full; /* AWS has said that there is no room for it, as lb_plan_makes_room() asks; or NULL */
+    /* AWS has said that there is no room for it, as lb_plan_makes_room() asks; or NULL */
+    const char *full;
     struct aws_planning planning; /* of the last plan */
 };
 /* A classic balancer wanted, in subnet-1 and subnet-2 by discovery. */
@@ -25,7 +26,7 @@ void service_kit_free(struct service_kit *s);
 int service_try(struct service_kit *s, bool want, struct err *err);
 /* Fails the test when it cannot be planned. */
 void service_plan(struct service_kit *s, bool want);
-/* Plans, carries out, plans again; nothing is to be done then. */
+/* Plans, carries out, plans again; there is nothing to do then. */
 void service_settle(struct service_kit *s, bool want);
 /* The text of the only finding, or "" none. */
 const char *service_finding(const struct service_kit *s);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_call.c: one call of the Query protocol from its parameters to its outcome (docs/spec/aws.md 2.8 to 2.10, 3.1 to 3.4).
+/* test_call.c: one call of the Query protocol from its parameters to its outcome (docs/spec/aws.md
+ * 2.8 to 2.10, 3.1 to 3.4).
  *
- * Each row is a conversation: what must be sent, after how long, and what is answered.  Randomness is at one half. */
+ * Each row is a conversation: what must be sent, after how long, and what is answered.  Randomness
+ * is at one half. */
 #include "tests/unit/aws/call_dialog.h"
 
 #include "providers/aws/api/aws_client.h"
@@ -314,7 +316,7 @@ static void call__answer_of_a_cache__teaches_no_time(void **state)
     assert_int_equal(aws_client_now_s(k->client), KIT_WALL_S);
 }
 
-/* ---- keys ----------------------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 #define KEYS(n)                                                                                    \
     "{\"AccessKeyId\":\"AKID" n "\",\"SecretAccessKey\":\"secret-number-" n                        \
@@ -369,7 +371,7 @@ static void call__server_tells_secrets__they_are_masked(void **state)
     same_text("message", d.err.message, "DescribeThings sg-1: X: by *** and ***");
 }
 
-/* ---- what calls share ------------------------------------------------------------------------------------------ */
+/* ---- what calls share ------------------------------------------------------------------------ */
 
 struct counted {
     struct str_buf lines;
@@ -450,7 +452,7 @@ static void call__budget_of_retries_is_used_up__one_attempt_only(void **state)
     assert_int_equal(requests_of_failing_call(k, AWS_EC2), 2);
 }
 
-/* ---- over the network ------------------------------------------------------------------------------------------ */
+/* ---- over the network ------------------------------------------------------------------------ */
 
 static void handle(void *arg, struct http_req *req)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_call_budget.c: calls wait for their turn in the budget of their group, and what they are refused shrinks it. */
+/* test_call_budget.c: calls wait for their turn in the budget of their group, and what they are
+ * refused shrinks it. */
 #include "tests/unit/aws/call_dialog.h"
 
 #include "providers/aws/api/aws_budget.h"

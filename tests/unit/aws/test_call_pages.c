@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_call_pages.c: lists that come in pages: every item once, nothing of what broke off, an end in any case (docs/spec/aws.md
- * 3.4).  See test_call.c. */
+/* test_call_pages.c: lists that come in pages: every item once, nothing of what broke off, an end
+ * in any case (docs/spec/aws.md 3.4).  See test_call.c. */
 #include "tests/support/unit.h"
 #include "tests/unit/aws/call_dialog.h"
 
@@ -30,7 +30,7 @@ static bool see_item(struct aws_call *c, const struct aws_node *item, struct err
     return str_eq(item->text, "bad") ? (void)err_set(err, ERR_INVALID, "bad item"), false : true;
 }
 
-/* What came since the last page does not count. */
+/* Items since the last page do not count. */
 static void forget_items(struct aws_call *c)
 {
     struct seen *s = c->arg;
@@ -84,7 +84,7 @@ static void list__pages__every_item_once_and_in_order(void **state)
     str_buf_done(&seen.text);
 }
 
-/* What is no list must not pass for an empty one. */
+/* An invalid list must not count as an empty one. */
 static void list__that_is_not_there__is_asked_for_again(void **state)
 {
 #define ANSWER(text) "<DescribeThingsResponse>" text "</DescribeThingsResponse>"

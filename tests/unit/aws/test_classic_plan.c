@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_classic_plan.c: classic load balancers are made and brought to what their Services want (docs/spec/aws.md 4.6 to
- * 4.13), against an AWS in memory that refuses what AWS refuses and calls that change nothing. */
+/* test_classic_plan.c: classic load balancers are made and brought to what their Services want
+ * (docs/spec/aws.md 4.6 to 4.13), against an AWS in memory that refuses what AWS refuses and calls
+ * that change nothing. */
 #include "tests/support/unit.h"
 #include "tests/unit/aws/service_kit.h"
 
@@ -49,7 +50,7 @@ static const char *joined(struct service_kit *s, const struct aws_texts *t)
     return str_join(s->k->a, t->items, t->n, " ");
 }
 
-/* ---- a new one ----------------------------------------------------------------------------------------------- */
+/* ---- a new one ------------------------------------------------------------------------------- */
 
 static void create__own_group__is_six_calls_in_three_waves(void **state)
 {
@@ -141,7 +142,7 @@ static void create__no_subnet__says_why(void **state)
     service_kit_free(s);
 }
 
-/* ---- listeners ----------------------------------------------------------------------------------------------- */
+/* ---- listeners ------------------------------------------------------------------------------- */
 
 static void listeners__changed_port__are_made_anew_back_to_back(void **state)
 {
@@ -160,7 +161,7 @@ static void listeners__changed_port__are_made_anew_back_to_back(void **state)
     service_kit_free(s);
 }
 
-/* What was there, and then its policies. */
+/* The former balancer, and then its policies. */
 static void listeners__made_anew__undo_makes_the_former_ones(void **state)
 {
     (void)state;
@@ -197,7 +198,8 @@ static void listeners__certificate__is_a_change(void **state)
     service_kit_free(s);
 }
 
-/* AWS says whether it takes a certificate only when a listener has it: before the one that works goes. */
+/* AWS says whether it takes a certificate only when a listener has it: before the one
+ * that works goes. */
 static void listeners__tcp_becomes_tls__the_certificate_is_tried_first(void **state)
 {
     (void)state;
@@ -236,7 +238,7 @@ static void listeners__other_ports__come_before_old_ones_go(void **state)
     service_kit_free(s);
 }
 
-/* ---- subnets ------------------------------------------------------------------------------------------------- */
+/* ---- subnets --------------------------------------------------------------------------------- */
 
 /* subnet-1 to 3 in zones a to c; 4 to 6 in the same zones. */
 static struct service_kit *in_subnets(const char *subnets)
@@ -327,7 +329,7 @@ static void subnets__not_read__are_left(void **state)
     service_kit_free(s);
 }
 
-/* ---- policies ------------------------------------------------------------------------------------------------ */
+/* ---- policies -------------------------------------------------------------------------------- */
 
 static void proxy__on_and_off__is_defined_once(void **state)
 {
@@ -395,7 +397,7 @@ static void ssl_policy__changes_and_stays_without_annotation(void **state)
     service_settle(s, true);
     s->k->lines = "ssl-cert=arn:c\nssl-ports=443";
     assert_string_equal(edited(s), "");
-    /* The policy is there: only set again for a listener that is made anew. */
+    /* The policy is there: only set again for a listener that is recreated. */
     s->k->ports = "443:31443 80:30080";
     s->k->lines = "ssl-cert=arn:c\nssl-ports=443\nssl-negotiation-policy=two";
     assert_string_equal(edited(s), "1 DeleteLoadBalancerListeners; "
@@ -404,7 +406,7 @@ static void ssl_policy__changes_and_stays_without_annotation(void **state)
     service_kit_free(s);
 }
 
-/* ---- settings ------------------------------------------------------------------------------------------------ */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 static void attributes__of_others_and_of_what_is_off__are_not_compared(void **state)
 {
@@ -485,7 +487,7 @@ static void tags__not_read__are_added_when_the_service_was_edited(void **state)
     service_kit_free(s);
 }
 
-/* ---- instances ----------------------------------------------------------------------------------------------- */
+/* ---- instances ------------------------------------------------------------------------------- */
 
 static void instances__come_before_others_go(void **state)
 {
@@ -529,7 +531,7 @@ static void instances__many__in_calls_of_500(void **state)
     service_kit_free(s);
 }
 
-/* ---- the kind ------------------------------------------------------------------------------------------------ */
+/* ---- the kind -------------------------------------------------------------------------------- */
 
 static void kind__other_than_what_is_there__is_refused(void **state)
 {
@@ -553,7 +555,8 @@ static void kind__other_than_what_is_there__is_refused(void **state)
     service_kit_free(s);
 }
 
-/* A port that never had a listener gets none, with a finding; one that is served is not taken away without a word. */
+/* A port that never had a listener gets none, with a finding; one that is served is not taken away
+ * without a word. */
 static void ports__without_node_port__what_is_served_stays(void **state)
 {
     static const char *const kinds[] = {"", "nlb"};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cloud.c: documents by age, one reader for each question, lists that answer for one thing (providers/aws/cloud/aws_cloud.h). */
+/* test_cloud.c: documents by age, one reader for each question, lists that answer for one thing
+ * (providers/aws/cloud/aws_cloud.h). */
 #include "tests/unit/aws/cloud_kit.h"
 
 #include "common/base/file.h"
@@ -55,7 +56,7 @@ static int64_t now(struct cloud_kit *kit)
     return clock_now_ms(kit->k->clock);
 }
 
-/* ---- ages --------------------------------------------------------------------------------------------------------- */
+/* ---- ages ------------------------------------------------------------------------------------ */
 
 static void read__young_enough__not_asked_again(void **state)
 {
@@ -207,7 +208,7 @@ static void read__several__side_by_side_and_each_by_itself(void **state)
     }
 }
 
-/* ---- lists that answer for one thing -------------------------------------------------------------------------------- */
+/* ---- lists that answer for one thing --------------------------------------------------------- */
 
 static void read__list_is_young__answers_for_its_things(void **state)
 {
@@ -286,7 +287,7 @@ static void read__many_keys__in_parts(void **state)
     assert_int_equal(test_server_requests(kit->server), 3);
 }
 
-/* ---- several workers -------------------------------------------------------------------------------------------------- */
+/* ---- several workers ------------------------------------------------------------------------- */
 
 struct worker {
     struct cloud_kit *kit;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_config.c: aws.conf and what follows from it (docs/spec/aws.md 1; rows 123 to 129 and 274 to 287 of 11). */
+/* test_config.c: aws.conf and what follows from it (docs/spec/aws.md 1; rows 123 to 129 and
+ * 274 to 287 of 11). */
 #include "providers/aws/model/aws_config.h"
 #include "providers/aws/model/aws_config_keys.h"
 #include "tests/support/unit.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_config_check.c: what a person is told of aws.conf, at the start and by check-config (docs/spec/aws.md 1; 13 row 35). */
+/* test_config_check.c: what a person is told of aws.conf, at the start and by check-config
+ * (docs/spec/aws.md 1; 13 row 35). */
 #include "providers/aws/aws_config_check.h"
 #include "tests/support/unit.h"
 #include "tests/unit/gce/pure.h"
@@ -7,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What the host was told. */
+/* The findings that the host received. */
 struct tt_result {
     struct str_buf findings;
     char message[1024];

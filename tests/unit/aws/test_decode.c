@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_decode.c: answers of AWS as documents (docs/spec/aws.md 3.2, 3.5, 11.16), and the same from hostile ones.
+/* test_decode.c: answers of AWS as documents (docs/spec/aws.md 3.2, 3.5, 11.16), and the same from
+ * hostile ones.
  *
- * A document is printed as text, one line per item, and compared as a whole; answers are those in tests/data/aws, or short
- * ones of the test. */
+ * A document is printed as text, one line per item, and compared as a whole; answers are those in
+ * tests/data/aws, or short ones of the test. */
 #include "providers/aws/cloud/aws_cloud_parts.h"
 #include "tests/unit/gce/pure.h"
 
@@ -12,7 +13,7 @@
 static const struct aws_naming naming = {.cluster_id = "c1", .vpc = "vpc-1"};
 static const struct aws_naming recorded = {.cluster_id = "c1", .vpc = "vpc-c3f8576e598373f9b"};
 
-/* ---- printing ------------------------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static void print_texts(struct str_buf *b, const char *word, const struct aws_texts *t)
 {
@@ -147,7 +148,7 @@ static const char *print(struct arena *a, const struct aws_doc *d)
     return str_buf_to_arena(&b, a);
 }
 
-/* ---- answers ---------------------------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static int add_item(void *arg, const struct aws_node *item, struct err *err)
 {
@@ -427,7 +428,7 @@ static void every_kind__without_an_id__is_refused(void **state)
     }
 }
 
-/* ---- items one by one ------------------------------------------------------------------------------------------- */
+/* ---- items one by one ------------------------------------------------------------------------ */
 
 static int note_item(void *arg, const struct aws_node *item, struct err *err)
 {
@@ -503,7 +504,7 @@ static void stream__what_stands_beside_the_items__is_not_kept(void **state)
     str_buf_done(&b);
 }
 
-/* ---- hostile answers --------------------------------------------------------------------------------------------- */
+/* ---- hostile answers ------------------------------------------------------------------------- */
 
 /* Expat looks at a token that has not ended again with every piece. */
 static void stream__a_comment_that_does_not_end__refused(void **state)
@@ -607,7 +608,7 @@ static void list__long_texts__refused(void **state)
     aws_draft_doc_done(&d);
 }
 
-/* What is kept of many instances with long descriptions is small. */
+/* Many instances with long descriptions take little memory. */
 static void list__a_thousand_instances__little_memory(void **state)
 {
     struct arena *a = *state;

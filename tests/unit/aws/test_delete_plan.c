@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_delete_plan.c: a Service goes with everything that is its own and nothing else, wherever an earlier deletion stopped
- * (docs/spec/aws.md 7.3, 7.4, 13 rows 1 to 3, 18, 19, 24). */
+/* test_delete_plan.c: a Service goes with everything that is its own and nothing else, wherever an
+ * earlier deletion stopped (docs/spec/aws.md 7.3, 7.4, 13 rows 1 to 3, 18, 19, 24). */
 #include "tests/support/unit.h"
 #include "tests/unit/aws/service_kit.h"
 
@@ -44,7 +44,7 @@ static void assert_gone(struct service_kit *s, const char *node_rules)
     assert_string_equal(service_rules(s, "sg-nodes"), node_rules);
 }
 
-/* ---- whole ----------------------------------------------------------------------------------------------------- */
+/* ---- whole ----------------------------------------------------------------------------------- */
 
 static void delete__classic__balancer_then_rules_then_group(void **state)
 {
@@ -154,7 +154,7 @@ static void delete__nothing_there__is_nothing_to_do(void **state)
     service_kit_free(s);
 }
 
-/* ---- what is left of it ------------------------------------------------------------------------------------------ */
+/* ---- what is left of it ---------------------------------------------------------------------- */
 
 /* 13 rows 1 and 2: wherever it stops, the next deletion finds the rest. */
 static void delete__stopped_anywhere__the_rest_is_found(void **state)
@@ -194,7 +194,7 @@ static void delete__creation_stopped_anywhere__nothing_is_left(void **state)
     }
 }
 
-/* ---- what stays ---------------------------------------------------------------------------------------------------- */
+/* ---- what stays ------------------------------------------------------------------------------ */
 
 /* 13 row 18. */
 static void delete__group_of_somebody__stays_although_the_balancer_had_it(void **state)
@@ -259,9 +259,10 @@ static void delete__target_group_of_another_balancer__stays(void **state)
     service_kit_free(s);
 }
 
-/* ---- references ------------------------------------------------------------------------------------------------------ */
+/* ---- references ------------------------------------------------------------------------------ */
 
-/* 4.11 item 6: while the group itself goes, wherever they are; 12 row 17: what is not ours is named. */
+/* 4.11 item 6: while the group itself goes, wherever they are; 12 row 17: what is not
+ * ours is named. */
 static void delete__references_elsewhere__ours_go_and_others_are_named(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_desired.c: the load balancers that Services should have, whole; rows 226 to 235, 243, 244, sections 4, 5.1 to 5.10. */
+/* test_desired.c: the load balancers that Services should have, whole; rows 226 to 235, 243, 244,
+ * sections 4, 5.1 to 5.10. */
 #include "tests/support/unit.h"
 #include "tests/unit/aws/aws_test.h"
 
@@ -22,7 +23,7 @@ static int nlb(struct arena *a, const struct aws_naming *n, const char *annotati
                            aws_test_texts(a, "i-2 i-1 i-2"), w, err);
 }
 
-/* ---- classic ------------------------------------------------------------------------------------- */
+/* ---- classic --------------------------------------------------------------------------------- */
 
 static void classic__plain(void **state)
 {
@@ -152,7 +153,7 @@ static void both__need_a_subnet(void **state)
     assert_non_null(strstr(err.message, "no subnet"));
 }
 
-/* ---- NLB ----------------------------------------------------------------------------------------- */
+/* ---- NLB ------------------------------------------------------------------------------------- */
 
 static void nlb__plain(void **state)
 {
@@ -262,7 +263,7 @@ static void nlb__refused(void **state)
     }
 }
 
-/* What is there already (rows 230 to 232, 235) is the planner's. */
+/* The planner handles existing resources (rows 230 to 232, 235). */
 static void nlb__groups__226_to_235(void **state)
 {
     struct arena *a = *state;
@@ -322,7 +323,7 @@ static void errors_of_the_service__come_first(void **state)
                      ERR_IMPLEMENTED_ELSEWHERE);
 }
 
-/* ---- attributes ---------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static struct aws_tags pairs(struct arena *a, const char *text)
 {

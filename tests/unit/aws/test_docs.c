@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_docs.c: the annotations on the page of the provider are those of the tables in the code, and its keys of the
- * cloud-config, too.
+/* test_docs.c: the annotations on the page of the provider are those of the tables in the code, and
+ * its keys of the cloud-config, too.
  *
- * TRIMTAB_UPDATE_GOLDEN=1 writes the page's tables anew. */
+ * TRIMTAB_UPDATE_GOLDEN=1 writes the page's tables again. */
 #include "providers/aws/model/aws_annotations.h"
 #include "providers/aws/model/aws_config_keys.h"
 #include "tests/support/doc_page.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_draft.c: drafts become operations in the order of their phases, with handles turned into indexes. */
+/* test_draft.c: drafts become operations in the order of their phases, with handles
+ * turned into indexes. */
 #include "tests/support/unit.h"
 #include "tests/unit/aws/plan_kit.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_errors.c: AWS' refusals as codes that can be acted on (docs/spec/aws.md 2.8, 2.9, 3.3, 11.16). */
+/* test_errors.c: AWS' refusals as codes that can be acted on (docs/spec/aws.md 2.8,
+ * 2.9, 3.3, 11.16). */
 #include "providers/aws/api/aws_errors.h"
 #include "tests/support/unit.h"
 #include "tests/unit/gce/pure.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_flow.c: how a sync begins and ends: what Kubernetes is told, when somebody looks again, what is remembered.
+/* test_flow.c: how a sync begins and ends: what Kubernetes is told, when somebody looks again, what
+ * is remembered.
  *
  * "5.3" is a section of docs/spec/aws.md. */
 #include "tests/support/unit.h"
@@ -26,7 +27,7 @@ static const struct tt_service *classic(struct flow_kit *k)
         NULL, 0, NULL, 0                                                                           \
     }
 
-/* ---- status --------------------------------------------------------------------------------------------------- */
+/* ---- status ---------------------------------------------------------------------------------- */
 
 static void nlb__by_its_state__has_a_name_or_not(void **state)
 {
@@ -70,7 +71,7 @@ static void classic__without_dns_name__no_ingress(void **state)
     same_text("4.1 item 21", k->r.ingress, "-");
 }
 
-/* ---- Services that are not ours, or wrong --------------------------------------------------------------------- */
+/* ---- Services that are not ours, or wrong ---------------------------------------------------- */
 
 static void elsewhere__is_left_alone(void **state)
 {
@@ -152,7 +153,8 @@ static void upkeep__whatever_the_service_says__nodes_follow(void **state)
     "\"ports\":[{\"port\":81,\"nodePort\":30081,\"protocol\":\"TCP\"}],"                           \
     "\"loadBalancerSourceRanges\":[\"" ranges "\"]"
 
-/* Of a Service that was refused nothing is carried out: rules of nodes stay, and no target leaves for a label. */
+/* Of a Service that was refused nothing is carried out: rules of nodes stay, and no
+ * target leaves for a label. */
 static void upkeep__of_a_service_that_was_never_carried_out__by_what_stands(void **state)
 {
     struct flow_kit *k = *state;
@@ -291,7 +293,7 @@ static void credentials__are_wrong__it_is_every_calls_result(void **state)
     assert_true(strstr(k->r.message, "looking for the load balancer: ") == k->r.message);
 }
 
-/* ---- events --------------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 /* The controller makes an event of each that is new (controller-sync-findings). */
 static void findings__are_in_every_plan_and_no_event_of_the_provider(void **state)
@@ -395,7 +397,7 @@ static void events__have_reasons_of_the_descriptor(void **state)
     }
 }
 
-/* ---- looking again -------------------------------------------------------------------------------------------- */
+/* ---- looking again --------------------------------------------------------------------------- */
 
 #define STOPPED                                                                                    \
     "<reservationSet><item><instancesSet><item><instanceId>i-n1</instanceId><instanceState>"       \
@@ -420,7 +422,7 @@ static void instances__that_do_not_run__are_looked_at_ever_more_seldom(void **st
     assert_int_equal(k->r.again_ms, 0);
 }
 
-/* ---- what is remembered --------------------------------------------------------------------------------------- */
+/* ---- what is remembered ---------------------------------------------------------------------- */
 
 static void memory__of_a_service__ends_with_it(void **state)
 {
@@ -438,9 +440,10 @@ static void memory__of_a_service__ends_with_it(void **state)
     assert_int_equal(aws_memory_size(k->p->memory), 0);
 }
 
-/* ---- --repair-adopted ----------------------------------------------------------------------------------------- */
+/* ---- --repair-adopted ------------------------------------------------------------------------ */
 
-/* What upstream would have overlooked is mended on what trimtab made or edited, or when that is asked for. */
+/* Differences that upstream overlooks are repaired on load balancers that trimtab made or edited,
+ * or with --repair-adopted. */
 static void repairs__of_what_upstream_overlooks(void **state)
 {
     struct flow_kit *k = *state;
@@ -485,7 +488,7 @@ static void ssl_ports__with_blanks__wait_for_an_edit(void **state)
     assert_int_equal(flow_kit_count(k, "ModifyListener"), 1);
 }
 
-/* ---- get ------------------------------------------------------------------------------------------------------ */
+/* ---- get ------------------------------------------------------------------------------------- */
 
 static void get__says_what_is_there(void **state)
 {

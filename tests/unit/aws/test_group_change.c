@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_group_change.c: rules that come to a security group and leave it, where the group has no room for both. */
+/* test_group_change.c: rules that come to a security group and leave it, where the group has no
+ * room for both. */
 #include "providers/aws/plan/aws_groups_plan.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/service_kit.h"
@@ -41,9 +42,10 @@ static size_t wave_of(struct service_kit *s, const char *action, size_t nth)
     return (size_t)kit_op(s->k, action, nth)->wave;
 }
 
-/* ---- rules of nodes: another node port ------------------------------------------------------------------------- */
+/* ---- rules of nodes: another node port ------------------------------------------------------- */
 
-/* AWS says that the group is full: the rule of the port that goes makes room, not that of the port that stays. */
+/* AWS says that the group is full: the rule of the port that goes makes room, not that of
+ * the port that stays. */
 static void nodes__full__rule_of_the_port_that_goes_makes_room(void **state)
 {
     (void)state;
@@ -74,7 +76,8 @@ static void nodes__near_the_quota__idle_rule_goes_first(void **state)
     service_kit_free(s);
 }
 
-/* Nothing else can go: the plan announces it, and what goes is put back when AWS refuses the new rule. */
+/* Nothing else can go: the plan announces it, and what goes is put back when AWS refuses
+ * the new rule. */
 static void nodes__nothing_idle__is_announced_and_put_back(void **state)
 {
     (void)state;
@@ -104,7 +107,8 @@ static void nodes__room_for_both__new_rule_comes_first(void **state)
     service_kit_free(s);
 }
 
-/* Another group is full, or the account has no room for one more group: this one is planned as ever. */
+/* Another group is full, or the account has no room for one more group: this one is
+ * planned as ever. */
 static void nodes__another_group_is_full__order_stays(void **state)
 {
     (void)state;
@@ -118,7 +122,7 @@ static void nodes__another_group_is_full__order_stays(void **state)
     }
 }
 
-/* ---- rules of the own group: other ranges ----------------------------------------------------------------------- */
+/* ---- rules of the own group: other ranges ---------------------------------------------------- */
 
 /* IPv4 and IPv6 have a quota each. */
 static void own__families__count_apart(void **state)
@@ -157,7 +161,7 @@ static void own__beyond_the_usual_quota__aws_is_asked(void **state)
     service_kit_free(s);
 }
 
-/* ---- which rules serve -------------------------------------------------------------------------------------------- */
+/* ---- which rules serve ----------------------------------------------------------------------- */
 
 static struct aws_rules rules_of(struct service_kit *s, const char *texts)
 {

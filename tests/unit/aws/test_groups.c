@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_groups.c: rules of security groups: same or not, differences, managed groups; rows 64 to 82. */
+/* test_groups.c: rules of security groups: same or not, differences, managed groups; rows
+ * 64 to 82. */
 #include "tests/support/unit.h"
 #include "tests/unit/aws/aws_test.h"
 
@@ -32,7 +33,8 @@ static void exists__64_to_72_and_82(void **state)
     }
 }
 
-/* EC2 calls the second a duplicate whatever account it names: so do we, and rows 67 and 68 are one. */
+/* EC2 calls the second a duplicate whatever account it names: so do we, and rows 67 and
+ * 68 are one. */
 static void users__do_not_tell_rules_apart__67_68(void **state)
 {
     struct aws_rules a = aws_test_rules(*state, "tcp 80 sg-2");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_groups_plan.c: security groups, a load balancer's own and those of nodes: rows 226 to 242 and 252 to 255 of
- * docs/spec/aws.md 11.12, row 81 of 11.6, row 1 of 15, and what is shared with other Services (4.11, FIX). */
+/* test_groups_plan.c: security groups, a load balancer's own and those of nodes: rows 226 to 242
+ * and 252 to 255 of docs/spec/aws.md 11.12, row 81 of 11.6, row 1 of 15, and what is shared with
+ * other Services (4.11, FIX). */
 #include "providers/aws/plan/aws_groups_plan.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/service_kit.h"
@@ -63,7 +64,7 @@ static struct service_kit *standing(void)
     return s;
 }
 
-/* ---- groups of NLBs (5.9) -------------------------------------------------------------------------------------- */
+/* ---- groups of NLBs (5.9) -------------------------------------------------------------------- */
 
 static void nlb__mode__decides_about_the_group(void **state)
 {
@@ -156,7 +157,7 @@ static void nlb__annotation_comes_and_goes__group_follows(void **state)
     service_kit_free(s);
 }
 
-/* ---- the main group (rows 236 to 239) ---------------------------------------------------------------------------- */
+/* ---- the main group (rows 236 to 239) -------------------------------------------------------- */
 
 static void main_group__of_several__by_annotation_then_tag_then_id(void **state)
 {
@@ -188,7 +189,7 @@ static void main_group__of_several__by_annotation_then_tag_then_id(void **state)
     }
 }
 
-/* ---- groups of instances (rows 240 to 242) ------------------------------------------------------------------------- */
+/* ---- groups of instances (rows 240 to 242) --------------------------------------------------- */
 
 static void node_group__of_an_instance__is_the_tagged_one(void **state)
 {
@@ -231,7 +232,7 @@ static void node_group__of_an_instance__is_the_tagged_one(void **state)
     }
 }
 
-/* ---- groups that left (rows 252 to 255) ------------------------------------------------------------------------------ */
+/* ---- groups that left (rows 252 to 255) ------------------------------------------------------ */
 
 /* Row 252.  Row 255, a group that cannot be read, ends before anything is planned. */
 static void left__owned_and_referenced__is_deleted_after_its_references(void **state)
@@ -267,7 +268,8 @@ static void left__not_owned__loses_its_references_and_stays(void **state)
     service_kit_free(s);
 }
 
-/* Row 254: what people wrote in groups of theirs is theirs; AWS refuses the deletion until they take it away. */
+/* Row 254: what people wrote in groups of theirs is theirs; AWS refuses the deletion
+ * until they take it away. */
 static void left__referenced_by_an_untagged_group__deletion_is_tried(void **state)
 {
     (void)state;
@@ -319,7 +321,7 @@ static void left__what_is_not_ours__stays(void **state)
     }
 }
 
-/* ---- the own group ------------------------------------------------------------------------------------------------------ */
+/* ---- the own group --------------------------------------------------------------------------- */
 
 static void own__tags_taken_away__are_given_back(void **state)
 {
@@ -350,7 +352,8 @@ static void own__of_another_cluster__is_refused(void **state)
     service_kit_free(s);
 }
 
-/* 15 row 1: upstream takes the wanted range away with the unwanted pair that shares its permission. */
+/* 15 row 1: upstream takes the wanted range away with the unwanted pair that
+ * shares its permission. */
 static void own__wanted_and_unwanted_in_one_permission__wanted_stays(void **state)
 {
     (void)state;
@@ -428,7 +431,8 @@ static void own__near_the_quota__old_ranges_go_first(void **state)
     service_kit_free(s);
 }
 
-/* Rules that do not fit even then cost nothing of those that are there: AWS refuses it, and the old ranges stay. */
+/* Rules that do not fit even then cost nothing of those that are there: AWS refuses it, and
+ * the old ranges stay. */
 static void own__beyond_the_quota__old_ranges_stay(void **state)
 {
     (void)state;
@@ -443,7 +447,7 @@ static void own__beyond_the_quota__old_ranges_stay(void **state)
     service_kit_free(s);
 }
 
-/* ---- rules in groups of nodes ---------------------------------------------------------------------------------------------- */
+/* ---- rules in groups of nodes ---------------------------------------------------------------- */
 
 /* 13 row 43: a narrower rule about the group is not the one that is needed. */
 static void nodes__narrower_rule__is_not_enough(void **state)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_hints.c: what a process remembers about Services between calls (providers/aws/cloud/aws_memory.h). */
+/* test_hints.c: what a process remembers about Services between calls
+ * (providers/aws/cloud/aws_memory.h). */
 #include "providers/aws/cloud/aws_memory.h"
 #include "tests/support/unit.h"
 #include "tests/unit/gce/pure.h"
@@ -84,7 +85,7 @@ static void group__text__is_the_callers(void **state)
     same_text("kept", id, "sg-1");
 }
 
-/* What says nothing is not kept: looks at Services that have nothing leave nothing behind. */
+/* Empty hints are not stored: reads of Services without load balancers leave nothing. */
 static void entries__that_say_nothing__are_not_kept(void **state)
 {
     struct aws_memory *m = *state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_imds.c: reading the metadata service with tokens, and without where there are none (docs/spec/aws.md 2.3). */
+/* test_imds.c: reading the metadata service with tokens, and without where there are none
+ * (docs/spec/aws.md 2.3). */
 #include "providers/aws/auth/aws_imds.h"
 #include "tests/support/test_server.h"
 #include "tests/support/unit.h"
@@ -269,7 +270,7 @@ static void disabled__nothing_is_asked(void **state)
     assert_true(aws_imds_is_disabled(w->imds));
 }
 
-/* ---- the region -------------------------------------------------------------------------------------------- */
+/* ---- the region ------------------------------------------------------------------------------ */
 
 static void handle(void *arg, struct http_req *req)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_instances.c: instances by id, kept by age and state (docs/spec/aws.md 6.3); and a saved state in place of the cloud. */
+/* test_instances.c: instances by id, kept by age and state (docs/spec/aws.md 6.3); and a saved
+ * state in place of the cloud. */
 #include "tests/unit/aws/cloud_kit.h"
 
 #include "common/base/file.h"
@@ -137,7 +138,7 @@ static void instances__refused__is_an_error_and_asked_again(void **state)
     same_text("then there", ask(kit, "i-1", false), "i-1 running");
 }
 
-/* ---- a saved state -------------------------------------------------------------------------------------------------- */
+/* ---- a saved state --------------------------------------------------------------------------- */
 
 static void load_world(struct cloud_kit *kit)
 {

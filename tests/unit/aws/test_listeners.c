@@ -96,7 +96,8 @@ static void udp__never_takes_tls__5_1(void **state)
     assert_int_equal(n, 1);
 }
 
-/* Upstream reads blanks and empty items of ssl-ports otherwise: its listener stays until somebody edits the annotation. */
+/* Upstream reads blanks and empty items of ssl-ports otherwise: its listener stays until somebody
+ * edits the annotation. */
 static void stands_as_upstream_reads_it__15_3_and_13_29(void **state)
 {
     struct arena *a = *state;
@@ -141,7 +142,8 @@ static void stands_as_upstream_reads_it__15_3_and_13_29(void **state)
     }
 }
 
-/* "443 HTTP 443 HTTP abc": port, protocol, instance port, protocol, certificate; "-" absent, "''" empty. */
+/* "443 HTTP 443 HTTP abc": port, protocol, instance port, protocol, certificate; "-"
+ * absent, "''" empty. */
 static const struct aws_classic_listener *listeners(struct arena *a, const char *text, size_t *n)
 {
     char **lines = str_split(a, text, ';', n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_name_rules.c: names of AWS' things: legal ones pass, impossible ones are refused with field and pattern, and the
- * cloud-config confines which security groups and buckets a Service may name. */
+/* test_name_rules.c: names of AWS' things: legal ones pass, impossible ones are refused with field
+ * and pattern, and the cloud-config confines which security groups and buckets a
+ * Service may name. */
 #include "tests/unit/gce/pure.h"
 
 #include "providers/aws/model/aws_name_rules.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_nlb_groups.c: what is done for target groups of an NLB: health checks, targets, and those that an interrupted run left.
+/* test_nlb_groups.c: what is done for target groups of an NLB: health checks, targets, and those
+ * that an interrupted run left.
  *
- * Each plan is carried out in a world that refuses what AWS refuses, and then nothing is to be done. */
+ * Each plan is carried out in a world that refuses what AWS refuses, and then there is
+ * nothing to do. */
 #include "tests/support/unit.h"
 #include "tests/unit/aws/plan_kit.h"
 
@@ -12,7 +14,7 @@ static const char *group_name(struct kit *k, size_t at)
     return kit_nlb_want(k).ports[at].group_name;
 }
 
-/* ---- health checks --------------------------------------------------------------------------------------------- */
+/* ---- health checks --------------------------------------------------------------------------- */
 
 static void update__health_protocol_and_interval__in_place(void **state)
 {
@@ -48,7 +50,8 @@ static void update__cluster_to_local__health_check_of_the_nodes(void **state)
     kit_free(k);
 }
 
-/* A group that keeps its name goes on to another node port under the name that upstream would use. */
+/* A group that keeps its name continues to another node port under the name that
+ * upstream would use. */
 static void update__node_port_after_a_health_check__finds_no_name_in_its_way(void **state)
 {
     (void)state;
@@ -76,7 +79,8 @@ static void update__shorter_interval_than_the_timeout__shortens_the_timeout(void
     kit_free(k);
 }
 
-/* Row 8 of section 13: upstream does not see these; what it may have left waits for an edit or --repair-adopted. */
+/* Row 8 of section 13: upstream does not see these; what it may have left waits for an edit or
+ * --repair-adopted. */
 static void repairs__what_upstream_leaves__waits(void **state)
 {
     (void)state;
@@ -106,7 +110,8 @@ static void update__healthy_threshold__takes_both(void **state)
     kit_free(k);
 }
 
-/* Row 7 of section 13: upstream writes the path on every sync, so a path by hand does not last there either. */
+/* Row 7 of section 13: upstream writes the path on every sync, so a path by hand does
+ * not last there either. */
 static void update__path_by_hand__is_mended_and_an_equal_one_is_no_call(void **state)
 {
     (void)state;
@@ -128,7 +133,7 @@ static void noop__no_timeout_annotated__is_not_compared(void **state)
     kit_free(k);
 }
 
-/* ---- targets ------------------------------------------------------------------------------------------------------ */
+/* ---- targets --------------------------------------------------------------------------------- */
 
 static void update__node_added__is_registered_in_each_group(void **state)
 {
@@ -184,7 +189,7 @@ static void update__group_at_its_quota__makes_room_first(void **state)
     kit_free(k);
 }
 
-/* ---- what an interrupted run left ----------------------------------------------------------------------------------- */
+/* ---- what an interrupted run left ------------------------------------------------------------ */
 
 static void left__group_of_the_creation__is_used(void **state)
 {

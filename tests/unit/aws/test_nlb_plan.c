@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_nlb_plan.c: what is done for an NLB and its listeners: creation, every update of docs/spec/aws.md 9.1.
+/* test_nlb_plan.c: what is done for an NLB and its listeners: creation, every update of
+ * docs/spec/aws.md 9.1.
  *
- * Each plan is carried out in a world that refuses what AWS refuses, and then nothing is to be done. */
+ * Each plan is carried out in a world that refuses what AWS refuses, and then there is
+ * nothing to do. */
 #include "tests/support/unit.h"
 #include "tests/unit/aws/plan_kit.h"
 
@@ -9,7 +11,7 @@
 
 #define NAME "a5f3a7c9e0b1d4e2f8a6b1c2d3e4f5a6"
 
-/* ---- creation --------------------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 static void create__one_port__takes_two_waves_and_four_calls(void **state)
 {
@@ -196,7 +198,7 @@ static void create__many_nodes__go_by_hundreds(void **state)
     kit_free(k);
 }
 
-/* ---- ports ---------------------------------------------------------------------------------------------------- */
+/* ---- ports ----------------------------------------------------------------------------------- */
 
 static void update__port_added__is_made_beside_the_others(void **state)
 {
@@ -338,7 +340,7 @@ static void noop__several_listeners_on_a_port__keep_the_right_one(void **state)
     kit_free(k);
 }
 
-/* ---- attributes, security groups, what cannot change ------------------------------------------------------------- */
+/* ---- attributes, security groups, what cannot change ----------------------------------------- */
 
 static void update__attributes__what_differs(void **state)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_nlb_random.c: from any state of an NLB to any other, with plans that are interrupted and hands that meddle.
+/* test_nlb_random.c: from any state of an NLB to any other, with plans that are interrupted and
+ * hands that meddle.
  *
- * A case: a random Service is served, perhaps not to the end; people edit things in AWS; the Service becomes another random
- * one; perhaps its plan is interrupted, too.  Then a plan is carried out, its waves forwards or backwards.  Always true:
+ * A case: a random Service is served, perhaps not to the end; people edit things in AWS; the
+ * Service becomes another random one; perhaps its plan is interrupted, too.  Then a plan is carried
+ * out, its waves forwards or backwards.  Always true:
  *
  *     AWS refuses nothing, and no call is made that changes nothing
  *     a listener that has targets before and after has some after every call
@@ -33,7 +35,7 @@ static bool one_in(struct dice *d, uint32_t n)
     return roll(d, n) == 0;
 }
 
-/* ---- random Services ------------------------------------------------------------------------------------------ */
+/* ---- random Services ------------------------------------------------------------------------- */
 
 static const char *random_ports(struct kit *k, struct dice *d, bool udp)
 {
@@ -93,7 +95,7 @@ static void random_service(struct kit *k, struct dice *d)
     k->repairs = one_in(d, 2);
 }
 
-/* ---- hands ------------------------------------------------------------------------------------------------------ */
+/* ---- hands ----------------------------------------------------------------------------------- */
 
 static void edit_listener(struct kit *k, struct dice *d)
 {
@@ -176,7 +178,7 @@ static void meddle(struct kit *k, struct dice *d)
     }
 }
 
-/* ---- what is always true ------------------------------------------------------------------------------------------ */
+/* ---- what is always true --------------------------------------------------------------------- */
 
 static const struct aws_world_target_group *group_by_arn(const struct aws_world *w, const char *arn)
 {

@@ -178,7 +178,7 @@ static void changes__13_24_and_25(void **state)
     }
 }
 
-/* What was taken over stays as upstream would have left it. */
+/* An adopted group stays as upstream would have left it. */
 static void changes__not_repaired__as_upstream(void **state)
 {
     static const struct row rows[] = {

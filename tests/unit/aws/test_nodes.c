@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_nodes.c: nodes as targets: ids, labels, groups of instances, differences of targets; rows 112 to 122, 130 to 135,
- * 240 to 242, 245 to 249. */
+/* test_nodes.c: nodes as targets: ids, labels, groups of instances, differences of targets; rows
+ * 112 to 122, 130 to 135, 240 to 242, 245 to 249. */
 #include "tests/support/unit.h"
 #include "tests/unit/aws/aws_test.h"
 
@@ -116,7 +116,7 @@ static void bad_ids__are_told__6_1(void **state)
               "aws:///ZONE/i-0123456789abcdef0");
 }
 
-/* ---- the group of an instance -------------------------------------------------------------------- */
+/* ---- the group of an instance ---------------------------------------------------------------- */
 
 static void group__240_to_242(void **state)
 {
@@ -150,7 +150,7 @@ static void group__240_to_242(void **state)
     }
 }
 
-/* ---- targets ------------------------------------------------------------------------------------- */
+/* ---- targets --------------------------------------------------------------------------------- */
 
 static const char *targets_text(struct arena *a, const struct aws_targets *t)
 {
@@ -225,7 +225,7 @@ static void targets__come_in_order_for_calls__247_to_249(void **state)
 
 #define BALANCER "arn:aws:elasticloadbalancing:us-east-1:1:loadbalancer/"
 
-/* Whose a target group is: moto goes on naming balancers that were deleted. */
+/* The owner of a target group: moto still names deleted balancers. */
 static void target_group__of_another_balancer__10_4_row_5(void **state)
 {
     struct arena *a = *state;

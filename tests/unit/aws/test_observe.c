@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_observe.c: which questions a sync asks, in which situation, in how many calls, and how old an answer may be.
+/* test_observe.c: which questions a sync asks, in which situation, in how many calls, and how old
+ * an answer may be.
  *
  * "7.3" is a section of docs/spec/aws.md, "13.3" a row of its section 13. */
 #include "tests/support/unit.h"
@@ -18,7 +19,8 @@ static const struct tt_service *classic(struct flow_kit *k)
 #define ASKS_GROUPS                                                                                \
     "ec2 DescribeSecurityGroups Filter.1.Name=vpc-id&Filter.1.Value.1=vpc-1&Filter.2.Name=tag-key" \
     "&Filter.2.Value.1=kubernetes.io/cluster/c1&Filter.2.Value.2=KubernetesCluster"
-/* Of a Service that goes, once it has no balancer: a group that has lost its tags is found by its name. */
+/* Of a Service that goes, once it has no balancer: a group that has lost its tags is found
+ * by its name. */
 #define ASKS_LEFT_GROUPS                                                                           \
     "ec2 DescribeSecurityGroups Filter.1.Name=vpc-id&Filter.1.Value.1=vpc-1&Filter.2.Name="        \
     "group-name&Filter.2.Value.1=k8s-default-web-133a436e34&Filter.2.Value.2=k8s-elb-" NAME
@@ -37,7 +39,7 @@ static void nothing(struct flow_kit *k, uint32_t verb, uint32_t reasons,
     }
 }
 
-/* ---- what is asked -------------------------------------------------------------------------------------------- */
+/* ---- what is asked --------------------------------------------------------------------------- */
 
 static void nlb__edited__is_read_by_name(void **state)
 {
@@ -122,7 +124,8 @@ static void resync__lists_are_shared_for_a_minute(void **state)
                           "elbv2 DescribeTargetHealth TargetGroupArn=arn:tg");
 }
 
-/* "Nothing to do" is not concluded from a list for a Service that was edited, however that edit comes. */
+/* "Nothing to do" is not concluded from a list for a Service that was edited, however
+ * that edit comes. */
 static void resync__of_an_edited_service__is_read_by_name(void **state)
 {
     struct flow_kit *k = *state;
@@ -158,7 +161,8 @@ static void resync__after_a_failure__is_read_by_name(void **state)
     same_text("it went well: lists again", flow_kit_asked(k), "");
 }
 
-/* A deletion that failed comes again as a re-sync: a list from before the balancer was made must not end it. */
+/* A deletion that failed comes again as a re-sync: a list from before the balancer was
+ * made must not end it. */
 static void deletion__again__is_not_answered_by_a_list(void **state)
 {
     struct flow_kit *k = *state;
@@ -192,7 +196,7 @@ static void stale_list__something_to_do__is_looked_at_again_by_name(void **state
     assert_int_equal(flow_kit_count(k, "Create"), 0);
 }
 
-/* ---- balancers of both kinds ---------------------------------------------------------------------------------- */
+/* ---- balancers of both kinds ----------------------------------------------------------------- */
 
 static void type__changed__is_refused_because_of_what_is_there(void **state)
 {
@@ -229,7 +233,7 @@ static void update__without_a_balancer__is_not_found(void **state)
     assert_int_equal(flow_kit_count(k, "ec2 "), 0);
 }
 
-/* ---- deletion ------------------------------------------------------------------------------------------------- */
+/* ---- deletion -------------------------------------------------------------------------------- */
 
 /* This process has never seen it (7.3): both kinds, target groups by name and tags, groups. */
 static void deletion__of_one_never_seen__looks_for_all_pieces(void **state)
@@ -273,7 +277,8 @@ static void deletion__left_target_group_of_another_service__stays(void **state)
     assert_int_equal(flow_kit_count(k, "Delete"), 0);
 }
 
-/* Its own group could not be deleted: who names it as a source is asked, for each of both groups (7.4). */
+/* Its own group could not be deleted: who names it as a source is asked, for each of
+ * both groups (7.4). */
 static void deletion__stuck__asks_who_refers_to_the_groups(void **state)
 {
     struct flow_kit *k = *state;
@@ -296,7 +301,8 @@ static void deletion__stuck__asks_who_refers_to_the_groups(void **state)
     assert_int_equal(flow_kit_count(k, "DeleteSecurityGroup GroupId=sg-nlb"), 1);
 }
 
-/* A group that was made a moment ago and is not in EC2's list is asked for by id, and waited for. */
+/* A group that was made a moment ago and is not in EC2's list is asked for by id,
+ * and waited for. */
 static void deletion__group_made_a_moment_ago__is_asked_for_by_id(void **state)
 {
     struct flow_kit *k = *state;
@@ -326,7 +332,7 @@ static void deletion__of_a_classic_balancer__reads_no_places_and_no_instances(vo
               "elbv2 DescribeTargetGroups PageSize=400");
 }
 
-/* ---- what is around ------------------------------------------------------------------------------------------- */
+/* ---- what is around -------------------------------------------------------------------------- */
 
 /* A node whose groups are not the cluster's: they are asked for by id. */
 static void nodes__in_an_untagged_group__it_is_asked_for(void **state)
@@ -373,7 +379,8 @@ static void subnets__by_annotation__no_route_tables(void **state)
     assert_int_equal(flow_kit_count(k, "DescribeRouteTables"), 0);
 }
 
-/* Health checks that all NLBs share: their rules are looked up for the others, and the classic balancer keeps its subnets. */
+/* Health checks that all NLBs share: their rules are looked up for the others, and the classic
+ * balancer keeps its subnets. */
 static void nodes__of_a_classic_balancer_beside_shared_checks__are_updated(void **state)
 {
     struct flow_kit *k = *state;
@@ -424,7 +431,8 @@ static void deletion__group_that_another_service_names__nodes_let_classic_ones_i
     }
 }
 
-/* Of two classic balancers that go at once, each would leave the rule of their group to the other. */
+/* Of two classic balancers that go at once, each would leave the rule of their group
+ * to the other. */
 static void deletion__group_of_a_balancer_that_goes_too__nodes_shut_it_out(void **state)
 {
     struct flow_kit *k = *state;
@@ -483,7 +491,8 @@ static void creation__meets_its_own_group__it_is_looked_for_by_name(void **state
     "</securityGroupInfo>"
 #define OWN_TEXT "Security group for Kubernetes ELB " NAME " (default/web)"
 
-/* Somebody took the tags off the balancer's group: it is found by the balancer, and gets them back. */
+/* Somebody took the tags off the balancer's group: it is found by the balancer, and
+ * gets them back. */
 static void edit__own_group_without_tags__gets_them_back(void **state)
 {
     struct flow_kit *k = *state;
@@ -531,7 +540,8 @@ static void deletion__group_without_tags__goes_if_it_was_made_here(void **state)
     k->rows = NULL;
 }
 
-/* A group that a Service names and that is not there: nothing is opened for it, and nothing changed. */
+/* A group that a Service names and that is not there: nothing is opened for it,
+ * and nothing changed. */
 static void edit__names_a_group_that_is_not_there__refused_before_the_first_write(void **state)
 {
     struct flow_kit *k = *state;
@@ -550,7 +560,7 @@ static void edit__names_a_group_that_is_not_there__refused_before_the_first_writ
     assert_int_equal(flow_kit_count(k, "elb RegisterInstances"), 1);
 }
 
-/* ---- the lock on groups of nodes ------------------------------------------------------------------------------ */
+/* ---- the lock on groups of nodes ------------------------------------------------------------- */
 
 static void hold__is_given_back_on_every_path(void **state)
 {
@@ -571,7 +581,7 @@ static void hold__is_given_back_on_every_path(void **state)
     (void)hold_change(k->p->node_groups, HOLD_ALONE, HOLD_NOT, NULL);
 }
 
-/* Who only looks, and who looks through lists and finds nothing, waits for nobody. */
+/* Reads, and deletions that find nothing in the lists, do not wait. */
 static void hold__is_not_needed_to_look(void **state)
 {
     struct flow_kit *k = *state;

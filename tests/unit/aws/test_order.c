@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_order.c: which operations of a Service's plan wait for which others (aws_order_plan.h), and which do not. */
+/* test_order.c: which operations of a Service's plan wait for which others
+ * (aws_order_plan.h), and which do not. */
 #include "providers/aws/plan/aws_order_plan.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/service_kit.h"
@@ -28,7 +29,7 @@ static bool waits(struct service_kit *s, const char *action, size_t nth, const c
                              (int)(other - s->k->plan.ops));
 }
 
-/* ---- what stays in order --------------------------------------------------------------------------------------- */
+/* ---- what stays in order --------------------------------------------------------------------- */
 
 static void nlb__node_port__switch_before_drop(void **state)
 {
@@ -108,7 +109,7 @@ static void classic__listener_made_again__phases(void **state)
     service_kit_free(s);
 }
 
-/* ---- what need not wait ------------------------------------------------------------------------------------------ */
+/* ---- what need not wait ---------------------------------------------------------------------- */
 
 static void nlb__port_added__listener_does_not_wait_for_targets(void **state)
 {
@@ -148,7 +149,7 @@ static void nlb__attribute_refused__nodes_leave_all_the_same(void **state)
     service_kit_free(s);
 }
 
-/* AWS takes a burst of calls: of one phase so many are under way at a time. */
+/* AWS takes a burst of calls: of one phase so many are in progress at a time. */
 static void nlb__many_ports__a_window_of_calls(void **state)
 {
     (void)state;

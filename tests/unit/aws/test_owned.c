@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_owned.c: what in the cloud is ours by name and tags, whose it is, and how it is taken away (docs/adr/0020).
+/* test_owned.c: what in the cloud is ours by name and tags, whose it is, and how it is taken away
+ * (docs/adr/0020).
  *
  * Rules first, then the questions that are asked for them. */
 #include "providers/aws/aws_owned_rules.h"
@@ -238,7 +239,7 @@ static void remove_as__not_for_one_that_is_there_again(void **state)
     }
 }
 
-/* ---- what is asked -------------------------------------------------------------------------------------------- */
+/* ---- what is asked --------------------------------------------------------------------------- */
 
 #define TAGGED(what, id, key)                                                                      \
     "<member><" what ">" id "</" what "><Tags><member><Key>kubernetes.io/cluster/c1</Key>"         \

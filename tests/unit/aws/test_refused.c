@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_refused.c: values of annotations that AWS refuses are refused before the first call, of a new Service and of one that
- * works. */
+/* test_refused.c: values of annotations that AWS refuses are refused before the first call, of a
+ * new Service and of one that works. */
 #include "tests/support/unit.h"
 #include "tests/unit/aws/service_kit.h"
 
@@ -9,7 +9,8 @@
 #define LOGS     "access-log-enabled=true\n"
 #define ELSEWISE "<a value that AWS takes>"
 
-/* A pair of rows for each limit: the last value that AWS takes, and the first one that it does not. */
+/* A pair of rows for each limit: the last value that AWS takes, and the first one that
+ * it does not. */
 struct row {
     const char *kind;  /* "nlb", "" classic, "*" both */
     const char *lines; /* of the edit */
@@ -185,7 +186,8 @@ static void tags__of_a_classic_balancer__are_ten_at_most(void **state)
     try_kind(&nlb, "nlb", false);
 }
 
-/* Upstream asks AWS for it, which refuses a balancer without listeners; before, it makes a security group. */
+/* Upstream asks AWS for it, which refuses a balancer without listeners; before, it makes
+ * a security group. */
 static void classic__without_any_node_port__is_refused_before_the_first_write(void **state)
 {
     (void)state;

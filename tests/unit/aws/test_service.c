@@ -177,7 +177,8 @@ static void annotations__201_to_212(void **state)
     }
 }
 
-/* Rows 213 to 220: whether a balancer of the other kind is there is looked up, not read from a host name (13.4). */
+/* Rows 213 to 220: whether a balancer of the other kind is there is looked up, not read from
+ * a host name (13.4). */
 static void status__does_not_count__213_to_220(void **state)
 {
     struct arena *a = *state;
@@ -302,7 +303,7 @@ static void other_members__225_and_4_1(void **state)
     same_verdict(a, "4.1", s, "spec.sessionAffinity: \"ClientIP\"");
 }
 
-/* The first of several errors is that of upstream's order; reading goes on whatever it is. */
+/* The first of several errors is that of upstream's order; reading continues whatever it is. */
 static void order__of_errors_is_upstreams__4_1(void **state)
 {
     struct arena *a = *state;
@@ -318,7 +319,8 @@ static void order__of_errors_is_upstreams__4_1(void **state)
                  "spec.loadBalancerSourceRanges");
 }
 
-/* As long as the API server lets an annotation be: read in no time, and refused before rules are made of it. */
+/* As long as the API server lets an annotation be: read in no time, and refused before
+ * rules are made of it. */
 static void long_lists__are_no_burden(void **state)
 {
     struct arena *a = *state;
@@ -350,7 +352,7 @@ static void long_lists__are_no_burden(void **state)
     same_verdict(a, "rules", s, "6 source ranges and 2000 ports");
 }
 
-/* ---- findings ------------------------------------------------------------------------------------ */
+/* ---- findings -------------------------------------------------------------------------------- */
 
 static void findings__name_what_has_no_effect(void **state)
 {

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_service_random.c: what must hold for every plan of a Service, on 10,000 random pairs of what is there and what is
- * wanted, a third of them NLBs:
+/* test_service_random.c: what must hold for every plan of a Service, on 10,000 random pairs of what
+ * is there and what is wanted, a third of them NLBs:
  *
- *     AWS refuses no call and no call is without effect (aws_world.h); afterwards there is nothing to do;
- *     what is there before and after is there all the time: rules, instances, listeners, subnets;
- *     rules of others stay;
- *     a process that is killed after any call comes to the same end, whatever the order inside a wave (numbers in names of
- *     an NLB's parts may differ);
- *     a deletion, tried from any such moment, leaves nothing behind.
+ *     AWS refuses no call and no call is without effect (aws_world.h); afterwards there is nothing
+ *     to do; what is there before and after is there all the time: rules, instances, listeners,
+ *     subnets; rules of others stay; a process that is killed after any call comes to the same end,
+ *     whatever the order inside a wave (numbers in names of an NLB's parts may differ); a deletion,
+ *     tried from any such moment, leaves nothing behind.
  *
- * Every pair begins where the one before it ended, after people have edited the world.  A failure prints its number; the
- * numbers are all that is random. */
+ * Every pair begins where the one before it ended, after people have edited the world.  A failure
+ * prints its number; the numbers are all that is random. */
 #include "tests/support/sample.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/service_kit.h"
@@ -50,7 +49,7 @@ static bool is_nlb(const struct service_kit *s)
     return str_eq(s->k->kind, "nlb");
 }
 
-/* ---- a world ---------------------------------------------------------------------------------------------------- */
+/* ---- a world --------------------------------------------------------------------------------- */
 
 static const char *const foreign_rules[][2] = {
     {"sg-nodes", "tcp 22 10.0.0.0/8;ssh"},
@@ -101,7 +100,7 @@ static const struct aws_group *own_group(const struct service_kit *s)
     return service_named(s, name);
 }
 
-/* What people, and AWS, do to what is there. */
+/* Changes of the state by people and by AWS. */
 static void disturb(struct service_kit *s, struct random *r)
 {
     struct aws_world *w = &s->k->world;
@@ -142,7 +141,7 @@ static void disturb(struct service_kit *s, struct random *r)
     }
 }
 
-/* ---- a Service ---------------------------------------------------------------------------------------------------- */
+/* ---- a Service ------------------------------------------------------------------------------- */
 
 static void line(struct str_buf *b, struct random *r, uint32_t percent, const char *const *items,
                  uint32_t n)
@@ -265,7 +264,7 @@ static void edit(struct service_kit *s, struct random *r)
     s->referring = chance(r, 50);
 }
 
-/* ---- what must hold --------------------------------------------------------------------------------------------------- */
+/* ---- what must hold -------------------------------------------------------------------------- */
 
 static void broken(const struct service_kit *s, uint32_t pair, const char *what)
 {
@@ -308,7 +307,7 @@ static bool have_listener(const struct aws_classic *b, const struct aws_classic_
     return false;
 }
 
-/* What is in both `before` and `after` is in `now`; NULL: it is. */
+/* Elements of both `before` and `after` are in `now`; NULL if so. */
 static const char *lost_rule(const struct aws_world *before, const struct aws_world *now,
                              const struct aws_world *after)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_shared.c: two Services, "web" and "other".  "web" points at a thing of "other" and goes, or is edited: "other" keeps
- * its group and its way to nodes, byte for byte. */
+/* test_shared.c: two Services, "web" and "other".  "web" points at a thing of "other" and goes, or
+ * is edited: "other" keeps its group and its way to nodes, byte for byte. */
 #include "tests/support/unit.h"
 #include "tests/unit/aws/flow_kit.h"
 
@@ -153,7 +153,8 @@ static void deletion__group_of_a_person_that_another_balancer_has__stays(void **
     assert_touched(k, OTHER_GONE, 1);
 }
 
-/* Nodes of one group let those of another in: a Service that names the nodes' group takes no such rule along. */
+/* Nodes of one group let those of another in: a Service that names the nodes' group takes
+ * no such rule along. */
 static void deletion__names_a_group_of_nodes__nodes_reach_each_other(void **state)
 {
     struct flow_kit *k = *state;
@@ -167,8 +168,8 @@ static void deletion__names_a_group_of_nodes__nodes_reach_each_other(void **stat
     assert_int_equal(flow_kit_count(k, "Revoke"), 0);
 }
 
-/* The balancer of "other" has the group that was made for "web": "other" was edited away from it and is not synced yet, or
- * cannot be read. */
+/* The balancer of "other" has the group that was made for "web": "other" was edited away from it
+ * and is not synced yet, or cannot be read. */
 static void deletion__own_group_that_anothers_balancer_has__stays(void **state)
 {
     struct flow_kit *k = *state;
@@ -215,7 +216,7 @@ static void deletion__probes_that_another_may_need__stay(void **state)
     }
 }
 
-/* What an NLB asks for cannot be made out since its last edit, but it stands and is probed. */
+/* The last edit made an NLB's settings invalid, but it exists and is probed. */
 static void deletion__probes_beside_a_service_that_is_wrong__stay(void **state)
 {
     struct flow_kit *k = *state;

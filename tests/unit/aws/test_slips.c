@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_slips.c: slips of annotations and of their values are told, and right ones are not (docs/adr/0031). */
+/* test_slips.c: slips of annotations and of their values are told, and right ones are not
+ * (docs/adr/0031). */
 #include "providers/aws/model/aws_desired.h"
 #include "tests/support/slips.h"
 #include "tests/support/unit.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_start.c: who and where we are: from the cloud config, from the metadata service, from the own instance (docs/spec/aws.md
- * 1.4, 2.5), and which key would help when that cannot be told. */
+/* test_start.c: who and where we are: from the cloud config, from the metadata service, from the
+ * own instance (docs/spec/aws.md 1.4, 2.5), and which key would help when that cannot be told. */
 #include "tests/support/unit.h"
 #include "tests/unit/aws/flow_kit.h"
 
@@ -177,7 +177,7 @@ static void metadata_service__is_absent(void **state)
     same_text("asked", flow_kit_asked(k), "");
 }
 
-/* ---- plan --state --------------------------------------------------------------------------------------------- */
+/* ---- plan --state ---------------------------------------------------------------------------- */
 
 static void offline__asks_nobody(void **state)
 {

@@ -7,7 +7,8 @@
 #define ROLE  "kubernetes.io/role/elb"
 #define IROLE "kubernetes.io/role/internal-elb"
 
-/* "id zone priv|pub|none own role irole other name=X": the table that the subnet is in ("none": no own one), and tags. */
+/* "id zone priv|pub|none own role irole other name=X": the table that the subnet is in ("none": no
+ * own one), and tags. */
 struct world {
     struct aws_subnet subnets[16];
     size_t n;

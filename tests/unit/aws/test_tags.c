@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_tags.c: tags: pairs of annotations, whose a thing is, the own cluster's id; rows 136 to 164 and 182 to 187. */
+/* test_tags.c: tags: pairs of annotations, whose a thing is, the own cluster's id; rows 136 to 164
+ * and 182 to 187. */
 #include "tests/support/unit.h"
 #include "tests/unit/aws/aws_test.h"
 

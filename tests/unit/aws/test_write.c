@@ -15,7 +15,7 @@ static const struct tt_service *classic(struct flow_kit *k)
     return aws_test_object(k->a, NULL, NULL);
 }
 
-/* What is made of an NLB; rows of refusals go before. */
+/* The resources of an NLB; rows of refusals come first. */
 #define MAKES                                                                                      \
     {"CreateTargetGroup", 0,                                                                       \
      "<TargetGroups><member><TargetGroupArn>arn:tg</TargetGroupArn></member></TargetGroups>", 0},  \
@@ -170,7 +170,7 @@ static void instances__one_is_gone__the_others_are_registered(void **state)
     same_text("status", k->r.ingress, "made.example");
 }
 
-/* What the answer of a creation says reaches the operations that follow. */
+/* Values in the answer of a creation reach the operations that follow. */
 static void outputs__reach_what_follows(void **state)
 {
     struct flow_kit *k = *state;

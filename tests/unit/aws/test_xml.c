@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_xml.c: the answers of AWS as trees, and what no answer may do to us (docs/spec/aws.md 3.2, 11.16). */
+/* test_xml.c: the answers of AWS as trees, and what no answer may do to us
+ * (docs/spec/aws.md 3.2, 11.16). */
 #include "providers/aws/model/aws_xml.h"
 #include "tests/support/unit.h"
 #include "tests/unit/gce/pure.h"

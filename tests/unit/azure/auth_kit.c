@@ -51,7 +51,7 @@ int kit_teardown(void **state)
     return 0;
 }
 
-/* ---- auth objects ------------------------------------------------------------------------------------------ */
+/* ---- auth objects ---------------------------------------------------------------------------- */
 
 int kit_try(struct kit *k, const char *config, const struct azure_env *env)
 {
@@ -98,7 +98,7 @@ void kit_reset_clock(struct kit *k)
     k->clock = clock_fake_new(1000, KIT_WALL_S * INT64_C(1000000));
 }
 
-/* ---- a fetch by hand --------------------------------------------------------------------------------------- */
+/* ---- a fetch by hand ------------------------------------------------------------------------- */
 
 void kit_ask(struct kit *k, enum azure_tenant tenant)
 {
@@ -131,7 +131,7 @@ const char *kit_token(struct kit *k)
     return azure_auth_token(k->auth, AZURE_TENANT_COMPUTE, k->a);
 }
 
-/* ---- the server -------------------------------------------------------------------------------------------- */
+/* ---- the server ------------------------------------------------------------------------------ */
 
 static void handle(void *arg, struct http_req *req)
 {
@@ -161,7 +161,7 @@ void kit_serve(struct kit *k, int status, const char *body)
     }
 }
 
-/* ---- certificates ------------------------------------------------------------------------------------------ */
+/* ---- certificates ---------------------------------------------------------------------------- */
 
 const char *kit_path(struct kit *k, const char *name)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* auth_kit.h: what the tests of credentials and calls share: an auth object from a cloud-config, a clock that stands still, a
- * server that gives one answer to everything, a certificate that is made on the spot.
+/* auth_kit.h: what the tests of credentials and calls share: an auth object from a cloud-config, a
+ * clock that stands still, a server that gives one answer to everything, a certificate that is made
+ * on the spot.
  *
- * One kit per test (KIT_TEST).  kit_open() sends the public cloud's requests to the kit's server only after kit_serve(). */
+ * One kit per test (KIT_TEST).  kit_open() sends the public cloud's requests to the kit's server
+ * only after kit_serve(). */
 #ifndef TRIMTAB_TESTS_AZURE_AUTH_KIT_H
 #define TRIMTAB_TESTS_AZURE_AUTH_KIT_H
 
@@ -45,7 +47,8 @@ int kit_setup(void **state);
 int kit_teardown(void **state);
 #define KIT_TEST(fn) cmocka_unit_test_setup_teardown(fn, kit_setup, kit_teardown)
 
-/* A new auth object from a cloud-config; `env` may be NULL.  kit_open() fails the test when kit_try() fails. */
+/* A new auth object from a cloud-config; `env` may be NULL.  kit_open() fails the test when
+ * kit_try() fails. */
 int kit_try(struct kit *k, const char *config, const struct azure_env *env);
 void kit_open(struct kit *k, const char *config, const struct azure_env *env);
 void kit_reset_clock(struct kit *k);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_test.h: what the tests of the Azure provider's pure modules share: a configuration with the names of the
- * specification's vectors, Services from JSON, ARM documents from JSON.
+/* azure_test.h: what the tests of the Azure provider's pure modules share: a configuration with the
+ * names of the specification's vectors, Services from JSON, ARM documents from JSON.
  *
- * Row numbers in tests are those of docs/spec/azure.md, section 13.  Rows are tables of text where they can be. */
+ * Row numbers in tests are those of docs/spec/azure.md, section 13.  Rows are tables of
+ * text where they can be. */
 #ifndef TRIMTAB_TESTS_AZURE_TEST_H
 #define TRIMTAB_TESTS_AZURE_TEST_H
 
@@ -44,8 +45,8 @@ static inline struct azure_config azure_test_config(void)
     };
 }
 
-/* A Service "default/<name>" with that UID; `annotations` is a JSON object whose keys lack the prefix, `spec` the
- * members of spec; both may be NULL. */
+/* A Service "default/<name>" with that UID; `annotations` is a JSON object whose keys lack the
+ * prefix, `spec` the members of spec; both may be NULL. */
 static inline const struct tt_service *azure_test_service(struct arena *a, const char *name,
                                                           const char *annotations, const char *spec)
 {

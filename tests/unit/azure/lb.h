@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lb.h: what the tests of load-balancer documents share: rules and probes as lines of text, and the naming of a
- * configuration. */
+/* lb.h: what the tests of load-balancer documents share: rules and probes as lines of text, and the
+ * naming of a configuration. */
 #ifndef TRIMTAB_TESTS_AZURE_LB_H
 #define TRIMTAB_TESTS_AZURE_LB_H
 
@@ -33,7 +33,8 @@ static inline void lb_show_probe(struct str_buf *b, struct json_object *o)
                 (int)azure_prop_int(o, "probeThreshold", -1));
 }
 
-/* "rule atest1-TCP-80 Tcp 80>80 floating reset 4min Default probe atest1-TCP-80"; what is absent has no word. */
+/* "rule atest1-TCP-80 Tcp 80>80 floating reset 4min Default probe atest1-TCP-80"; what
+ * is absent has no word. */
 static inline void lb_show_rule(struct str_buf *b, struct json_object *o)
 {
     struct json_object *p = azure_props(o);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* members.h: a sync of the Azure provider without a cloud: nodes, balancers and machines in short, for tests of stages.
+/* members.h: a sync of the Azure provider without a cloud: nodes, balancers and machines in short,
+ * for tests of stages.
  *
- * A world is told as text and every document is made from it in the shape in which ARM lists it; what a stage plans
- * comes back as one line per operation. */
+ * A world is told as text and every document is made from it in the shape in which ARM lists it;
+ * what a stage plans comes back as one line per operation. */
 #ifndef TRIMTAB_TESTS_AZURE_MEMBERS_H
 #define TRIMTAB_TESTS_AZURE_MEMBERS_H
 
@@ -185,7 +186,8 @@ static inline void world_lb(struct world *w, const char *pools)
                            pools));
 }
 
-/* networkInterfaceConfigurations with one IP configuration, in these pools (IDs, blank separated). */
+/* networkInterfaceConfigurations with one IP configuration, in these pools
+ * (IDs, blank separated). */
 static inline const char *world_refs(struct arena *a, const char *pools)
 {
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
@@ -246,8 +248,8 @@ static inline const char *world_nic(struct arena *a, const char *name, const cha
                         name, name, vm, world_refs(a, pools));
 }
 
-/* "2 scale set instance 0: joins kubernetes", one line per operation; the number is its wave.  Names without what they are
- * part of. */
+/* "2 scale set instance 0: joins kubernetes", one line per operation; the number is its wave.
+ * Names without what they are part of. */
 static inline const char *world_show(struct world *w, struct lb_plan *plan)
 {
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;

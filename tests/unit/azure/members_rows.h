@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* members_rows.h: one row of a table of clusters: nodes, a pool and machines in a line each, and what is planned for them. */
+/* members_rows.h: one row of a table of clusters: nodes, a pool and machines in a line each, and
+ * what is planned for them. */
 #ifndef TRIMTAB_TESTS_AZURE_MEMBERS_ROWS_H
 #define TRIMTAB_TESTS_AZURE_MEMBERS_ROWS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nsg.h: what the tests of security rules share: what a Service says about access, from a few texts; rules as
- * text. */
+/* nsg.h: what the tests of security rules share: what a Service says about access, from a few
+ * texts; rules as text. */
 #ifndef TRIMTAB_TESTS_AZURE_NSG_H
 #define TRIMTAB_TESTS_AZURE_NSG_H
 
@@ -18,8 +18,8 @@
 #define UDP(port)                                                                                  \
     "{\"name\":\"u" #port "\",\"protocol\":\"UDP\",\"port\":" #port ",\"nodePort\":3" #port "}"
 
-/* Service "ns/<name>".  `annotations`, `ranges` and `ports` are the insides of their JSON; `ip` is that of the
- * status, or NULL. */
+/* Service "ns/<name>".  `annotations`, `ranges` and `ports` are the insides of their JSON; `ip` is
+ * that of the status, or NULL. */
 static inline const struct azure_access *nsg_access(struct arena *a, const char *name,
                                                     const char *annotations, const char *ranges,
                                                     const char *ports, const char *ip)

@@ -21,7 +21,7 @@ static struct stage_rig *rig_of(struct lb_sync *s)
     return s->provider;
 }
 
-/* ---- the cloud ----------------------------------------------------------------------------------------- */
+/* ---- the cloud ------------------------------------------------------------------------------- */
 
 struct json_object *stage_rig_put(struct stage_rig *r, enum azure_kind k, const char *json)
 {
@@ -55,7 +55,7 @@ static int carry_out(struct stage_rig *r, struct azure_write *w, struct err *err
     return arm_docs_write(&r->docs, spec, &w->answer, err);
 }
 
-/* ---- the stages ------------------------------------------------------------------------------------------ */
+/* ---- the stages ------------------------------------------------------------------------------ */
 
 static void note(struct stage_rig *r, const struct lb_op *op)
 {
@@ -144,7 +144,7 @@ static const struct lb_stage wrapped[] = {
     {"12", NULL, observe_12, plan_12}, {"13", NULL, observe_13, plan_13},
 };
 
-/* ---- the host -------------------------------------------------------------------------------------------- */
+/* ---- the host -------------------------------------------------------------------------------- */
 
 static struct stage_rig *rig_of_ctx(struct tt_host_ctx *ctx)
 {
@@ -325,7 +325,7 @@ static void result_done(struct tt_result *result)
     (void)result;
 }
 
-/* ---- runs ------------------------------------------------------------------------------------------------ */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 static const struct tt_service *decode(struct stage_rig *r, const struct rig_service *s)
 {
@@ -470,7 +470,7 @@ void stage_rig_add_node(struct stage_rig *r, const char *name, const char *ip)
                            name, name, ip));
 }
 
-/* ---- looking ----------------------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 static const char *names_of(struct stage_rig *r, struct json_object *array)
 {
@@ -517,7 +517,7 @@ const char *stage_rig_rules(struct stage_rig *r)
     return text;
 }
 
-/* ---- life -------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 struct rig_service *stage_rig_add(struct stage_rig *r, const char *name, const char *annotations,
                                   const char *spec)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stage_rig.h: the stages of the Azure provider under the real driver, with a cloud in memory (arm_docs.h).
+/* stage_rig.h: the stages of the Azure provider under the real driver, with a cloud in memory
+ * (arm_docs.h).
  *
- * Before each stage the provider's snapshot is made from the cloud, and each operation of its plan is carried out there
- * instead of being sent; so a test reads what was written, for whom and in which order:
+ * Before each stage the provider's snapshot is made from the cloud, and each operation of its plan
+ * is carried out there instead of being sent; so a test reads what was written, for whom and in
+ * which order:
  *
  *     addresses: create public IP kubernetes-aweb [default/web]
  *
@@ -22,8 +24,8 @@ struct rig_service {
     const char *name;
     const char *annotations; /* JSON without prefix, or NULL */
     const char *spec;        /* members, or NULL: one TCP port 80 */
-    const char *
-        before; /* annotations that this process has synced before, as above; NULL: it has not seen it */
+    /* annotations that this process has synced before, as above; NULL: it has not seen it */
+    const char *before;
     uint32_t verb;      /* TT_VERB_… in the next run; 0: not in the batch */
     bool gone;          /* no Service any more */
     bool unreadable;    /* only its name and uid are known */
@@ -50,8 +52,8 @@ struct stage_rig {
     const char *log;    /* lines of what was written, or planned */
     const char *events; /* lines "default/web Reason" */
     const char *nobody; /* why a Service serves nobody, as a plan said last; NULL: none did */
-    /* who listens; may be NULL: after each write (`was`: the document before it), and when a plan is reported, whose
-     * operations stand in r->plan (NULL: no stage was reached) */
+    /* who listens; may be NULL: after each write (`was`: the document before it), and when a plan
+     * is reported, whose operations stand in r->plan (NULL: no stage was reached) */
     void (*wrote)(struct stage_rig *r, const struct lb_op *op, struct json_object *was,
                   const struct err *err);
     void (*reported)(struct stage_rig *r, const struct tt_plan *view);
@@ -82,7 +84,8 @@ struct rig_service *stage_rig_add(struct stage_rig *r, const char *name, const c
 void stage_rig_two_balancers(struct stage_rig *r);
 /* A machine of the group, with that InternalIP. */
 void stage_rig_add_node(struct stage_rig *r, const char *name, const char *ip);
-/* Reconciles those with a verb; the log begins anew.  Afterwards their statuses are stored, deleted ones are gone. */
+/* Reconciles those with a verb; the log begins again.  Afterwards their statuses are stored,
+ * deleted ones are gone. */
 void stage_rig_run(struct stage_rig *r);
 /* The same, but verbs stay as they are. */
 void stage_rig_reconcile(struct stage_rig *r);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_auth.c: which credentials are used, what is asked with them, and how long a token is used (docs/spec/azure.md 2).
+/* test_auth.c: which credentials are used, what is asked with them, and how long a token is used
+ * (docs/spec/azure.md 2).
  *
- * Answers are made up; the state machine of a fetch is stepped by hand on a clock that stands still, and only the test of
- * callers that come at once has a server. */
+ * Answers are made up; the state machine of a fetch is stepped by hand on a clock that stands
+ * still, and only the test of callers that come at once has a server. */
 #include "tests/unit/azure/auth_kit.h"
 
 #include "common/base/file.h"
@@ -16,7 +17,7 @@
 
 #define SECRET_CONFIG "tenantId: tenant-1\naadClientId: client-1\naadClientSecret: s3cret/+ word\n"
 
-/* ---- managed identity (2.2) -------------------------------------------------------------------------------- */
+/* ---- managed identity (2.2) ------------------------------------------------------------------ */
 
 static void managed__who_is_asked_and_how(void **state)
 {
@@ -101,7 +102,7 @@ static void retry_after__is_obeyed_or_passed_on(void **state)
     assert_int_equal(k->err.retry_after_ms, 600000);
 }
 
-/* ---- secret (2.3) ------------------------------------------------------------------------------------------ */
+/* ---- secret (2.3) ---------------------------------------------------------------------------- */
 
 static void secret__the_form(void **state)
 {
@@ -176,7 +177,7 @@ static void authority__refusals(void **state)
     }
 }
 
-/* ---- certificate (2.4) ------------------------------------------------------------------------------------- */
+/* ---- certificate (2.4) ----------------------------------------------------------------------- */
 
 static void certificate__pem_and_pkcs12__sign_assertions(void **state)
 {
@@ -247,7 +248,7 @@ static void certificate__unusable__names_the_file_and_hides_the_password(void **
     }
 }
 
-/* ---- workload identity (2.5) ------------------------------------------------------------------------------- */
+/* ---- workload identity (2.5) ----------------------------------------------------------------- */
 
 static void workload__the_file_is_read_again_after_ten_minutes(void **state)
 {
@@ -267,7 +268,7 @@ static void workload__the_file_is_read_again_after_ten_minutes(void **state)
     same_text("second", kit_form(k, "client_assertion"), "second");
 }
 
-/* ---- choice (2.1, 2.6) ------------------------------------------------------------------------------------- */
+/* ---- choice (2.1, 2.6) ----------------------------------------------------------------------- */
 
 static void choice__what_cannot_be_used__is_told_by_its_key(void **state)
 {
@@ -329,7 +330,7 @@ static void tenants__each_has_its_token(void **state)
     assert_false(azure_auth_is_multi_tenant(k->auth));
 }
 
-/* ---- the cache (2.7) --------------------------------------------------------------------------------------- */
+/* ---- the cache (2.7) ------------------------------------------------------------------------- */
 
 static void cache__a_token_lasts_as_long_as_it_says(void **state)
 {

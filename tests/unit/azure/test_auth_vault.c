@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_auth_vault.c: tokens that come the long way: the networks' tenant from a Key Vault (docs/spec/azure.md 2.6), and the file of a
- * managed identity's data plane (2.1 row 5). */
+/* test_auth_vault.c: tokens that come the long way: the networks' tenant from a Key Vault
+ * (docs/spec/azure.md 2.6), and the file of a managed identity's data plane (2.1 row 5). */
 #include "tests/unit/azure/auth_kit.h"
 
 #include "common/base/file.h"
@@ -136,7 +136,7 @@ static void vault__what_fails__says_where_and_no_secret(void **state)
     }
 }
 
-/* ---- the data plane's file ------------------------------------------------------------------------------------ */
+/* ---- the data plane's file ------------------------------------------------------------------- */
 
 static const char *write_identity(struct kit *k, const char *client, enum kit_cert kind)
 {

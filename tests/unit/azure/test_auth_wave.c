@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_auth_wave.c: tokens under many calls at once, and from servers that lie (docs/spec/azure.md 2.2, 2.3, 2.7).
+/* test_auth_wave.c: tokens under many calls at once, and from servers that lie (docs/spec/azure.md
+ * 2.2, 2.3, 2.7).
  *
  * A server stands for Azure and its identity authority; it counts who is asked. */
 #include "tests/unit/azure/auth_kit.h"
@@ -164,7 +165,7 @@ static void wave__no_token_to_be_had__is_found_out_once(void **state)
         assert_null(strstr(w->reads[r].job.err.message, "hunter2"));
     }
     assert_int_equal(w->cloud.token_requests, 1);
-    /* What has failed is no verdict for good. */
+    /* A failure is not final. */
     w->cloud.token_status = 200;
     run_wave(k, w, AZURE_LBS);
     assert_int_equal(w->reads[WAVE - 1].job.err.code, ERR_OK);
@@ -189,7 +190,7 @@ static void wave__of_two_tenants__a_refusal_renews_both(void **state)
     close_world(w);
 }
 
-/* ---- servers that lie --------------------------------------------------------------------------------------- */
+/* ---- servers that lie ------------------------------------------------------------------------ */
 
 #define MARK "hunter2-do-not-print"
 
@@ -272,7 +273,7 @@ static void hostile__a_body_without_end__is_cut(void **state)
     raw_server_stop(s);
 }
 
-/* A byte now and then must not hold a sync up for ever: the whole exchange has a limit. */
+/* A byte now and then must not hold a sync up forever: the whole exchange has a limit. */
 static void hostile__slow_answers__have_a_limit(void **state)
 {
     static const char *const configs[] = {CONFIG, "useManagedIdentityExtension: true\n"};
@@ -286,7 +287,7 @@ static void hostile__slow_answers__have_a_limit(void **state)
     }
 }
 
-/* What hands out secrets to whoever asks is not asked through somebody else. */
+/* A service that gives secrets to any caller is not reached through a proxy. */
 static void managed__no_proxy(void **state)
 {
     struct kit *k = *state;

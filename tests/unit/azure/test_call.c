@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_call.c: one call of Azure Resource Manager from its first request to its result (docs/spec/azure.md 3.1 to 3.6, 3.8).
+/* test_call.c: one call of Azure Resource Manager from its first request to its result
+ * (docs/spec/azure.md 3.1 to 3.6, 3.8).
  *
- * Each test is a conversation: what must be asked, and what is answered.  The clock stands still, so the moment before which a
- * request must not be sent is part of what is asked. */
+ * Each test is a conversation: what must be asked, and what is answered.  The clock stands still,
+ * so the moment before which a request must not be sent is part of what is asked. */
 #include "tests/unit/azure/auth_kit.h"
 
 #include "providers/azure/arm/azure_arm.h"
@@ -19,7 +20,7 @@
 #define STATUS  ARM "/subscriptions/s/providers/Microsoft.Network/locations/x/operations/1" V
 #define STATUS2 ARM "/subscriptions/s/providers/Microsoft.Network/locations/x/operations/2" V
 
-/* What is asked, and the answer. */
+/* A request and its answer. */
 struct turn {
     const char *method; /* NULL ends a conversation */
     const char *url;
@@ -136,7 +137,7 @@ static void run_talks(void **state, const struct talk *talks, size_t n)
     }
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void get__answers(void **state)
 {
@@ -218,7 +219,7 @@ static void list__pages(void **state)
     run_talks(state, talks, ARRAY_LEN(talks));
 }
 
-/* Whoever owns a scale set nests the settings of its extensions as he likes. */
+/* The owner of a scale set may nest the settings of its extensions as he likes. */
 static void list__settings_nested_deeply__read(void **state)
 {
     struct kit *k = *state;
@@ -242,7 +243,7 @@ static void list__settings_nested_deeply__read(void **state)
     run_talks(state, talks, ARRAY_LEN(talks));
 }
 
-/* ---- writing (3.5) ----------------------------------------------------------------------------------------- */
+/* ---- writing (3.5) --------------------------------------------------------------------------- */
 
 static void put__three_ways_to_wait(void **state)
 {
@@ -381,7 +382,7 @@ static void delete__ends(void **state)
     run_talks(state, talks, ARRAY_LEN(talks));
 }
 
-/* ---- headers ----------------------------------------------------------------------------------------------- */
+/* ---- headers --------------------------------------------------------------------------------- */
 
 static const char *header_of(const struct http_request *req, const char *name)
 {
@@ -433,7 +434,7 @@ static void request__of_two_tenants__carries_both_tokens(void **state)
     call_close(&c);
 }
 
-/* ---- tokens (2.7) ------------------------------------------------------------------------------------------ */
+/* ---- tokens (2.7) ---------------------------------------------------------------------------- */
 
 #define NEW_TOKEN "{\"access_token\":\"t2\",\"expires_in\":3600}"
 #define LOGIN     "https://login.microsoftonline.com/t/oauth2/v2.0/token"
@@ -477,7 +478,7 @@ static void missing_token__that_cannot_be_had__ends_the_call(void **state)
     call_close(&c);
 }
 
-/* ---- gates (3.6) ------------------------------------------------------------------------------------------- */
+/* ---- gates (3.6) ----------------------------------------------------------------------------- */
 
 static void ask_now(struct call_kit *c, enum azure_verb verb, enum http_next want, int64_t wait_ms)
 {
@@ -537,7 +538,8 @@ static void rate_limit__of_the_configuration__waits(void **state)
     call_close(&c);
 }
 
-/* Waiting is what the user asked for, however long; a refusal would only come back and ask for more. */
+/* Waiting is what the user asked for, however long; a refusal would only come back and
+ * ask for more. */
 static void rate_limit__a_long_queue__is_waited_for(void **state)
 {
     struct kit *k = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cloud.c: where the APIs of a cloud are (docs/spec/azure.md 1.5): by name, by its metadata endpoint, by the environment
- * file of Azure Stack. */
+/* test_cloud.c: where the APIs of a cloud are (docs/spec/azure.md 1.5): by name, by its metadata
+ * endpoint, by the environment file of Azure Stack. */
 #include "tests/unit/azure/auth_kit.h"
 
 #include "common/base/file.h"

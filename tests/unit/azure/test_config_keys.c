@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_config_keys.c: every key of the cloud-config's tables, one after another: what it takes and what it refuses, in YAML
- * and JSON, with line and name in the refusal and never the value (docs/spec/azure.md 1.1, 1.2, 18 row 5). */
+/* test_config_keys.c: every key of the cloud-config's tables, one after another: what it takes and
+ * what it refuses, in YAML and JSON, with line and name in the refusal and never the value
+ * (docs/spec/azure.md 1.1, 1.2, 18 row 5). */
 #include "tests/unit/azure/azure_test.h"
 
 #include "providers/azure/config/azure_config_keys.h"

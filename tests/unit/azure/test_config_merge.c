@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_config_merge.c: a configuration from a file and a Secret: which counts, and what of both is left (docs/spec/azure.md
- * 1.1); limits of single clients over the common ones (3.7). */
+/* test_config_merge.c: a configuration from a file and a Secret: which counts, and what of both is
+ * left (docs/spec/azure.md 1.1); limits of single clients over the common ones (3.7). */
 #include "tests/unit/azure/azure_test.h"
 
 #include "providers/azure/arm/azure_arm.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cost.c: what one more Service takes does not depend on how many there are: looked at, and asked of the arena.
+/* test_cost.c: what one more Service takes does not depend on how many there are: looked at, and
+ * asked of the arena.
  *
- * Counted, not timed: with 400 Services on a balancer the last one may take no more than with 100. */
+ * Counted, not timed: with 400 Services on a balancer the last one may take no more
+ * than with 100. */
 #include "tests/unit/azure/lb.h"
 
 #include "providers/azure/lb/azure_lb_apply_rules.h"
@@ -112,7 +114,7 @@ static void balancer__one_more_service__takes_the_same_with_four_times_as_many(v
     assert_in_range(many[1], 1, few[1] + few[1] / 20);
 }
 
-/* Whoever is not concerned is not looked at. */
+/* Unaffected Services are not checked. */
 static void index__candidates__are_only_the_services_own(void **state)
 {
     struct world w = world_of(*state, FEW);
@@ -138,7 +140,8 @@ static void index__candidates__are_only_the_services_own(void **state)
     assert_int_equal(azure_lb_named(w.a, NULL, w.lb, AZURE_LB_RULES, w.services[0]).n, FEW);
 }
 
-/* Of a thousand instances only what is looked at is kept; of documents that are written whole, everything. */
+/* Of a thousand instances only what is checked is kept; of documents that are
+ * written whole, everything. */
 static void snapshot__instances__keep_what_is_looked_at(void **state)
 {
     static const char doc[] =

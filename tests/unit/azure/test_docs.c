@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_docs.c: the annotations on the page of the provider are those of the table in the code.
  *
- * TRIMTAB_UPDATE_GOLDEN=1 writes the page's table anew. */
+ * TRIMTAB_UPDATE_GOLDEN=1 writes the page's table again. */
 #include "tests/unit/azure/azure_test.h"
 
 #include "tests/support/doc_page.h"

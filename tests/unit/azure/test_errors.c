@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_errors.c: what answers of Azure mean: statuses, its own codes, and what only stands in a message
- * (docs/spec/azure.md 3.8). */
+/* test_errors.c: what answers of Azure mean: statuses, its own codes, and what only stands in a
+ * message (docs/spec/azure.md 3.8). */
 #include "providers/azure/model/azure_errors.h"
 #include "tests/support/unit.h"
 #include "tests/unit/azure/azure_test.h"

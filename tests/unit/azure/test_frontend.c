@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_frontend.c: frontends: whose they are, whether they may be touched, and what azure_lb_apply() makes of them:
- * rows F of docs/spec/azure.md 13.5, 6.3, 6.8 to 6.10. */
+/* test_frontend.c: frontends: whose they are, whether they may be touched, and what
+ * azure_lb_apply() makes of them:  rows F of docs/spec/azure.md 13.5, 6.3, 6.8 to 6.10. */
 #include "tests/unit/azure/lb.h"
 
 #include "providers/azure/lb/azure_lb_apply_rules.h"
@@ -49,7 +49,7 @@ static const struct azure_pips *pips(struct arena *a, const char *text)
     "{\"name\":\"" name "\",\"id\":\"" FIP(name) "\",\"properties\":{" body "}}"
 #define ON_PIP(name) "\"publicIPAddress\":{\"id\":\"" PIP(name) "\"}"
 
-/* ---- whose ------------------------------------------------------------------------------------------ */
+/* ---- whose ----------------------------------------------------------------------------------- */
 
 static void owner__F_10_to_F_20(void **state)
 {
@@ -105,7 +105,7 @@ static void owner__F_10_to_F_20(void **state)
     }
 }
 
-/* ---- in use ------------------------------------------------------------------------------------------ */
+/* ---- in use ---------------------------------------------------------------------------------- */
 
 #define AT(id) "\"frontendIPConfiguration\":{\"id\":\"" id "\"}"
 
@@ -244,7 +244,7 @@ static void ports__all_of_them__nothing_beside(void **state)
     }
 }
 
-/* ---- on a document ----------------------------------------------------------------------------------- */
+/* ---- on a document --------------------------------------------------------------------------- */
 
 struct put {
     const char *frontends; /* that are there */
@@ -281,7 +281,7 @@ static int apply(struct arena *a, const struct azure_service *s, const struct pu
     return azure_lb_apply(a, &ask, *ret_lb, ret, err);
 }
 
-/* What became of the one frontend that was there. */
+/* The new state of the one former frontend. */
 static const char *fate(struct arena *a, const struct azure_service *s, const struct put *p)
 {
     struct json_object *lb;
@@ -412,7 +412,7 @@ static void new__F_50_to_F_55(void **state)
     }
 }
 
-/* ---- sharing ------------------------------------------------------------------------------------------ */
+/* ---- sharing --------------------------------------------------------------------------------- */
 
 #define SHARED_FIP FIP_DOC("aother", ON_PIP("pip"))
 #define SHARED_PIP PIP_DOC("pip", "IPv4", "4.3.2.1")
@@ -435,7 +435,8 @@ static void apply__pinned_address__rules_on_the_frontend_of_another(void **state
     same_text("its own", r.frontend_id[AZURE_IPV4], FIP("aother"));
 }
 
-/* A family that the Service does not have: the frontend of another Service is none of its business. */
+/* A family that the Service does not have: the frontend of another Service is none
+ * of its business. */
 static void apply__pinned_address_of_a_family_it_lacks__frontend_stays(void **state)
 {
     struct arena *a = *state;
@@ -498,7 +499,7 @@ static void apply__first_family_changes__internal_frontend_is_made_anew(void **s
     assert_null(azure_prop_str(first, "privateIPAddressVersion"));
 }
 
-/* ---- the rest of the document ------------------------------------------------------------------------- */
+/* ---- the rest of the document ---------------------------------------------------------------- */
 
 static void apply__new_balancer__whole(void **state)
 {

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_lb_batch.c: properties of azure_lb_apply() on random Services and documents, from a fixed seed.
+/* test_lb_batch.c: properties of azure_lb_apply() on random Services and documents, from a fixed
+ * seed.
  *
- *   k Services put into one document, one after the other, give what k reconciles of one Service each give, each on
- *     the document as ARM answers it: with back references, states and addresses (docs/spec/azure.md 12.5)
+ *   k Services put into one document, one after the other, give what k reconciles of one Service
+ *   each give, each on
+ *     the document as ARM answers it: with back references, states and addresses
+ *     (docs/spec/azure.md 12.5)
  *   what belongs to nobody of the batch stays, in its order, with all its members
  *   the same once more changes nothing
  *   taking everything off leaves what was foreign
@@ -34,7 +37,7 @@
                     "pin6") "\",\"properties\":{\"ipAddress\":\"2603::1\","                        \
                             "\"publicIPAddressVersion\":\"IPv6\"}}]"
 
-/* ---- a random world --------------------------------------------------------------------------------- */
+/* ---- a random world -------------------------------------------------------------------------- */
 
 struct world {
     struct arena *a;
@@ -71,7 +74,8 @@ static bool one_in(struct world *w, uint64_t n)
     return below(w, n) == 0;
 }
 
-/* The first rows: what shared frontends cannot bear, or what leaves one without a rule that keeps it (6.9). */
+/* The first rows: what shared frontends cannot bear, or what leaves one without a rule
+ * that keeps it (6.9). */
 #define N_NOT_PINNED 2
 
 static const char *annotation_text(struct world *w)
@@ -209,7 +213,7 @@ static const struct azure_naming *other_mode(struct world *w)
     return lb_naming(w->a, &config);
 }
 
-/* ---- ARM --------------------------------------------------------------------------------------------- */
+/* ---- ARM ------------------------------------------------------------------------------------- */
 
 static const char *const kinds[] = {"frontendIPConfigurations", "backendAddressPools", "probes",
                                     "loadBalancingRules"};
@@ -267,7 +271,7 @@ static struct json_object *answer(const struct world *w, struct json_object *lb)
     return lb;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static const char *pip_of(const struct world *w, const struct azure_service *s, enum azure_family f)
 {
@@ -300,7 +304,8 @@ static int put(const struct world *w, const struct azure_naming *n, const struct
     return azure_lb_apply(w->a, &ask, lb, ret, &err);
 }
 
-/* The same, and the document is as it was, to the byte, unless it is said to have changed.  *text is the document. */
+/* The same, and the document is as it was, to the byte, unless it is said to have changed.  *text
+ * is the document. */
 static int put_checked(const struct world *w, size_t i, bool want, struct json_object *lb,
                        struct azure_lb_result *ret, const char **text)
 {
@@ -399,7 +404,8 @@ static void check_case(struct world *w, uint64_t row, struct counts *counts)
     struct json_object *batch = azure_copy(a, first);
     struct json_object *single = first;
     const char *text = json_text(a, batch, JSON_COMPACT);
-    /* The batch is merged by an index that is told of each edit, the single ones look through all there is. */
+    /* The batch is merged by an index that is told of each edit, the single ones look
+     * through all there is. */
     look_by_index(w, batch);
     int codes[SERVICES_MAX];
     for (size_t i = 0; i < w->n; i++) {

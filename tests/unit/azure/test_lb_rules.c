@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_lb_rules.c: rules and probes of one Service, their comparison, and how they come into a document: rows R of
- * docs/spec/azure.md 13.4, and the traps of 17 and 18. */
+/* test_lb_rules.c: rules and probes of one Service, their comparison, and how they come into a
+ * document: rows R of docs/spec/azure.md 13.4, and the traps of 17 and 18. */
 #include "tests/unit/azure/lb.h"
 
 #include "providers/azure/lb/azure_lb_merge_rules.h"
@@ -33,7 +33,7 @@
 #define NO_FLOATING  "\"azure-disable-load-balancer-floating-ip\":\"true\""
 #define PLS          "\"azure-pls-create\":\"true\",\"azure-pls-proxy-protocol\":\"true\""
 
-/* What most rows expect of a rule, and the names. */
+/* Expected rule of most rows, and the names. */
 #define RULE80  "rule atest1-TCP-80 Tcp 80>80 floating reset 4min Default probe atest1-TCP-80\n"
 #define PROBE80 "probe atest1-TCP-80 Tcp 10080 5x2\n"
 
@@ -86,7 +86,7 @@ static void check_rows(struct arena *a, const struct row *rows, size_t n)
     }
 }
 
-/* ---- rules ------------------------------------------------------------------------------------------ */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 static void desired__rules__R_01_to_R_13(void **state)
 {
@@ -275,7 +275,7 @@ static void desired__ports_and_modes__R_22_to_R_32(void **state)
     check_rows(*state, ports_and_modes, ARRAY_LEN(ports_and_modes));
 }
 
-/* ---- comparing -------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 #define BODY(name, tail)                                                                           \
     "{\"name\":\"" name "\",\"properties\":{\"protocol\":\"Tcp\",\"frontendPort\":80,"             \
@@ -399,7 +399,7 @@ static void desired__no_outbound_snat__is_for_standard_balancers(void **state)
     }
 }
 
-/* ---- merging ---------------------------------------------------------------------------------------- */
+/* ---- merging --------------------------------------------------------------------------------- */
 
 #define SHARED_NAME "cluster-service-shared-health-probe"
 #define REF(rule)   "{\"id\":\"/lb/loadBalancingRules/" rule "\"}"
@@ -484,7 +484,8 @@ static void merge__shared_probe__R_50_to_R_52(void **state)
     }
 }
 
-/* What stays for others is as configured while the mode is on; what an earlier mode left is let be. */
+/* A probe that stays for others is as configured while the mode is on; leftovers of an earlier mode
+ * are not changed. */
 static void merge__shared_probe_of_others__follows_the_configuration(void **state)
 {
     struct arena *a = *state;
@@ -524,7 +525,7 @@ static void merge__back_references__are_kept_true_only_in_a_batch(void **state)
     }
 }
 
-/* What ARM fills in is not ours to send for what is made anew. */
+/* Values that ARM fills in are not sent for recreated resources. */
 static void merge__changed_probe__loses_what_arm_fills_in(void **state)
 {
     struct arena *a = *state;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_local_services.c: pools of Local Services under several Standard balancers: whose they are, who is in them, and when
- * they come and go; docs/spec/azure.md 7.7, the events of 4.5, and 17 row 19.
+/* test_local_services.c: pools of Local Services under several Standard balancers: whose they are,
+ * who is in them, and when they come and go; docs/spec/azure.md 7.7, the events of 4.5, and 17 row
+ * 19.
  *
- * The stages run under the real driver with a cloud in memory (stage_rig.h), so that each write is seen. */
+ * The stages run under the real driver with a cloud in memory (stage_rig.h), so that each
+ * write is seen. */
 #include "tests/unit/azure/stage_rig.h"
 
 #include "providers/azure/lb/azure_local_rules.h"
@@ -14,7 +16,7 @@
 #define PORT                  "\"ports\":[{\"port\":80,\"nodePort\":30080}]"
 #define has_pools(r, l, want) same_text(l, stage_rig_elements(r, l, "backendAddressPools"), want)
 
-/* ---- rules ------------------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 static void names__whose_pool_it_is(void **state)
 {
@@ -121,7 +123,7 @@ static void delay__all_Services_share_the_moments(void **state)
     }
 }
 
-/* ---- flows ------------------------------------------------------------------------------------------------- */
+/* ---- flows ----------------------------------------------------------------------------------- */
 
 static void make_multi(struct stage_rig *r)
 {
@@ -155,7 +157,7 @@ static struct rig_service *add_local(struct stage_rig *r, const char *name, cons
     return s;
 }
 
-/* What a change of EndpointSlices brings. */
+/* Effects of a change of EndpointSlices. */
 static void endpoints_move(struct rig_service *s, const char *hosts)
 {
     s->hosts = hosts;
@@ -269,7 +271,7 @@ static void write_fails__a_warning_and_again(void **state)
     same_text("members", members(r, "lb1", "default-web"), "10.0.1.2");
 }
 
-/* Somebody took the balancer or the pool away: the next full sync makes it anew. */
+/* Somebody took the balancer or the pool away: the next full sync makes it again. */
 static void pool_gone__dropped_without_a_word(void **state)
 {
     struct stage_rig *r = *state;
@@ -416,7 +418,8 @@ static void loses_a_family__its_pool_goes(void **state)
     stage_rig_settled(r);
 }
 
-/* What a run that was cut off, or upstream, left on a balancer where the Service has nothing else. */
+/* Leftovers of an interrupted run, or of upstream, on a balancer where the Service has nothing
+ * else. */
 static void left_behind_elsewhere__goes_with_the_next_sync(void **state)
 {
     struct stage_rig *r = *state;
@@ -458,7 +461,7 @@ static void named_as_the_cluster__all_nodes_and_it_stays(void **state)
     succeeded(api);
 }
 
-/* ---- nodes without a balancer ------------------------------------------------------------------------------ */
+/* ---- nodes without a balancer ---------------------------------------------------------------- */
 
 static void node_without_balancer__told_once(void **state)
 {

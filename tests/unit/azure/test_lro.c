@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_lro.c: long-running operations: each way in which Azure answers a write, answer by answer (docs/spec/azure.md
- * 3.5), and how long is waited. */
+/* test_lro.c: long-running operations: each way in which Azure answers a write, answer by answer
+ * (docs/spec/azure.md 3.5), and how long is waited. */
 #include "providers/azure/arm/azure_lro.h"
 #include "tests/support/unit.h"
 #include "tests/unit/azure/azure_test.h"

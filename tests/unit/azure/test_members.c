@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_members.c: nodes into pools: documents in, operations out; section 7 of the Azure specification, rows 18, 21,
- * 31, 35, 38 of its section 14, and what its section 17 wants to be better. */
+/* test_members.c: nodes into pools: documents in, operations out; section 7 of the Azure
+ * specification, rows 18, 21, 31, 35, 38 of its section 14, and what its section 17 wants
+ * to be better. */
 #include "tests/unit/azure/members_rows.h"
 
 #include "providers/azure/members/azure_members_gather.h"
@@ -262,7 +263,8 @@ static void shared__one_write_per_machine(void **state)
                                          "kubernetes") "\"}]}}]");
 }
 
-/* 7.4: the model of the set, and the interfaces of its machines; only the machine says which set it belongs to. */
+/* 7.4: the model of the set, and the interfaces of its machines; only the machine says which
+ * set it belongs to. */
 static void flexible__model_and_interfaces(void **state)
 {
     static const struct row r = {
@@ -321,7 +323,7 @@ static void preconfigured__left_alone(void **state)
     build(w, &r);
     same_text("M-06", world_show(w, planned(w)), "");
 }
-/* ---- reading ------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void reading__only_what_is_needed(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_name_rules.c: names of Azure's things: legal ones pass, hostile ones are refused with field and pattern, and the
- * cloud-config confines what a Service may name. */
+/* test_name_rules.c: names of Azure's things: legal ones pass, hostile ones are refused with field
+ * and pattern, and the cloud-config confines what a Service may name. */
 #include "tests/unit/azure/azure_test.h"
 
 #include "providers/azure/model/azure_name_rules.h"

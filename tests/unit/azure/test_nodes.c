@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_nodes.c: nodes and machines, and their spread over several balancers; rows M-01 to M-07 and U-09 of the Azure
- * specification. */
+/* test_nodes.c: nodes and machines, and their spread over several balancers; rows M-01 to M-07 and
+ * U-09 of the Azure specification. */
 #include "tests/unit/azure/azure_test.h"
 
 #include "providers/azure/members/azure_spread_rules.h"
@@ -154,7 +154,7 @@ static void machines__provider_ids(void **state)
     }
 }
 
-/* ---- spread -------------------------------------------------------------------------------------- */
+/* ---- spread ---------------------------------------------------------------------------------- */
 
 static struct azure_selector selector(struct arena *a, const char *text)
 {
@@ -163,7 +163,8 @@ static struct azure_selector selector(struct arena *a, const char *text)
     return s;
 }
 
-/* One node, its labels and VM set, where it is, where it has to be; lb1 and lb2 exist, lb3 does not. */
+/* One node, its labels and VM set, where it is, where it has to be; lb1 and lb2 exist,
+ * lb3 does not. */
 static void spread__one_node(void **state)
 {
     struct arena *a = *state;
@@ -249,7 +250,7 @@ static void spread__many_nodes__evenly_and_those_that_are_there_stay(void **stat
               "In, NotIn, Exists or DoesNotExist");
 }
 
-/* What Kubernetes refuses is told with its code, also to those who want no text. */
+/* A refusal of Kubernetes is returned with its code, also without `err`. */
 static void refused_selectors__the_code_counts_without_a_text(void **state)
 {
     static const char bad[] =

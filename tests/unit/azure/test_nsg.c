@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_nsg.c: the rules of one security group; rows G-01 to G-35 of docs/spec/azure.md 13.8 but those that need a
- * cloud (G-29), and rows 1, 12 and 13 of 18. */
+/* test_nsg.c: the rules of one security group; rows G-01 to G-35 of docs/spec/azure.md 13.8 but
+ * those that need a cloud (G-29), and rows 1, 12 and 13 of 18. */
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/nsg/azure_nsg_rules.h"
 #include "tests/support/unit.h"
@@ -11,7 +11,7 @@
 #define DENY  "azure-deny-all-except-load-balancer-source-ranges"
 #define INNER "azure-load-balancer-internal"
 
-/* ---- helpers --------------------------------------------------------------------------------------- */
+/* ---- helpers --------------------------------------------------------------------------------- */
 
 /* One Service, alone in its cluster, on the rules given. */
 struct alone {
@@ -42,7 +42,7 @@ static struct azure_nsg_result plan_alone(struct arena *a, const struct alone *t
     return nsg_plan(a, &in);
 }
 
-/* ---- names ----------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static void name__G01_to_G12(void **state)
 {
@@ -80,7 +80,7 @@ static void name__G01_to_G12(void **state)
     same_text("deny", azure_nsg_deny_name(AZURE_IPV6), "k8s-azure-lb_deny-all_IPv6");
 }
 
-/* ---- one Service ----------------------------------------------------------------------------------- */
+/* ---- one Service ----------------------------------------------------------------------------- */
 
 static void ensure__G20_to_G27(void **state)
 {
@@ -224,7 +224,7 @@ static void limits__G30(void **state)
     assert_int_equal(json_len(r.rules), 1000);
 }
 
-/* ---- up to date ------------------------------------------------------------------------------------ */
+/* ---- up to date ------------------------------------------------------------------------------ */
 
 static void same__arms_spelling_is_no_change(void **state)
 {
@@ -290,7 +290,7 @@ static void changed_rule__keeps_what_we_do_not_know(void **state)
     same_text("field", r.diff[0].fields[0].new_value.text, "20.1.2.4");
 }
 
-/* A rule by our name is what its name says: who widened it by hand is put right. */
+/* A rule by our name is what its name says: who widened it by hand is corrected. */
 static void tampered_rule__is_put_right(void **state)
 {
     struct arena *a = *state;
@@ -304,7 +304,7 @@ static void tampered_rule__is_put_right(void **state)
     same_text("as named", nsg_show(a, r.rules), "500 Allow Tcp Internet > 20.1.2.3 : 80");
 }
 
-/* ---- clean and retain ------------------------------------------------------------------------------ */
+/* ---- clean and retain ------------------------------------------------------------------------ */
 
 /* Clean and retain for addresses 10.0.0.1 and 10.0.0.2 on `rules`. */
 static const char *clean(struct arena *a, const char *rules, const char *retained,
@@ -415,7 +415,8 @@ static void priorities__are_apart_for_each_direction(void **state)
     assert_int_equal(azure_prop_int(made, "priority", 0), 500);
 }
 
-/* 18 row 1: an address that is in the status and computed counts once, so the stale one beside it goes. */
+/* 18 row 1: an address that is in the status and computed counts once, so the stale one
+ * beside it goes. */
 static void stale__goes_though_counts_are_equal(void **state)
 {
     struct arena *a = *state;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_nsg_batch.c: properties of azure_nsg_plan() on random clusters and documents, from fixed seeds.
+/* test_nsg_batch.c: properties of azure_nsg_plan() on random clusters and documents, from fixed
+ * seeds.
  *
  *   one batch of k Services equals k passes of one Service each (docs/spec/azure.md 12.5 (4))
  *   foreign rules come back to the byte, in their order
- *   a second pass changes nothing; where Services share addresses, one of the next passes changes nothing, because
+ *   a second pass changes nothing; where Services share addresses, one of the next passes changes
+ *   nothing, because
  *     what is split off for the others (9.5) is put in order only when their turn comes
  *   what a Service wants is there afterwards, also for those that are not in the batch
  *
- * Rules are compared without their priorities: a batch gives a rule that one Service leaves and another takes its
- * old priority, where single passes would drop it in between. */
+ * Rules are compared without their priorities: a batch gives a rule that one Service leaves and
+ * another takes its old priority, where single passes would drop it in between. */
 #include "tests/unit/azure/nsg.h"
 
 #include "common/base/clock.h"
@@ -20,7 +22,7 @@
 #define SERVICES_MAX 6
 #define PASSES_MAX   4
 
-/* ---- a random cluster ------------------------------------------------------------------------------ */
+/* ---- a random cluster ------------------------------------------------------------------------ */
 
 struct world {
     struct arena *a;
@@ -131,7 +133,7 @@ static const char *random_foreign(struct world *w)
     return arena_printf(w->a, "[%s]", str_buf_text(&b));
 }
 
-/* ---- running --------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static struct azure_nsg_change change_of(const struct world *w, size_t i)
 {
@@ -152,7 +154,7 @@ static void must_plan(struct arena *a, const struct azure_nsg_input *in,
     }
 }
 
-/* What was there before the batch: foreign rules, those of every Service as it was, and something stale. */
+/* The group before the batch: foreign rules, those of every former Service, and a stale one. */
 static struct json_object *first_document(struct world *w)
 {
     struct azure_nsg_change changes[SERVICES_MAX];
@@ -261,7 +263,7 @@ static struct json_object *one_by_one(struct world *w, struct json_object *doc)
     return doc;
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static int by_name(const void *x, const void *y)
 {
@@ -345,7 +347,7 @@ static void check_served(const struct world *w, uint64_t seed, const struct azur
     }
 }
 
-/* ---- one case -------------------------------------------------------------------------------------- */
+/* ---- one case -------------------------------------------------------------------------------- */
 
 static struct str_set addresses(const struct world *w, size_t i)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_nsg_legacy.c: security rules that releases before 1.29 made: when they are taken out, and what stays (docs/spec/azure.md
- * 9.9); and that splitting a rule opens nothing that it had not open (9.5). */
+/* test_nsg_legacy.c: security rules that releases before 1.29 made: when they are taken out, and
+ * what stays (docs/spec/azure.md 9.9); and that splitting a rule opens nothing that it had
+ * not open (9.5). */
 #include "tests/support/unit.h"
 #include "tests/unit/azure/nsg.h"
 
@@ -116,8 +117,9 @@ static void legacy__shared_address__stays_for_the_other_service(void **state)
     same_text("owner", str_set_text(a, &r.diff[0].owners, ","), "ns/web");
 }
 
-/* 9.5: `web` has an address of its own and one that it shares with `other`, which needs port 443 there.  The rule has only the
- * shared one, so what is split off must not open 443 at the address that nobody ever let anyone in to. */
+/* 9.5: `web` has an address of its own and one that it shares with `other`, which needs port 443
+ * there.  The rule has only the shared one, so what is split off must not open 443 at the address
+ * that nobody ever let anyone in to. */
 static void split__only_addresses_that_the_rule_had(void **state)
 {
     struct arena *a = *state;

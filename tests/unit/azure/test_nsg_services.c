@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_nsg_services.c: several Services and one security group: what they share, and what one batch does to the
- * others; docs/spec/azure.md 9.5, 12.5 (4), 18 row 2. */
+/* test_nsg_services.c: several Services and one security group: what they share, and what one batch
+ * does to the others; docs/spec/azure.md 9.5, 12.5 (4), 18 row 2. */
 #include "tests/support/unit.h"
 #include "tests/unit/azure/nsg.h"
 
@@ -73,7 +73,8 @@ static void deny__goes_when_nobody_wants_it(void **state)
     same_text("without a", nsg_show(a, r.rules), "");
 }
 
-/* a has no floating IP: its rules are about nodes, but for an additional address that it has in common with b. */
+/* a has no floating IP: its rules are about nodes, but for an additional address that it has in
+ * common with b. */
 static void no_floating_ip__additional_address_is_shared(void **state)
 {
     struct arena *a = *state;

@@ -158,7 +158,7 @@ static void unit__one_owner_and_a_service_to_delete_it_by(void **state)
                         azure_owned_command(s->a, s->l.inv.items[1]));
 }
 
-/* What the Service of before has left is told by UIDs from what its successor has. */
+/* UIDs distinguish leftovers of a former Service from resources of its successor. */
 static void unit__a_successor_of_the_name__only_the_predecessors(void **state)
 {
     struct stand *s = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pip.c: public IPs: whose they are, which one a Service uses, what is made, changed and let go: rows P of
- * docs/spec/azure.md 13.6, and 8. */
+/* test_pip.c: public IPs: whose they are, which one a Service uses, what is made, changed and let
+ * go: rows P of docs/spec/azure.md 13.6, and 8. */
 #include "tests/unit/azure/lb.h"
 
 #include "providers/azure/pip/azure_pip_rules.h"
@@ -52,7 +52,7 @@ static const struct azure_pips *pips(struct arena *a, const char *text)
     return p;
 }
 
-/* ---- whose -------------------------------------------------------------------------------------------- */
+/* ---- whose ----------------------------------------------------------------------------------- */
 
 #define TAG(services)        "\"k8s-azure-service\":\"" services "\""
 #define TAGS(services, name) TAG(services) ",\"k8s-azure-cluster-name\":\"" name "\""
@@ -115,7 +115,7 @@ static void owner__P_01_to_P_18(void **state)
     assert_false(o.owns || o.user_assigned); /* P-01 */
 }
 
-/* ---- letting go ------------------------------------------------------------------------------------------ */
+/* ---- letting go ------------------------------------------------------------------------------ */
 
 #define IP_TAGS "\"ipTags\":[{\"ipTagType\":\"tag1\",\"tag\":\"tag1value\"}]"
 
@@ -195,7 +195,8 @@ static void release__shared_address__loses_only_the_name(void **state)
               "{\"k8s-azure-service\":\"default/svc2\",\"mine\":\"x\"}");
 }
 
-/* A public IP that does not say its family is an IPv4 one (8.8): the pass over IPv6 leaves it alone. */
+/* A public IP that does not say its family is an IPv4 one (8.8): the pass over IPv6
+ * leaves it alone. */
 static void release__no_version__counts_as_IPv4(void **state)
 {
     struct arena *a = *state;
@@ -257,7 +258,7 @@ static void release__P_94_two_unwanted__both_go(void **state)
     same_text("P-94", w.name, "kubernetes-asvc1");
 }
 
-/* ---- names and addresses ----------------------------------------------------------------------------------- */
+/* ---- names and addresses --------------------------------------------------------------------- */
 
 static void name__P_50_to_P_54(void **state)
 {
@@ -303,7 +304,8 @@ static void name__P_50_to_P_54(void **state)
     }
 }
 
-/* P-55 is what is no address, P-56 what is not public; P-57, what Azure keeps for itself, is part of that here. */
+/* P-55 is what is no address, P-56 what is not public; P-57, what Azure keeps for itself,
+ * is part of that here. */
 static void candidate__P_55_to_P_57(void **state)
 {
     (void)state;
@@ -365,7 +367,7 @@ static void group__P_82(void **state)
     }
 }
 
-/* ---- as it must be ---------------------------------------------------------------------------------------- */
+/* ---- as it must be --------------------------------------------------------------------------- */
 
 #define OURS "\"k8s-azure-service\":\"default/test1\",\"k8s-azure-cluster-name\":\"kubernetes\""
 
@@ -487,7 +489,7 @@ static void ensure__missing__made_whole(void **state)
     same_text("id", w.id, ID("kubernetes-atest1-prefix"));
 }
 
-/* ---- tags -------------------------------------------------------------------------------------------------- */
+/* ---- tags ------------------------------------------------------------------------------------ */
 
 static void service_tag__P_70_to_P_73(void **state)
 {

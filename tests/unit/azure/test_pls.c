@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pls.c: private link services: what they have to be, whose they are, when they come and go; section 10.6 of the
- * Azure specification, hazard 17 of its section 17. */
+/* test_pls.c: private link services: what they have to be, whose they are, when they come and go;
+ * section 10.6 of the Azure specification, hazard 17 of its section 17. */
 #include "tests/unit/azure/members.h"
 
 #include "providers/azure/pls/azure_pls_rules.h"
@@ -198,7 +198,7 @@ static void wants__10_6(void **state)
     }
 }
 
-/* ---- the stages ---------------------------------------------------------------------------------------- */
+/* ---- the stages ------------------------------------------------------------------------------ */
 
 /* The internal balancer with one frontend of the Service "web" (UID web, so base name aweb). */
 static void build(struct world *w, const char *annotations, const char *frontend, const char *links,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pools.c: pools of addresses, pools that go or change their kind, pools of several balancers; sections 5.5, 6.11 and
- * 7.5 to 7.7 of the Azure specification. */
+/* test_pools.c: pools of addresses, pools that go or change their kind, pools of several balancers;
+ * sections 5.5, 6.11 and 7.5 to 7.7 of the Azure specification. */
 #include "tests/support/unit.h"
 #include "tests/unit/azure/members_rows.h"
 
-/* ---- pools of addresses ---------------------------------------------------------------------------- */
+/* ---- pools of addresses ---------------------------------------------------------------------- */
 
 static void addresses__7_6(void **state)
 {
@@ -46,7 +46,7 @@ static void addresses__document(void **state)
                                 "Microsoft.Network/virtualNetworks/vnet\"}}}");
 }
 
-/* ---- leaving ------------------------------------------------------------------------------------------- */
+/* ---- leaving --------------------------------------------------------------------------------- */
 
 static void decouple__models_first(void **state)
 {
@@ -77,7 +77,8 @@ static void decouple__models_first(void **state)
     }
 }
 
-/* A machine that is in the pools of two balancers leaves both by one write, else the second would bring back the first. */
+/* A machine that is in the pools of two balancers leaves both by one write, else the second would
+ * bring back the first. */
 static void decouple__two_balancers_one_write(void **state)
 {
     static const char internal[] = LB("kubernetes-internal") "/backendAddressPools/kubernetes";
@@ -189,7 +190,7 @@ static void convert__models_that_still_name_a_pool(void **state)
     }
 }
 
-/* ---- several balancers ------------------------------------------------------------------------------------ */
+/* ---- several balancers ----------------------------------------------------------------------- */
 
 static void add_lb(struct world *w, const char *name, const char *members)
 {

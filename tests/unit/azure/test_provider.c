@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_provider.c: the ways into the Azure provider that change nothing: opening, checking a configuration, looking for a load
- * balancer, explaining (docs/spec/azure.md 1.2, 10.3).  The cloud is a saved state, or a server on loopback. */
+/* test_provider.c: the ways into the Azure provider that change nothing: opening, checking a
+ * configuration, looking for a load balancer, explaining (docs/spec/azure.md 1.2, 10.3).  The cloud
+ * is a saved state, or a server on loopback. */
 #include "tests/unit/azure/azure_test.h"
 
 #include "providers/azure/azure_provider.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the host was told. */
+/* The findings that the host received. */
 struct tt_result {
     struct str_buf findings;
     int32_t code;
@@ -148,7 +149,7 @@ static struct tt_open_args args_of(struct world *w, const char *config, const ch
     };
 }
 
-/* ---- configuration ----------------------------------------------------------------------------------------- */
+/* ---- configuration --------------------------------------------------------------------------- */
 
 #define GOOD                                                                                       \
     "subscriptionId: s\nresourceGroup: rg\nlocation: westus\nsecurityGroupName: nsg\n"             \
@@ -252,7 +253,7 @@ static void open__unknown_keys_are_told(void **state)
               "1 azure.json:8: unknown key \"extra\" is ignored\n");
 }
 
-/* ---- looking ----------------------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 #define NET "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Network/"
 #define PIP NET "publicIPAddresses/kubernetes-aweb"
@@ -309,7 +310,7 @@ static void get__10_3__what_counts_as_a_load_balancer(void **state)
     }
 }
 
-/* ---- with a server ------------------------------------------------------------------------------------------ */
+/* ---- with a server --------------------------------------------------------------------------- */
 
 struct cloud_server {
     struct test_server *server;
@@ -394,7 +395,7 @@ static void open__broken_state__is_refused_or_passed_over(void **state)
     }
 }
 
-/* ---- explaining -------------------------------------------------------------------------------------------- */
+/* ---- explaining ------------------------------------------------------------------------------ */
 
 static const struct tt_node *node(struct arena *a, const char *name, const char *label)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_recorded.c: bodies that the Go controller wrote, made again by us: load balancers and public IPs of
- * tests/data/azure (see its README).  Order, ids, etags, states and back references are ARM's and do not count. */
+/* test_recorded.c: bodies that the Go controller wrote, made again by us: load balancers and public
+ * IPs of tests/data/azure (see its README).  Order, ids, etags, states and back references are
+ * ARM's and do not count. */
 #include "tests/unit/azure/lb.h"
 
 #include "common/base/file.h"
@@ -71,7 +72,7 @@ static int put(struct arena *a, const struct azure_service *s, bool want,
     return r.changed;
 }
 
-/* ---- comparing ---------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static int by_name(const void *x, const void *y)
 {
@@ -90,7 +91,7 @@ static void strip_element(struct json_object *o)
     }
 }
 
-/* What the writer decides; `addresses`: also those of frontends that were given. */
+/* Values that the writer chooses; `addresses`: also assigned addresses of frontends. */
 static struct json_object *essence(struct arena *a, struct json_object *doc, bool addresses)
 {
     static const char *const arrays[] = {"frontendIPConfigurations", "backendAddressPools",
@@ -126,7 +127,7 @@ static void same_document(struct arena *a, const char *row, struct json_object *
     }
 }
 
-/* ---- tests --------------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void writes__load_balancer__same_body(void **state)
 {
@@ -186,7 +187,7 @@ static struct azure_pips of_kind(struct arena *a, struct json_object *world, con
     return out;
 }
 
-/* A cluster at rest: nothing is to be done, and all of it could be made anew from its Services. */
+/* A cluster at rest: there is nothing to do, and all of it could be recreated from its Services. */
 static void worlds__at_rest__nothing_to_do_and_made_anew(void **state)
 {
     struct arena *a = *state;

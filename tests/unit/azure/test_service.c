@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_service.c: what a Service asks for; rows U-01 to U-08 and M-10 to M-23 of the Azure specification, its table of
- * annotations, and what is found wrong. */
+/* test_service.c: what a Service asks for; rows U-01 to U-08 and M-10 to M-23 of the Azure
+ * specification, its table of annotations, and what is found wrong. */
 #include "tests/unit/azure/azure_test.h"
 
 #include "providers/azure/azure_findings.h"
@@ -30,7 +30,7 @@ static const struct azure_service *read_service(struct arena *a, const char *ann
     return azure_service_read(a, naming(a), azure_test_service(a, "s", annotations, spec));
 }
 
-/* ---- addresses ----------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 static void addresses__U_01_to_U_03(void **state)
 {
@@ -99,7 +99,7 @@ static void public_ips__U_05_to_U_08(void **state)
     }
 }
 
-/* ---- private link service ------------------------------------------------------------------------ */
+/* ---- private link service -------------------------------------------------------------------- */
 
 static void pls_name__M_10_to_M_12(void **state)
 {
@@ -172,7 +172,7 @@ static void pls_addresses__M_20_to_M_23(void **state)
     }
 }
 
-/* ---- findings ------------------------------------------------------------------------------------ */
+/* ---- findings -------------------------------------------------------------------------------- */
 
 #define KEY AZURE_ANNOTATION_PREFIX
 
@@ -329,7 +329,7 @@ static void flip__there_and_back(void **state)
     assert_int_equal(azure_service_flip(a, naming(a), odd)->in->n_annotations, 1);
 }
 
-/* ---- the table ----------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct azure_annotation *row_of(const char *name)
 {
@@ -341,7 +341,8 @@ static const struct azure_annotation *row_of(const char *name)
     return NULL;
 }
 
-/* Names in backquotes of a table's first cell; later ones may leave out what they share with the first. */
+/* Names in backquotes of a table's first cell; later ones may leave out what they share
+ * with the first. */
 static size_t check_cell(struct arena *a, const char *cell)
 {
     size_t n = 0;
@@ -388,9 +389,10 @@ static void table__has_every_row_of_the_specification(void **state)
     assert_int_equal(n_names, n_rows);
 }
 
-/* ---- wrong values -------------------------------------------------------------------------------- */
+/* ---- wrong values ---------------------------------------------------------------------------- */
 
-/* A wrong value of each annotation that is judged without asking Azure, and what the owner reads is allowed. */
+/* A wrong value of each annotation that is judged without asking Azure, and what the owner
+ * reads is allowed. */
 static const struct {
     const char *name, *value, *allowed;
     bool blank_is_wrong; /* "" is no number */
@@ -431,7 +433,7 @@ struct told {
     bool refused;
 };
 
-/* What the owner of an internal Service hears of one annotation. */
+/* The event for one annotation of an internal Service. */
 static struct told tell(struct arena *a, const char *name, const char *value)
 {
     const char *annotations = arena_printf(a, "\"%s\":\"%s\"", name, value);
@@ -509,7 +511,7 @@ static void table__wrong_values__are_told_with_name_and_what_is_allowed(void **s
     assert_int_equal(n, ARRAY_LEN(wrong_values));
 }
 
-/* What has its effect is not complained of. */
+/* An effective annotation causes no finding. */
 static void hints__right_values__say_nothing(void **state)
 {
     struct arena *a = *state;

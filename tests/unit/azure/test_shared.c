@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_shared.c: two Services, "theirs" and "ours".  "ours" points at a thing of "theirs", is edited and goes, with a new
- * process in between: what "theirs" has in the cloud stays as it is, byte for byte. */
+/* test_shared.c: two Services, "theirs" and "ours".  "ours" points at a thing of "theirs", is
+ * edited and goes, with a new process in between: what "theirs" has in the cloud stays as it is,
+ * byte for byte. */
 #include "tests/unit/azure/stage_rig.h"
 
 #include "common/base/map.h"
@@ -20,7 +21,8 @@ static void add_all(struct stage_rig *r, struct str_buf *b, struct json_object *
     }
 }
 
-/* Elements of the balancers that bear its name, its address, and rules that let traffic in to it. */
+/* Elements of the balancers that bear its name, its address, and rules that let traffic
+ * in to it. */
 static const char *documents(struct stage_rig *r, const char *base, const char *address)
 {
     static const char *const arrays[] = {"loadBalancingRules", "probes"};
@@ -79,7 +81,8 @@ static const char *const others_things[] = {
     "{\"azure-additional-public-ips\":\"20.0.0.1\"}",
 };
 
-/* Each row: created, edited away, created again, deleted; theirs is known, or can no longer be read, or is not listed. */
+/* Each row: created, edited away, created again, deleted; theirs is known, or can no longer be
+ * read, or is not listed. */
 static void pointed_at_theirs__theirs_stays(void **state)
 {
     (void)state;
@@ -106,8 +109,9 @@ static void pointed_at_theirs__theirs_stays(void **state)
     }
 }
 
-/* The rules that let clients in to "theirs", which asks for narrow ranges, are its own alone; "ours" opens and denies what
- * it likes at its own address.  Each row: ours as made, edited without the annotation, with it again, deleted. */
+/* The rules that let clients in to "theirs", which asks for narrow ranges, are its own alone;
+ * "ours" opens and denies what it likes at its own address.  Each row: ours as made, edited without
+ * the annotation, with it again, deleted. */
 static void additional_address__does_not_widen_anothers_rules(void **state)
 {
     (void)state;
@@ -147,7 +151,8 @@ static void additional_address__does_not_widen_anothers_rules(void **state)
     }
 }
 
-/* An edit that takes a port whose address another Service had opened there before closes the other's rule. */
+/* An edit that takes a port whose address another Service had opened there before
+ * closes the other's rule. */
 static void port_that_anothers_rule_opened__is_the_owners_from_then_on(void **state)
 {
     struct stage_rig *r = *state;
@@ -172,7 +177,8 @@ static void port_that_anothers_rule_opened__is_the_owners_from_then_on(void **st
     assert_int_equal(n, 1);
 }
 
-/* Nothing is pointed at: a Service beside one that cannot be read takes no address out of the rules. */
+/* Nothing is pointed at: a Service beside one that cannot be read takes no address out
+ * of the rules. */
 static void beside_an_unreadable_one__its_address_stays_open(void **state)
 {
     struct stage_rig *r = *state;

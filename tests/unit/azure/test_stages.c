@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stages.c: what a batch writes, for whom and in which order: the stages of the Azure provider under the real driver,
- * with a cloud in memory (stage_rig.h).
+/* test_stages.c: what a batch writes, for whom and in which order: the stages of the Azure provider
+ * under the real driver, with a cloud in memory (stage_rig.h).
  *
  * Each test ends with a settled cluster: ensured once more, nothing is written. */
 #include "tests/unit/azure/stage_rig.h"
@@ -16,7 +16,7 @@
 #define has_pips(r, want)  same_text("public IPs", stage_rig_names(r, AZURE_PIPS), want)
 #define has_rules(r, want) same_text("security rules", stage_rig_rules(r), want)
 
-/* ---- one after the other ------------------------------------------------------------------------------------- */
+/* ---- one after the other --------------------------------------------------------------------- */
 
 static void create_first__address_balancer_group(void **state)
 {
@@ -102,7 +102,7 @@ static void nothing_changed__nothing_written(void **state)
     same_text("status", web->status, "20.0.0.1");
 }
 
-/* ---- going ----------------------------------------------------------------------------------------------------- */
+/* ---- going ----------------------------------------------------------------------------------- */
 
 static void delete_one__group_before_balancer_before_address(void **state)
 {
@@ -137,7 +137,8 @@ static void delete_last__the_balancer_goes(void **state)
     has_pips(r, "");
 }
 
-/* 6.11: a scale set of which the list did not tell holds the balancer; it is looked at by its name, and once more deleted. */
+/* 6.11: a scale set of which the list did not tell holds the balancer; it is checked by its name,
+ * and once more deleted. */
 static void delete_last__a_scale_set_clings_to_it(void **state)
 {
     static const struct {
@@ -213,7 +214,8 @@ static void delete_of_what_never_was__nothing_to_do(void **state)
     succeeded(web);
 }
 
-/* Others reach 80 through the same rule: only its own address is closed, also without any frontend. */
+/* Others reach 80 through the same rule: only its own address is closed, also
+ * without any frontend. */
 static void delete_after_the_balancer_was_lost__nothing_stays_open(void **state)
 {
     struct stage_rig *r = *state;
@@ -226,7 +228,7 @@ static void delete_after_the_balancer_was_lost__nothing_stays_open(void **state)
     has_pips(r, "");
 }
 
-/* ---- sides ----------------------------------------------------------------------------------------------------- */
+/* ---- sides ----------------------------------------------------------------------------------- */
 
 static void external_to_internal__new_side_first_address_last(void **state)
 {
@@ -289,7 +291,7 @@ static void deleted_before_a_flip_was_ensured__both_sides_are_looked_at(void **s
     has_rules(r, "");
 }
 
-/* ---- addresses ---------------------------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 #define USERS_PIP                                                                                  \
     "{\"name\":\"mine\",\"sku\":{\"name\":\"Standard\"},\"properties\":{\"ipAddress\":"            \
@@ -381,7 +383,8 @@ static void address_in_use__event_and_on(void **state)
     has_pips(r, "kubernetes-aweb");
 }
 
-/* The Service shared an address as the last one, and turned internal: nobody names the frontend any more (8.9). */
+/* The Service shared an address as the last one, and turned internal: nobody names the
+ * frontend any more (8.9). */
 static void left_frontend__goes_with_its_address(void **state)
 {
     struct stage_rig *r = *state;
@@ -434,7 +437,7 @@ static void address_not_given_yet__no_success(void **state)
     same_text("status", web->status, "");
 }
 
-/* ---- options --------------------------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static void group_disabled__no_rule(void **state)
 {
@@ -473,7 +476,7 @@ static void balancer_in_state_failed__is_written_again(void **state)
     written(r, "balancers: change load balancer kubernetes [web]\n");
 }
 
-/* ---- failures --------------------------------------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 static void invalid_annotation__fails_alone_and_stays_as_it_is(void **state)
 {
@@ -617,7 +620,8 @@ static void withdraw_fails__the_balancer_stays(void **state)
     has_rules(r, "80>20.0.0.1,20.0.0.2");
 }
 
-/* A status may lag behind: what this process gave out stays open although no Service shows it yet (17 row 20). */
+/* A status may lag behind: what this process gave out stays open although no Service shows
+ * it yet (17 row 20). */
 static void fresh_address_of_another__stays_open(void **state)
 {
     struct stage_rig *r = *state;

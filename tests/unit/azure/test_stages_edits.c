@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stages_edits.c: edits of Services that serve: what both Services let in is never shut out, what is left is closed, and a
- * wish that upstream reads otherwise waits for what stands; under the real driver, with a cloud in memory (stage_rig.h). */
+/* test_stages_edits.c: edits of Services that serve: what both Services let in is never shut out,
+ * what is left is closed, and a wish that upstream reads otherwise waits for what stands; under the
+ * real driver, with a cloud in memory (stage_rig.h). */
 #include "tests/unit/azure/stage_rig.h"
 
 #include "common/lb/service_rules.h"
@@ -17,7 +18,7 @@ static void edit(struct stage_rig *r, struct rig_service *s, const char *annotat
     stage_rig_run(r);
 }
 
-/* ---- what an edit leaves ------------------------------------------------------------------------------- */
+/* ---- what an edit leaves --------------------------------------------------------------------- */
 
 static void floating_ip__switched_on__is_let_in_before_and_closed_on_the_nodes_after(void **state)
 {
@@ -35,7 +36,8 @@ static void floating_ip__switched_on__is_let_in_before_and_closed_on_the_nodes_a
     stage_rig_settled(r);
 }
 
-/* A refused edit that no process has seen otherwise: a node joins, and nothing of the edit is carried out. */
+/* A refused edit that no process has seen otherwise: a node joins, and nothing of the
+ * edit is carried out. */
 static void unproven__a_node_comes__joins_what_stands(void **state)
 {
     static const struct {
@@ -72,7 +74,8 @@ static void unproven__a_node_comes__joins_what_stands(void **state)
     }
 }
 
-/* What upstream passes over stands on what was taken over; on what was made here it is an edit, though no process saw it. */
+/* Values that upstream ignores stay on adopted load balancers; on created ones they are an edit,
+ * even an unobserved one. */
 static void unreadable_address__of_what_was_made_here__refused(void **state)
 {
     struct stage_rig *r = *state;
@@ -92,7 +95,8 @@ static void unreadable_address__of_what_was_made_here__refused(void **state)
     written(r, "");
 }
 
-/* Upstream's leniency for what was taken over goes by the finalizer, too: another program may have wiped the status. */
+/* Upstream's leniency for what was taken over goes by the finalizer, too: another program may have
+ * wiped the status. */
 static void unreadable_address__of_what_stands_with_a_wiped_status__is_passed_over(void **state)
 {
     struct stage_rig *r = *state;
@@ -151,8 +155,8 @@ static void shared_address__left_by_an_edit__has_the_port_closed_at_once(void **
     stage_rig_settled(r);
 }
 
-/* A public address that a Service keeps asking for when it is made internal, or any other one outside the subnet, is refused before
- * the first write, and what stands stays. */
+/* A public address that a Service keeps asking for when it is made internal, or any other one
+ * outside the subnet, is refused before the first write, and what stands stays. */
 static void internal__address_outside_the_subnet__refused_before_the_first_write(void **state)
 {
     static const struct {
@@ -197,7 +201,8 @@ static void internal__address_outside_the_subnet__refused_before_the_first_write
     }
 }
 
-/* One write gives the port to the new Service that the old one still has: refused, it is taken apart. */
+/* One write gives the port to the new Service that the old one still has: refused, it
+ * is taken apart. */
 static void merged_write__refused__what_goes_is_written_first(void **state)
 {
     struct stage_rig *r = *state;
@@ -218,9 +223,10 @@ static void merged_write__refused__what_goes_is_written_first(void **state)
     stage_rig_settled(r);
 }
 
-/* ---- the side ------------------------------------------------------------------------------------------ */
+/* ---- the side -------------------------------------------------------------------------------- */
 
-/* The balancer that the Go controller or we have left, the annotation then, and which balancers there are in the end. */
+/* The balancer that the Go controller or we have left, the annotation then, and which balancers
+ * there are in the end. */
 static const struct {
     const char *before; /* NULL: nothing stands */
     const char *after;
@@ -255,7 +261,7 @@ static void internal__of_another_case__does_not_move_what_stands(void **state)
     }
 }
 
-/* ---- other wishes that upstream reads otherwise ----------------------------------------------------------- */
+/* ---- other wishes that upstream reads otherwise ---------------------------------------------- */
 
 #define RANGES(x) "{\"azure-allowed-ip-ranges\":\"" x "\"}"
 #define LINK(x)                                                                                    \
@@ -267,7 +273,8 @@ static void internal__of_another_case__does_not_move_what_stands(void **state)
 #define GARBAGE "\"loadBalancerIP\":\"garbage\",\"ports\":[{\"port\":80,\"nodePort\":30080}]"
 #define PLAIN   "\"ports\":[{\"port\":80,\"nodePort\":30080}]"
 
-/* What the Go controller left is what the first three columns ask for in words that both read alike. */
+/* The Go controller's state equals that of the first three columns in a form that both read
+ * alike. */
 static const struct {
     const char *row;
     const char *made, *made_spec; /* what stands */

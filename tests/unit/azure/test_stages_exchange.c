@@ -66,7 +66,8 @@ static void ports__in_a_ring_with_one_that_cannot__all_keep_theirs(void **state)
     stage_rig_settled(r);
 }
 
-/* Whoever is in nobody's way, and whoever asks for what a third one keeps, changes nothing for the two. */
+/* A Service without a conflict, and one that asks for a port that a third one keeps, change nothing
+ * for the two. */
 static void ports__exchanged_beside_a_refused_one__the_two_get_them(void **state)
 {
     struct stage_rig *r = *state;

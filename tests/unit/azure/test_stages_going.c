@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stages_going.c: a Service goes by what stands in the cloud.  Its annotations may have been edited since it was made:
- * to names that cannot be, to other names, to another side; and the process that takes it down has not seen it before.
- * Under the real driver with a cloud in memory (stage_rig.h). */
+/* test_stages_going.c: a Service goes by what stands in the cloud.  Its annotations may have been
+ * edited since it was made:  to names that cannot be, to other names, to another side; and the
+ * process that takes it down has not seen it before.  Under the real driver with a cloud in memory
+ * (stage_rig.h). */
 #include "tests/unit/azure/stage_rig.h"
 
 #include "providers/azure/model/azure_doc.h"
@@ -130,7 +131,7 @@ static void public_ip_of_the_user__stays(void **state)
     same_text("stays", stage_rig_names(r, AZURE_PIPS), "kubernetes-aweb");
 }
 
-/* ---- a Service that came back with the same name ------------------------------------------------------------- */
+/* ---- a Service that came back with the same name --------------------------------------------- */
 
 /* Service default/web with the UID "old": its parts are called "aold". */
 static struct rig_service *add_old(struct stage_rig *r, const char *annotations)
@@ -149,8 +150,8 @@ static const char *frontends(struct stage_rig *r)
     return stage_rig_elements(r, "kubernetes", "frontendIPConfigurations");
 }
 
-/* The one of before was never deleted: what is named after its UID is not the new one's to take away, though tags say
- * "default/web" on it. */
+/* The one of before was never deleted: what is named after its UID is not the new one's to take
+ * away, though tags say "default/web" on it. */
 static void namesake_comes__nothing_of_the_old_one_is_touched(void **state)
 {
     struct stage_rig *r = *state;
@@ -189,7 +190,8 @@ static void old_one_goes__its_namesake_stays_as_it_is(void **state)
     same_text("status", web->status, "20.0.0.2");
 }
 
-/* An address of a third Service, which both share: the tag names "default/web" once, and the new one goes on to use it. */
+/* An address of a third Service, which both share: the tag names "default/web" once, and the new
+ * one continues to use it. */
 static void old_one_goes__shared_address_stays_open_for_its_namesake(void **state)
 {
     static const char pinned[] = "{\"azure-load-balancer-ipv4\":\"20.0.0.1\"}";

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stages_links.c: private link services while their Services move between balancers, change sides, or go;
- * docs/spec/azure.md 5.3, 6.1 (11a), 10.6, under the real driver with a cloud in memory (stage_rig.h).
+/* test_stages_links.c: private link services while their Services move between balancers, change
+ * sides, or go; docs/spec/azure.md 5.3, 6.1 (11a), 10.6, under the real driver with a cloud in
+ * memory (stage_rig.h).
  *
  * The cloud refuses to take away a frontend on which a link stands, so a wrong order fails. */
 #include "tests/unit/azure/stage_rig.h"
@@ -101,7 +102,8 @@ static void cannot_move__keeps_its_link(void **state)
     same_text("link", stands_on(r, "pls-aweb"), "lb1-internal/aweb");
 }
 
-/* A move that was cut off: frontends of one name on both balancers, the link on one or the other. */
+/* A move that was cut off: frontends of one name on both balancers, the link on one
+ * or the other. */
 static void half_moved__only_the_link_on_the_old_one_goes(void **state)
 {
     static const struct {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stages_members.c: machines in the pools of a balancer through its life: made, changed from interfaces to addresses and
- * back, deleted; for scale sets of both kinds, availability sets, and all of them together; docs/spec/azure.md 7, 6.11.
+/* test_stages_members.c: machines in the pools of a balancer through its life: made, changed from
+ * interfaces to addresses and back, deleted; for scale sets of both kinds, availability sets, and
+ * all of them together; docs/spec/azure.md 7, 6.11.
  *
- * The stages run under the real driver with a cloud in memory (stage_rig.h), which keeps whose interfaces are in which pool. */
+ * The stages run under the real driver with a cloud in memory (stage_rig.h), which keeps whose
+ * interfaces are in which pool. */
 #include "tests/unit/azure/stage_rig.h"
 
 #include "providers/azure/model/azure_doc.h"
@@ -13,7 +15,7 @@
 
 #define MODE(set) "{\"azure-load-balancer-mode\":\"" set "\"}"
 
-/* ---- machines ---------------------------------------------------------------------------------------------- */
+/* ---- machines -------------------------------------------------------------------------------- */
 
 #define CONFIGS(more)                                                                              \
     "\"ipConfigurations\":[{\"name\":\"c\",\"properties\":{\"primary\":true,"                      \
@@ -125,7 +127,8 @@ static void ensure(struct stage_rig *r, struct rig_service *s)
     succeeded(s);
 }
 
-/* Azure may come to know of a machine after Kubernetes: it is no failure, and it is looked for again. */
+/* Azure may come to know of a machine after Kubernetes: it is no failure, and it is
+ * looked for again. */
 static void machine__not_found__joins_with_the_next_look(void **state)
 {
     struct stage_rig *r = *state;
@@ -146,7 +149,7 @@ static void machine__not_found__joins_with_the_next_look(void **state)
     stage_rig_settled(r);
 }
 
-/* ---- a life ------------------------------------------------------------------------------------------------ */
+/* ---- a life ---------------------------------------------------------------------------------- */
 
 static void scale_set__interfaces_addresses_and_back(void **state)
 {
@@ -234,7 +237,8 @@ static void all_kinds_together__one_pool(void **state)
     assert_false(model_names_a_pool(r, "flex"));
 }
 
-/* Scaled to nothing: the pool has no member that tells of the model, which would bring the next instance in. */
+/* Scaled to nothing: the pool has no member that tells of the model, which would bring
+ * the next instance in. */
 static void empty_set__its_model_lets_go_of_addresses(void **state)
 {
     struct stage_rig *r = *state;
@@ -257,7 +261,7 @@ static void empty_set__its_model_lets_go_of_addresses(void **state)
     stage_rig_settled(r);
 }
 
-/* ---- Basic ------------------------------------------------------------------------------------------------- */
+/* ---- Basic ----------------------------------------------------------------------------------- */
 
 static void availability_sets__by_name_and_another_later(void **state)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stages_moves.c: which balancer a batch uses, and in which order Services move: Basic with its VM sets, several
- * Standard balancers, and the way from one SKU to the other; under the real driver, with a cloud in memory (stage_rig.h).
+/* test_stages_moves.c: which balancer a batch uses, and in which order Services move: Basic with
+ * its VM sets, several Standard balancers, and the way from one SKU to the other; under the real
+ * driver, with a cloud in memory (stage_rig.h).
  *
  * The cloud refuses a public IP on two frontends, so a wrong order fails. */
 #include "tests/unit/azure/stage_rig.h"
@@ -21,7 +22,7 @@ static void has_frontends(struct stage_rig *r, const char *lb, const char *want)
     same_text(lb, stage_rig_elements(r, lb, "frontendIPConfigurations"), want);
 }
 
-/* ---- what is there already -------------------------------------------------------------------------------------------- */
+/* ---- what is there already ------------------------------------------------------------------- */
 
 /* S-04: Azure spells names as whoever made them did. */
 static void existing__balancer_in_another_case__is_kept(void **state)
@@ -42,7 +43,8 @@ static void existing__balancer_in_another_case__is_kept(void **state)
     has_frontends(r, "Kubernetes", "aapi");
 }
 
-/* S-50, S-53; the controller sends no update of what is deleted or no load balancer (S-51, S-52: sync_rules.c). */
+/* S-50, S-53; the controller sends no update of what is deleted or no load balancer (S-51, S-52:
+ * sync_rules.c). */
 static void update__changes_members_of_what_is_there_and_makes_nothing(void **state)
 {
     struct stage_rig *r = *state;
@@ -71,7 +73,7 @@ static void delete__nothing_is_there__nothing_is_made(void **state)
     has_balancers(r, "");
 }
 
-/* ---- Basic ------------------------------------------------------------------------------------------------------------ */
+/* ---- Basic ----------------------------------------------------------------------------------- */
 
 static void make_basic(struct stage_rig *r)
 {
@@ -157,7 +159,7 @@ static void basic_to_standard__old_balancers_go_first(void **state)
     stage_rig_settled(r);
 }
 
-/* ---- several Standard balancers ------------------------------------------------------------------------------------------ */
+/* ---- several Standard balancers -------------------------------------------------------------- */
 
 static void make_multi(struct stage_rig *r)
 {
@@ -299,7 +301,8 @@ static void several__a_frontend_that_others_use_keeps_its_service(void **state)
     has_frontends(r, "Lb1", "aweb");
 }
 
-/* Both in one batch: the one that comes to share is older in the order of names, so the other one cannot leave. */
+/* Both in one batch: the one that comes to share is older in the order of names, so the
+ * other one cannot leave. */
 static void several__who_is_joined_by_a_sharer_stays(void **state)
 {
     struct stage_rig *r = *state;
@@ -356,7 +359,7 @@ static void several__two_internal_ones_trade_places_too(void **state)
     stage_rig_settled(r);
 }
 
-/* ---- nodes as destinations --------------------------------------------------------------------------------------------------- */
+/* ---- nodes as destinations ------------------------------------------------------------------- */
 
 static void floating_ip_off__nodes_are_destinations_until_it_goes(void **state)
 {
@@ -376,8 +379,8 @@ static void floating_ip_off__nodes_are_destinations_until_it_goes(void **state)
     same_text("rules", stage_rig_rules(r), "80>20.0.0.2");
 }
 
-/* Nodes are spread over all balancers: whoever moves changes pools of the other kind, too, and one of these writes may have
- * been accepted and not carried out. */
+/* Nodes are spread over all balancers: whoever moves changes pools of the other kind, too, and one
+ * of these writes may have been accepted and not carried out. */
 static void several__failed_balancer_of_the_other_kind__is_written_again(void **state)
 {
     struct stage_rig *r = *state;

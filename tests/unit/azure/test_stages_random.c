@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stages_random.c: random lives of Services under the real driver, with a cloud in memory that also fails
- * (stage_rig.h).
+/* test_stages_random.c: random lives of Services under the real driver, with a cloud in memory that
+ * also fails (stage_rig.h).
  *
- * Whatever happens: an address that a Service has, and is not to lose, is still there; what others made is untouched; once
- * the failures are over everything converges, and then nothing is written; and when all Services are gone nothing is left.
- * And without failures a plan names every write of the sync that follows, and no other.
- * A seed that fails is named. */
+ * Whatever happens: an address that a Service has, and is not to lose, is still there; what others
+ * made is untouched; once the failures are over everything converges, and then nothing is written;
+ * and when all Services are gone nothing is left.  And without failures a plan names every write of
+ * the sync that follows, and no other.  A seed that fails is named. */
 #include "tests/unit/azure/stage_rig.h"
 
 #include "common/base/clock.h"
@@ -35,7 +35,7 @@ static bool one_in(struct life *l, uint64_t n)
     return rng_below(l->rng, n) == 0;
 }
 
-/* ---- the world --------------------------------------------------------------------------------------------------------- */
+/* ---- the world ------------------------------------------------------------------------------- */
 
 static const char *foreign_text(struct life *l)
 {
@@ -81,7 +81,7 @@ static void life_begin(struct life *l, uint64_t seed)
     }
 }
 
-/* ---- what happens ------------------------------------------------------------------------------------------------------ */
+/* ---- what happens ---------------------------------------------------------------------------- */
 
 /* Shares the address of another Service, with a port of its own. */
 static void share(struct life *l, size_t i)
@@ -167,7 +167,7 @@ static void misfortune(struct life *l)
     r->poison = one_in(l, 6) ? "avc0" : NULL;
 }
 
-/* ---- what must hold ---------------------------------------------------------------------------------------------------- */
+/* ---- what must hold -------------------------------------------------------------------------- */
 
 static bool has_address(struct stage_rig *r, const char *address)
 {
@@ -204,7 +204,7 @@ static void check(struct life *l, const char *when)
     }
 }
 
-/* What cannot be is given up: bad values, addresses that are gone or that cannot be moved to. */
+/* Reverts impossible settings: bad values, deleted or unreachable addresses. */
 static bool mend(struct life *l, bool all_go)
 {
     struct stage_rig *r = l->r;
@@ -288,7 +288,7 @@ static int compare_lines(const void *x, const void *y)
     return strcmp(*(char *const *)x, *(char *const *)y);
 }
 
-/* What is written, without the order within a stage: a sync writes balancers that wait for nothing side by side. */
+/* The writes, without the order within a stage: a sync writes independent balancers in parallel. */
 static const char *lines_of(struct arena *a, const char *log)
 {
     size_t n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stages_renew.c: public IPs that are made anew because their IP tags are others (azure_stage_renew.c), under the real
- * driver, with a cloud in memory (stage_rig.h). */
+/* test_stages_renew.c: public IPs that are recreated because their IP tags are others
+ * (azure_stage_renew.c), under the real driver, with a cloud in memory (stage_rig.h). */
 #include "tests/unit/azure/stage_rig.h"
 
 #include "providers/azure/model/azure_doc.h"
@@ -97,7 +97,7 @@ static void another_prefix__comes_before_the_old_one_goes(void **state)
     stage_rig_settled(r);
 }
 
-/* ---- refusals ------------------------------------------------------------------------------------------------ */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 static void tags_refused__nothing_is_lost(void **state)
 {
@@ -113,7 +113,8 @@ static void tags_refused__nothing_is_lost(void **state)
     has_pips(r, "kubernetes-aweb kubernetes-aapi");
 }
 
-/* At a quota what goes has to go first; the balancer stays for that moment, also without any frontend. */
+/* At a quota what goes has to go first; the balancer stays for that moment, also
+ * without any frontend. */
 static void no_room__goes_before_it_comes(void **state)
 {
     (void)state;
@@ -190,7 +191,7 @@ static void new_one_refused__former_tags_are_put_back(void **state)
     has_pips(r, "kubernetes-aapi " INTERIM " kubernetes-aweb");
 }
 
-/* Nothing can be put back either: the next sync goes on with exactly the rest. */
+/* Nothing can be put back either: the next sync continues with exactly the rest. */
 static void new_one_refused_twice__the_next_sync_does_the_rest(void **state)
 {
     struct stage_rig *r = *state;
@@ -223,9 +224,10 @@ static void balancer_changes_meanwhile__read_again(void **state)
     stage_rig_settled(r);
 }
 
-/* ---- those that stay ------------------------------------------------------------------------------------------ */
+/* ---- those that stay ------------------------------------------------------------------------- */
 
-/* Others use it, its owner made it, or the Service itself names it or its address: it is not given up for tags. */
+/* Others use it, its owner made it, or the Service itself names it or its address: it is
+ * not given up for tags. */
 static void not_the_services_alone__stays(void **state)
 {
     static const struct {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stages_tenants.c: names that a Service writes and that something else in the cloud bears already: another Service's,
- * another cluster's, or a person's.  Nothing of theirs is written or deleted, and the refusal names the owner.
- * Under the real driver with a cloud in memory (stage_rig.h). */
+/* test_stages_tenants.c: names that a Service writes and that something else in the cloud bears
+ * already: another Service's, another cluster's, or a person's.  Nothing of theirs is written or
+ * deleted, and the refusal names the owner.  Under the real driver with a cloud in memory
+ * (stage_rig.h). */
 #include "tests/unit/azure/stage_rig.h"
 
 #include "providers/azure/model/azure_doc.h"
@@ -44,7 +45,8 @@ static void internal_with_anothers_pip_name__that_one_stays(void **state)
     }
 }
 
-/* A public IP that hangs on something else cannot be used; nothing is made, and it is not written. */
+/* A public IP that hangs on something else cannot be used; nothing is made, and it
+ * is not written. */
 static void pip_in_use_elsewhere__refused_with_its_owner(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base_test.h: what the unit tests of common/base share: cmocka in the order it needs, an arena per test,
- * and files of recorded cases (one JSON object per line below tests/data/base). */
+/* base_test.h: what the unit tests of common/base share: cmocka in the order it needs, an arena per
+ * test, and files of recorded cases (one JSON object per line below tests/data/base). */
 #ifndef TRIMTAB_TESTS_UNIT_BASE_TEST_H
 #define TRIMTAB_TESTS_UNIT_BASE_TEST_H
 
@@ -41,7 +41,8 @@ int arena_teardown(void **state);
 /* Calls fn for each line of tests/data/base/NAME; returns the number of lines. */
 typedef void (*vector_fn)(struct arena *a, struct json_object *line, void *arg);
 int vectors_each(const char *name, vector_fn fn, void *arg);
-/* A folder of its own below the build folder's temporary place; the test removes what it makes there. */
+/* A folder of its own below the build folder's temporary place; the test removes what
+ * it makes there. */
 char *scratch_dir(struct arena *a);
 
 #endif

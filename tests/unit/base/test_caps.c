@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_caps.c: capabilities that are permitted become effective (common/base/caps.h).  Each case is a process in a user
- * namespace of its own, which has all of them. */
+/* test_caps.c: capabilities that are permitted become effective (common/base/caps.h).  Each case is
+ * a process in a user namespace of its own, which has all of them. */
 #include "tests/unit/base/base_test.h"
 
 #include <linux/capability.h>
@@ -29,7 +29,8 @@ static struct sets of_process(void)
     return (struct sets){.effective = data[0].effective, .permitted = data[0].permitted};
 }
 
-/* Becomes a process with these permitted capabilities, none of them effective; false: not allowed here. */
+/* Becomes a process with these permitted capabilities, none of them effective; false:
+ * not allowed here. */
 static bool become(uint32_t permitted)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -38,7 +39,8 @@ static bool become(uint32_t permitted)
     return unshare(CLONE_NEWUSER) == 0 && syscall(SYS_capset, &header, data) == 0;
 }
 
-/* The effective capabilities after caps_take(), as a child's exit status: 1 admin, 2 raw, 4 any other. */
+/* The effective capabilities after caps_take(), as a child's exit status: 1 admin, 2 raw,
+ * 4 any other. */
 static int status_with(uint32_t permitted)
 {
     int status = 0;

@@ -104,7 +104,8 @@ static void clock_fake__advance__wakes_who_is_due(void **state)
     clock_fake_free(NULL);
 }
 
-/* A clock that woke every waiter at each of its moves made most of the futex calls of the whole tests. */
+/* A clock that woke every waiter at each of its moves made most of the futex calls of
+ * the whole tests. */
 static void clock_fake__moves_before_the_moment__let_sleep(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_gcfg.c: gce.conf as upstream's library reads it.
  *
- * gcfg.jsonl holds whole files with the values that the Go controller read from them, go_gcfg.jsonl random
- * ones; the tables add error texts and positions. */
+ * gcfg.jsonl holds whole files with the values that the Go controller read from them, go_gcfg.jsonl
+ * random ones; the tables add error texts and positions. */
 #include "tests/unit/base/base_test.h"
 
 #include <string.h>

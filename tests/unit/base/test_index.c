@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_index.c: records by their own keys, and strings that are kept once; a map is the judge of random lives. */
+/* test_index.c: records by their own keys, and strings that are kept once; a map is the
+ * judge of random lives. */
 #include "tests/unit/base/base_test.h"
 
 #include <stdio.h>
@@ -108,7 +109,8 @@ static void index__empty__finds_nothing(void **state)
     intern_table_free(NULL);
 }
 
-/* The figure that index.h names: at most three quarters full, at least three eighths from the second growth on. */
+/* The figure that index.h names: at most three quarters full, at least three eighths from the
+ * second growth on. */
 static void index__many__few_bytes_a_record(void **state)
 {
     struct intern_table *t = intern_table_new();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_ip.c: addresses and networks as Go reads and prints them.
  *
- * go_cidr.jsonl: random texts with the answers of k8s.io/utils/net.ParseCIDRSloppy, net.ParseCIDR, net.ParseIP
- * and ParseIPSloppy (the last two of the part before the slash). */
+ * go_cidr.jsonl: random texts with the answers of k8s.io/utils/net.ParseCIDRSloppy, net.ParseCIDR,
+ * net.ParseIP and ParseIPSloppy (the last two of the part before the slash). */
 #include "tests/unit/base/base_test.h"
 
 #include <string.h>

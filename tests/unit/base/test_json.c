@@ -94,7 +94,7 @@ static void json_add__all_kinds__in_order(void **state)
     assert_null(json_copy(NULL));
 }
 
-/* What is read from a member may be given back to it. */
+/* A text read from a member may be set on it again. */
 static void json_default_str__member_is_there_or_not__returns_what_stands(void **state)
 {
     (void)state;
@@ -154,7 +154,8 @@ static void json_slim__any_size__grows_again(void **state)
     json_slim(NULL);
 }
 
-/* Documents of a megabyte are kept as trees: what a tree takes beside its text must stay bounded. */
+/* Documents of a megabyte are kept as trees: what a tree takes beside its text
+ * must stay bounded. */
 static void json_parse__document_of_small_objects__takes_little_more_than_its_text(void **state)
 {
     struct arena *a = *state;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_json_view.c: views take and refuse what trees do, in the same words, and hold the same values.
+/* test_json_view.c: views take and refuse what trees do, in the same words, and hold the same
+ * values.
  *
- * Documents are made at random, half of them then damaged; the fuzz corpora go the same way (fuzz_json.c). */
+ * Documents are made at random, half of them then damaged; the fuzz corpora go the same way
+ * (fuzz_json.c). */
 #include "tests/unit/base/base_test.h"
 
 #include <string.h>
@@ -13,7 +15,7 @@
 
 #define DOCUMENTS 20000
 
-/* --- runs of plain bytes ------------------------------------------------------------------------------------- */
+/* --- runs of plain bytes ---------------------------------------------------------------------- */
 
 static void plain_run__every_byte_at_every_place__ends_or_not(void **state)
 {
@@ -21,7 +23,8 @@ static void plain_run__every_byte_at_every_place__ends_or_not(void **state)
     for (int b = 0; b < 256; b++) {
         bool ends = b < 0x20 || b == '"' || b == '\\';
         for (size_t n = 0; n <= 40; n++) {
-            /* exactly n bytes, so that AddressSanitizer sees a step too far; the byte before an end looks like one */
+            /* exactly n bytes, so that AddressSanitizer sees a step too far; the byte before an end
+             * looks like one */
             char *text _cleanup_(xfreep) = xmalloc(n);
             for (size_t at = 0; at < n; at++) {
                 memset(text, at % 2 == 0 ? '!' : '#', n);
@@ -33,7 +36,7 @@ static void plain_run__every_byte_at_every_place__ends_or_not(void **state)
     }
 }
 
-/* --- random documents -------------------------------------------------------------------------------------- */
+/* --- random documents ------------------------------------------------------------------------- */
 
 static void random_string(struct rng *r, struct str_buf *b)
 {
@@ -119,7 +122,7 @@ static void damage(struct rng *r, struct str_buf *b)
     }
 }
 
-/* --- checks -------------------------------------------------------------------------------------------- */
+/* --- checks ----------------------------------------------------------------------------------- */
 
 /* Both ways over one text; true when it was taken. */
 static bool check_alike(const char *text, size_t n, const struct json_limits *limits)

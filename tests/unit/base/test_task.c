@@ -24,7 +24,7 @@
 
 #define FAR_MS 600000 /* bounds a hang */
 
-/* What the tasks of a test share. */
+/* Shared state of a test's tasks. */
 struct shared {
     struct task_loop *loop;
     struct mutex lock;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_inventory.c: parts of one load balancer have one owner, and a Service that can delete them. */
+/* test_inventory.c: parts of one load balancer have one owner, and a Service that
+ * can delete them. */
 #include "common/cloud/inventory.h"
 
 #include "common/base/str.h"
@@ -115,7 +116,7 @@ static void service__of_a_name__has_that_name_again(void **state)
     }
 }
 
-/* ---- report -------------------------------------------------------------------------------------- */
+/* ---- report ---------------------------------------------------------------------------------- */
 
 static void hear(struct tt_host_ctx *ctx, const struct tt_call *call, const struct tt_owned *owned)
 {

@@ -112,7 +112,7 @@ static int ready(struct kit *k, struct cancel *cancel)
     return token_cache_ready(k->cache, &fetch, k->http, cancel, NULL);
 }
 
-/* ---- the credential ------------------------------------------------------------------------------ */
+/* ---- the credential -------------------------------------------------------------------------- */
 
 static void get__until_it_expires__a_copy_of_all_parts(void **state)
 {
@@ -164,7 +164,7 @@ static void challenge__kept_until_a_token_is_stored(void **state)
     assert_null(token_cache_challenge(k->cache, k->a));
 }
 
-/* ---- turns --------------------------------------------------------------------------------------- */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 static void turn__one_fetches__others_wait_and_share_its_failure(void **state)
 {
@@ -211,7 +211,7 @@ static void turn__cancelled_fetch__is_not_a_failure(void **state)
     assert_int_equal(token_cache_turn(k->cache, &second, &err), TOKEN_TURN_MINE);
 }
 
-/* ---- blocking ------------------------------------------------------------------------------------ */
+/* ---- blocking -------------------------------------------------------------------------------- */
 
 static void ready__by_state__fetches_when_due(void **state)
 {
@@ -288,7 +288,7 @@ static void *call(void *arg)
     return NULL;
 }
 
-/* Starts a caller that blocks, because a fetch is under way. */
+/* Starts a caller that blocks, because a fetch is in progress. */
 static void start(struct kit *k, struct caller *c)
 {
     c->k = k;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cmd_args.c: the command lines of the sub-commands: every form of a flag, every refusal, and --help. */
+/* test_cmd_args.c: the command lines of the sub-commands: every form of a flag, every
+ * refusal, and --help. */
 #include "controller/cmd/cmd_args.h"
 
 #include <setjmp.h>

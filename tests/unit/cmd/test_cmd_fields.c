@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cmd_fields.c: the tables of fields beside the OpenAPI of kube-apiserver 1.36.2 (tests/data/schemas/kubernetes.json): no
- * field is missing, none is made up, kinds of values and enumerations agree. */
+/* test_cmd_fields.c: the tables of fields beside the OpenAPI of kube-apiserver 1.36.2
+ * (tests/data/schemas/kubernetes.json): no field is missing, none is made up, kinds of values and
+ * enumerations agree. */
 #include "controller/cmd/cmd_fields.h"
 
 #include <setjmp.h>

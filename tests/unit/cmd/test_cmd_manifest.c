@@ -212,7 +212,7 @@ static void cmd_manifest__not_yaml__line_is_named(void **state)
     assert_non_null(strstr(m.faults.items[0].text, ": line "));
 }
 
-/* What the server stores, for manifests and live objects; the note that the plan gets. */
+/* The server's object for manifests and live objects; the note in the plan. */
 struct row {
     const char *what;
     const char *manifest; /* a Service's JSON without kind */
@@ -469,7 +469,8 @@ static const char *ports_text(struct arena *a, struct json_object *o)
     return text;
 }
 
-/* Rows say what kubectl apply with a strategic merge, and then the server's update of a Service, make of ports. */
+/* Rows say what kubectl apply with a strategic merge, and then the server's update of a Service,
+ * make of ports. */
 static void cmd_manifest_complete__ports__merged_by_number_then_node_ports_by_name(void **state)
 {
     (void)state;

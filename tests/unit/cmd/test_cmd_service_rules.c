@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cmd_service_rules.c: what is refused before a plan, beside what kube-apiserver 1.36.2 refused.
+/* test_cmd_service_rules.c: what is refused before a plan, beside what kube-apiserver 1.36.2
+ * refused.
  *
- * tests/data/kube-answers/services.jsonl holds requests that create Services, with the server's answers.  Each body goes the
- * way of a manifest: fields, defaults, rules.  What the server took has no hard fault; of what it refused with 422 every
- * cause is found, in its words, but for those that need the server's flags or its other objects. */
+ * tests/data/kube-answers/services.jsonl holds requests that create Services, with the server's
+ * answers.  Each body goes the way of a manifest: fields, defaults, rules.  What the server took
+ * has no hard fault; of what it refused with 422 every cause is found, in its words, but for those
+ * that need the server's flags or its other objects. */
 #include "controller/cmd/cmd_service_rules.h"
 
 #include <setjmp.h>
@@ -205,8 +207,8 @@ static bool is_patch(struct json_object *row)
            json_object_object_length(body) == 1;
 }
 
-/* A merge patch replaces lists: as an apply does when the last one had all of their items; of the lists only that of ports is
- * merged. */
+/* A merge patch replaces lists: as an apply does when the last one had all of their items; of the
+ * lists only that of ports is merged. */
 static void note_applied(struct arena *a, struct json_object *live)
 {
     _cleanup_(json_putp) struct json_object *last = json_object_new_object();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cmd_targets.c: names of Services and namespaces on a command line, and what contradicts itself. */
+/* test_cmd_targets.c: names of Services and namespaces on a command line, and
+ * what contradicts itself. */
 #include "controller/cmd/cmd_targets.h"
 
 #include <setjmp.h>

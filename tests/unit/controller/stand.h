@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stand.h: the service controller without its surroundings: real stores, queue, syncer and client, a fake clock, a fake
- * provider, and an API server that only writes down what it is asked (and answers as told).
+/* stand.h: the service controller without its surroundings: real stores, queue, syncer and client,
+ * a fake clock, a fake provider, and an API server that only writes down what it is asked (and
+ * answers as told).
  *
- * A test puts objects into the stores as a reflector would, calls stand_run(), and reads the provider's calls, the
- * patches and the events.  One thread drives it all. */
+ * A test puts objects into the stores as a reflector would, calls stand_run(), and reads the
+ * provider's calls, the patches and the events.  One thread drives it all. */
 #ifndef TRIMTAB_TESTS_CONTROLLER_STAND_H
 #define TRIMTAB_TESTS_CONTROLLER_STAND_H
 
@@ -26,10 +27,11 @@ struct stand_request {
     char path[200];
     char content_type[64];
     char body[2048];
-    char
-        version[32]; /* the resourceVersion that stood in the body, which has it no more; "" none */
+    /* the resourceVersion that stood in the body, which has it no more; "" none */
+    char version[32];
 };
-/* The next request with this method whose path contains `path` gets `status`, with a Status body. */
+/* The next request with this method whose path contains `path` gets `status`, with
+ * a Status body. */
 struct stand_refusal {
     char method[8];
     char path[100];
@@ -68,8 +70,8 @@ void stand_free(struct stand *r);
 /* After changing r->provider->desc (batches, classes, finalizers). */
 void stand_describe(struct stand *r);
 
-/* Puts demo/NAME into the store.  `spec`, `meta`, `status` are JSON members without braces ("\"a\": 1, …"); NULL: none.
- * The UID is uid-NAME unless meta has one. */
+/* Puts demo/NAME into the store.  `spec`, `meta`, `status` are JSON members without braces ("\"a\":
+ * 1, …"); NULL: none.  The UID is uid-NAME unless meta has one. */
 void stand_service(struct stand *r, const char *name, const char *spec, const char *meta,
                    const char *status);
 void stand_service_gone(struct stand *r, const char *name);
@@ -96,7 +98,8 @@ size_t stand_patches(struct stand *r);
 const char *stand_patch(struct stand *r, size_t nth);
 /* The whole nth one; NULL when there is none.  Valid as long as the stand. */
 const struct stand_request *stand_patch_request(struct stand *r, size_t nth);
-/* "Normal EnsuringLoadBalancer Ensuring load balancer\n…", in order.  Ends the recorder: call it last. */
+/* "Normal EnsuringLoadBalancer Ensuring load balancer\n…", in order.  Ends the recorder:
+ * call it last. */
 const char *stand_events(struct stand *r);
 /* The provider's calls as text; in the stand's arena. */
 const char *stand_story(struct stand *r);

@@ -183,7 +183,8 @@ static void plan_that_leaves(struct at *at, const char *key, const char *text)
         &(struct tt_plan){.size = sizeof(struct tt_plan), .services = services, .n_services = 1});
 }
 
-/* It stays until the next ensure: an update of nodes does not compare it, and a sync may make several plans. */
+/* It stays until the next ensure: an update of nodes does not compare it, and a sync may make
+ * several plans. */
 static void board__value_left_as_taken_over__stands_until_the_next_ensure(void **state)
 {
     struct at *at = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_carriers.c: many Services in flight on few threads.  Calls into the fake provider wait until all of them are inside;
- * were one worker to wait for another, a test would never end. */
+/* test_carriers.c: many Services in flight on few threads.  Calls into the fake provider wait until
+ * all of them are inside; were one worker to wait for another, a test would never end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

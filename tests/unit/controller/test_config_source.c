@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_config_source.c: the provider's configuration from a file and a Secret, what is told when it cannot be had, and what
- * counts as a change (docs/spec/azure.md 1.1). */
+/* test_config_source.c: the provider's configuration from a file and a Secret, what is told when it
+ * cannot be had, and what counts as a change (docs/spec/azure.md 1.1). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -212,7 +212,7 @@ static void fill__by_what_the_provider_can(void **state)
     }
 }
 
-/* ---- changes ------------------------------------------------------------------------------------------------ */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static int refuse_bad(void *arg, const struct config_texts *t, struct err *err)
 {

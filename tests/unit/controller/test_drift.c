@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_drift.c: looking whether somebody else changed a load balancer: when, who, what is said, and that nothing is changed. */
+/* test_drift.c: looking whether somebody else changed a load balancer: when, who, what is said, and
+ * that nothing is changed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +19,7 @@
 #define HOUR INT64_C(3600000)
 #define CAPS (TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS)
 
-/* ---- rules --------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 static void delay__every_key__between_half_a_period_and_one_and_a_half(void **state)
 {
@@ -107,9 +108,9 @@ static void drift_of__operations__what_differs_in_words(void **state)
     arena_free(a);
 }
 
-/* ---- the service controller ------------------------------------------------------------------------ */
+/* ---- the service controller ------------------------------------------------------------------ */
 
-/* What plan() reports, and how often it was asked. */
+/* The report of plan(), and its number of calls. */
 static struct {
     uint32_t differences;
     int32_t code;

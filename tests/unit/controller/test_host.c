@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host.c: what a provider may hand over, and what it is offered: results, Kubernetes objects, snapshots, metrics. */
+/* test_host.c: what a provider may hand over, and what it is offered: results, Kubernetes objects,
+ * snapshots, metrics. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -67,7 +68,7 @@ static const char *long_text(struct arena *a, size_t n)
     return s;
 }
 
-/* ---- results ------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static void result__failure__code_message_and_delay(void **state)
 {
@@ -299,7 +300,7 @@ static void result__silence__means_what_the_code_says(void **state)
     assert_int_equal(ERR_CANCELLED, host_result_outcome(f->result, TT_CANCELLED, true, &err));
 }
 
-/* ---- what is offered ----------------------------------------------------------------------------- */
+/* ---- what is offered ------------------------------------------------------------------------- */
 
 static void host__snapshots__stay_the_same_during_a_call(void **state)
 {
@@ -444,7 +445,8 @@ static void host__kubernetes_objects__only_what_is_declared(void **state)
     assert_non_null(strstr(f->r->requests[1].body, "\"preconditions\":{\"uid\":\"uid-1\"}"));
 }
 
-/* A thread of the provider's own: it has no call, and its goodbye must get out while the process ends. */
+/* A thread of the provider's own: it has no call, and its goodbye must get out while
+ * the process ends. */
 static void host__without_a_call__as_the_capability_and_the_fence_say(void **state)
 {
     struct fixture *f = *state;
@@ -586,7 +588,7 @@ static void host__event_that_may_not_be__is_dropped(void **state)
     assert_string_equal("Warning Told by the provider\n", stand_events(f->r));
 }
 
-/* ---- what is ours in the cloud -------------------------------------------------------------------- */
+/* ---- what is ours in the cloud --------------------------------------------------------------- */
 
 static struct tt_owned last_resource;
 static unsigned n_resources;

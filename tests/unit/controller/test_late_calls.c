@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_late_calls.c: a call into a plugin that does not come back in time: who is told, and who works in its place.  A fake
- * clock says what is late; the threads are real and wait for each other, never for time. */
+/* test_late_calls.c: a call into a plugin that does not come back in time: who is told, and who
+ * works in its place.  A fake clock says what is late; the threads are real and wait for each
+ * other, never for time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,8 +76,8 @@ static bool others_began(struct rig *g)
     return began;
 }
 
-/* Until another Service is dealt with and all threads wait again; the clock goes on, because the watch of calls may only now
- * begin to wait for it. */
+/* Until another Service is dealt with and all threads wait again; the clock continues, because the
+ * watch of calls may only now begin to wait for it. */
 static void wait_for_others(struct rig *g)
 {
     while (!others_began(g)) {
@@ -166,8 +167,8 @@ static void edit(struct stand *r, const char *name, unsigned round)
                   STAND_WITH_F, NULL);
 }
 
-/* One call comes back and ends with its substitute, another one is late before anybody looked: it gets a substitute, too.  Of
- * the two threads that are free at once, one stays. */
+/* One call comes back and ends with its substitute, another one is late before anybody looked: it
+ * gets a substitute, too.  Of the two threads that are free at once, one stays. */
 static void late_call__one_comes_back_and_another_is_late__another_serves_the_rest(void **state)
 {
     struct rig g = {.r = stand_new(0), .both = true};
@@ -231,7 +232,7 @@ static void late_call__thread_refused__stuck_until_one_is_given(void **state)
     stand_free(r);
 }
 
-/* What is told of an open call, and how often. */
+/* The reports of an open call, with their number. */
 static void host_calls_look__half_then_over__each_once(void **state)
 {
     struct stand *r = stand_new(0);

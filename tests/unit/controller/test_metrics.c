@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_metrics.c: the registry: what is counted, what is ignored, and that labels from outside cannot fill memory. */
+/* test_metrics.c: the registry: what is counted, what is ignored, and that labels from outside
+ * cannot fill memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

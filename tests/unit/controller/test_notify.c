@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_notify.c: what the service manager is told, read from a socket of our own, with a clock that only the test moves. */
+/* test_notify.c: what the service manager is told, read from a socket of our own, with a clock that
+ * only the test moves. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -77,7 +78,7 @@ static struct notify_args args_of(struct manager *m)
                                 .arg = m};
 }
 
-/* The next message is `want`; NULL: there is none. */
+/* The next message is `want`; NULL if there is none. */
 static void expect(struct manager *m, const char *want)
 {
     char got[1024] = "";

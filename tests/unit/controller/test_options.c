@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_options.c: the command line: forms, defaults, upstream's error texts, what this version refuses, feature gates,
- * and vectors 219–224 of the controller's spec (--controllers). */
+/* test_options.c: the command line: forms, defaults, upstream's error texts, what this version
+ * refuses, feature gates, and vectors 219–224 of the controller's spec (--controllers). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -361,7 +361,8 @@ static void options__controllers_of_googles_program__are_known(void **state)
     assert_null(options_unknown_controller(known, ARRAY_LEN(known)));
     assert_string_equal("gke-services", options_unknown_controller(unknown, ARRAY_LEN(unknown)));
     assert_true(options_service_controller_in(known, ARRAY_LEN(known)));
-    /* Google's second service controller is off unless it is named; the first item that names it decides. */
+    /* Google's second service controller is off unless it is named; the first item that
+     * names it decides. */
     static const struct {
         const char *items[3];
         bool on;

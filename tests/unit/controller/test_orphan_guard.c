@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_orphan_guard.c: a list that suddenly lacks many Services deletes no load balancer; everything else that a Service can
- * go by does. */
+/* test_orphan_guard.c: a list that suddenly lacks many Services deletes no load balancer;
+ * everything else that a Service can go by does. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -132,7 +132,8 @@ static void list__service_comes_back__ensured_again_not_deleted(void **state)
     end(r);
 }
 
-/* Another Service of that name, with another UID: the one that vanished is not cleaned up for its sake. */
+/* Another Service of that name, with another UID: the one that vanished is not cleaned up
+ * for its sake. */
 static void list__name_is_taken_by_another__the_kept_one_is_not_deleted(void **state)
 {
     (void)state;
@@ -182,7 +183,8 @@ static void gone_otherwise__deleted_as_ever(void **state)
     end(r);
 }
 
-/* A list in which many names stand for other Services: the older ones are kept, and the new ones are made. */
+/* A list in which many names stand for other Services: the older ones are kept, and the
+ * new ones are made. */
 static void list__other_uids_in_their_places__the_older_ones_are_kept(void **state)
 {
     (void)state;

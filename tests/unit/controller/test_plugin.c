@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_plugin.c: finding a provider and checking its descriptor.  Loading real files is the abi suite's. */
+/* test_plugin.c: finding a provider and checking its descriptor.  Loading real files is
+ * the abi suite's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -172,7 +173,8 @@ static void plugin__tables__are_checked(void **state)
     want_fault(&f->d, "too many");
 }
 
-/* Words that other programs read: one that they refuse costs them everything that stands beside it. */
+/* Words that other programs read: one that they refuse costs them everything that
+ * stands beside it. */
 static void plugin__metrics__are_what_prometheus_reads(void **state)
 {
     struct fixture *f = *state;
@@ -307,7 +309,8 @@ static void plugin_open__built_in__found_by_name(void **state)
     assert_int_equal(ERR_INVALID, plugin_open(&search, &p, &err));
 }
 
-/* A folder in /tmp, an empty file in it; each row changes modes and says whether the file may be loaded. */
+/* A folder in /tmp, an empty file in it; each row changes modes and says whether the file
+ * may be loaded. */
 static void plugin_file__others_may_write__is_refused(void **state)
 {
     static const struct {

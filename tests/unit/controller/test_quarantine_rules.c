@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_quarantine_rules.c: counting deaths in a plugin, from text to text; and what the counts mean for a Service. */
+/* test_quarantine_rules.c: counting deaths in a plugin, from text to text; and what the counts mean
+ * for a Service. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -185,7 +186,7 @@ static void quarantine_digest__an_edit_changes_it__our_own_writing_does_not(void
     assert_int_not_equal(first, quarantine_digest(&s, &d, false));
 }
 
-/* ---- what it means for the controller ------------------------------------------------------------ */
+/* ---- what it means for the controller -------------------------------------------------------- */
 
 static void sync__quarantined__not_called_and_told_until_it_is_edited(void **state)
 {

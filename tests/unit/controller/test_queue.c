@@ -430,7 +430,8 @@ static void queue_core__batch__a_retry_joins_without_a_second_debounce(void **st
     queue_core_free(q);
 }
 
-/* What it waits for is another one's of its group: it comes along with that one's edit, and with nothing else. */
+/* It waits for another key of its group: it is processed with that one's edit, and with nothing
+ * else. */
 static void queue_core__batch__one_that_awaits_comes_along_with_an_edit(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_report_rules.c: the texts of condition and annotations: bounded, stable, and what each result code becomes. */
+/* test_report_rules.c: the texts of condition and annotations: bounded, stable, and what each
+ * result code becomes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

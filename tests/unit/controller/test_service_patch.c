@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_service_patch.c: writes to a Service bear the version that was read, and what becomes of a 409. */
+/* test_service_patch.c: writes to a Service bear the version that was read, and what becomes
+ * of a 409. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +50,8 @@ static const char *other_web(const char *target)
            "\"resourceVersion\":\"91\"}}]}";
 }
 
-/* It has changed since it was read: it is read again, and what this sync says is written to what is there now. */
+/* It has changed since it was read: it is read again, and what this sync says is written to
+ * what is there now. */
 static void sync__service_changed_meanwhile__read_and_written_again(void **state)
 {
     struct stand *r = *state;
@@ -66,7 +68,7 @@ static void sync__service_changed_meanwhile__read_and_written_again(void **state
     assert_null(strstr(stand_events(r), "Warning SyncLoadBalancerFailed"));
 }
 
-/* What the watch has brought meanwhile is as good as an answer. */
+/* A newer object of the watch counts as the answer. */
 static void touch_web(void *arg, struct fake_provider *p, const struct tt_call *call,
                       const struct tt_item *item)
 {
@@ -135,7 +137,7 @@ static const char *web_patched_to_77(const char *target)
     return "{\"kind\":\"Service\",\"metadata\":{\"name\":\"web\",\"resourceVersion\":\"77\"}}";
 }
 
-/* What this sync wrote itself is no conflict. */
+/* The sync's own write is not a conflict. */
 static void sync__own_write_before__next_one_bears_its_version(void **state)
 {
     struct stand *r = *state;

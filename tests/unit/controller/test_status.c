@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_status.c: what syncs leave on the board, as /status shows it: JSON, HTML, text, and JSON read back. */
+/* test_status.c: what syncs leave on the board, as /status shows it: JSON, HTML, text,
+ * and JSON read back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +24,8 @@ struct at {
     struct status_view view;
 };
 
-/* demo/web is fine, demo/game is refused, demo/slow is to be tried again, demo/new was not looked at yet. */
+/* demo/web is fine, demo/game is refused, demo/slow is to be tried again, demo/new was
+ * not looked at yet. */
 static int set_up(void **state)
 {
     static struct at at;
@@ -78,7 +80,7 @@ static void look(struct at *at)
     at->view.started_us = at->view.now_us - 3000000;
 }
 
-/* ---- inside the cluster ------------------------------------------------------------------------- */
+/* ---- inside the cluster ---------------------------------------------------------------------- */
 
 /* The page of demo/web, of a process that watches endpoints or does not. */
 static void look_at_one(struct at *at, bool watches, struct str_buf *page)
@@ -140,7 +142,7 @@ static void status__page_of_a_service__says_what_is_inside_the_cluster(void **st
     hasnt(&page, "http:");
 }
 
-/* What /status?o=json says of the Service, and what `trimtab status` prints of that. */
+/* The JSON of /status?o=json for the Service, and the output of `trimtab status`. */
 static void json_and_text(struct at *at, struct str_buf *json, struct str_buf *shown)
 {
     const struct status_filter filter = {.service = "demo/web"};
@@ -193,7 +195,7 @@ static void status__json_and_text_of_a_service__say_what_is_inside_the_cluster(v
     hasnt(&shown, "\033");
     hasnt(&json, "\033");
 
-    look(at); /* of no Service alone: nothing is looked at */
+    look(at); /* of no Service alone: nothing is checked */
     status_json(&page, &at->view, &(struct status_filter){0});
     hasnt(&page, "\"inside\"");
 }
@@ -273,7 +275,8 @@ static void has(const struct str_buf *b, const char *text)
 }
 
 /* In text, page and JSON, of one Service and of all. */
-/* Kinds of requests that the cloud slows down, from a provider's metrics to a reader of the JSON. */
+/* Kinds of requests that the cloud slows down, from a provider's metrics to a reader
+ * of the JSON. */
 static void status__requests_that_wait__are_told_by_kind(void **state)
 {
     struct at *at = *state;
@@ -449,7 +452,7 @@ static void status__filter__is_what_answer_and_summary_count(void **state)
     }
 }
 
-/* What a cloud or an annotation says; `plan` has a line of its own. */
+/* A text of a cloud or an annotation; `plan` has its own line. */
 static void spoil(struct at *at, const char *text, const char *plan)
 {
     static struct tt_condition condition;

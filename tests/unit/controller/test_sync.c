@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sync.c: one Service through the service controller: vectors 1–10, 36–38, 94–102 of the controller's spec and the
- * scenario matrix of §1.16, with a provider that has no capabilities (so that events and calls are upstream's). */
+/* test_sync.c: one Service through the service controller: vectors 1–10, 36–38, 94–102 of the
+ * controller's spec and the scenario matrix of §1.16, with a provider that has no capabilities (so
+ * that events and calls are upstream's). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +30,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* ---- 6.1 ----------------------------------------------------------------------------------------- */
+/* ---- 6.1 ------------------------------------------------------------------------------------- */
 
 static void sync__vectors_1_to_10__calls_and_patches(void **state)
 {
@@ -203,7 +204,7 @@ static void sync__ingress_without_mode__equals_the_stored_one(void **state)
     assert_int_equal(0, stand_patches(r)); /* the fake sets no ipMode (deviation 4) */
 }
 
-/* ---- failures ------------------------------------------------------------------------------------ */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 static void sync__ensure_fails__event_and_back_off(void **state)
 {
@@ -264,7 +265,7 @@ static void sync__invalid__told_once_and_not_tried_fast(void **state)
     stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
     stand_run(r);
     assert_int_equal(clock_now_ms(r->clock) + 300000, queue_next_ms(r->syncer.queue));
-    /* a change is looked at right away, and the wait is over when it helped */
+    /* a change is checked right away, and the wait is over when it helped */
     stand_service(r, "web", STAND_LB ",\"loadBalancerIP\":\"192.0.2.1\"", STAND_WITH_F, NULL);
     assert_int_equal(1, stand_run(r));
     assert_int_equal(CLOCK_NEVER, queue_next_ms(r->syncer.queue));
@@ -353,7 +354,7 @@ static void sync__vector_99__status_of_a_gone_service_is_fine(void **state)
     assert_null(strstr(stand_events(r), "Warning"));
 }
 
-/* Between the look and the write it was deleted and made anew: the new one is not written to. */
+/* Between the look and the write it was deleted and recreated: the new one is not written to. */
 static void sync__another_of_that_name_came__its_status_stays(void **state)
 {
     struct stand *r = *state;
@@ -432,7 +433,7 @@ static void sync__finalizer_removal_fails__tried_again(void **state)
         strstr(stand_events(r), "failed to remove load balancer cleanup finalizer: etcd\n"));
 }
 
-/* ---- keys, vanished and replaced objects ----------------------------------------------------------- */
+/* ---- keys, vanished and replaced objects ----------------------------------------------------- */
 
 static void sync__vector_94__a_key_of_three_parts_is_no_key(void **state)
 {
@@ -510,7 +511,7 @@ static void sync__replaced_service__failing_delete_holds_the_new_one(void **stat
     assert_null(strstr(stand_events(r), "SyncLoadBalancerFailed"));
 }
 
-/* ---- classes ------------------------------------------------------------------------------------- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 static void sync__class_of_another__left_alone_unless_ours_exists(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sync_again.c: Services that are looked at again without a cause: after the re-sync period, when the provider asks,
- * or by another process. */
+/* test_sync_again.c: Services that are checked again without a cause: after the re-sync period,
+ * when the provider asks, or by another process. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ static void again__resync_period__ensured_again_later(void **state)
     assert_int_equal(0, stand_patches(r));
 }
 
-/* Which of the two moments counts, and that what is said once does not count for ever. */
+/* Which of the two moments counts, and that what is said once does not count forever. */
 static void again__result__ensured_again_then(void **state)
 {
     static const struct {
@@ -79,7 +79,8 @@ static void again__result__ensured_again_then(void **state)
     assert_int_equal(CLOCK_NEVER, queue_next_ms(r->syncer.queue));
 }
 
-/* An update of backends that went well but left something for later: a target that the cloud did not take. */
+/* An update of backends that went well but left something for later: a target that the
+ * cloud did not take. */
 static void again__result_of_an_update__ensured_then(void **state)
 {
     struct stand *r = *state;

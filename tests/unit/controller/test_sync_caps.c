@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sync_caps.c: providers that report plans, hold finalizers, or take batches: a sync with nothing to do writes
- * nothing and says nothing; faults of a provider. */
+/* test_sync_caps.c: providers that report plans, hold finalizers, or take batches: a sync with
+ * nothing to do writes nothing and says nothing; faults of a provider. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -286,7 +286,7 @@ static void caps__writing_fails__tried_again_whole(void **state)
     assert_non_null(strstr(stand_patch(r, 1), "\"ingress\""));
 }
 
-/* ---- what a controller of the provider's own serves ---------------------------------------------- */
+/* ---- what a controller of the provider's own serves ------------------------------------------ */
 
 #define OWN_F   "example.com/v2"
 #define OWN_ALL (TT_OWN_FINALIZERS | TT_OWN_EVENTS)
@@ -555,7 +555,7 @@ static void caps__node_change__no_event_without_work(void **state)
     assert_string_equal("", stand_events(r));
 }
 
-/* ---- batches ------------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 static void batch__keys_of_one_object__one_call(void **state)
 {
@@ -603,7 +603,7 @@ static void batch__unsettled_item__fault_of_the_provider(void **state)
     assert_non_null(strstr(stand_events(r), "the provider did not say how it went\n"));
 }
 
-/* ---- faults -------------------------------------------------------------------------------------- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 static void fault__code_without_reason__still_a_sentence(void **state)
 {

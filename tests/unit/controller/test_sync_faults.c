@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sync_faults.c: answers of a provider that are no answers, waits that do not end, and what validate() refuses: what
- * they come to for the Service, its owner and the queue. */
+/* test_sync_faults.c: answers of a provider that are no answers, waits that do not end, and what
+ * validate() refuses: what they come to for the Service, its owner and the queue. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sync_findings.c: wishes without effect and load balancers that serve nobody: told once for each state, and in the
- * condition. */
+/* test_sync_findings.c: wishes without effect and load balancers that serve nobody: told once for
+ * each state, and in the condition. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -159,7 +159,8 @@ static void nobody__taken_over__nothing_is_written_and_no_event(void **state)
     stand_free(r);
 }
 
-/* The earlier process died behind its last write to the cloud: nothing is left to do, and nothing was told. */
+/* The earlier process died behind its last write to the cloud: nothing is left to do,
+ * and nothing was told. */
 static void nobody__made_by_an_earlier_process__told_without_a_change(void **state)
 {
     struct stand *r = stand_of(0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sync_former.c: what a Service asked for is kept on it while something that worked is replaced, and is led back to when the
- * replacement fails (controller/sync/sync_former.c). */
+/* test_sync_former.c: what a Service asked for is kept on it while something that worked is
+ * replaced, and is led back to when the replacement fails (controller/sync/sync_former.c). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,8 @@ static struct stand *new_stand(void)
     return r;
 }
 
-/* web stands and was ensured by this process; then it is edited, and the plan of that takes something down. */
+/* web stands and was ensured by this process; then it is edited, and the plan of that takes
+ * something down. */
 static struct stand *replacing(int32_t code)
 {
     struct stand *r = new_stand();
@@ -143,7 +144,8 @@ static void refused__next_try_fails_too__led_back(void **state)
     stand_free(r);
 }
 
-/* Where the address was given up, what was put back has another one: clients hear of it, although the ensure failed. */
+/* Where the address was given up, what was put back has another one: clients hear of it, although
+ * the ensure failed. */
 static void led_back__with_another_address__status_has_it(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sync_left.c: Services that went, or lost their type, while nobody watched: the provider is asked for them, and they
- * are cleaned up as if that had happened under our eyes. */
+/* test_sync_left.c: Services that went, or lost their type, while nobody watched: the provider is
+ * asked for them, and they are cleaned up as if that had happened under our eyes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #define CLASS "example.com/alone"
 
-/* What the provider says. */
+/* The provider's report. */
 struct left {
     const char *names[4];
     int fails;    /* so many times it is asked in vain */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sync_mark.c: the mark of what trimtab made or edited: when it is written, with which request, and when it goes; and what
- * the provider is told of it. */
+/* test_sync_mark.c: the mark of what trimtab made or edited: when it is written, with which
+ * request, and when it goes; and what the provider is told of it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -111,8 +111,7 @@ static void made__fails_and_view_is_older__mark_is_known(void **state)
 static void taken_over__nothing_is_written_or_put_right(void **state)
 {
     uint32_t flags = TT_ITEM_PUT_RIGHT;
-    struct stand *r =
-        stand_noting(CAPS, 1, &flags); /* a plan that puts right what upstream would */
+    struct stand *r = stand_noting(CAPS, 1, &flags); /* a plan that corrects what upstream would */
     (void)state;
     sync(r, STAND_LB, STAND_WITH_F, STAND_STATUS(IP));
     assert_int_equal(0, flags);
@@ -120,7 +119,8 @@ static void taken_over__nothing_is_written_or_put_right(void **state)
     stand_free(r);
 }
 
-/* What another controller left half done, or a status that names no address: no request for the mark alone. */
+/* A half-finished load balancer of another controller, or a status without an address: no request
+ * only for the mark. */
 static void finished__what_another_controller_began__mark_comes_with_the_status(void **state)
 {
     uint32_t flags = TT_ITEM_PUT_RIGHT;
@@ -151,7 +151,8 @@ static void mark__another_objects_or_another_load_balancers__does_not_count(void
     }
 }
 
-/* An edit of what was taken over: marked before it is carried out, once, by a request of its own. */
+/* An edit of what was taken over: marked before it is carried out, once, by a request
+ * of its own. */
 static void edited__mark_before_the_first_write_and_never_again(void **state)
 {
     uint32_t flags = 0;
@@ -224,7 +225,8 @@ static void taken_over__address_changes__no_mark(void **state)
     stand_free(r);
 }
 
-/* Another type, or a deletion that others hold up: it goes with the finalizer, in the same request. */
+/* Another type, or a deletion that others hold up: it goes with the finalizer, in
+ * the same request. */
 static void load_balancer_goes__mark_goes_with_the_finalizer(void **state)
 {
     static const struct {
@@ -261,7 +263,8 @@ static void refused__finalizer_goes_on_alone(void **state)
     stand_free(r);
 }
 
-/* A copy that another controller's finalizer does not show is none of ours to mark: a provider of an older ABI. */
+/* A copy that another controller's finalizer does not show is none of ours to mark: a
+ * provider of an older ABI. */
 static void older_provider__no_mark(void **state)
 {
     uint32_t flags = 0;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sync_matrix.c: the scenario matrix of the service controller (controller.md §1.16), row by row.
+/* test_sync_matrix.c: the scenario matrix of the service controller (controller.md §1.16), row by
+ * row.
  *
- * Rows 1, 2, 4, 5, 8, 10, 11, 13 and 14 are test_sync.c's: a new Service, a restart, deletion, a failing delete, the same
- * name anew, retries, no nodes, deletion without finalizer; row 6 is test_sync.c's and test_sync_races.c's.  Here are
- * the others, from the event to what the provider and the API server see of it. */
+ * Rows 1, 2, 4, 5, 8, 10, 11, 13 and 14 are test_sync.c's: a new Service, a restart, deletion, a
+ * failing delete, the same name again, retries, no nodes, deletion without finalizer; row 6 is
+ * test_sync.c's and test_sync_races.c's.  Here are the others, from the event to what the provider
+ * and the API server see of it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +22,8 @@
 #define ANNOTATED "\"annotations\":{\"kubectl.kubernetes.io/last-applied-configuration\":\"{}\"}"
 #define TAINT     "\"taints\":[{\"key\":\"ToBeDeletedByClusterAutoscaler\",\"effect\":\"NoSchedule\"}]"
 
-/* Two nodes that were there from the start, and demo/web, which is ensured; the calls so far are forgotten. */
+/* Two nodes that were there from the start, and demo/web, which is ensured; the calls so
+ * far are forgotten. */
 static struct stand *web_is_fine(void)
 {
     struct stand *r = stand_new(0);
@@ -90,7 +93,8 @@ static void matrix__row_9__deleted_before_the_status_is_written__no_failure(void
     stand_free(r);
 }
 
-/* A provider without TT_CAP_HOLDS_FINALIZERS: the controller put the finalizer there and takes it back. */
+/* A provider without TT_CAP_HOLDS_FINALIZERS: the controller put the finalizer there and
+ * takes it back. */
 static void matrix__row_12__implemented_elsewhere__its_deletion_lets_go_of_the_finalizer(
     void **state)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sync_nodes.c: what changes of nodes and endpoints do: vectors 70–93 of the controller's spec.
+/* test_sync_nodes.c: what changes of nodes and endpoints do: vectors 70–93 of the controller's
+ * spec.
  *
- * Upstream has a second queue and passes over all Services; here a pass queues those whose set changed.  The vectors are
- * tested by the calls that the provider gets.  Vector 90 (listing nodes fails) cannot happen: the store always answers. */
+ * Upstream has a second queue and passes over all Services; here a pass queues those whose set
+ * changed.  The vectors are tested by the calls that the provider gets.  Vector 90 (listing nodes
+ * fails) cannot happen: the store always answers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,7 +95,7 @@ static void nodes__vectors_70_to_82__who_is_updated_with_what(void **state)
     }
 }
 
-/* Who is not ready keeps its place: the health checks of the load balancer decide. */
+/* An unready node stays: the health checks of the load balancer decide. */
 static void nodes__vectors_73_75__readiness_updates_nobody(void **state)
 {
     (void)state;
@@ -113,7 +115,7 @@ static void nodes__vectors_73_75__readiness_updates_nobody(void **state)
     }
 }
 
-/* What else may change about a node without a word to the cloud. */
+/* Other changes of a node that cause no cloud request. */
 static void nodes__unschedulable_or_labelled__nobody_is_updated(void **state)
 {
     (void)state;
@@ -378,7 +380,8 @@ static void nodes__update_does_not_end_the_wait_of_a_failed_ensure(void **state)
     stand_free(r);
 }
 
-/* An edit that is refused does not cut what stands off from new nodes; where nothing stands, they may be what it waits for. */
+/* An edit that is refused does not cut what stands off from new nodes; where nothing stands, they
+ * may be what it waits for. */
 static void nodes__after_a_refused_ensure__what_stands_gets_them(void **state)
 {
     static const struct {
@@ -427,11 +430,11 @@ static void nodes__changes_gather__one_pass(void **state)
     stand_free(r);
 }
 
-/* ---- endpoints ----------------------------------------------------------------------------------- */
+/* ---- endpoints ------------------------------------------------------------------------------- */
 
 #define POD(ip, node) "{\"addresses\":[\"" ip "\"],\"nodeName\":\"" node "\"}"
 
-/* ---- what a provider sees in nodes ---------------------------------------------------------------- */
+/* ---- what a provider sees in nodes ----------------------------------------------------------- */
 
 static int digests_asked;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sync_races.c: what comes in between two steps of a sync must not be lost, and what is known of another
- * controller's Service must last as long as the Service.
+/* test_sync_races.c: what comes in between two steps of a sync must not be lost, and what is known
+ * of another controller's Service must last as long as the Service.
  *
- * A worker is played by hand: the key is taken from the queue, the change comes in, the key is done. */
+ * A worker is played by hand: the key is taken from the queue, the change comes in, the
+ * key is done. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,7 +63,8 @@ static void race__endpoints_come_while_the_service_is_taken__looked_at_again(voi
     stand_free(r);
 }
 
-/* The same of what the provider says of nodes: that it concerns the Service is known only after its first sync. */
+/* The same of what the provider says of nodes: that it concerns the Service is known only
+ * after its first sync. */
 static void race__node_pass_before_its_digest_is_known_to_concern__updated_afterwards(void **state)
 {
     (void)state;
@@ -143,7 +145,8 @@ static void race__node_comes_while_the_replaced_service_goes__the_new_one_has_it
     stand_free(r);
 }
 
-/* Its type has gone, and with it the class that said whose it is; every later event brings it back. */
+/* Its type has gone, and with it the class that said whose it is; every later event
+ * brings it back. */
 static void foreign__event_after_event__its_finalizer_stays(void **state)
 {
     (void)state;
@@ -166,8 +169,9 @@ static void foreign__event_after_event__its_finalizer_stays(void **state)
 #define OWN_F "example.com/own"
 #define BOTH  "\"finalizers\":[\"" OWN_F "\",\"" STAND_F "\"]"
 
-/* The user changes the type there and back: when the load balancer is made again, the view of the Service may be older than
- * our taking the finalizers off.  Without them its deletion would leave everything behind. */
+/* The user changes the type there and back: when the load balancer is made again, the view of the
+ * Service may be older than our taking the finalizers off.  Without them its deletion would leave
+ * everything behind. */
 static void finalizers__taken_off_and_still_shown__put_there_again(void **state)
 {
     static const char *const finalizers[] = {OWN_F};
@@ -222,7 +226,8 @@ static void finalizers__taken_off_and_still_shown__put_there_before_the_call(voi
     stand_free(r);
 }
 
-/* Once the Service was seen without, what it shows counts again; and nothing is remembered of one that is gone. */
+/* Once the Service was seen without, what it shows counts again; and nothing is remembered
+ * of one that is gone. */
 static void finalizers__taken_off_and_seen_so__what_is_shown_counts(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sync_report.c: condition and annotations on a Service: written with what is written anyway, not at all when nothing
- * changed, never a cause to sync, and gone with the load balancer. */
+/* test_sync_report.c: condition and annotations on a Service: written with what is written anyway,
+ * not at all when nothing changed, never a cause to sync, and gone with the load balancer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sync_rules.c: the decisions as a table: what is queued, what is done, what an outcome means. */
+/* test_sync_rules.c: the decisions as a table: what is queued, what is done, what
+ * an outcome means. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

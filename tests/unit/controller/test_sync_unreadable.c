@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_sync_unreadable.c: Services, nodes and endpoints of which something cannot be read.
  *
- * "Cannot be read" is not "is not there": nothing is changed for such a Service, its owner is told once, it is there for others,
- * and its deletion ends. */
+ * "Cannot be read" is not "is not there": nothing is changed for such a Service, its owner is told
+ * once, it is there for others, and its deletion ends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -108,7 +108,8 @@ static void unreadable__from_the_start__nothing_is_called(void **state)
     "read: " WHY "; its load balancer is left as it is until that is mended or the Service is "    \
     "deleted\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\",\"observedGeneration\":3}]"
 
-/* Two programs that write in turns do so once a minute; without another one nothing is written again. */
+/* Two programs that write in turns do so once a minute; without another one nothing
+ * is written again. */
 static void unreadable__condition_is_overwritten__put_back_after_a_minute(void **state)
 {
     (void)state;

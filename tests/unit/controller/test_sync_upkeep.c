@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sync_upkeep.c: nodes follow what stands while its Service is refused (controller/sync/sync_upkeep.c). */
+/* test_sync_upkeep.c: nodes follow what stands while its Service is refused
+ * (controller/sync/sync_upkeep.c). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,8 +70,8 @@ static void upkeep__other_nodes__update_by_the_last_good_wish(void **state)
     }
 }
 
-/* An edit that failed before anything was carried out has left what stood, whatever the reason was: nodes follow by that.  A provider that
- * does not say what it does may have done half. */
+/* An edit that failed before anything was carried out has left what stood, whatever the reason was:
+ * nodes follow by that.  A provider that does not say what it does may have done half. */
 static void upkeep__nothing_carried_out__by_the_last_good_wish(void **state)
 {
     (void)state;
@@ -102,8 +103,8 @@ static void upkeep__nothing_carried_out__by_the_last_good_wish(void **state)
     }
 }
 
-/* Another program wipes the addresses out of the status while the edit is refused: the load balancer stands all the same, and
- * nodes follow, with a try of the edit and without one. */
+/* Another program wipes the addresses out of the status while the edit is refused: the load
+ * balancer stands all the same, and nodes follow, with a try of the edit and without one. */
 static void upkeep__status_wiped__by_the_last_good_wish(void **state)
 {
     (void)state;
@@ -129,7 +130,8 @@ static void upkeep__status_wiped__by_the_last_good_wish(void **state)
     stand_free(r);
 }
 
-/* A new process sees neither addresses nor a wish that was accepted; the mark says that the Service had addresses. */
+/* A new process sees neither addresses nor a wish that was accepted; the mark says that the Service
+ * had addresses. */
 static void upkeep__status_wiped_before_the_start__by_the_mark(void **state)
 {
     (void)state;
@@ -156,7 +158,8 @@ static void upkeep__status_wiped_before_the_start__by_the_mark(void **state)
     }
 }
 
-/* A new process: it never saw a wish that was accepted, and goes by what stands, also when nodes come later. */
+/* A new process: it never saw a wish that was accepted, and goes by what stands, also
+ * when nodes come later. */
 static void upkeep__refused_from_the_start(void **state)
 {
     (void)state;
@@ -176,7 +179,8 @@ static void upkeep__refused_from_the_start(void **state)
     stand_free(r);
 }
 
-/* A load balancer that does not stand, waits, or is somebody else's has no nodes of ours to keep. */
+/* A load balancer that does not stand, waits, or is somebody else's has no nodes of
+ * ours to keep. */
 static void upkeep__not_called_for(void **state)
 {
     (void)state;
@@ -221,7 +225,8 @@ static void upkeep__failed__again_with_the_next_try(void **state)
     stand_free(r);
 }
 
-/* The owner hears of the refusal; the update of nodes is no second failure and no second success. */
+/* The owner hears of the refusal; the update of nodes is no second failure and
+ * no second success. */
 static void upkeep__events(void **state)
 {
     (void)state;

@@ -70,7 +70,7 @@ void scene_set_fact(struct scene *s, const char *name, const char *json)
     json_add(s->sync.facts, name, json_copy(pure_json(s->a, json)));
 }
 
-/* ---- operations ---------------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 const struct gce_op *scene_arg(const struct lb_op *op)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bs_scene.h: one Service with a backend service and its cloud, for tests of plans: the model of the golden cases, and how
- * operations are found in a plan. */
+/* bs_scene.h: one Service with a backend service and its cloud, for tests of plans: the model of
+ * the golden cases, and how operations are found in a plan. */
 #ifndef TRIMTAB_TESTS_GCE_BS_SCENE_H
 #define TRIMTAB_TESTS_GCE_BS_SCENE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cloud_kit.h: one sync's view of the provider, for tests of what lies below a flow: slots are looked at, single
- * operations are carried out, both against the simulator. */
+/* cloud_kit.h: one sync's view of the provider, for tests of what lies below a flow: slots are
+ * checked, single operations are carried out, both against the simulator. */
 #ifndef TRIMTAB_TESTS_GCE_CLOUD_KIT_H
 #define TRIMTAB_TESTS_GCE_CLOUD_KIT_H
 

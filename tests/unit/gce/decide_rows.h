@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* decide_rows.h: cases of gce_decide.h from a few words, and decisions as a few words.
  *
- * A case:     "internal i2 rule=bs" = annotation Internal, finalizer l4-ilb-v2, a rule with a backend service.
- *     type    clusterip, deleted, gone                    class    class=SUFFIX of networking.gke.io/, class=custom
- *     wish    internal, old-internal, type=V, rbs, rbs=V  finalizers  v1 v2 v3 (l4-netlb-…), i1 i2 (l4-ilb-…), cleanup
- *     rule    rule=pool, bs, internal, odd (neither target nor backend service), failed, unknown; else absent
- *     network net=V (spec.selector); else none
- *     names   tcp=V, udp=V (status annotations), negs=PORT (neg-status)            backend  backend=groups, negs, none, ilb, failed, unknown; else absent
- * Flags:      "both" = legacy part, ilb and netlb; "legacy", "l4" = one part; gke = classes of the legacy part; subsets, default, neg, negdefault, standalone,
- *             status, multinet.
- * A decision: "pool"; "(pool)" = it is one, but another program's; then "teardown", "first=…", "race", "migration",
- *             "conflict", "needs-rule", "needs-backend", "mark=…" = its finalizer is that of another kind. */
+ * A case: "internal i2 rule=bs" = annotation Internal, finalizer l4-ilb-v2, a rule with a backend
+ * service.
+ *
+ *     type        clusterip, deleted, gone
+ *     class       class=SUFFIX of networking.gke.io/, class=custom
+ *     wish        internal, old-internal, type=V, rbs, rbs=V
+ *     finalizers  v1 v2 v3 (l4-netlb-…), i1 i2 (l4-ilb-…), cleanup
+ *     rule        rule=pool, bs, internal, odd (neither target nor backend service), failed,
+ *                 unknown; else absent
+ *     network     net=V (spec.selector); else none
+ *     names       tcp=V, udp=V (status annotations), negs=PORT (neg-status)
+ *     backend     backend=groups, negs, none, ilb, failed, unknown; else absent
+ *
+ * Flags: "both" = legacy part, ilb and netlb; "legacy", "l4" = one part; gke = classes of the
+ * legacy part; subsets, default, neg, negdefault, standalone, status, multinet.
+ * A decision: "pool"; "(pool)" = it is one, but another program's; then "teardown", "first=…",
+ * "race", "migration", "conflict", "needs-rule", "needs-backend", "mark=…" = its finalizer is that
+ * of another kind. */
 #ifndef TRIMTAB_TESTS_GCE_DECIDE_ROWS_H
 #define TRIMTAB_TESTS_GCE_DECIDE_ROWS_H
 
@@ -124,7 +132,7 @@ static inline enum gce_found decide_found(const char *value)
                                       : GCE_FOUND_PRESENT;
 }
 
-/* The rule of the words; scheme, target and backend service of what nobody set are "", as decoded. */
+/* The rule of the words; unset scheme, target and backend service are "", as decoded. */
 static inline struct gce_rule decide_rule(const char *value)
 {
     bool is_bs = str_eq(value, "bs");

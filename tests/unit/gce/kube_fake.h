@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kube_fake.h: an API server in memory for the Kubernetes objects of the provider, as a host offers them.
+/* kube_fake.h: an API server in memory for the Kubernetes objects of the provider, as a host offers
+ * them.
  *
- * Keeps objects by "namespace/name" ("/name" of a whole cluster's) and carries out merge patches and the one JSON patch that is used; finalizers hold
- * what is deleted.  Each request is a word in `story`: "list get a/n create a/n patch a/n delete a/n".  A request
- * that is in `refuse` is answered with its code, once.  One kind at a time; included by the tests that use it. */
+ * Keeps objects by "namespace/name" ("/name" of a whole cluster's) and carries out merge patches
+ * and the one JSON patch that is used; finalizers hold what is deleted.  Each request is a word in
+ * `story`: "list get a/n create a/n patch a/n delete a/n".  A request that is in `refuse` is
+ * answered with its code, once.  One kind at a time; included by the tests that use it. */
 #ifndef TRIMTAB_TESTS_UNIT_GCE_KUBE_FAKE_H
 #define TRIMTAB_TESTS_UNIT_GCE_KUBE_FAKE_H
 
@@ -171,7 +173,7 @@ static void kube_fake_merge(struct json_object *into, struct json_object *patch)
     }
 }
 
-/* What has no finalizers any more and is being deleted goes. */
+/* Removes deleted objects without finalizers. */
 static void kube_fake_collect(struct kube_fake *f, const char *key)
 {
     struct json_object *meta = json_member(map_get(f->objects, key), "metadata");
@@ -285,7 +287,7 @@ static void kube_fake_free(struct kube_fake *f)
     free(f->last_body);
 }
 
-/* What was asked since the last look. */
+/* The requests since the last check. */
 static const char *kube_fake_story(struct kube_fake *f)
 {
     const char *story = arena_strdup(f->a, str_buf_text(&f->story));

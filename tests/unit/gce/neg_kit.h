@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* neg_kit.h: nodes, names and Services in short forms, for the tests of NEGs and instance groups.
  *
- * Sets of names are written "node1000-1004 1007": the letters before the first number are the prefix of all of them, a
- * range counts up and keeps its leading zeros.  Nodes are built as structs, because some tests have tens of thousands.
- * Everything lives in the test's arena. */
+ * Sets of names are written "node1000-1004 1007": the letters before the first number are the
+ * prefix of all of them, a range counts up and keeps its leading zeros.  Nodes are built as
+ * structs, because some tests have tens of thousands.  Everything lives in the test's arena. */
 #ifndef TRIMTAB_TESTS_GCE_NEG_KIT_H
 #define TRIMTAB_TESTS_GCE_NEG_KIT_H
 
@@ -17,7 +17,7 @@
     "https://www.googleapis.com/compute/v1/projects/p/regions/us-central1/subnetworks/default"
 #define KIT_NETWORK_URL "https://www.googleapis.com/compute/v1/projects/p/global/networks/default"
 
-/* ---- names --------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static inline void kit_add_name(struct arena *a, struct gce_strs *s, const char *name)
 {
@@ -65,7 +65,7 @@ static inline const char *kit_text(struct arena *a, struct gce_strs s)
     return str_join(a, sorted.items, sorted.n, " ");
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 struct kit_node {
     const char *name;
@@ -146,7 +146,7 @@ static inline void kit_add_nodes(struct arena *a, struct kit_nodes *all, const c
     all->n += names.n;
 }
 
-/* ---- endpoints ------------------------------------------------------------------------------------- */
+/* ---- endpoints ------------------------------------------------------------------------------- */
 
 /* One slice; an entry of `hosts` NULL is an endpoint without node. */
 static inline const struct tt_slice *kit_slice(struct arena *a, const char *const *hosts, size_t n)

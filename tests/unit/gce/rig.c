@@ -150,7 +150,8 @@ static int32_t host_hold(struct tt_host_ctx *ctx, const struct tt_call *call,
     return TT_OK;
 }
 
-/* As the lines "finding KEY MESSAGE" and "nobody KEY WHY": the controller makes events of those that are news. */
+/* As the lines "finding KEY MESSAGE" and "nobody KEY WHY": the controller makes events of those
+ * that are news. */
 static void note_findings(struct rig *r, const struct tt_plan *plan)
 {
     for (uint32_t i = 0; i < plan->n_services; i++) {
@@ -219,7 +220,8 @@ static void result_condition(struct tt_result *res, const struct tt_condition *c
     (void)snprintf(res->condition, sizeof(res->condition), "%s=%s", c->type, c->status);
 }
 
-/* Of what is taken back where it may not even be (the host looks at that) only users' keys are noted. */
+/* Of what is taken back where it may not even be (the host looks at that) only users'
+ * keys are noted. */
 static void result_annotation(struct tt_result *res, const char *key, const char *value)
 {
     if (value == NULL && (str_has_prefix(key, "service.kubernetes.io/") ||
@@ -332,7 +334,7 @@ void rig_fill_host(struct rig *r)
     rig_fill_metrics(r);
 }
 
-/* ---- what happened ------------------------------------------------------------------------------- */
+/* ---- what happened --------------------------------------------------------------------------- */
 
 unsigned rig_calls(struct rig *r, const char *op)
 {

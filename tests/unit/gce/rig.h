@@ -4,7 +4,7 @@
  * The host notes down what it is told (events, finalizers, plans, calls to the cloud); the
  * simulator runs in a thread of its own.  A test opens the provider, syncs Services that it
  * writes as JSON, and looks at both sides. "Killing" the process at a mutation: from then on
- * nothing may be mutated, and the provider is opened anew. */
+ * nothing may be mutated, and the provider is opened again. */
 #ifndef TRIMTAB_TESTS_GCE_RIG_H
 #define TRIMTAB_TESTS_GCE_RIG_H
 
@@ -41,7 +41,7 @@ struct tt_result {
     char annotation[256]; /* "key=value" of the last one */
     char text[4096];      /* explain */
     uint32_t own;         /* TT_OWN_… */
-    int64_t again_ms;     /* 0: it need not be looked at again */
+    int64_t again_ms;     /* 0: it need not be checked again */
 };
 
 struct rig;
@@ -57,7 +57,7 @@ struct rig_options {
 };
 struct rig *rig_start(const struct rig_options *opt); /* NULL: defaults */
 void rig_stop(struct rig *r);
-/* Opens the provider anew, as a process that was started again; what the host noted stays. */
+/* Opens the provider again, as a process that was started again; what the host noted stays. */
 void rig_reopen(struct rig *r);
 struct arena *rig_arena(struct rig *r);
 void *rig_provider(struct rig *r);
@@ -73,7 +73,8 @@ void rig_service_gone(struct rig *r, const char *name);
 struct json_object *rig_service_tree(struct rig *r, const char *name); /* new reference */
 void rig_set_service_tree(struct rig *r, const char *name, struct json_object *tree);
 const char *rig_lb_name(struct rig *r, const char *name); /* "a…" */
-/* The Service has one pod on each of these nodes ("node-0 node-3"), in one slice; it had none before. */
+/* The Service has one pod on each of these nodes ("node-0 node-3"), in one slice; it
+ * had none before. */
 void rig_pods(struct rig *r, const char *name, const char *nodes);
 /* Nodes with their instances. */
 void rig_add_nodes(struct rig *r, int n);
@@ -90,8 +91,9 @@ const char *rig_cluster_id(struct rig *r);
 
 /* An object of the whole cluster besides Services and Nodes ("networks/blue"); NULL: absent. */
 void rig_object(struct rig *r, const char *path, const char *json);
-/* A second network: NAME-vpc with subnetwork NAME-sub is in the cloud, and these nodes ("node-0 node-3") have an interface
- * there, node-0 172.16.0.1 and so on, of which their annotation tells.  Called again, more nodes have. */
+/* A second network: NAME-vpc with subnetwork NAME-sub is in the cloud, and these nodes ("node-0
+ * node-3") have an interface there, node-0 172.16.0.1 and so on, of which their annotation tells.
+ * Called again, more nodes have. */
 void rig_add_network(struct rig *r, const char *name, const char *nodes);
 
 /* ---- calls; the result is the rig's until the next one */
@@ -126,8 +128,9 @@ const char *rig_findings(
     struct rig *r); /* "finding KEY MESSAGE" and "nobody KEY WHY" of the last plan, a line each */
 const char *rig_last_plan(struct rig *r); /* text of the last plan that was reported */
 bool rig_holds(struct rig *r, const char *name, const char *finalizer);
-/* Counters, gauges, numbers of observations of all series "name{label=value,…}" that match (labels in the table's order);
- * -1 when there is none.  What a provider says of a metric that its table does not hold so fails the test. */
+/* Counters, gauges, numbers of observations of all series "name{label=value,…}" that match (labels
+ * in the table's order); -1 when there is none.  What a provider says of a metric that its table
+ * does not hold so fails the test. */
 double rig_metric(struct rig *r, const char *glob);
 
 /* ---- the cloud */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rig_cluster.c: the rig's Services and Nodes, and the calls that a controller would make (rig.h). */
+/* rig_cluster.c: the rig's Services and Nodes, and the calls that a controller
+ * would make (rig.h). */
 #include "tests/unit/gce/rig_internal.h"
 
 #include "common/base/clock.h"
@@ -254,7 +255,7 @@ const char *rig_cluster_id(struct rig *r)
     return json_str(json_member(o, "data"), "uid");
 }
 
-/* ---- calls --------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static int32_t cancelled(const struct tt_call *call)
 {
@@ -470,7 +471,7 @@ void rig_sync_mixed(struct rig *r, const char *const *names, size_t n, size_t th
     rig_sync_all(r, 0, names, n, threads);
 }
 
-/* ---- the provider -------------------------------------------------------------------------------- */
+/* ---- the provider ---------------------------------------------------------------------------- */
 
 void rig_open(struct rig *r)
 {

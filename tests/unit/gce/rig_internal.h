@@ -54,8 +54,8 @@ struct rig {
     unsigned n_events;
     struct map *calls;
     struct map *metrics; /* series → double */
-    const char
-        *metric_fault; /* what was said of a metric that is not as the table says; NULL: none */
+    /* what was said of a metric that is not as the table says; NULL: none */
+    const char *metric_fault;
     const char *plan_text;
     const char *findings; /* of the last plan */
     unsigned mutations;   /* asked for by may_mutate */

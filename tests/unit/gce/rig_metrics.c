@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rig_metrics.c: what the provider measures, noted down, and held against its table: a name that is not in it, another
- * type, a label too many or too few fails the test when the rig stops.  The host would drop them without a word. */
+/* rig_metrics.c: what the provider measures, noted down, and held against its table: a name that is
+ * not in it, another type, a label too many or too few fails the test when the rig stops.  The host
+ * would drop them without a word. */
 #include "tests/unit/gce/rig_internal.h"
 
 #include "providers/gce/gce_l4_metrics.h"

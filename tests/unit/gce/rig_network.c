@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rig_network.c: the rig's second networks: a VPC and a subnetwork in the cloud, interfaces of instances in it, and what
- * the cluster knows of them: annotations of Nodes, and objects (rig.h). */
+/* rig_network.c: the rig's second networks: a VPC and a subnetwork in the cloud, interfaces of
+ * instances in it, and what the cluster knows of them: annotations of Nodes,
+ * and objects (rig.h). */
 #include "tests/unit/gce/rig_internal.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@ void rig_object(struct rig *r, const char *path, const char *json)
     }
 }
 
-/* ---- the cloud ---------------------------------------------------------------------------------------------- */
+/* ---- the cloud ------------------------------------------------------------------------------- */
 
 static const char *link_of(struct rig *r, const char *path)
 {
@@ -46,7 +47,7 @@ static struct json_object *instance_of(struct json_object *cloud, const char *na
     return NULL;
 }
 
-/* ---- both sides ---------------------------------------------------------------------------------------------- */
+/* ---- both sides ------------------------------------------------------------------------------ */
 
 static void annotate(struct rig *r, const char *node, const char *value)
 {

@@ -186,7 +186,8 @@ static void token_url__three_quick_tries__then_one_every_20_s(void **state)
     }
 }
 
-/* What no header can carry, or what has no time left, must not be kept: every call would fail until it expires. */
+/* A token that fits no header, or that has expired, must not be stored: every call would fail until
+ * it expires. */
 static void token__that_is_none__auth(void **state)
 {
     static const char *const bodies[] = {
@@ -275,7 +276,7 @@ static void adc__what_is_refused__by_name_and_without_secrets(void **state)
     assert_int_equal(open_auth(k, "nil", &err), ERR_AUTH);
 }
 
-/* ---- calls ----------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 struct call_kit {
     struct gce_api api;
@@ -335,7 +336,8 @@ static void note_budget(void *arg, enum budget_event event, const struct budget_
     *told = *now;
 }
 
-/* A group is used up: what somebody waits for is sent later, a look for which nobody waits asks again. */
+/* A group is used up: what somebody waits for is sent later, a look for which nobody
+ * waits asks again. */
 static void call__its_group_is_used_up__waits_for_its_turn(void **state)
 {
     struct kit *k = *state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_auth_wave.c: one token request serves all calls that are refused at once, and its failure is found out once.
+/* test_auth_wave.c: one token request serves all calls that are refused at once, and its failure is
+ * found out once.
  *
  * A server stands for Google and its metadata server; it counts who is asked. */
 #include "tests/unit/gce/pure.h"

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bs_diff.c: is a resource of a balancer with a backend service as it should be?  Rows V87–V114, V125–V144,
- * V151–V177 of gce-l4.md §11; F7–F9, H1–H3, H5, W11, W12 of gce-cloud-provider.md §9 for internal balancers on groups. */
+/* test_bs_diff.c: is a resource of a balancer with a backend service as it should be?  Rows
+ * V87–V114, V125–V144, V151–V177 of gce-l4.md §11; F7–F9, H1–H3, H5, W11, W12 of
+ * gce-cloud-provider.md §9 for internal balancers on groups. */
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/backend/gce_bs.h"
 #include "tests/support/unit.h"
 
-/* ---- forwarding rules ------------------------------------------------------------------------------ */
+/* ---- forwarding rules ------------------------------------------------------------------------ */
 
 #define BS "https://www.googleapis.com/compute/v1/projects/p/regions/r/backendServices/b"
 
@@ -209,7 +210,7 @@ static void ilb_rule_equal__F7_to_F9_and_5_6(void **state)
     }
 }
 
-/* ---- backend services -------------------------------------------------------------------------------- */
+/* ---- backend services ------------------------------------------------------------------------ */
 
 static struct gce_bservice bservice(struct arena *a, const char *members)
 {
@@ -311,8 +312,7 @@ static void bservice_equal__V151_to_V169(void **state)
     }
 }
 
-/* What a backend service has after an ensure: what is taken for the same is not written, and not changed when something
- * else is. */
+/* The backend service after an ensure: equal values are not written, nor changed with others. */
 static void bservice_locality__V170_to_V177(void **state)
 {
     struct arena *a = *state;
@@ -370,7 +370,7 @@ static void ilb_bservice_equal__5_5(void **state)
     }
 }
 
-/* ---- health checks ------------------------------------------------------------------------------------- */
+/* ---- health checks --------------------------------------------------------------------------- */
 
 static struct gce_hc hc_like(struct arena *a, bool shared)
 {
@@ -466,7 +466,7 @@ static void hc_needs_update__V138_to_V144_and_H1_to_H5(void **state)
     }
 }
 
-/* ---- firewalls ----------------------------------------------------------------------------------------- */
+/* ---- firewalls ------------------------------------------------------------------------------- */
 
 static struct gce_firewall firewall(struct arena *a, const char *members)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bs_order.c: what waits for what in plans of balancers with a backend service (gce_bs_order_plan.c): each of the barriers
- * that no plan may be without, and what need not wait. */
+/* test_bs_order.c: what waits for what in plans of balancers with a backend service
+ * (gce_bs_order_plan.c): each of the barriers that no plan may be without, and what
+ * need not wait. */
 #include "tests/unit/gce/bs_scene.h"
 
 static bool is_internal(const char *kind)
@@ -35,7 +36,7 @@ static void assert_beside(const struct scene *s, const struct lb_op *first,
     }
 }
 
-/* What lets health checks in; the one for traffic has another name. */
+/* The firewall for health checks; the one for traffic has another name. */
 static const struct lb_op *check_wall(const struct scene *s, enum gce_verb verb)
 {
     const struct lb_plan *p = &s->sync.plan;
@@ -50,7 +51,7 @@ static const struct lb_op *check_wall(const struct scene *s, enum gce_verb verb)
     return NULL;
 }
 
-/* ---- made ------------------------------------------------------------------------------------------- */
+/* ---- made ------------------------------------------------------------------------------------ */
 
 /* The chain is check, backend service, rule, firewall; nothing else holds it up. */
 static void order__first_of_a_cluster__rule_waits_for_its_chain_alone(void **state)
@@ -94,7 +95,8 @@ static void order__neg_is_made__members_wait_for_that_one_alone(void **state)
     scene_end(&s);
 }
 
-/* The firewall names an address that is reserved first, so it is made beside the backend service. */
+/* The firewall names an address that is reserved first, so it is made beside
+ * the backend service. */
 static void order__address_is_held_first__firewall_waits_for_it_alone(void **state)
 {
     for (size_t k = 0; k < SCENE_KINDS; k++) {
@@ -120,9 +122,10 @@ static void order__address_is_held_first__firewall_waits_for_it_alone(void **sta
     }
 }
 
-/* ---- changed ---------------------------------------------------------------------------------------- */
+/* ---- changed --------------------------------------------------------------------------------- */
 
-/* What replaces must serve first: the new check, and the firewall that lets it in; then the old ones may go. */
+/* The replacement must work first: the new check and its firewall; then the old ones are
+ * deleted. */
 static void order__policy_changes__new_check_and_firewall_first_old_ones_last(void **state)
 {
     static const char *const policies[] = {"Local", "Cluster"};
@@ -146,8 +149,8 @@ static void order__policy_changes__new_check_and_firewall_first_old_ones_last(vo
     }
 }
 
-/* Policy Local sends clients to the nodes with pods only, so these must be members when its check counts.  The check of
- * policy Cluster is one that all members pass. */
+/* Policy Local sends clients to the nodes with pods only, so these must be members when its check
+ * counts.  The check of policy Cluster is one that all members pass. */
 static void order__policy_changes__members_join_before_the_check_of_local(void **state)
 {
     static const char *const policies[] = {"Local", "Cluster"};
@@ -264,7 +267,7 @@ static void order__other_network__one_of_a_name_goes_before_it_is_made(void **st
     }
 }
 
-/* ---- taken away ------------------------------------------------------------------------------------- */
+/* ---- taken away ------------------------------------------------------------------------------ */
 
 static void order__deleted__each_after_what_used_it(void **state)
 {
@@ -310,7 +313,8 @@ static void order__shared_check_deleted__firewall_only_when_it_has_gone(void **s
     }
 }
 
-/* The last one on instance groups takes them along: behind its backend service, beside its check. */
+/* The last one on instance groups takes them along: behind its backend service,
+ * beside its check. */
 static void order__groups_deleted__after_the_backend_service_alone(void **state)
 {
     struct scene s;

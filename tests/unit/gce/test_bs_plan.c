@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bs_plan.c: plans of balancers with a backend service: the consistency rules of gce-l4.md §9.5 as attributes of the
- * plan, one test each, and the figures that a plan must stay within.
+/* test_bs_plan.c: plans of balancers with a backend service: the consistency rules of gce-l4.md
+ * §9.5 as attributes of the plan, one test each, and the figures that a plan must stay within.
  *
  * What each plan says and does is in tests/golden/gce; here is what must be true of all of them. */
 #include "tests/unit/gce/bs_scene.h"
 
-/* ---- gce-l4.md §9.5 ---------------------------------------------------------------------------------------- */
+/* ---- gce-l4.md §9.5 -------------------------------------------------------------------------- */
 
-/* The status is written when a plan went well, so the firewall must be a part of the plan whose failure is the plan's. */
+/* The status is written when a plan went well, so the firewall must be a part of the plan whose
+ * failure is the plan's. */
 static void consistency__rule_1__firewall_before_status(void **state)
 {
     for (size_t k = 0; k < SCENE_KINDS; k++) {
@@ -104,7 +105,8 @@ static void consistency__rule_4__backend_service_before_rule_and_after_it(void *
     }
 }
 
-/* The driver holds the finalizers of an operation's owners before the first operation is sent (docs/planner.md rule 9). */
+/* The driver holds the finalizers of an operation's owners before the first operation is sent
+ * (docs/planner.md rule 9). */
 static void consistency__rule_5__every_mutation_has_the_service_as_owner(void **state)
 {
     for (size_t k = 0; k < SCENE_KINDS; k++) {
@@ -158,7 +160,7 @@ static void consistency__rule_6__others_members_of_a_backend_stay(void **state)
     scene_end(&s);
 }
 
-/* What could not be read comes as `unknown`; who belongs into the NEG is known all the same. */
+/* Unreadable members are `unknown`; the desired members of the NEG are known anyway. */
 static void consistency__rule_7__nobody_is_detached_because_a_read_failed(void **state)
 {
     struct arena *a = *state;
@@ -245,7 +247,7 @@ static void members__zone_out_of_order__other_zones_are_served(void **state)
     scene_end(&s);
 }
 
-/* ---- figures ------------------------------------------------------------------------------------------------ */
+/* ---- figures --------------------------------------------------------------------------------- */
 
 static unsigned calls(const struct scene *s)
 {
@@ -282,7 +284,7 @@ static void figures__internal_on_negs_further(void **state)
     begin_further(&s, *state, "ilb-negs");
     scene_plan(&s);
     assert_true(s.sync.plan.waves <= 4);
-    assert_true(calls(&s) + looks(&s) + 3 <= 34); /* 3 NEGs are looked at */
+    assert_true(calls(&s) + looks(&s) + 3 <= 34); /* 3 NEGs are checked */
     scene_end(&s);
 }
 
@@ -292,7 +294,7 @@ static void figures__external_on_groups_further(void **state)
     begin_further(&s, *state, "netlb-groups");
     scene_plan(&s);
     assert_true(s.sync.plan.waves <= 3);
-    assert_true(calls(&s) + looks(&s) + 3 <= 25); /* 3 groups are looked at */
+    assert_true(calls(&s) + looks(&s) + 3 <= 25); /* 3 groups are checked */
     scene_end(&s);
 }
 
@@ -323,9 +325,9 @@ static void figures__internal_on_negs_deleted(void **state)
     scene_end(&s);
 }
 
-/* ---- slots --------------------------------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
-/* Whatever the plan of an ENSURE or DELETE takes away was looked at: nothing is deleted on a guess. */
+/* The plan of an ENSURE or DELETE deletes only resources that were read. */
 static void slots__what_goes_was_looked_at(void **state)
 {
     for (size_t k = 0; k < SCENE_KINDS; k++) {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bs_transitions.c: a Service becomes another one, in every way, and is stopped at every place on the way.
+/* test_bs_transitions.c: a Service becomes another one, in every way, and is stopped at every place
+ * on the way.
  *
- * Ports {TCP, UDP, both} and families {IPv4, IPv6, both} of internal and external balancers, from nothing and from each
- * other, with policy, ranges and tier mixed in.  The end must be what a fresh create makes, with nothing left behind
- * (gce-l4.md §11.20), whether the plan was carried out at once, stopped after any of its operations, or met a failure at
- * any of them (in turn); and the address must be the same in all three.  A run walks a part of the pairs (sample.h). */
+ * Ports {TCP, UDP, both} and families {IPv4, IPv6, both} of internal and external balancers, from
+ * nothing and from each other, with policy, ranges and tier mixed in.  The end must be what a fresh
+ * create makes, with nothing left behind (gce-l4.md §11.20), whether the plan was carried out at
+ * once, stopped after any of its operations, or met a failure at any of them (in turn); and the
+ * address must be the same in all three.  A run walks a part of the pairs (sample.h). */
 #include "tests/golden/gce_bs_sync.h"
 #include "tests/support/sample.h"
 #include "tests/support/unit.h"
@@ -121,7 +123,8 @@ static void become(struct scene *s, const struct form *f)
                      f->annotations, f->families, f->ports, f->more));
 }
 
-/* A family without any range is denied with or without an allow rule, which the model's watch does not know. */
+/* A family without any range is denied with or without an allow rule, which the model's
+ * watch does not know. */
 static bool nobody_is_denied(const struct scene *s)
 {
     struct json_object *spec = json_member(s->sync.service, "spec");
@@ -146,9 +149,10 @@ static bool plan(struct scene *s, const char *row)
     return false;
 }
 
-/* ---- comparing --------------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
-/* What differs from one fresh create to the next.  Without an annotation the tier is that of the address that stays. */
+/* Differences between two fresh creates.  Without an annotation the tier is that of the address
+ * that stays. */
 static struct json_object *plain(struct json_object *given, bool tier)
 {
     static const char *const passing[] = {
@@ -228,7 +232,7 @@ static void assert_settled(struct scene *s, const struct scene *fresh, const cha
     }
 }
 
-/* ---- syncs -------------------------------------------------------------------------------------------------------- */
+/* ---- syncs ----------------------------------------------------------------------------------- */
 
 static void settle(struct scene *s, const char *row)
 {
@@ -252,7 +256,7 @@ struct walk {
     int at;
 };
 
-/* What came of it; texts live in the caller's arena. */
+/* The result; texts live in the caller's arena. */
 struct outcome {
     struct gce_bs_outcome before;
     struct gce_bs_outcome after;
@@ -318,7 +322,8 @@ static bool walk(struct arena *a, const struct walk *w, const struct scene *fres
     return possible;
 }
 
-/* What an undisturbed edit keeps is kept in any trouble; a new address may be another one each time. */
+/* Resources that an undisturbed edit keeps are kept with any fault; a new address may differ each
+ * time. */
 static void assert_kept(const char *row, const char *before, const char *undisturbed,
                         const char *after)
 {
@@ -327,7 +332,8 @@ static void assert_kept(const char *row, const char *before, const char *undistu
     }
 }
 
-/* Who no longer names an address of his own has no claim on it once the rule is gone; it stays reserved. */
+/* A Service that no longer names its address has no claim on it once the rule is deleted; it stays
+ * reserved. */
 static bool names_no_more(const struct walk *w)
 {
     return w->from != NULL && strstr(w->from->annotations, "mine") != NULL &&
@@ -345,8 +351,8 @@ static size_t walk_in_trouble(struct walk w, const struct scene *fresh)
     bool possible = walk(a, &w, fresh, &calm);
     for (int at = 1; possible && at <= (int)calm.n_ops; at++) {
         struct outcome o;
-        /* A failure leaves what a stop before it leaves, and the rest of its wave: in turn, and from pair to pair the
-         * other way round, they cover both at half the price. */
+        /* A failure leaves what a stop before it leaves, and the rest of its wave: in turn, and
+         * from pair to pair the other way round, they cover both at half the price. */
         size_t pair = (size_t)(w.to - forms) + (w.from == NULL ? 0 : (size_t)(w.from - forms));
         w.trouble = ((size_t)at + pair) % 2 == 0 ? STOPPED : FAILED;
         w.at = at;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_check_first.c: a Service that cannot be served is refused while everything stands: nothing is taken away for what the
- * cloud would not take, and nothing is made for it; against the simulator. */
+/* test_check_first.c: a Service that cannot be served is refused while everything stands: nothing
+ * is taken away for what the cloud would not take, and nothing is made for it;
+ * against the simulator. */
 #include "tests/support/unit.h"
 #include "tests/unit/gce/rig.h"
 
@@ -109,7 +110,7 @@ static void reserve(struct rig *r)
                    "\",\"networkTier\":\"PREMIUM\"}");
 }
 
-/* ---- subnetworks ------------------------------------------------------------------------------------------ */
+/* ---- subnetworks ----------------------------------------------------------------------------- */
 
 static void subnet__missing__refused_while_everything_stands(void **state)
 {
@@ -172,7 +173,7 @@ static void flip__internal_to_an_address_that_nobody_reserved__the_old_kind_stan
     rig_stop(r);
 }
 
-/* ---- addresses -------------------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 /* "near" has port 81 of the shared address, "web" port 80 and wants 81, too. */
 static void shared_address__port_of_another_service__refused_while_everything_stands(void **state)
@@ -223,7 +224,8 @@ static void address__that_cannot_be_had__refused_while_everything_stands(void **
     }
 }
 
-/* Each kind is led to an address that is reserved for the other side, by its name and by its number. */
+/* Each kind is led to an address that is reserved for the other side, by its name and
+ * by its number. */
 static void address__of_the_other_side__refused_while_everything_stands(void **state)
 {
     static const char *const edits[] = {
@@ -271,7 +273,7 @@ static void internal_address__of_another_service__refused_while_everything_stand
     }
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------ */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static void type__slip_of_internal__refused_only_where_nothing_stands(void **state)
 {
@@ -347,7 +349,7 @@ static void type__slip_of_the_key__refused_only_where_nothing_stands(void **stat
     }
 }
 
-/* ---- wishes without effect --------------------------------------------------------------------------------- */
+/* ---- wishes without effect ------------------------------------------------------------------- */
 
 static void findings__by_kind_value_flag_and_key(void **state)
 {
@@ -412,7 +414,7 @@ static void findings__of_each_kind(void **state)
     }
 }
 
-/* ---- nobody is served -------------------------------------------------------------------------------------- */
+/* ---- nobody is served ------------------------------------------------------------------------ */
 
 static void nobody__no_node_takes_part__told_with_the_reason(void **state)
 {
@@ -433,7 +435,8 @@ static void nobody__no_node_takes_part__told_with_the_reason(void **state)
     }
 }
 
-/* Only NEGs of a Local Service have the nodes with its endpoints; elsewhere Google's health checks know. */
+/* Only NEGs of a Local Service have the nodes with its endpoints; elsewhere Google's
+ * health checks know. */
 static void nobody__local_without_endpoints__told_where_members_follow_them(void **state)
 {
     (void)state;
@@ -465,7 +468,7 @@ static void type__lenient__as_upstream_has_it(void **state)
     rig_stop(r);
 }
 
-/* ---- families --------------------------------------------------------------------------------------------- */
+/* ---- families -------------------------------------------------------------------------------- */
 
 static void ranges__of_both_families__those_of_ipv4_count(void **state)
 {
@@ -486,7 +489,7 @@ static void ranges__of_both_families__those_of_ipv4_count(void **state)
     }
 }
 
-/* ---- ports ------------------------------------------------------------------------------------------------ */
+/* ---- ports ----------------------------------------------------------------------------------- */
 
 static void ports__of_two_protocols__condition_on_both_kinds_of_cloud_provider_gcp(void **state)
 {

@@ -44,7 +44,7 @@ static void reserve(struct rig *r, const char *name, const char *ip, const char 
                                 ip, tier));
 }
 
-/* ---- addresses and tiers ------------------------------------------------------------------------------ */
+/* ---- addresses and tiers --------------------------------------------------------------------- */
 
 static void address__I5__reserved_in_the_right_tier__used_and_never_given_back(void **state)
 {
@@ -197,7 +197,7 @@ static void address__E2__first_creation_fails__nothing_is_held(void **state)
     rig_stop(r);
 }
 
-/* ---- firewalls ---------------------------------------------------------------------------------------- */
+/* ---- firewalls ------------------------------------------------------------------------------- */
 
 static void firewall__W17_to_W19__deny_on_and_off(void **state)
 {
@@ -311,7 +311,8 @@ static struct rig *shared_vpc(void)
     return shared_vpc_with(NULL, 0);
 }
 
-/* Without its firewall nobody reaches a load balancer, whatever kind it is of: its owner is told what is to be done. */
+/* Without its firewall nobody reaches a load balancer, whatever kind it is of: its owner
+ * is told what to do. */
 static void firewall__W15__shared_vpc__each_kind_is_told(void **state)
 {
     (void)state;
@@ -346,7 +347,8 @@ static void firewall__W15__shared_vpc__each_kind_is_told(void **state)
             r, "web",
             arena_printf(rig_arena(r), "{\"metadata\":{\"annotations\":{%s}}}", rows[i].note));
         rig_pods(r, "web", "node-0");
-        /* The simulator takes no internal rule and no NEG whose network is another project's: the firewalls come all the same. */
+        /* The simulator takes no internal rule and no NEG whose network is another project's: the
+         * firewalls come all the same. */
         const struct tt_result *res = rig_ensure(r, "web");
         bool on_subnet =
             strstr(rows[i].note, "Internal") != NULL || str_eq(rows[i].kind, "external-negs");
@@ -402,7 +404,7 @@ static void firewall__E5__rate_limit_that_comes_as_403__no_event_and_tried_again
     rig_stop(r);
 }
 
-/* ---- errors ------------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static void errors__9_14__each_gives_an_error_and_no_address(void **state)
 {
@@ -457,7 +459,7 @@ static void errors__unauthorised__token_is_fetched_anew_once(void **state)
     rig_fault(r, "{\"match\":{\"api\":\"gce\"},\"count\":0,\"do\":\"refuse\",\"status\":401}");
     rig_edit(r, "web", "{\"spec\":{\"ports\":[{\"port\":81,\"protocol\":\"TCP\"}]}}");
     assert_int_equal(rig_ensure(r, "web")->code, TT_AUTH);
-    /* What it knew is asked for again: each request once more with a new token, and no more. */
+    /* Each request is repeated once with a new token, and no more. */
     static const char *const asked[] = {"forwardingRules", "targetPools", "httpHealthChecks"};
     for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
         const char *op = arena_printf(rig_arena(r), "compute.%s.get", asked[i]);
@@ -479,7 +481,7 @@ static void errors__html_502__is_transient_and_tried_again(void **state)
 }
 
 /* 409 says that somebody has it in hand, not that it is there: an earlier delete may still be
- * under way. */
+ * in progress. */
 static void errors__said_to_exist_but_absent__looked_at_again_and_made(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_custom_fr.c: forwarding rules of owners: which are named, which can be used, what is said of them
- * (gce-l4.md §1.8), and when they are looked at again. */
+/* test_custom_fr.c: forwarding rules of owners: which are named, which can be used, what is said of
+ * them (gce-l4.md §1.8), and when they are checked again. */
 #include "providers/gce/api/gce_api.h"
 #include "providers/gce/cache/gce_waits.h"
 #include "providers/gce/model/gce_custom_fr_rules.h"
@@ -12,7 +12,7 @@
 #define SERVICE LINK "regions/r/backendServices/bs"
 #define GROUP   LINK "zones/z1/networkEndpointGroups/" NEG
 
-/* ---- references --------------------------------------------------------------------------------------- */
+/* ---- references ------------------------------------------------------------------------------ */
 
 static const char *refs_text(struct arena *a, const struct gce_custom_refs *refs)
 {
@@ -63,9 +63,10 @@ static void refs__names_and_links__sorted_and_each_once(void **state)
     assert_int_equal(refs.n + refs.bad.n + refs.surplus.n, 0);
 }
 
-/* ---- verdicts ------------------------------------------------------------------------------------------- */
+/* ---- verdicts -------------------------------------------------------------------------------- */
 
-/* A rule from a few words: a JSON object of the API, "404", "503"; behind " → " its backend service likewise. */
+/* A rule from a few words: a JSON object of the API, "404", "503"; behind " → " its
+ * backend service likewise. */
 static struct gce_custom_seen seen_of(struct arena *a, const char *words)
 {
     struct gce_custom_seen s = {0};
@@ -273,7 +274,7 @@ static void judge__several__one_is_enough_and_the_first_error_counts(void **stat
     check(*state, rows, ARRAY_LEN(rows));
 }
 
-/* Whoever took an address away because a read failed would cut off clients for nothing. */
+/* Removing an address because a read failed would cut off clients. */
 static void judge__published_and_unreadable__stays(void **state)
 {
     static const char old[] = "{\"ip\":\"203.0.113.7\"},{\"hostname\":\"x\"}";
@@ -351,7 +352,7 @@ static void judge__more_than_ten__the_surplus_is_told(void **state)
     assert_true(v.is_fine);
 }
 
-/* ---- how they are read, and when ------------------------------------------------------------------------- */
+/* ---- how they are read, and when ------------------------------------------------------------- */
 
 static void beta__the_same_place_in_another_version(void **state)
 {

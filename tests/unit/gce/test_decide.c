@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_decide.c: which load balancer a Service gets, whose it is, what goes first.
  *
- * Rows V… are those of gce-l4.md §11.1–11.5, O… those of gce-cloud-provider.md §9.6, T… of its table §8.4; the
- * words are explained in decide_rows.h. */
+ * Rows V… are those of gce-l4.md §11.1–11.5, O… those of gce-cloud-provider.md §9.6, T… of its
+ * table §8.4; the words are explained in decide_rows.h. */
 #include "tests/support/unit.h"
 #include "tests/unit/gce/decide_rows.h"
 
 #define CHECK(a, rows) decide_check((a), (rows), ARRAY_LEN(rows))
 
-/* ---- upstream's vectors, both parts in one process -------------------------------------------------- */
+/* ---- upstream's vectors, both parts in one process ------------------------------------------- */
 
 static void both_parts__type_and_class__V1_to_V13(void **state)
 {
@@ -70,7 +70,7 @@ static void both_parts__is_rbs__V16_to_V30(void **state)
         {"V29", "internal tcp=k8s2-tcp-x", "both", "inegs"},
         {"V30", "clusterip", "both default", "none"},
         {"V30 annotation", "clusterip rbs", "both", "none"},
-        /* What is there beats what an annotation says of it. */
+        /* The existing state takes precedence over an annotation. */
         {"ours", "rule=pool tcp=" DECIDE_RULE_NAME, "both", "pool"},
     };
     CHECK(*state, rows);
@@ -144,7 +144,7 @@ static void l4_run__target_pool_guard__V46_to_V49(void **state)
     CHECK(*state, rows);
 }
 
-/* ---- the legacy part alone: as cloud-provider-gcp decides, with the rule in hand ---------------------- */
+/* ---- the legacy part alone: as cloud-provider-gcp decides, with the rule in hand ------------- */
 
 static void legacy_alone__table_of_8_4(void **state)
 {
@@ -213,7 +213,7 @@ static void legacy_alone__ownership__O1_to_O11(void **state)
     CHECK(*state, rows);
 }
 
-/* ---- one part, both, none ----------------------------------------------------------------------------- */
+/* ---- one part, both, none -------------------------------------------------------------------- */
 
 static void parts__every_kind__is_told_and_built_only_where_its_part_runs(void **state)
 {
@@ -282,7 +282,7 @@ static void members__groups_or_negs__rows_of_1_6_3(void **state)
     CHECK(*state, rows);
 }
 
-/* ---- what goes -------------------------------------------------------------------------------------------- */
+/* ---- what goes ------------------------------------------------------------------------------- */
 
 static void flips__the_other_side_goes_first(void **state)
 {
@@ -363,7 +363,7 @@ static void gone__only_the_generic_finalizer__by_the_parts(void **state)
     CHECK(*state, rows);
 }
 
-/* NEGs alone leave no finalizer: class, annotation, or the deletion itself tell that there may be some. */
+/* NEGs alone leave no finalizer: class, annotation, or the deletion itself show them. */
 static void negs_only__come_and_go__by_class_and_annotation(void **state)
 {
 #define ALONE "class=standalone-passthrough-lb-neg"
@@ -408,7 +408,7 @@ static void rule__not_looked_for_or_unreadable__is_asked_for(void **state)
     CHECK(*state, rows);
 }
 
-/* ---- properties over everything that can be said -------------------------------------------------------- */
+/* ---- properties over everything that can be said --------------------------------------------- */
 
 static const char *const all_classes[] = {NULL,
                                           GCE_CLASS_EXTERNAL_LEGACY,
@@ -429,7 +429,7 @@ struct sweep {
     struct gce_case c;
 };
 
-/* The case of a number; false: there is none of it. */
+/* The case of a number; false if there is none of it. */
 static bool sweep_make(struct sweep *w, unsigned n)
 {
     memset(w, 0, sizeof(*w));
@@ -512,7 +512,7 @@ static void sweep__every_case_and_part__the_answer_is_sound(void **state)
     assert_int_equal(n, 64 * 4 * 3 * 7 * 5);
 }
 
-/* cloud-provider-gcp's part in one process and ingress-gce's in another, with the same flags: never do both build. */
+/* cloud-provider-gcp's part in one process and ingress-gce's in another: only one builds. */
 static void sweep__parts_in_two_processes__never_two_builders(void **state)
 {
     struct sweep w;
@@ -558,7 +558,7 @@ static void sweep__both_parts__everybody_is_served(void **state)
     }
 }
 
-/* ---- the race with another program --------------------------------------------------------------------- */
+/* ---- the race with another program ----------------------------------------------------------- */
 
 static void wait__new_internal_service_beside_another_program__until_it_is_old_enough(void **state)
 {
@@ -572,7 +572,7 @@ static void wait__new_internal_service_beside_another_program__until_it_is_old_e
         {"internal", "l4", 3000, 1000, 2000},
         {"internal", "l4", 3000, 3000, 0},
         {"internal", "l4", 0, 0, 0},
-        {"internal", "l4", 3000, -5000, 0}, /* clocks differ: nobody waits for ever */
+        {"internal", "l4", 3000, -5000, 0}, /* clocks differ: nobody waits forever */
         {"internal", "both", 3000, 1000, 0},
         {"internal i2", "l4", 3000, 1000, 0},
         {"internal i1", "l4", 3000, 1000, 0},
@@ -591,7 +591,7 @@ static void wait__new_internal_service_beside_another_program__until_it_is_old_e
     }
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------ */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static void explain__says_the_path_that_was_gone(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_decide_rules.c: upstream's own questions about ownership, one by one.
  *
- * Rows V… are those of gce-l4.md §11.1–11.5, O… those of gce-cloud-provider.md §9.6; the words are explained in
- * decide_rows.h. */
+ * Rows V… are those of gce-l4.md §11.1–11.5, O… those of gce-cloud-provider.md §9.6; the words are
+ * explained in decide_rows.h. */
 #include "tests/support/unit.h"
 #include "tests/unit/gce/decide_rows.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_docs.c: three tables on the page of the provider are those of the code: the rows of the decision, the flags, and
- * the metrics; and each metric of upstream's that is not set is on the page, too.
+/* test_docs.c: three tables on the page of the provider are those of the code: the rows of the
+ * decision, the flags, and the metrics; and each metric of upstream's that is not set is on the
+ * page, too.
  *
- * TRIMTAB_UPDATE_GOLDEN=1 writes the page's tables anew. */
+ * TRIMTAB_UPDATE_GOLDEN=1 writes the page's tables again. */
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/config/gce_options.h"
@@ -12,7 +13,7 @@
 #include "tests/support/doc_page.h"
 #include "tests/support/unit.h"
 
-/* ---- tables -------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static const char *cell(struct arena *a, const char *text)
 {
@@ -116,7 +117,7 @@ static const char *metrics_table(struct arena *a)
     return str_buf_to_arena(&b, a);
 }
 
-/* ---- the page ------------------------------------------------------------------------------------ */
+/* ---- the page -------------------------------------------------------------------------------- */
 
 #define PAGE "providers/gce.md"
 
@@ -135,7 +136,8 @@ static void page__has_the_metrics_of_the_table(void **state)
     doc_page_check_table(*state, PAGE, "metrics", metrics_table(*state));
 }
 
-/* gce-l4.md §7.6, gce-cloud-provider.md §14.1: names that upstream has and that are not set here. */
+/* gce-l4.md §7.6, gce-cloud-provider.md §14.1: names that upstream has and that are
+ * not set here. */
 static void page__says_why_a_metric_is_not_set(void **state)
 {
     struct arena *a = *state;
@@ -172,7 +174,8 @@ static bool is_known(const char *key)
     return false;
 }
 
-/* In the page's tables: every key of an annotation is one that the provider knows, so that none is told as a slip. */
+/* In the page's tables: every key of an annotation is one that the provider knows, so that none is
+ * told as a slip. */
 static void page__annotations_are_known_keys(void **state)
 {
     struct arena *a = *state;

@@ -15,7 +15,8 @@
 #define ONE   "203.0.113.1"
 #define OTHER "203.0.113.2"
 
-/* A Service that asks for `ip` and `ports`, and has one rule at `rule_ip` with `rule_ports` ("80-80"). */
+/* A Service that asks for `ip` and `ports`, and has one rule at `rule_ip`
+ * with `rule_ports` ("80-80"). */
 struct side {
     const char *ip, *ports, *rule_ip, *rule_protocol, *rule_ports;
 };

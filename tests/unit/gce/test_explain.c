@@ -7,7 +7,8 @@
 
 #define ZONES 3
 
-/* n-00 … in zones a, b, c by turns; the last one is excluded by a label, the one before has no podCIDR. */
+/* n-00 … in zones a, b, c by turns; the last one is excluded by a label, the one before
+ * has no podCIDR. */
 static const struct tt_node **make_nodes(struct arena *a, size_t n)
 {
     const struct tt_node **nodes = ARENA_ARRAY(a, const struct tt_node *, n);
@@ -127,7 +128,7 @@ static void negs__more_than_fit__the_chosen_24(void **state)
     assert_non_null(strstr(text, "any of 24 members"));
 }
 
-/* Who is a member already stays. */
+/* Present members stay. */
 static void negs__members_now__stay(void **state)
 {
     struct arena *a = *state;

@@ -41,7 +41,7 @@ static size_t members(struct rig *r, const char *name)
     return json_len(json_member(pool, "instances"));
 }
 
-/* ---- counts ---------------------------------------------------------------------------------------- */
+/* ---- counts ---------------------------------------------------------------------------------- */
 
 static void create__first_in_cluster__five_reads_and_no_more(void **state)
 {
@@ -140,7 +140,7 @@ static void update__node_added__one_get_one_mutation(void **state)
     rig_stop(r);
 }
 
-/* ---- members --------------------------------------------------------------------------------------- */
+/* ---- members --------------------------------------------------------------------------------- */
 
 static void update__B1_B2__in_chunks_of_a_thousand(void **state)
 {
@@ -226,7 +226,7 @@ static void update__pool_missing__not_found(void **state)
     rig_stop(r);
 }
 
-/* ---- deletion -------------------------------------------------------------------------------------- */
+/* ---- deletion -------------------------------------------------------------------------------- */
 
 static void delete__last__cloud_is_empty(void **state)
 {
@@ -293,7 +293,7 @@ static void delete__E12__annotation_flipped__dispatched_by_what_is_there(void **
     rig_stop(r);
 }
 
-/* ---- get ------------------------------------------------------------------------------------------- */
+/* ---- get ------------------------------------------------------------------------------------- */
 
 static void get__O15_O16__rule_finalizer_or_any_piece(void **state)
 {
@@ -321,7 +321,7 @@ static void get__O15_O16__rule_finalizer_or_any_piece(void **state)
     rig_stop(r);
 }
 
-/* ---- ports, conditions, conflicts -------------------------------------------------------------------- */
+/* ---- ports, conditions, conflicts ------------------------------------------------------------ */
 
 #define MIXED                                                                                      \
     "{\"spec\":{\"ports\":[{\"name\":\"a\",\"port\":53,\"protocol\":\"UDP\"},"                     \
@@ -421,7 +421,7 @@ static void ensure__E8__protocol_changes_on_the_same_port__firewall_follows(void
     rig_stop(r);
 }
 
-/* ---- annotations and text ---------------------------------------------------------------------------- */
+/* ---- annotations and text -------------------------------------------------------------------- */
 
 static void ensure__output_annotations__only_with_the_flag(void **state)
 {

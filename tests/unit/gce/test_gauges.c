@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_gauges.c: in which series a Service counts, how the counts follow it, when an error becomes a persistent one
- * (gce-l4.md §7.6; gce-cloud-provider.md §14.1, rows M6–M8). */
+/* test_gauges.c: in which series a Service counts, how the counts follow it, when an error becomes
+ * a persistent one (gce-l4.md §7.6; gce-cloud-provider.md §14.1, rows M6–M8). */
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/gce_gauges.h"
@@ -8,7 +8,7 @@
 
 #define ANN(k, v) "\"" k "\":\"" v "\""
 
-/* ---- series --------------------------------------------------------------------------------------------- */
+/* ---- series ---------------------------------------------------------------------------------- */
 
 static const struct tt_service *service(struct arena *a, const char *annotations, const char *spec)
 {
@@ -266,7 +266,7 @@ static void nothing__counts_nowhere(void **state)
     assert_int_equal(gce_gauge_bits(s, GCE_KIND_NEGS_ONLY, GCE_STATUS_ERROR, false, &f), 0);
 }
 
-/* ---- counts ---------------------------------------------------------------------------------------------- */
+/* ---- counts ---------------------------------------------------------------------------------- */
 
 struct board {
     struct arena *a;
@@ -362,7 +362,7 @@ static void counts__another_kind__leaves_the_old_series(void **state)
     board_done(&b);
 }
 
-/* ---- errors that last ------------------------------------------------------------------------------------- */
+/* ---- errors that last ------------------------------------------------------------------------ */
 
 static void error__past_its_deadline__persistent_with_anybodys_sync(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_groups.c: instance groups against the simulator: made once for all Services, whoever comes first; what the cloud
- * refuses; whose turn it is (gce_groups.h). */
+/* test_groups.c: instance groups against the simulator: made once for all Services, whoever comes
+ * first; what the cloud refuses; whose turn it is (gce_groups.h). */
 #include "tests/unit/gce/cloud_kit.h"
 
 #include "providers/gce/groups/gce_groups.h"
@@ -148,7 +148,7 @@ static void same(const char *got, const char *want)
     }
 }
 
-/* ---- who comes first does it ------------------------------------------------------------------------- */
+/* ---- who comes first does it ----------------------------------------------------------------- */
 
 static void groups__first_sync__makes_them__others_ask_nothing(void **state)
 {
@@ -201,7 +201,7 @@ static void groups__zone_without_nodes__is_left_as_it_is(void **state)
     same(members(k), before);
 }
 
-/* ---- what somebody else did ----------------------------------------------------------------------------- */
+/* ---- what somebody else did ------------------------------------------------------------------ */
 
 static const char *instance_body(struct kit *k, const char *zone, const char *name)
 {
@@ -274,7 +274,7 @@ static void groups__write_fails__listed_before_the_next_change(void **state)
     other_end(&o);
 }
 
-/* ---- one load-balanced group per VM (§8.4) ---------------------------------------------------------------- */
+/* ---- one load-balanced group per VM (§8.4) --------------------------------------------------- */
 
 static void use_group(struct kit *k, const char *bs, const char *zone, const char *group)
 {
@@ -327,7 +327,7 @@ static void groups__vm_of_another_balancer__warned_once_and_left_out(void **stat
     assert_null(strstr(members(k), taken));
 }
 
-/* ---- turns -------------------------------------------------------------------------------------------------- */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 struct racer {
     struct other o;

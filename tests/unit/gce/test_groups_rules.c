@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_groups_rules.c: who belongs into the cluster's instance groups, by the rule of either upstream controller: rows
- * V207–V211 of the L4 specification, §5.4 of the GCE one. */
+/* test_groups_rules.c: who belongs into the cluster's instance groups, by the rule of either
+ * upstream controller: rows V207–V211 of the L4 specification, §5.4 of the GCE one. */
 #include "tests/unit/gce/neg_kit.h"
 
 #include "providers/gce/groups/gce_groups.h"
@@ -34,7 +34,7 @@ static const char *groups(struct arena *a, const struct kit_node *k, size_t n, b
     return str_buf_to_arena(&b, a);
 }
 
-/* What one zone's group holds after the difference was carried out. */
+/* Members of one zone's group after the difference was applied. */
 static const char *after(struct arena *a, const char *is, const struct kit_node *k, size_t n)
 {
     const struct tt_node **nodes = ARENA_ARRAY(a, const struct tt_node *, n);
@@ -98,7 +98,8 @@ static void gce_groups_of__V211__first_by_name(void **state)
     same_text("no limit", groups(*state, nodes, 4, true, 0), "z: a b c d");
 }
 
-/* Unready nodes count for cloud-provider-gcp and not for ingress-gce; zones come from labels or providerIDs. */
+/* Unready nodes count for cloud-provider-gcp and not for ingress-gce; zones come from
+ * labels or providerIDs. */
 static void gce_groups_of__both_rules__differ_in_readiness_and_zone(void **state)
 {
     static const struct {
@@ -146,7 +147,8 @@ static void gce_groups_of__both_rules__differ_in_readiness_and_zone(void **state
     }
 }
 
-/* Ours: whose zone cannot be seen any more keeps its members; a zone where one is ready is judged node by node. */
+/* Ours: whose zone cannot be seen any more keeps its members; a zone where one is ready
+ * is judged node by node. */
 static void gce_groups_of__no_ready_node_in_a_zone__its_members_stay(void **state)
 {
     static const struct kit_node nodes[] = {

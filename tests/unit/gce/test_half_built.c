@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_half_built.c: a Service that can never work is refused before the first write, at each of its retries.
+/* test_half_built.c: a Service that can never work is refused before the first write, at each of
+ * its retries.
  *
- * One that is found out by the cloud alone would make an address, a check or a backend service, and give it back or leave it. */
+ * One that is found out by the cloud alone would make an address, a check or a backend service, and
+ * give it back or leave it. */
 #include "tests/support/unit.h"
 #include "tests/unit/gce/rig.h"
 
@@ -61,7 +63,7 @@ static void service__impossible__no_write_in_ten_tries(void **state)
     }
 }
 
-/* What the Service asks for comes: it is served with the next try. */
+/* The missing resource appears: the next try succeeds. */
 static void service__address_reserved_meanwhile__served(void **state)
 {
     (void)state;

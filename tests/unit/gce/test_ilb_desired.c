@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ilb_desired.c: internal balancers on instance groups, as cloud-provider-gcp makes them: names N6–N10, N12, N13 of
- * gce-cloud-provider.md §9.1 and what they should be, §5.1–§5.8. */
+/* test_ilb_desired.c: internal balancers on instance groups, as cloud-provider-gcp makes them:
+ * names N6–N10, N12, N13 of gce-cloud-provider.md §9.1 and what they should be, §5.1–§5.8. */
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/backend/gce_bs.h"
@@ -92,7 +92,8 @@ static int desired(struct arena *a, const char *annotations, const char *spec,
         .tags_known = true,
         .user_v4 = {.name = "", .ip = "", .tier = ""},
         .user_v6 = {.name = "", .ip = "", .tier = ""},
-        /* What networking.gke.io/load-balancer-subnet names means nothing to this kind (§6.1). */
+        /* The annotation networking.gke.io/load-balancer-subnet has no effect on this kind
+         * (§6.1). */
         .subnetwork = PROJECT "host/regions/r/subnetworks/of-the-newer-key",
         .zones = gce_strs_of(a, zones, 2),
     };

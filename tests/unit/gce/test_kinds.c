@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_kinds.c: a Service changes the kind of its load balancer, or asks for one that it may not have, with both
- * parts of upstream in one process and with either; against the simulator.
+/* test_kinds.c: a Service changes the kind of its load balancer, or asks for one that it may not
+ * have, with both parts of upstream in one process and with either; against the simulator.
  *
- * What is there after a change of sides must be what a new Service would have got: nothing of the old kind is left. */
+ * What is there after a change of sides must be what a new Service would have got: nothing of the
+ * old kind is left. */
 #include "tests/support/unit.h"
 #include "tests/unit/gce/rig.h"
 
@@ -28,7 +29,7 @@ static const struct tt_kv both_negs[] = {{"enable-l4-neg", "true"},
                                          {"run-l4-controller", "true"},
                                          {"run-l4-netlb-controller", "true"}};
 
-/* What a Service says to get a kind, as an edit of one that said something else. */
+/* Settings of a Service for a kind, as an edit of one that said something else. */
 struct wish {
     const char *name;
     const char *edit;
@@ -77,7 +78,7 @@ static void same_inventory(const char *what, struct rig *r, const char *want)
     }
 }
 
-/* What a new Service of the wish has. */
+/* State of a new Service with the setting. */
 static const char *fresh(struct arena *a, const struct wish *w, const struct tt_kv *flags, size_t n)
 {
     struct rig *r = start(flags, n);
@@ -93,7 +94,8 @@ static void check_flips(const struct tt_kv *flags, size_t n)
     _cleanup_(arena_freep) struct arena *a = arena_new();
     for (size_t from = 0; from < ARRAY_LEN(wishes); from++) {
         for (size_t to = 0; to < ARRAY_LEN(wishes); to++) {
-            /* Both of one side: kinds stick, see below.  What another program serves is not built. */
+            /* Both of one side: kinds stick, see below.  What another program serves
+             * is not built. */
             bool theirs = n == 0 && (from == 1 || to == 1);
             if (from == to || (from < 2 && to < 2) || theirs) {
                 continue;
@@ -115,7 +117,8 @@ static void check_flips(const struct tt_kv *flags, size_t n)
     }
 }
 
-/* The finalizer of the old kind is still on the Service in the second sync, as in an older view of it. */
+/* The finalizer of the old kind is still on the Service in the second sync, as in an older
+ * view of it. */
 static void flip__legacy_part_alone__nothing_of_the_old_kind_is_left(void **state)
 {
     (void)state;
@@ -134,7 +137,8 @@ static void flip__external_ones_with_negs__nothing_of_the_old_kind_is_left(void 
     check_flips(both_negs, ARRAY_LEN(both_negs));
 }
 
-/* "Plan: 5 to create, 2 to change, 4 to delete (the reservation is given back at the end)": the sum. */
+/* "Plan: 5 to create, 2 to change, 4 to delete (the reservation is given back at the
+ * end)": the sum. */
 static int64_t planned(const char *plan)
 {
     static const char *const words[] = {" to create", " to change", " to delete"};
@@ -197,7 +201,7 @@ static void delete__each_kind__the_cloud_is_empty(void **state)
     }
 }
 
-/* ---- kinds of one side stick ---------------------------------------------------------------------------- */
+/* ---- kinds of one side stick ----------------------------------------------------------------- */
 
 static void rbs_asked_of_a_target_pool__told_and_taken_back(void **state)
 {
@@ -251,7 +255,7 @@ static void subsetting_switched_on__instance_groups_stay(void **state)
     rig_stop(r);
 }
 
-/* Nodes change for all Services at once: none of them is looked at to find out what it is. */
+/* Nodes change for all Services at once: none of them is checked to find out what it is. */
 static void update__marked_services__no_look_at_their_rules(void **state)
 {
     (void)state;
@@ -272,7 +276,7 @@ static void update__marked_services__no_look_at_their_rules(void **state)
     }
 }
 
-/* ---- marks of two kinds ---------------------------------------------------------------------------------- */
+/* ---- marks of two kinds ---------------------------------------------------------------------- */
 
 static void race__target_pool_with_the_mark_of_rbs__pool_stays(void **state)
 {
@@ -311,7 +315,7 @@ static void race__instance_groups_with_the_mark_of_negs__groups_stay(void **stat
     rig_stop(r);
 }
 
-/* ---- docs/adr/0011 -------------------------------------------------------------------------------------- */
+/* ---- docs/adr/0011 --------------------------------------------------------------------------- */
 
 static void gone__only_the_generic_finalizer__let_go_of_with_both_parts(void **state)
 {
@@ -345,7 +349,7 @@ static void gone__finalizers_lost__found_by_its_names(void **state)
     }
 }
 
-/* ---- a look that fails ------------------------------------------------------------------------------------ */
+/* ---- a look that fails ----------------------------------------------------------------------- */
 
 static void rule__cannot_be_read__tried_again_and_nothing_is_built(void **state)
 {
@@ -363,7 +367,7 @@ static void rule__cannot_be_read__tried_again_and_nothing_is_built(void **state)
     rig_stop(r);
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static void explain__members_that_stand__are_those_shown(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_l4_address_rules.c: which address a side of a balancer gets, who holds it, and which rules go for it; rows V67–V86
- * of gce-l4.md §11.8 and §11.9. */
+/* test_l4_address_rules.c: which address a side of a balancer gets, who holds it, and which rules
+ * go for it; rows V67–V86 of gce-l4.md §11.8 and §11.9. */
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/backend/gce_l4_address_rules.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_l4_desired.c: what balancers of ingress-gce's kinds should be; rows V119–V124, V145–V147, V149, V223–V231 of
- * gce-l4.md §11, Appendix A (A8, A9), Appendix C, and everything that is refused before the first write. */
+/* test_l4_desired.c: what balancers of ingress-gce's kinds should be; rows V119–V124, V145–V147,
+ * V149, V223–V231 of gce-l4.md §11, Appendix A (A8, A9), Appendix C, and everything that is refused
+ * before the first write. */
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/backend/gce_bs.h"
@@ -139,7 +140,7 @@ static const char *annotation(const struct gce_bs_desired *d, const char *key)
     return NULL;
 }
 
-/* ---- end states -------------------------------------------------------------------------------------- */
+/* ---- end states ------------------------------------------------------------------------------ */
 
 #define H "axyqjz2d-test-namespace-test-name-yuvhdy7i"
 
@@ -238,7 +239,7 @@ static void desired__V119_to_V122__ports_of_rules(void **state)
     }
 }
 
-/* What an earlier form of the Service may have left. */
+/* Possible leftovers of an earlier form of the Service. */
 static void desired__stale_rules__all_other_names(void **state)
 {
     struct arena *a = *state;
@@ -267,7 +268,7 @@ static void desired__stale_rules__all_other_names(void **state)
     }
 }
 
-/* ---- rules and firewalls with their address ------------------------------------------------------------ */
+/* ---- rules and firewalls with their address -------------------------------------------------- */
 
 static const char *rule_json(struct arena *a, const struct gce_bs_desired *d,
                              const struct gce_rule *r, const char *ip)
@@ -370,7 +371,7 @@ static void disable_firewall__4_8__no_traffic_firewall(void **state)
     same_text("4.8", annotation(&d, "firewall-rule-for-hc"), d.v4.check_firewall.name);
 }
 
-/* ---- source ranges (A8) ---------------------------------------------------------------------------------- */
+/* ---- source ranges (A8) ---------------------------------------------------------------------- */
 
 static void a_family_without_ranges__A8__lets_nobody_in(void **state)
 {
@@ -427,7 +428,7 @@ static void a_family_without_ranges__not_wanted__is_not_told(void **state)
     assert_false(d.warn_family_dropped);
 }
 
-/* ---- health check ------------------------------------------------------------------------------------------ */
+/* ---- health check ---------------------------------------------------------------------------- */
 
 static void check__4_3__shared_and_local(void **state)
 {
@@ -466,7 +467,7 @@ static void check__4_3__shared_and_local(void **state)
     assert_null(annotation(&d, "firewall-rule-ipv6")); /* §4.11: not ours to touch then */
 }
 
-/* ---- backend service ----------------------------------------------------------------------------------------- */
+/* ---- backend service ------------------------------------------------------------------------- */
 
 static void service__4_6_5_5__members_by_kind_and_flags(void **state)
 {
@@ -550,7 +551,7 @@ static void backends__4_9_8_3(void **state)
     assert_true(d.unlink);
 }
 
-/* ---- subnetwork ------------------------------------------------------------------------------------------------ */
+/* ---- subnetwork ------------------------------------------------------------------------------ */
 
 static void subnetwork__4_13__annotation_cluster_or_none(void **state)
 {
@@ -570,7 +571,7 @@ static void subnetwork__4_13__annotation_cluster_or_none(void **state)
     assert_true(d.warn_options);
 }
 
-/* ---- what is refused ------------------------------------------------------------------------------------------- */
+/* ---- what is refused ------------------------------------------------------------------------- */
 
 static void refused__before_the_first_write(void **state)
 {

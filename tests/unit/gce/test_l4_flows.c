@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_l4_flows.c: what a balancer with a backend service costs, flow by flow: requests in number and kind.
+/* test_l4_flows.c: what a balancer with a backend service costs, flow by flow: requests in number
+ * and kind.
  *
  * Each row is a figure of docs/performance.md; three zones.  Waits count, as they do there. */
 #include "tests/support/unit.h"
@@ -83,7 +84,7 @@ static void expect_waves(struct rig *r, int waves)
     }
 }
 
-/* ---- again without a cause -------------------------------------------------------------------------- */
+/* ---- again without a cause ------------------------------------------------------------------- */
 
 static void expect_again(const struct tt_result *res, int64_t least_ms, int64_t most_ms)
 {
@@ -121,7 +122,7 @@ static void target_pool__ensured__not_again(void **state)
     rig_stop(r);
 }
 
-/* ---- internal, NEGs -------------------------------------------------------------------------------- */
+/* ---- internal, NEGs -------------------------------------------------------------------------- */
 
 static void internal__create_warm__thirty_requests(void **state)
 {
@@ -136,7 +137,8 @@ static void internal__create_warm__thirty_requests(void **state)
     rig_stop(r);
 }
 
-/* Reserved, waited for, given back, waited for; the address is read off the reservation and not off the rule. */
+/* Reserved, waited for, given back, waited for; the address is read off the reservation and
+ * not off the rule. */
 static void internal__create_warm__four_more_to_hold_the_address(void **state)
 {
     (void)state;
@@ -158,7 +160,7 @@ static void internal__unrelated_annotation__no_mutation(void **state)
     rig_forget(r);
     rig_edit(r, "web", arena_printf(rig_arena(r), INTERNAL, UNRELATED, ""));
     synced(rig_ensure(r, "web"), "web");
-    expect_calls(r, 5, 5, 0); /* what was written a moment ago is looked at once */
+    expect_calls(r, 5, 5, 0); /* what was written a moment ago is checked once */
     rig_forget(r);
     synced(rig_ensure(r, "web"), "web");
     expect_calls(r, 0, 0, 0);
@@ -231,7 +233,7 @@ static void internal__delete__with_negs(void **state)
     rig_stop(r);
 }
 
-/* ---- external, instance groups ------------------------------------------------------------------------ */
+/* ---- external, instance groups --------------------------------------------------------------- */
 
 static void external__create_further__twelve_requests(void **state)
 {
@@ -270,7 +272,7 @@ static void external__no_room_for_a_reservation__made_without(void **state)
     rig_stop(r);
 }
 
-/* What was held for a try that failed serves the next one. */
+/* An address reserved for a failed try is used by the next one. */
 static void external__rule_refused_once__the_same_address_is_used(void **state)
 {
     (void)state;
@@ -331,9 +333,9 @@ static void external__node_added__group_calls_once(void **state)
     rig_stop(r);
 }
 
-/* ---- a process that knows nothing of a zone without nodes ----------------------------------------------- */
+/* ---- a process that knows nothing of a zone without nodes ------------------------------------ */
 
-/* Three zones, two nodes in each: the third one loses its own, and the process is started anew. */
+/* Three zones, two nodes in each: the third one loses its own, and the process is started again. */
 static void lose_zone_and_restart(struct rig *r)
 {
     rig_remove_node(r, "node-2");
@@ -352,7 +354,8 @@ static void internal__zone_lost_before_restart__deleted_whole(void **state)
     rig_stop(r);
 }
 
-/* Nor does its list help: the backend service refers to the NEG, or the object beside it names it. */
+/* Nor does its list help: the backend service refers to the NEG, or the object beside
+ * it names it. */
 static void internal__zone_lost_and_no_lists__deleted_whole(void **state)
 {
     (void)state;

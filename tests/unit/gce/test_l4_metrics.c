@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_l4_metrics.c: what is measured while Services come, fail, change and go, all the way from the sync to the series
- * (gce-l4.md §7.6; gce-cloud-provider.md §14.1). */
+/* test_l4_metrics.c: what is measured while Services come, fail, change and go, all the way from
+ * the sync to the series (gce-l4.md §7.6; gce-cloud-provider.md §14.1). */
 #include "tests/support/unit.h"
 #include "tests/unit/gce/rig.h"
 
@@ -45,7 +45,7 @@ static void ensure(struct rig *r, const char *name, const char *json)
     synced(rig_ensure(r, name));
 }
 
-/* ---- how many ------------------------------------------------------------------------------------------- */
+/* ---- how many -------------------------------------------------------------------------------- */
 
 #define ILB(f)   "number_of_l4_ilbs{feature=L4ILB" f "}"
 #define NETLB(f) "number_of_l4_netlbs{feature=L4NetLB" f ",status=,deny_firewall=}"
@@ -132,7 +132,7 @@ static void internal_to_external__counts_as_the_other(void **state)
     rig_stop(r);
 }
 
-/* ---- errors ------------------------------------------------------------------------------------------------ */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static void failing__counts_in_error_with_what_failed_and_why(void **state)
 {
@@ -228,7 +228,7 @@ static void deletion_fails__counts_as_it_was(void **state)
     rig_stop(r);
 }
 
-/* ---- syncs -------------------------------------------------------------------------------------------------- */
+/* ---- syncs ----------------------------------------------------------------------------------- */
 
 static void syncs__with_their_kind_and_cause(void **state)
 {
@@ -298,7 +298,7 @@ static void members_only__a_sync_of_the_neg_controller(void **state)
     rig_stop(r);
 }
 
-/* ---- finalizers --------------------------------------------------------------------------------------------- */
+/* ---- finalizers ------------------------------------------------------------------------------ */
 
 static void finalizer__taken_off_by_somebody__counted_once(void **state)
 {
@@ -321,8 +321,8 @@ static void finalizer__taken_off_by_somebody__counted_once(void **state)
     rig_stop(r);
 }
 
-/* An ensure after which the Service is remembered as the ensure saw it, with the finalizers that it had then; `goes`: the
- * ensure took them off. */
+/* An ensure after which the Service is remembered as the ensure saw it, with the finalizers that it
+ * had then; `goes`: the ensure took them off. */
 static void ensure_and_remember(struct rig *r, bool goes)
 {
     _cleanup_(json_putp) struct json_object *before = rig_service_tree(r, "web");
@@ -371,7 +371,7 @@ static void finalizer__taken_off_with_deletion__not_counted(void **state)
     rig_stop(r);
 }
 
-/* ---- NEGs, groups, calls ------------------------------------------------------------------------------------- */
+/* ---- NEGs, groups, calls --------------------------------------------------------------------- */
 
 static void negs__operations_and_requests(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_l4_names.c: names and descriptions of ingress-gce's balancers; rows N1–N32 of gce-l4.md §2.5 (but N22–N24, names
- * that nothing makes) and V178. */
+/* test_l4_names.c: names and descriptions of ingress-gce's balancers; rows N1–N32 of gce-l4.md §2.5
+ * (but N22–N24, names that nothing makes) and V178. */
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/model/gce_l4_names.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_l4_resources.c: wire forms of balancers with a backend service: what is read comes back, and a PUT of a backend
- * service keeps what it does not own (gce-l4.md §4.6, §9.2, §9.5 rule 6). */
+/* test_l4_resources.c: wire forms of balancers with a backend service: what is read comes back, and
+ * a PUT of a backend service keeps what it does not own (gce-l4.md §4.6, §9.2, §9.5 rule 6). */
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/model/gce_l4_resources.h"
@@ -96,7 +96,7 @@ static void decode__another_type__is_transient(void **state)
         ERR_TRANSIENT);
 }
 
-/* What ingress-gce's kinds want: all members of theirs. */
+/* Desired state of ingress-gce's kinds: all their members. */
 static struct gce_bservice wanted(struct arena *a)
 {
     return (struct gce_bservice){
@@ -149,7 +149,7 @@ static void bservice_body__put__keeps_what_is_not_ours(void **state)
                  "\"networkPassThroughLbTrafficPolicy\":{\"zonalAffinity\":{\"spillover\":"
                  "\"ZONAL_AFFINITY_SPILL_CROSS_ZONE\"}},\"protocol\":\"TCP\",\"sessionAffinity\":"
                  "\"CLIENT_IP\"}");
-    /* What was read is as it was. */
+    /* The read document is unchanged. */
     same_text("untouched", json_text(a, is.raw, JSON_SORTED),
               json_text(a, pure_json(a, read_service), JSON_SORTED));
 }
@@ -295,7 +295,8 @@ static void small_ones__decode_and_body(void **state)
         "\"n2\",\"ipv6Address\":\"fd00::1\"}]}");
 }
 
-/* The new members of rules and addresses; those with a target pool send what they always sent (test_bodies.c). */
+/* The new members of rules and addresses; those with a target pool send what they always sent
+ * (test_bodies.c). */
 static void rule_and_address__decode_and_body(void **state)
 {
     struct arena *a = *state;

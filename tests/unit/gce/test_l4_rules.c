@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_l4_rules.c: what a Service asks of a balancer with a backend service; rows V50–V66, V75–V78, V115–V118, V179–V194,
- * V214–V220 of gce-l4.md §11, and §4.1, §4.2, §4.6, §5.6, §5.8. */
+/* test_l4_rules.c: what a Service asks of a balancer with a backend service; rows V50–V66, V75–V78,
+ * V115–V118, V179–V194, V214–V220 of gce-l4.md §11, and §4.1, §4.2, §4.6, §5.6, §5.8. */
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/model/gce_l4_rules.h"
@@ -28,7 +28,7 @@ static const char *joined(struct arena *a, const struct gce_strs *s)
     return str_join(a, s->items, s->n, " ");
 }
 
-/* ---- source ranges --------------------------------------------------------------------------------- */
+/* ---- source ranges --------------------------------------------------------------------------- */
 
 #define RANGES "service.beta.kubernetes.io/load-balancer-source-ranges"
 #define V58                                                                                        \
@@ -80,7 +80,7 @@ static void source_ranges__V56_to_V66(void **state)
     }
 }
 
-/* ---- ports ------------------------------------------------------------------------------------------- */
+/* ---- ports ----------------------------------------------------------------------------------- */
 
 static const char *allowed_text(struct arena *a, const struct gce_allows *w)
 {
@@ -158,7 +158,7 @@ static void ports_check__C2_A9__refused_before_anything_is_written(void **state)
     }
 }
 
-/* ---- families, subnetwork, addresses --------------------------------------------------------------- */
+/* ---- families, subnetwork, addresses --------------------------------------------------------- */
 
 static void families__4_1(void **state)
 {
@@ -242,7 +242,7 @@ static void address_names__V75_to_V78__first_two_entries(void **state)
     }
 }
 
-/* ---- balancing --------------------------------------------------------------------------------------- */
+/* ---- balancing ------------------------------------------------------------------------------- */
 
 #define LOCAL "\"externalTrafficPolicy\":\"Local\",\"healthCheckNodePort\":30000"
 
@@ -355,7 +355,7 @@ static void tier__5_6__exact_words(void **state)
     assert_false(set);
 }
 
-/* ---- updates ----------------------------------------------------------------------------------------- */
+/* ---- updates --------------------------------------------------------------------------------- */
 
 static void is_resync__V50_to_V55(void **state)
 {
@@ -497,7 +497,7 @@ static void needs_update__external__own_annotations_wake_nobody(void **state)
     assert_true(gce_l4_netlb_needs_update(was, annotated(a, "x", "y", ""), true));
 }
 
-/* ---- errors ------------------------------------------------------------------------------------------ */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static void error_of__V214_to_V220(void **state)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_l4_worlds.c: recorded clouds, as the Go controllers left them, against what each Service's balancer should be.
+/* test_l4_worlds.c: recorded clouds, as the Go controllers left them, against what each Service's
+ * balancer should be.
  *
- * Every resource of every Service in tests/data/gce/world-*.json must be there under the name that we make, compare as
- * equal (so nothing would be written when a cluster is taken over), and have each member that we would send with the
- * value that we would send (so what we make from nothing is the same).  Pure; the whole program takes these worlds over
- * in tests/sim. */
+ * Every resource of every Service in tests/data/gce/world-*.json must be there under the name that
+ * we make, compare as equal (so nothing would be written when a cluster is taken over), and have
+ * each member that we would send with the value that we would send (so what we make from nothing is
+ * the same).  Pure; the whole program takes these worlds over in tests/sim. */
 #include "tests/unit/gce/pure.h"
 
 #include "common/base/file.h"
@@ -31,7 +32,7 @@ struct world {
     struct gce_strs zones;
 };
 
-/* ---- reading a world ------------------------------------------------------------------------------- */
+/* ---- reading a world ------------------------------------------------------------------------- */
 
 static struct json_object *items(struct world *w, const char *kind)
 {
@@ -97,7 +98,7 @@ static struct json_object *resource(struct world *w, const char *prefix, const c
     return o;
 }
 
-/* ---- comparing ----------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static bool same_value(struct json_object *sent, struct json_object *has)
 {
@@ -242,7 +243,7 @@ static void check_hc(struct world *w, const struct gce_bs_desired *d)
     has_all(w, is.name, gce_hc_body(&d->check), has);
 }
 
-/* What the Service says about it: every annotation of ours, and none that we would drop. */
+/* The Service's annotations: all of trimtab's, and none that it would drop. */
 static void check_annotations(struct world *w, const struct gce_bs_desired *d,
                               const struct tt_service *s)
 {
@@ -252,7 +253,7 @@ static void check_annotations(struct world *w, const struct gce_bs_desired *d,
     }
 }
 
-/* ---- a Service ----------------------------------------------------------------------------------------- */
+/* ---- a Service ------------------------------------------------------------------------------- */
 
 static enum gce_kind kind_of(const struct tt_service *s)
 {

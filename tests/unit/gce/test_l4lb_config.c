@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_l4lb_config.c: L4LBConfig objects: what they say, what their Services are told; gce-l4.md §4.12. */
+/* test_l4lb_config.c: L4LBConfig objects: what they say, what their Services are
+ * told; gce-l4.md §4.12. */
 #include "tests/unit/gce/kube_fake.h"
 
 #include "providers/gce/backend/gce_l4lb_config.h"
@@ -132,7 +133,7 @@ static void told__rows__condition_and_event(void **state)
     }
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------ */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void get__shared_config__asked_once_and_again_later(void **state)
 {

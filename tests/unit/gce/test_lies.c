@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_lies.c: answers of the cloud that are incomplete, late or wrong, against the simulator: no address may be lost
- * by them, no firewall cut off, nothing left behind.
+/* test_lies.c: answers of the cloud that are incomplete, late or wrong, against the simulator: no
+ * address may be lost by them, no firewall cut off, nothing left behind.
  *
  * What a Service without a load balancer makes of lists is in tests/bad-input. */
 #include "tests/support/unit.h"
@@ -57,7 +57,8 @@ static void list__lacks_the_deny_firewall__allow_is_not_raised_to_it(void **stat
     rig_stop(r);
 }
 
-/* The shared firewall waits for the last deny firewall, whatever a list says of those of other Services (§4.13). */
+/* The shared firewall waits for the last deny firewall, whatever a list says of those of other
+ * Services (§4.13). */
 static void list__lacks_anothers_deny_firewall__the_shared_allow_is_not_raised(void **state)
 {
     (void)state;

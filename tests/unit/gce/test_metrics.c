@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_metrics.c: what metrics call an error, whose it is and what failed (gce-l4.md §4.14, §11.19 V222), requests about
- * NEGs by who refused, and the table of the metrics (§7.6). */
+/* test_metrics.c: what metrics call an error, whose it is and what failed (gce-l4.md §4.14, §11.19
+ * V222), requests about NEGs by who refused, and the table of the metrics (§7.6). */
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/api/gce_neg_metrics.h"
 #include "providers/gce/gce_l4_metrics.h"
 #include "tests/support/unit.h"
 
-/* ---- words of errors --------------------------------------------------------------------------------------- */
+/* ---- words of errors ------------------------------------------------------------------------- */
 
 static void error_type__V222(void **state)
 {
@@ -118,7 +118,7 @@ static void resource_label__by_collection_and_name(void **state)
     }
 }
 
-/* ---- requests about NEGs, by who refused --------------------------------------------------------------------- */
+/* ---- requests about NEGs, by who refused ----------------------------------------------------- */
 
 struct board {
     struct str_buf said; /* what was counted since the last look */
@@ -234,7 +234,7 @@ static void negs__requests_to_the_api_server(void **state)
     str_buf_done(&b.said);
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static void table__each_name_once_and_described(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_name_rules.c: names of Google's things: legal ones pass, hostile ones are refused with field and pattern, and
- * gce.conf confines whose things a Service may name. */
+/* test_name_rules.c: names of Google's things: legal ones pass, hostile ones are refused with field
+ * and pattern, and gce.conf confines whose things a Service may name. */
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/model/gce_l4_rules.h"

@@ -146,7 +146,7 @@ static void links__Z13_to_Z18(void **state)
     same_text("Z24", gce_canonical_name(a, "n1.c.proj.internal"), "n1");
 }
 
-/* What upstream's pattern for the API group takes, found by asking it. */
+/* Texts that upstream's pattern for the API group accepts, found by asking it. */
 static void links__api_group_before_the_version__must_be_known(void **state)
 {
     static const struct {

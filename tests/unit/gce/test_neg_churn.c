@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_neg_churn.c: what a choice of nodes may change, on 10,000 random clusters.
  *
- * Each cluster is chosen from twice: with nothing known, and from what is in the NEGs, after nodes came and went.  What
- * must hold (gce-l4.md §3.4): nobody who may stay leaves, but when the share of the zone shrinks, and then the last by
- * name; the shares are those of the division; the same input gives the same answer, whatever the order of the nodes; and
- * who is not chosen may come and go unnoticed where there are enough.  TRIMTAB_TEST_SEED repeats a run. */
+ * Each cluster is chosen from twice: with nothing known, and from what is in the NEGs, after nodes
+ * came and went.  What must hold (gce-l4.md §3.4): nobody who may stay leaves, but when the share
+ * of the zone shrinks, and then the last by name; the shares are those of the division; the same
+ * input gives the same answer, whatever the order of the nodes; and who is not chosen may come and
+ * go unnoticed where there are enough.  TRIMTAB_TEST_SEED repeats a run. */
 #include "tests/unit/gce/neg_kit.h"
 
 #include "common/base/clock.h"
@@ -36,7 +37,7 @@ static bool chance(struct world *x, size_t percent)
     return below(x, 100) < percent;
 }
 
-/* ---- clusters ---------------------------------------------------------------------------------------- */
+/* ---- clusters -------------------------------------------------------------------------------- */
 
 static const struct tt_node *new_node(struct world *x, size_t zone, size_t number)
 {
@@ -128,7 +129,7 @@ static struct gce_neg_members choose(struct world *x, const struct gce_neg_place
     return got;
 }
 
-/* ---- what is known of a zone without asking the code under test --------------------------------------- */
+/* ---- what is known of a zone without asking the code under test ------------------------------ */
 
 static bool is_host(const struct world *x, const char *node)
 {
@@ -229,7 +230,7 @@ static size_t shares(const struct world *x, const struct gce_neg_places *current
     return n;
 }
 
-/* ---- what must hold ------------------------------------------------------------------------------------ */
+/* ---- what must hold -------------------------------------------------------------------------- */
 
 static void check_sizes(const struct world *x, const struct gce_neg_members *got,
                         const struct gce_neg_places *current)
@@ -341,7 +342,7 @@ static void check_bystanders(struct world *x, const struct gce_neg_members *now)
     x->nodes = before;
 }
 
-/* What is in the NEGs may be anything: somebody else's nodes, one twice, too many. */
+/* NEGs may contain anything: foreign nodes, one twice, too many. */
 static struct gce_neg_places any_current(struct world *x)
 {
     struct gce_neg_places p = {.items = ARENA_ARRAY(x->a, struct gce_neg_place, ZONES_MAX)};

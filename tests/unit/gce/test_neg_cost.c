@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_neg_cost.c: what a change of nodes costs 500 Services on 5,000 nodes, counted.
  *
- * Looks at a node and hashes of a name are counted by the linker's --wrap (meson.build), so the code under test is the
- * one that runs.  Upstream looks at every node and hashes every name for every Service at each change. */
+ * Looks at a node and hashes of a name are counted by the linker's --wrap (meson.build), so the
+ * code under test is the one that runs.  Upstream looks at every node and hashes every name for
+ * every Service at each change. */
 #include "tests/unit/gce/neg_kit.h"
 
 #include "common/base/clock.h"
@@ -46,7 +47,7 @@ int __wrap_EVP_DigestFinal_ex(EVP_MD_CTX *c, unsigned char *md, unsigned int *n)
     return __real_EVP_DigestFinal_ex(c, md, n);
 }
 
-/* ---- the cluster ------------------------------------------------------------------------------------- */
+/* ---- the cluster ----------------------------------------------------------------------------- */
 
 struct world {
     struct arena *a;
@@ -191,7 +192,7 @@ static void gce_node_cache_groups__500_services__one_look_at_each_node(void **st
     gce_node_cache_free(c);
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static size_t live_bytes(void)
 {
@@ -199,7 +200,8 @@ static size_t live_bytes(void)
     return m.uordblks;
 }
 
-/* 5,000 NEGs of 25: 4 bytes for each of their 125,000 members, the rest for 5,000 names of NEGs and of nodes. */
+/* 5,000 NEGs of 25: 4 bytes for each of their 125,000 members, the rest for 5,000 names of
+ * NEGs and of nodes. */
 static void gce_neg_mirror__5000_negs_of_25__two_megabytes(void **state)
 {
     struct arena *a = *state;

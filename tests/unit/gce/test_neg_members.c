@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_neg_members.c: which nodes are candidates (the table of §3.1), the members of all NEGs of a Service (rows
- * S27–S33, S43, V198–V206), and whose a NEG is. */
+/* test_neg_members.c: which nodes are candidates (the table of §3.1), the members of all NEGs of a
+ * Service (rows S27–S33, S43, V198–V206), and whose a NEG is. */
 #include "tests/unit/gce/neg_kit.h"
 
 #include "common/data/json.h"
 #include "tests/support/unit.h"
 
-/* ---- the filter ------------------------------------------------------------------------------------ */
+/* ---- the filter ------------------------------------------------------------------------------ */
 
 /* "ACUD": all, candidate, or unready, or draining; then place. */
 static const char *verdict(struct arena *a, enum gce_node_mode mode, bool needs_cidr,
@@ -157,7 +157,7 @@ static void gce_node_digest__what_matters__and_what_does_not(void **state)
     }
 }
 
-/* ---- membership ------------------------------------------------------------------------------------ */
+/* ---- membership ------------------------------------------------------------------------------ */
 
 static struct gce_neg_wish wish(const struct kit_nodes *nodes, const struct tt_slice *const *slices,
                                 size_t n_slices)
@@ -186,7 +186,8 @@ static void run(struct arena *a, const struct gce_neg_wish *w, const struct gce_
     }
 }
 
-/* The cluster of §11.17: 1–2 in zone1, 3–6 in zone2, unready u1–u2 in zone3; `change` replaces some. */
+/* The cluster of §11.17: 1–2 in zone1, 3–6 in zone2, unready u1–u2 in zone3;
+ * `change` replaces some. */
 static struct kit_nodes cluster(struct arena *a, const struct kit_node *change, size_t n_change)
 {
     static const struct kit_node base[] = {
@@ -440,7 +441,7 @@ static void gce_neg_membership__terminating_and_without_pod__do_not_count(void *
     assert_true(got.nobody);
 }
 
-/* ---- how many, of the whole ------------------------------------------------------------------------- */
+/* ---- how many, of the whole ------------------------------------------------------------------ */
 
 static struct kit_nodes many(struct arena *a, const int *counts, size_t zones, int subnets)
 {
@@ -610,7 +611,7 @@ static void gce_neg_membership__node_with_two_endpoints__takes_one_place(void **
     }
 }
 
-/* ---- description ------------------------------------------------------------------------------------- */
+/* ---- description ----------------------------------------------------------------------------- */
 
 static void gce_neg_describe__and_judge(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_neg_mirror.c: what is in the NEGs as far as this process knows, when it is to be compared, and endpoints as
- * numbers. */
+/* test_neg_mirror.c: what is in the NEGs as far as this process knows, when it is to be compared,
+ * and endpoints as numbers. */
 #include "tests/unit/gce/neg_kit.h"
 
 #include "common/base/clock.h"
@@ -162,7 +162,7 @@ static void gce_neg_mirror__no_period__never_due(void **state)
     gce_neg_mirror_free(m);
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static void gce_numbers__uses_are_counted__numbers_come_again(void **state)
 {
@@ -223,7 +223,7 @@ static void gce_numbers__many__like_a_list(void **state)
     arena_free(a);
 }
 
-/* ---- threads ----------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 struct worker {
     struct stand *s;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_neg_observe.c: who is in the NEGs of a Service, against the simulator: nothing is asked while nothing is to be
- * changed, and nothing is changed that was not listed (gce-l4.md §9.6, §9.5 rule 7). */
+/* test_neg_observe.c: who is in the NEGs of a Service, against the simulator: nothing is asked
+ * while nothing is to be changed, and nothing is changed that was not listed (gce-l4.md
+ * §9.6, §9.5 rule 7). */
 #include "tests/unit/gce/cloud_kit.h"
 
 #include "providers/gce/negs/gce_neg_observe.h"
@@ -10,7 +11,7 @@
 #define NEG  "k8s2-neg"
 #define LIST "compute.networkEndpointGroups.listNetworkEndpoints"
 
-/* ---- the cloud ------------------------------------------------------------------------------------- */
+/* ---- the cloud ------------------------------------------------------------------------------- */
 
 /* Instances of KIT_ZONE, sorted. */
 static struct gce_strs instances(struct kit *k)
@@ -66,7 +67,7 @@ static void make_neg(struct kit *k, size_t members)
     rig_forget(k->r);
 }
 
-/* What the planner is given for the NEG, with its size as it was read. */
+/* The planner's input for the NEG, with its size as it was read. */
 static struct gce_neg_one one(struct kit *k, int32_t size, size_t want)
 {
     struct gce_neg *seen = ARENA_NEW(k->a, struct gce_neg);
@@ -92,7 +93,7 @@ static unsigned lists(struct kit *k)
     return rig_calls(k->r, LIST);
 }
 
-/* ---- when it is asked ------------------------------------------------------------------------------ */
+/* ---- when it is asked ------------------------------------------------------------------------ */
 
 static void gce_neg_observe__size_fits__nothing_is_asked(void **state)
 {
@@ -148,7 +149,7 @@ static void gce_neg_observe__not_there_or_foreign__not_asked(void **state)
     assert_int_equal(rig_calls(k->r, NULL), 0);
 }
 
-/* ---- what is not known is not changed ------------------------------------------------------------------ */
+/* ---- what is not known is not changed -------------------------------------------------------- */
 
 static void gce_neg_observe__list_fails__error_and_unknown(void **state)
 {
@@ -182,7 +183,7 @@ static void gce_neg_observe__gone_meanwhile__conflict(void **state)
     assert_int_equal(gce_neg_mirror_zones(k->p->negs, k->a, NEG).n, 0);
 }
 
-/* ---- what was done is remembered ------------------------------------------------------------------------ */
+/* ---- what was done is remembered ------------------------------------------------------------- */
 
 static void carry_out(struct kit *k, const struct gce_neg_one *o)
 {
@@ -287,7 +288,7 @@ static void gce_neg_is_known__without_a_look(void **state)
     assert_false(gce_neg_is_known(k->p->negs, KIT_ZONE, NEG, &neg));
 }
 
-/* ---- lists in pages ---------------------------------------------------------------------------------------- */
+/* ---- lists in pages -------------------------------------------------------------------------- */
 
 static void gce_members_read__several_at_once__one_wave(void **state)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_neg_plan.c: operations on the NEGs of one Service: what is sent, in which order, and what people read. */
+/* test_neg_plan.c: operations on the NEGs of one Service: what is sent, in which order,
+ * and what people read. */
 #include "tests/unit/gce/neg_kit.h"
 
 #include "providers/gce/ops/gce_ops.h"
@@ -7,7 +8,7 @@
 
 #define KEY "default/web"
 
-/* ---- NEGs in short forms ------------------------------------------------------------------------------ */
+/* ---- NEGs in short forms --------------------------------------------------------------------- */
 
 static struct gce_endpoint *endpoints(struct arena *a, const char *text, size_t *ret_n)
 {
@@ -52,7 +53,8 @@ static struct gce_neg_plan plan_of(struct arena *a, struct gce_neg_one *items, s
                                  .subnetwork = KIT_SUBNET_URL};
 }
 
-/* Lines "1 + zone1, for 2 nodes [the NEG is new]": wave, verb, summary, why; ">2": sent after the second operation. */
+/* Lines "1 + zone1, for 2 nodes [the NEG is new]": wave, verb, summary, why; ">2": sent after the
+ * second operation. */
 static const char *lines(struct arena *a, const struct lb_plan *p)
 {
     static const char *const verbs[] = {
@@ -98,7 +100,7 @@ static const char *made(struct arena *a, struct gce_neg_plan *n)
     return made_at(a, n, NULL);
 }
 
-/* ---- making -------------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static void gce_neg_plan_make__new__inserts_then_members(void **state)
 {
@@ -215,7 +217,7 @@ static void gce_neg_plan_make__more_than_500__in_batches_of_one_wave(void **stat
         "2 ~ zone2: detach 1 node [node n0500 has no endpoint of the Service any more] >2");
 }
 
-/* ---- what is sent --------------------------------------------------------------------------------------- */
+/* ---- what is sent ---------------------------------------------------------------------------- */
 
 static void gce_neg_plan_make__bodies__as_the_api_wants_them(void **state)
 {
@@ -258,7 +260,7 @@ static void gce_neg_plan_make__bodies__as_the_api_wants_them(void **state)
     }
 }
 
-/* ---- what is not touched ---------------------------------------------------------------------------------- */
+/* ---- what is not touched --------------------------------------------------------------------- */
 
 static void gce_neg_plan_make__somebody_elses__nothing_is_done(void **state)
 {
@@ -320,7 +322,7 @@ static void gce_neg_plan_make__zone_without_candidates__emptied(void **state)
               "1 ~ zone1: detach 1 node [node a is more than the zone's share]");
 }
 
-/* ---- deleting ------------------------------------------------------------------------------------------------ */
+/* ---- deleting -------------------------------------------------------------------------------- */
 
 static void gce_neg_plan_delete__all_that_say_they_are_ours(void **state)
 {

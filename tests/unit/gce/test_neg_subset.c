@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_neg_subset.c: how many nodes are behind a balancer, and which: rows S1–S26, S34–S42 of the L4
- * specification, and what ours does otherwise. */
+/* test_neg_subset.c: how many nodes are behind a balancer, and which: rows S1–S26, S34–S42 of the
+ * L4 specification, and what ours does otherwise. */
 #include "tests/support/unit.h"
 #include "tests/unit/gce/neg_kit.h"
 
@@ -8,7 +8,7 @@
 
 #define ZONES_MAX 7
 
-/* ---- the order ------------------------------------------------------------------------------------- */
+/* ---- the order ------------------------------------------------------------------------------- */
 
 static const char *hash_text(struct arena *a, const char *node, const char *salt)
 {
@@ -103,7 +103,7 @@ static void gce_neg_pick__kept_ones__first_by_name(void **state)
     }
 }
 
-/* ---- several zones --------------------------------------------------------------------------------- */
+/* ---- several zones --------------------------------------------------------------------------- */
 
 /* One sync: what it finds and what it must choose.  `kept`: the choice of the row before. */
 struct stage {
@@ -312,7 +312,8 @@ static void gce_neg_subset__remainder__stays_where_it_is(void **state)
     }
 }
 
-/* The odd one's zone lost a member for which there is another node: the place stays in that zone. */
+/* The odd one's zone lost a member for which there is another node: the place stays
+ * in that zone. */
 static void gce_neg_subset__member_of_the_odd_place_gone__replaced_in_its_zone(void **state)
 {
     struct arena *a = *state;
@@ -385,7 +386,7 @@ static void gce_neg_subset__S36_to_S41__worked_examples(void **state)
     }
 }
 
-/* ---- how many -------------------------------------------------------------------------------------- */
+/* ---- how many -------------------------------------------------------------------------------- */
 
 static void gce_neg_total_ilb__24_where_it_divides_evenly(void **state)
 {

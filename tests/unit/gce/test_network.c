@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_network.c: Services of other networks: which one they name, where it is, what is wrong with it, what is made there,
- * and what stands elsewhere; gce-l4.md §4.13, row V150, and upstream's texts, which users may have alerts on. */
+/* test_network.c: Services of other networks: which one they name, where it is, what is wrong with
+ * it, what is made there, and what stands elsewhere; gce-l4.md §4.13, row V150, and upstream's
+ * texts, which users may have alerts on. */
 #include "tests/unit/gce/kube_fake.h"
 
 #include "providers/gce/backend/gce_bs.h"
@@ -13,7 +14,7 @@
 static const struct gce_network_links links = {
     .projects_base = BASE, .project = "host", .region = "r1"};
 
-/* ---- which network ------------------------------------------------------------------------------------- */
+/* ---- which network --------------------------------------------------------------------------- */
 
 static void of_service__selector__name_or_the_clusters_own(void **state)
 {
@@ -37,7 +38,7 @@ static void of_service__selector__name_or_the_clusters_own(void **state)
     }
 }
 
-/* ---- what objects say ------------------------------------------------------------------------------------ */
+/* ---- what objects say ------------------------------------------------------------------------ */
 
 #define REF(more) "{\"group\":\"networking.gke.io\",\"kind\":\"GKENetworkParamSet\"" more "}"
 #define NO_REF    "network.Spec.ParametersRef does not refer a GKENetworkParamSet resource"
@@ -120,7 +121,7 @@ static void place_of__rows__links_in_the_network_project(void **state)
     }
 }
 
-/* ---- what stands elsewhere --------------------------------------------------------------------------------- */
+/* ---- what stands elsewhere ------------------------------------------------------------------- */
 
 static void check_seen__elsewhere__refused_never_remade(void **state)
 {
@@ -169,7 +170,7 @@ static void check_seen__elsewhere__refused_never_remade(void **state)
     }
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------ */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 #define NETWORK "{\"spec\":{\"type\":\"L3\",\"parametersRef\":" REF(",\"name\":\"p\"") "}}"
 #define PARAMS  "{\"spec\":{\"vpc\":\"blue-vpc\",\"vpcSubnet\":\"blue-sub\"}}"
@@ -231,7 +232,7 @@ static void find__not_readable__no_users_error(void **state)
     kube_fake_free(f);
 }
 
-/* ---- what is made there ------------------------------------------------------------------------------------- */
+/* ---- what is made there ---------------------------------------------------------------------- */
 
 #define OWN BASE "host/global/networks/own"
 #define H   "axyqjz2d-test-namespace-test-name-yuvhdy7i"
@@ -276,7 +277,8 @@ static void make(struct arena *a, enum gce_kind kind, const char *network,
     }
 }
 
-/* The check is everybody's, its firewall the Service's own, because firewalls are of one network. */
+/* The check is everybody's, its firewall the Service's own, because firewalls are
+ * of one network. */
 static void desired__V150__check_firewall_of_its_own_in_that_network(void **state)
 {
     struct gce_bs_desired d;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_network_flows.c: Services of other networks from end to end: created, looked at again, deleted; the objects that say
- * where come late, or say something wrong; the flag is off, or is turned off; gce-l4.md §4.13, §1.6.3 rule 6. */
+/* test_network_flows.c: Services of other networks from end to end: created, checked again,
+ * deleted; the objects that say where come late, or say something wrong; the flag is off, or is
+ * turned off; gce-l4.md §4.13, §1.6.3 rule 6. */
 #include "tests/support/unit.h"
 #include "tests/unit/gce/rig.h"
 
@@ -88,7 +89,7 @@ static size_t expect_all(struct rig *r, const char *collection, const char *memb
     return n;
 }
 
-/* Who is in NEGs, by the addresses in network blue: "node-0 node-3". */
+/* Members of NEGs, by the addresses in network blue: "node-0 node-3". */
 static const char *members(struct rig *r)
 {
     struct arena *a = rig_arena(r);
@@ -105,7 +106,7 @@ static const char *members(struct rig *r)
     return out;
 }
 
-/* ---- created, again, deleted ----------------------------------------------------------------------------- */
+/* ---- created, again, deleted ----------------------------------------------------------------- */
 
 static void nothing_left(struct rig *r)
 {
@@ -246,7 +247,7 @@ static void negs_alone__other_network__made_in_it(void **state)
     rig_stop(r);
 }
 
-/* ---- calls that fail --------------------------------------------------------------------------------------- */
+/* ---- calls that fail ------------------------------------------------------------------------- */
 
 static unsigned made_cleanly(const char *service, char **ret)
 {
@@ -294,7 +295,7 @@ static void create__each_mutation_fails_in_turn__made_all_the_same(void **state)
     }
 }
 
-/* ---- objects ------------------------------------------------------------------------------------------------ */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 static void network_comes_later__told_then_made(void **state)
 {
@@ -329,7 +330,7 @@ static void objects_gone__deleted_all_the_same(void **state)
     rig_stop(r);
 }
 
-/* ---- what stands elsewhere ------------------------------------------------------------------------------- */
+/* ---- what stands elsewhere ------------------------------------------------------------------- */
 
 static void flag_off__made_while_it_was_on__refused_untouched(const char *service,
                                                               const char *message)
@@ -389,7 +390,7 @@ static void flag_off__from_the_beginning__the_clusters_network(void **state)
     rig_stop(r);
 }
 
-/* ---- words for people --------------------------------------------------------------------------------------- */
+/* ---- words for people ------------------------------------------------------------------------ */
 
 static void explain__other_network__row_and_nodes(void **state)
 {

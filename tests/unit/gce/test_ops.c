@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ops.c: single operations that a planner wrote, carried out against the simulator: what they send, what they
- * yield, what a refusal becomes (gce_ops.h; gce-l4.md §4.14, §8.4, §9.2). */
+/* test_ops.c: single operations that a planner wrote, carried out against the simulator: what they
+ * send, what they yield, what a refusal becomes (gce_ops.h; gce-l4.md §4.14, §8.4, §9.2). */
 #include "tests/unit/gce/cloud_kit.h"
 
 #include "providers/gce/api/gce_ops_refusals.h"
@@ -27,7 +27,7 @@ static struct json_object *member_at(struct kit *k, const char *path_end, const 
     return o == NULL ? NULL : json_member(o, member);
 }
 
-/* ---- bodies -------------------------------------------------------------------------------------- */
+/* ---- bodies ---------------------------------------------------------------------------------- */
 
 static void insert__late_members_and_the_chosen_address(void **state)
 {
@@ -119,7 +119,7 @@ static void backend_service__outdated_fingerprint__is_a_conflict(void **state)
     json_object_put(body);
 }
 
-/* ---- refusals ------------------------------------------------------------------------------------ */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 static void insert__name_is_taken__look_again(void **state)
 {
@@ -264,7 +264,7 @@ static void refusals__that_are_the_users(void **state)
     }
 }
 
-/* ---- members ------------------------------------------------------------------------------------- */
+/* ---- members --------------------------------------------------------------------------------- */
 
 /* The names of the machines of a zone, in the simulator's order. */
 static const char *machine(struct kit *k, size_t nth, const char **ret_ip)
@@ -387,7 +387,7 @@ static void group__vm_in_another_balanced_group__told_and_not_left_out(void **st
     json_object_put(body);
 }
 
-/* ---- what is remembered ---------------------------------------------------------------------------- */
+/* ---- what is remembered ---------------------------------------------------------------------- */
 
 static void wrote__what_is_certain_is_known__the_rest_is_read_again(void **state)
 {
@@ -442,7 +442,7 @@ static void wrote__what_is_certain_is_known__the_rest_is_read_again(void **state
     }
 }
 
-/* ---- POSTs that read ------------------------------------------------------------------------------- */
+/* ---- POSTs that read ------------------------------------------------------------------------- */
 
 static void count_item(void *arg, const char *text, size_t n)
 {

@@ -241,7 +241,8 @@ static void service__unknown_owner_or_a_successor__only_by_hand(void **state)
     assert_string_equal("gcloud compute addresses delete " LB " --project=p1 --region=r1",
                         gce_owned_command(&s->f, s->inv.items[0]));
 
-    /* a rule of the predecessor of a Service that is there: its other names are that one's by now */
+    /* a rule of the predecessor of a Service that is there: its other names are that
+     * one's by now */
     s->inv.n = 0;
     live_service(s);
     add(s, GCE_RULES, LB, l4);
@@ -250,7 +251,8 @@ static void service__unknown_owner_or_a_successor__only_by_hand(void **state)
     assert_null(service_of(s, 0, 1));
 }
 
-/* Names with the cluster's hash do not hold the uid: what an older Service of the name left is not the pool's. */
+/* Names with the cluster's hash do not hold the uid: what an older Service of the name left
+ * is not the pool's. */
 static void settle__came_back_as_a_target_pool__what_the_older_one_had_is_nobodys(void **state)
 {
     static const char *const rules[] = {"\"target\":\"x/targetPools/" LIVE "\"",

@@ -148,7 +148,8 @@ static void ensure__O7__existing_rule_with_backend_service__elsewhere(void **sta
     rig_stop(r);
 }
 
-/* Deleted Services of other kinds keep their finalizers, and the event says who must finish them. */
+/* Deleted Services of other kinds keep their finalizers, and the event says who
+ * must finish them. */
 static void kept(const char *meta, const char *scheme, const char *who)
 {
     struct rig *r = rig_start(NULL);
@@ -255,7 +256,8 @@ static void validate__without_any_look__says_what_it_can(void **state)
     rig_stop(r);
 }
 
-/* O14: the classes of upstream's second service controller are nobody's as long as it is not switched on. */
+/* O14: the classes of upstream's second service controller are nobody's as long as it
+ * is not switched on. */
 static void legacy_classes__not_switched_on__are_left_alone(void **state)
 {
     static const char *const classes[] = {"networking.gke.io/l4-regional-internal-legacy",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pack.c: texts come back as they were packed, whatever they are, and resources of one kind take little. */
+/* test_pack.c: texts come back as they were packed, whatever they are, and resources of
+ * one kind take little. */
 #include "tests/unit/gce/pure.h"
 
 #include "common/base/clock.h"
@@ -59,7 +60,8 @@ static void pack__texts_of_one_kind__take_a_tenth(void **state)
     gce_packer_done(&k);
 }
 
-/* Texts that have nothing in common push each other's models out; what was packed by them stays whole. */
+/* Texts that have nothing in common push each other's models out; what was packed by
+ * them stays whole. */
 static void pack__more_kinds_than_models__each_comes_back(void **state)
 {
     struct arena *a = *state;

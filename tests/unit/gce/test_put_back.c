@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_put_back.c: an edit takes the forwarding rule down, Google refuses the new one, and what stood stands again.
+/* test_put_back.c: an edit takes the forwarding rule down, Google refuses the new one, and what
+ * stood stands again.
  *
- * One request is refused, as a cloud that does not like what is in it does; the undo asks for something else and is taken. */
+ * One request is refused, as a cloud that does not like what is in it does; the undo asks for
+ * something else and is taken. */
 #include "tests/support/unit.h"
 #include "tests/unit/gce/rig.h"
 

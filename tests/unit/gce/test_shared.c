@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_shared.c: two Services, "theirs" and "ours".  "ours" points at the address of "theirs", is edited and goes, with a new
- * process in between: the cloud is then as it was before "ours" came, and what "theirs" has never changed. */
+/* test_shared.c: two Services, "theirs" and "ours".  "ours" points at the address of "theirs", is
+ * edited and goes, with a new process in between: the cloud is then as it was before "ours" came,
+ * and what "theirs" has never changed. */
 #include "tests/support/unit.h"
 #include "tests/unit/gce/rig.h"
 
@@ -41,7 +42,7 @@ static void same(const char *what, size_t kind, const char *got, const char *wan
     }
 }
 
-/* What is asked for may be refused; what matters is what "theirs" keeps. */
+/* The edit may be refused; the test checks what "theirs" keeps. */
 static void live(struct rig *r, size_t kind, const char *spec)
 {
     rig_service(r, "ours", arena_printf(rig_arena(r), kinds[kind], spec));

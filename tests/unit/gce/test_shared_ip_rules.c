@@ -12,7 +12,8 @@
 
 #include <cmocka.h>
 
-/* The rule's name holds the uid of the Service that it was made for; its description only the Service's name. */
+/* The rule's name holds the uid of the Service that it was made for; its description only the
+ * Service's name. */
 static void check_rules__of_the_same_name__are_own_by_their_uid(void **state)
 {
     static const struct {

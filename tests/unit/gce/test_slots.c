@@ -271,7 +271,7 @@ static void delete__leftovers_of_the_list_are_found(void **state)
     assert_non_null(gce_slots_address(&s, "k8s2-tcp"));
 }
 
-/* What was known of other kinds stays known: lists of one kind more are no reason to ask for all names. */
+/* Other kinds stay cached: a list of one more kind causes no reads of all names. */
 static void delete__a_kind_is_listed_late__only_its_names_are_asked_for(void **state)
 {
     struct world *w = *state;
@@ -375,7 +375,7 @@ static void read__refused__is_an_error_and_nothing_is_concluded(void **state)
     assert_int_equal(known(&s, GCE_BACKENDS, NULL, "k8s2-bs"), GCE_UNKNOWN);
 }
 
-/* What is being made at this moment may be shown without its address. */
+/* A resource in creation may be shown without its address. */
 static void address__without_ip__an_ensure_comes_again__a_delete_goes_on(void **state)
 {
     struct kit *k = *state;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_subnetwork.c: which subnetwork is the cluster's when the cloud config names none, and how often Google is asked.
+/* test_subnetwork.c: which subnetwork is the cluster's when the cloud config names none, and how
+ * often Google is asked.
  *
- * Rows of gce-cloud-provider.md §1.4; a network as Google answers it, changed in the simulator's saved world. */
+ * Rows of gce-cloud-provider.md §1.4; a network as Google answers it, changed in
+ * the simulator's saved world. */
 #include "common/base/str.h"
 #include "providers/gce/cache/gce_subnetwork.h"
 #include "providers/gce/gce_provider.h"
@@ -76,7 +78,7 @@ static const struct row {
     bool custom;
     const char *v4_range; /* of a legacy network */
     const char *first;    /* range of subnetwork "default"; NULL: as it is */
-    const char *second;   /* range of another one; NULL: there is none */
+    const char *second;   /* range of another one; NULL if there is none */
     const char *want;     /* name; "" when nothing is known */
     unsigned lists;
 } rows[] = {
@@ -162,7 +164,7 @@ static void refused__goes_on_without__not_asked_at_once_again(void **state)
     struct rig *r = start("subnetwork-name");
     rig_fault(r, "{\"match\":{\"op\":\"compute.networks.get\"},\"count\":0,\"do\":\"refuse\","
                  "\"status\":403}");
-    /* What a NEG without a subnetwork leads to is another matter. */
+    /* A NEG without a subnetwork is tested elsewhere. */
     assert_null(strstr(rig_ensure(r, "web")->message, "looking for"));
     assert_string_equal(known(r), "");
     assert_int_equal(rig_calls(r, GET_NETWORK), 1);

@@ -58,7 +58,7 @@ static void stage_done(struct stage *s)
     kube_fake_free(s->f);
 }
 
-/* ---- contents ---------------------------------------------------------------------------------------- */
+/* ---- contents -------------------------------------------------------------------------------- */
 
 /* As upstream writes it: gce-l4.md §3.9. */
 static void create__new__as_upstream(void **state)
@@ -136,7 +136,7 @@ static void failure__conditions_say_so_and_when_that_began(void **state)
     }
 }
 
-/* What somebody else put into it stays; what is there keeps its place. */
+/* Members of other writers stay; present ones keep their place. */
 static void patch__others_contents__stay(void **state)
 {
     struct stage s = stage_new(*state, false);
@@ -207,7 +207,7 @@ static void neg_status__name_and_zones__as_upstream(void **state)
               "{\"network_endpoint_groups\":{\"0\":\"" NEG "\"},\"zones\":[]}");
 }
 
-/* ---- requests ---------------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void ensure__again__no_request(void **state)
 {
@@ -379,7 +379,7 @@ static void list__no_such_kind__balancers_work_without_and_the_log_says_so_once(
                              ERR_OK);
             assert_int_equal(links.n, 0);
         }
-        /* Who goes is looked for where there may be something. */
+        /* A deleted Service is searched where it may have resources. */
         bool may_be = codes[i] == TT_FORBIDDEN;
         same_text("requests", kube_fake_story(s.f),
                   may_be ? "list" AND_GONE AND_GONE AND_GONE : "list");
@@ -453,7 +453,7 @@ static void delete__others_hold_it_too__only_our_finalizer_goes(void **state)
     stage_done(&s);
 }
 
-/* Whatever fails, the next call ends it. */
+/* After any failure, the next call completes it. */
 static void delete__each_request_fails__the_next_call_ends_it(void **state)
 {
     static const char *const where[] = {"patch " KEY, "delete " KEY};
@@ -495,7 +495,7 @@ static void links__of_zones_without_nodes__are_told(void **state)
     stage_done(&s);
 }
 
-/* ---- digests ------------------------------------------------------------------------------------------- */
+/* ---- digests --------------------------------------------------------------------------------- */
 
 static void digests__thousands_come_and_go__as_in_a_map(void **state)
 {

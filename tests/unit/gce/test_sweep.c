@@ -202,7 +202,7 @@ static void recover(struct rig *r, const struct flow *f, const char *what)
     fail_msg("%s: does not recover: %d %s\n%s", what, res->code, res->message, rig_inventory(r));
 }
 
-/* Addresses are handed out anew where they may change: they are blanked for the comparison. */
+/* Addresses are handed out again where they may change: they are blanked for the comparison. */
 static const char *comparable(struct rig *r, const char *text, const char *ip, bool blank)
 {
     return blank && !str_is_empty(ip) ? str_replace(rig_arena(r), text, ip, "IP") : text;

@@ -155,7 +155,8 @@ int fake_api_count(struct fake_api *f)
     return n;
 }
 
-/* While an answer is on its way, the client waits for it and perhaps for the clock, too, and the server's thread is awake. */
+/* While an answer is on its way, the client waits for it and perhaps for the clock, too, and the
+ * server's thread is awake. */
 void fake_api_until(struct fake_api *f, bool (*done)(void *arg), void *arg)
 {
     while (!done(arg)) {

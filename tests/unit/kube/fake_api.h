@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fake_api.h: an API server that says what a script tells it, one step per request.
  *
- * Steps are used in order, whatever is asked; what was asked is kept for the test to look at.  After the last step
- * every request hangs.  The client's delays go by a fake clock that fake_api_wait() moves on whenever the client
- * waits for it, so no test takes the time of a back-off. */
+ * Steps are used in order, whatever is asked; what was asked is kept for the test to look at.
+ * After the last step every request hangs.  The client's delays go by a fake clock that
+ * fake_api_wait() moves on whenever the client waits for it, so no test takes the time
+ * of a back-off. */
 #ifndef TRIMTAB_TESTS_FAKE_API_H
 #define TRIMTAB_TESTS_FAKE_API_H
 
@@ -18,7 +19,8 @@ enum api_way {
     API_END,        /* body in chunks of 7 bytes, then a clean end */
     API_CUT,        /* the same, then the connection is closed in the middle */
     API_OPEN,       /* the same, then silence */
-    API_LIST, /* the body, whole; silence for a watch: which of several clients comes first does not matter */
+    /* the body, whole; silence for a watch: which of several clients comes first does not matter */
+    API_LIST,
     API_DROP, /* connection closed without an answer */
     API_HANG,
 };
@@ -41,7 +43,8 @@ void fake_api_wait(struct fake_api *f, int n);
 /* Until done(arg) is true; likewise. */
 void fake_api_until(struct fake_api *f, bool (*done)(void *arg), void *arg);
 int fake_api_count(struct fake_api *f);
-/* "GET /path?query" of the i-th request; its body; one of its headers ("" when absent).  Until stop. */
+/* "GET /path?query" of the i-th request; its body; one of its headers ("" when
+ * absent).  Until stop. */
 const char *fake_api_target(struct fake_api *f, int i);
 const char *fake_api_body(struct fake_api *f, int i);
 const char *fake_api_authorization(struct fake_api *f, int i);

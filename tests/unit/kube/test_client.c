@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_client.c: requests, repetitions, meaning of answers; vectors 189–195 of controller.md §6.12. */
+/* test_client.c: requests, repetitions, meaning of answers; vectors 189–195
+ * of controller.md §6.12. */
 #include "controller/kube/client/client.h"
 #include "tests/unit/kube/kube_test.h"
 
@@ -105,7 +106,7 @@ static int get(struct world *w, const char *path)
     const struct api_step steps[] = {__VA_ARGS__};                                                 \
     world_start((w), steps, ARRAY_LEN(steps))
 
-/* --- what is sent -------------------------------------------------------------------------------- */
+/* --- what is sent ----------------------------------------------------------------------------- */
 
 static void kube_client_do__patch__all_parts_arrive(void **state)
 {
@@ -173,7 +174,7 @@ static void kube_client_do__may_not_mutate__only_reads_are_sent(void **state)
     (void)state;
 }
 
-/* --- repetitions --------------------------------------------------------------------------------- */
+/* --- repetitions ------------------------------------------------------------------------------ */
 
 static void kube_client_do__v189_retry_after__sent_again_with_its_body(void **state)
 {
@@ -345,7 +346,7 @@ static void kube_client_do__cancelled_while_hanging__ends(void **state)
     (void)state;
 }
 
-/* --- what answers mean --------------------------------------------------------------------------- */
+/* --- what answers mean ------------------------------------------------------------------------ */
 
 static void kube_status_error__recorded_refusals__codes_and_texts(void **state)
 {
@@ -479,7 +480,7 @@ static void kube_client_do__v194_failure_in_a_200__is_an_error(void **state)
     (void)state;
 }
 
-/* --- names --------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static void kube_path__v195_names__kept_inside_their_segment(void **state)
 {
@@ -560,7 +561,7 @@ static void client_resource__paths__resource_and_subresource(void **state)
     (void)state;
 }
 
-/* --- warnings ------------------------------------------------------------------------------------ */
+/* --- warnings --------------------------------------------------------------------------------- */
 
 static size_t count_in(const char *text, const char *part)
 {
@@ -593,7 +594,7 @@ static void kube_client_do__warning_headers__logged_once_per_text(void **state)
     (void)state;
 }
 
-/* --- readiness ----------------------------------------------------------------------------------- */
+/* --- readiness -------------------------------------------------------------------------------- */
 
 struct ready {
     struct world *w;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_client_issuer.c: requests whose credentials come from a plugin or a TokenRequest: 401s, failures, secrets in
- * answers; and the tokens of service accounts that --use-service-account-credentials takes. */
+/* test_client_issuer.c: requests whose credentials come from a plugin or a TokenRequest: 401s,
+ * failures, secrets in answers; and the tokens of service accounts that
+ * --use-service-account-credentials takes. */
 #include "controller/kube/client/client.h"
 #include "tests/unit/kube/kube_test.h"
 
@@ -126,9 +127,9 @@ static void client__issued_token_in_an_answer__masked(void **state)
     world_stop(&w);
 }
 
-/* --- service accounts ---------------------------------------------------------------------------- */
+/* --- service accounts ------------------------------------------------------------------------- */
 
-/* A call in a thread of its own, while the fake clock goes on. */
+/* A call in a thread of its own, while the fake clock continues. */
 struct call {
     struct world *w;
     struct kube_client *client;

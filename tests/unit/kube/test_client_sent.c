@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_client_sent.c: which sends the client tells its observer as repetitions, where one call makes several. */
+/* test_client_sent.c: which sends the client tells its observer as repetitions, where one call
+ * makes several. */
 #include "controller/kube/client/client.h"
 #include "tests/unit/kube/kube_test.h"
 
@@ -23,7 +24,8 @@ static void observe(void *arg, const struct kube_sent *sent)
     s->limited += sent->limited;
 }
 
-/* What follows a redirect is no repetition, and does not ask the rate limit; as client-go counts. */
+/* A request after a redirect is not a retry, and does not count for the rate limit, as in
+ * client-go. */
 static void kube_client_do__redirects__only_our_repetition_is_one(void **state)
 {
     static const struct api_step steps[] = {

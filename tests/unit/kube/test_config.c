@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_config.c: kubeconfig files, KUBECONFIG lists, in-cluster files: what comes out, and upstream's error texts.
+/* test_config.c: kubeconfig files, KUBECONFIG lists, in-cluster files: what comes out, and
+ * upstream's error texts.
  *
  * Source: controller.md §4.1 to 4.3, vectors 198, 200 and 201. */
 #include "controller/kube/client/config.h"
@@ -104,12 +105,12 @@ static const char *error_of(struct folder *f, const struct kube_config_args *arg
 }
 
 #define HEAD "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
-/* The first lines of a certificate and a key, which is all that is looked at. */
+/* The first lines of a certificate and a key, which is all that is checked. */
 #define PEM_CERT "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t"
 #define PEM_KEY  "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0t"
 #define CONTEXT  "contexts: [{name: c, context: {cluster: k, user: u, namespace: ns1}}]\n"
 
-/* --- what comes out ------------------------------------------------------------------------------ */
+/* --- what comes out --------------------------------------------------------------------------- */
 
 static void kube_config_load__whole_file__every_field(void **state)
 {
@@ -249,7 +250,7 @@ static void kube_config_load__master__overrides_the_server(void **state)
     kube_config_free(c);
 }
 
-/* --- what is refused ----------------------------------------------------------------------------- */
+/* --- what is refused -------------------------------------------------------------------------- */
 
 #define CLUSTERS      "clusters: [{name: k, cluster: {server: 'https://a'}}]\n"
 #define USERS         "users: [{name: u, user: {token: t}}]\n"
@@ -432,9 +433,10 @@ static void kube_config_load__other_context__by_name(void **state)
     assert_string_equal(error_of(f, &args), BAD "context was not found for specified context: e");
 }
 
-/* --- several files ------------------------------------------------------------------------------- */
+/* --- several files ---------------------------------------------------------------------------- */
 
-/* 200: of maps the first file wins, of scalars the first that is not empty; relative paths go by their own file. */
+/* 200: of maps the first file wins, of scalars the first that is not empty; relative paths go by
+ * their own file. */
 static void kube_config_load__v200_kubeconfig_list__merged(void **state)
 {
     struct folder *f = *state;
@@ -458,7 +460,7 @@ static void kube_config_load__v200_kubeconfig_list__merged(void **state)
     assert_true(str_has_prefix(error_of(f, &args), "error loading config file \"DIR/kc\": line "));
 }
 
-/* --- in a pod ------------------------------------------------------------------------------------ */
+/* --- in a pod --------------------------------------------------------------------------------- */
 
 static struct kube_config_args pod_args(struct folder *f)
 {
@@ -543,7 +545,7 @@ static void kube_credentials__token_file_gone__fixed_token_stands_in(void **stat
     kube_config_free(c);
 }
 
-/* --- plugins ------------------------------------------------------------------------------------- */
+/* --- plugins ---------------------------------------------------------------------------------- */
 
 /* A command with a '/' belongs to its file's folder; the cluster's extension goes to the plugin. */
 static void kube_config_load__exec__plugin_of_the_files_folder(void **state)

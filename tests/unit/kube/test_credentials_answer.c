@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_credentials_answer.c: what plugins print and TokenRequests answer; vector 202 of controller.md §6.12. */
+/* test_credentials_answer.c: what plugins print and TokenRequests answer; vector 202 of
+ * controller.md §6.12. */
 #include "controller/kube/client/credentials_answer.h"
 #include "tests/unit/kube/kube_test.h"
 

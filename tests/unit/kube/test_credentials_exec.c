@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_credentials_exec.c: plugins that are good, bad, slow and nasty; what they get, what is said of them.
+/* test_credentials_exec.c: plugins that are good, bad, slow and nasty; what they get, what is said
+ * of them.
  *
- * Plugins are shell scripts that each test writes.  Times are real where a process must be ended. */
+ * Plugins are shell scripts that each test writes.  Times are real where a process
+ * must be ended. */
 #include "controller/kube/client/credentials_exec.h"
 #include "tests/unit/kube/kube_test.h"
 
@@ -141,7 +143,7 @@ static const char *try_script(struct bench *b, const char *text)
     return ask(b);
 }
 
-/* --- what a plugin gets -------------------------------------------------------------------------- */
+/* --- what a plugin gets ----------------------------------------------------------------------- */
 
 static void exec__arguments__as_they_are(void **state)
 {
@@ -195,7 +197,8 @@ static void exec__cluster_info__what_leads_to_the_server(void **state)
                         "\"interactive\":false}}");
 }
 
-/* Nothing of ours: no descriptors, no signal mask, no ignored signals, no stdin; and a process group of its own. */
+/* Nothing of ours: no descriptors, no signal mask, no ignored signals, no stdin; and a process
+ * group of its own. */
 static void exec__process__clean(void **state)
 {
     struct bench *b = *state;
@@ -223,7 +226,7 @@ static void exec__process__clean(void **state)
     assert_string_equal(answer, "no|||/dev/null|own");
 }
 
-/* --- what is said of it -------------------------------------------------------------------------- */
+/* --- what is said of it ----------------------------------------------------------------------- */
 
 static void exec__failures__upstream_texts(void **state)
 {
@@ -302,7 +305,7 @@ static void exec__always_interactive__refused_without_terminal(void **state)
     assert_int_equal(b->calls, 0);
 }
 
-/* --- time ---------------------------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------- */
 
 /* True when that process is there and no zombie. */
 static bool is_alive(struct bench *b, const char *pid)
@@ -354,7 +357,7 @@ static void exec__hangs__ended_with_its_children(void **state)
     assert_child_gone(b);
 }
 
-/* Who closed its output, but stays. */
+/* A plugin that closed its output but keeps running. */
 static void exec__output_closed__still_timed(void **state)
 {
     struct bench *b = *state;
@@ -408,7 +411,7 @@ static void exec__ends_in_an_hour__asked_again_30_s_before(void **state)
     assert_int_equal(b->calls, 2);
 }
 
-/* --- certificates, secrets ----------------------------------------------------------------------- */
+/* --- certificates, secrets -------------------------------------------------------------------- */
 
 static void put(struct bench *b, const char *name, const char *pem)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_credentials_source.c: one credential kept good: vectors 196, 197 and 199 of controller.md §6.12, 401s, failures.
+/* test_credentials_source.c: one credential kept good: vectors 196, 197 and 199 of controller.md
+ * §6.12, 401s, failures.
  *
  * Fetching is a function of the test's that counts, and can be held up; the clock is fake. */
 #include "controller/kube/client/credentials_source.h"
@@ -24,7 +25,7 @@ struct bench {
     struct cond changed;
     int fetches, running, most_running;
     int failing;     /* so many fetches fail */
-    int64_t life_ms; /* 0: for ever */
+    int64_t life_ms; /* 0: forever */
     bool held;       /* fetches wait */
     bool freed;
 };
@@ -199,7 +200,8 @@ static void source__v199_end__good_at_it_not_after(void **state)
     bench_stop(&b);
 }
 
-/* 30 s before its end another one is fetched; meanwhile the old one serves, and nobody starts a second fetch. */
+/* 30 s before its end another one is fetched; meanwhile the old one serves, and nobody
+ * starts a second fetch. */
 static void source__lead__old_one_serves_while_the_next_is_fetched(void **state)
 {
     struct bench b = {.life_ms = 3600000};
@@ -238,7 +240,8 @@ static void source__lead_percent__at_80_percent(void **state)
     bench_stop(&b);
 }
 
-/* What is over when it comes is used for a moment all the same: the server has the last word, and we do not spin. */
+/* Credentials that arrive expired are used for a moment anyway: the server decides, and the client
+ * does not spin. */
 static void source__ended_on_arrival__kept_for_ten_seconds(void **state)
 {
     struct bench b = {.life_ms = 1};
@@ -327,7 +330,7 @@ static void source__renew__once_for_all_who_used_it(void **state)
     assert_int_equal(peek(&b, &first), ERR_OK);
     hold(&b, true);
     assert_true(credentials_source_renew(b.source, first.generation));
-    assert_true(credentials_source_renew(b.source, first.generation)); /* is under way */
+    assert_true(credentials_source_renew(b.source, first.generation)); /* is in progress */
     assert_int_equal(peek(&b, &now), ERR_IN_PROGRESS);                 /* not the refused one */
     hold(&b, false);
     assert_string_equal(ask(&b), "token-2");

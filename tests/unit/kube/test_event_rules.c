@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_event_rules.c: the event correlator, vectors 176–186 of controller.md §6.12, and the bodies that are sent.
+/* test_event_rules.c: the event correlator, vectors 176–186 of controller.md §6.12, and the bodies
+ * that are sent.
  *
- * A row is: `n` earlier events of one kind, `step_s` apart, then one more, and what becomes of it. */
+ * A row is: `n` earlier events of one kind, `step_s` apart, then one more, and what
+ * becomes of it. */
 #include "controller/kube/events/event_rules.h"
 #include "tests/unit/kube/kube_test.h"
 
@@ -141,7 +143,7 @@ static void event_rules__repetition__keeps_name_and_first_time(void **state)
     event_rules_free(r);
 }
 
-/* What was never created cannot be patched. */
+/* An event that was never created cannot be patched. */
 static void event_rules__repetition_of_unnamed__created(void **state)
 {
     struct event_rules *r = event_rules_new(NULL);
@@ -169,7 +171,7 @@ static void event_rules__memory_full__oldest_forgotten(void **state)
     event_rules_free(r);
 }
 
-/* --- bodies -------------------------------------------------------------------------------------- */
+/* --- bodies ----------------------------------------------------------------------------------- */
 
 static const struct event_input nlb = {
     .component = "service-controller",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_events.c: the event writer against a scripted API server: create, patch, repeat, drop, flush.
+/* test_events.c: the event writer against a scripted API server: create, patch, repeat, drop,
+ * flush.
  *
  * Source: controller.md §4.10 "Flow" and "Failure handling". */
 #include "controller/kube/events/events.h"
@@ -93,7 +94,7 @@ static void kube_events__patch_of_expired_event__created_anew(void **state)
     world_stop(&w);
 }
 
-/* What the server refuses is not sent again; what had no answer is, 12 times in all, 10 s apart. */
+/* A refused event is not sent again; an unanswered one is, 12 times in all, 10 s apart. */
 static void kube_events__failures__refused_dropped_unanswered_repeated(void **state)
 {
     START({.status = 403, .body = "{'kind':'Status','reason':'Forbidden','message':'no'}"},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_hostile_objects.c: one odd object among a thousand good ones, of each kind that is watched.
  *
- * Whatever stands in one object that a tenant can write: the others arrive, in a list, in a streaming list and as events of
- * a watch, and the events behind it are seen. */
+ * Whatever stands in one object that a tenant can write: the others arrive, in a list, in a
+ * streaming list and as events of a watch, and the events behind it are seen. */
 #include "controller/kube/watch/reflector.h"
 #include "tests/unit/kube/kube_test.h"
 
@@ -141,7 +141,8 @@ static bool last_is_there(void *arg)
     return is_there(e->a, e->store, "last");
 }
 
-/* The first list, by one of the two ways; then `odd` once more as an event, and a good one behind it. */
+/* The first list, by one of the two ways; then `odd` once more as an event, and a good
+ * one behind it. */
 static void check_kind(struct arena *a, enum kube_kind kind, bool streams, const struct oddity *odd)
 {
     struct str_buf first _cleanup_(str_buf_done) = STR_BUF_INIT;
@@ -192,7 +193,7 @@ static void hostile_objects__what_nobody_wants__read_like_others(void **state)
     }
 }
 
-/* What is asked for, and breaks a cap or is of a wrong type. */
+/* Used members that exceed a limit or have a wrong type. */
 static size_t unreadable(struct arena *a, struct oddity *ret, size_t max)
 {
     const char *deep = arena_printf(a, "%s1%s", repeated(a, "[", 200), repeated(a, "]", 200));
@@ -230,7 +231,7 @@ static void hostile_objects__caps_of_every_kind__known_but_unreadable(void **sta
     }
 }
 
-/* --- what stays known ------------------------------------------------------------------------------ */
+/* --- what stays known ------------------------------------------------------------------------- */
 
 static struct kube_object *taken(struct arena *a, enum kube_kind kind, const char *json,
                                  const struct kube_salvage *how)
@@ -285,7 +286,8 @@ static void kube_object_take__after_a_good_one__lost_fields_stay(void **state)
     kube_object_unref(worse);
 }
 
-/* Another uid, or none before: absent; a Service counts as one that has a load balancer, and may hold our finalizer. */
+/* Another uid, or none before: absent; a Service counts as one that has a load balancer, and may
+ * hold our finalizer. */
 static void kube_object_take__never_read__absent_and_careful(void **state)
 {
     struct arena *a = *state;
@@ -331,7 +333,8 @@ static void kube_object_take__nul_in_an_annotation__only_that_is_spoilt(void **s
     kube_object_unref(o);
 }
 
-/* Parsers of answers have a cap on nesting; what is nested more deeply is nothing that they look for. */
+/* Parsers of answers have a cap on nesting; what is nested more deeply is nothing that
+ * they look for. */
 static void kube_client_do__deep_managed_fields__answer_can_be_parsed(void **state)
 {
     struct arena *a = *state;

@@ -53,7 +53,7 @@ static struct json_splitter *stream_cutter(struct sink *s, const char *const *me
     return json_splitter_new(&args);
 }
 
-/* --- what is kept -------------------------------------------------------------------------------- */
+/* --- what is kept ----------------------------------------------------------------------------- */
 
 static void json_splitter__wanted_paths__only_they_come_out(void **state)
 {
@@ -129,7 +129,7 @@ static void json_splitter__list_head__wanted_members_in_any_order(void **state)
     }
 }
 
-/* --- what is refused ----------------------------------------------------------------------------- */
+/* --- what is refused -------------------------------------------------------------------------- */
 
 static void json_splitter__no_json__refused_with_the_byte(void **state)
 {
@@ -205,7 +205,7 @@ static char *repeated(struct arena *a, const char *text, size_t times)
     return str_buf_to_arena(&b, a);
 }
 
-/* What comes out of three items, the second of which is `odd`; the same in chunks of any size. */
+/* Output for three items, the second of which is `odd`; the same in chunks of any size. */
 static const char *between_good_ones(struct arena *a, bool stream, const char *odd)
 {
     static const char *const members[] = {
@@ -321,7 +321,7 @@ static void json_splitter__wanted_field_over_a_cap__only_it_is_left_out(void **s
     check_broken(a, rows, ARRAY_LEN(rows));
 }
 
-/* Short fields have room behind large ones, but not without end. */
+/* Short fields have room behind large ones, but not endlessly. */
 static void json_splitter__item_of_nothing_but_names__left_out_without_one(void **state)
 {
     struct arena *a = *state;
@@ -377,7 +377,7 @@ static void json_splitter__reader_stops__feeding_ends_cancelled(void **state)
     (void)state;
 }
 
-/* --- chunks -------------------------------------------------------------------------------------- */
+/* --- chunks ----------------------------------------------------------------------------------- */
 
 /* 175: the same two events, whatever stands between them and wherever chunks end. */
 static void json_splitter__v175_separators__same_events(void **state)
@@ -489,7 +489,7 @@ static void json_splitter__long_tokens__same_in_chunks_of_any_size(void **state)
     }
 }
 
-/* Whatever is wrong, the short way leaves it to the whole machine: byte by byte there is only the latter. */
+/* The fast path leaves every error to the state machine: byte by byte only the latter runs. */
 static void json_splitter__damaged_lists__same_whole_and_byte_by_byte(void **state)
 {
     static const char bytes[] = "\"\\{}[],:01-.eEntfa \n\x01\x80\xff";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_lease.c: one lock against a scripted API server: which requests, what they say, when it is lost.
+/* test_lease.c: one lock against a scripted API server: which requests, what they say, when it is
+ * lost.
  *
  * Vectors 152–154 of controller.md §6.9; recorded answers 106–118.  The clock is a fake one. */
 #include "controller/kube/lease/lease.h"
@@ -136,7 +137,7 @@ static const char *request(struct world *w, int i)
     return target;
 }
 
-/* --- a blocking call in a thread of its own, while the test moves the clock ---------------------- */
+/* --- a blocking call in a thread of its own, while the test moves the clock ------------------- */
 struct job {
     int (*fn)(struct lease_lock *l, struct cancel *cancel, struct err *err);
     struct world *w;
@@ -174,7 +175,7 @@ static void job_run(struct job *j)
     (void)pthread_join(j->thread, NULL);
 }
 
-/* --- requests ------------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static void lease_try__no_lease__created_then_renewed(void **state)
 {
@@ -240,7 +241,7 @@ static void lease_try__two_candidates__the_slower_one_does_not_lead(void **state
     world_stop(&w);
 }
 
-/* What the server sends instead of a lease is no lease. */
+/* The server's answer is not a lease. */
 static void lease_try__odd_answers__nothing_is_believed(void **state)
 {
     START({.body = "<html>hello</html>"}, {.body = "[]"},
@@ -255,7 +256,7 @@ static void lease_try__odd_answers__nothing_is_believed(void **state)
     world_stop(&w);
 }
 
-/* --- taking --------------------------------------------------------------------------------------- */
+/* --- taking ----------------------------------------------------------------------------------- */
 
 static void lease_acquire__held_by_another__waits_until_it_runs_out(void **state)
 {
@@ -279,7 +280,8 @@ static void lease_acquire__held_by_another__waits_until_it_runs_out(void **state
     world_stop(&w);
 }
 
-/* How often the advice about the role is in the log of a process that is refused `n` times and then gets its lease. */
+/* How often the advice about the role is in the log of a process that is refused `n` times and then
+ * gets its lease. */
 static int advices_after_refusals(int n)
 {
     struct api_step steps[16] = {{0}};
@@ -330,7 +332,7 @@ static void lease_acquire__cancelled__ends_at_once(void **state)
     world_stop(&w);
 }
 
-/* --- keeping -------------------------------------------------------------------------------------- */
+/* --- keeping ---------------------------------------------------------------------------------- */
 
 static void lease_keep__server_fails__closed_after_the_deadline_then_lost(void **state)
 {
@@ -352,7 +354,8 @@ static void lease_keep__server_fails__closed_after_the_deadline_then_lost(void *
     world_stop(&w);
 }
 
-/* Ten seconds after a renewal was sent nothing may be done, though it is not lost yet; the next renewal mends it. */
+/* Ten seconds after a renewal was sent nothing may be done, though it is not lost yet; the next
+ * renewal fixes it. */
 static void lease_is_held__no_renewal_for_the_deadline__no_until_the_next(void **state)
 {
     START(ABSENT, {.status = 201, .body = BODY("7", "me")}, {.body = BODY("8", "me")});
@@ -419,7 +422,7 @@ static void lease_keep__cancelled__still_held(void **state)
     world_stop(&w);
 }
 
-/* --- letting go ----------------------------------------------------------------------------------- */
+/* --- letting go ------------------------------------------------------------------------------- */
 
 static void lease_release__held__nobody_for_a_second(void **state)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_lease_rules.c: attempts on a lease, one call after the other; vectors 144–151 and 154–158 of controller.md §6.9.
+/* test_lease_rules.c: attempts on a lease, one call after the other; vectors 144–151 and 154–158 of
+ * controller.md §6.9.
  *
  * 152 and 153, which count requests, are in test_lease.c. */
 #include "controller/kube/lease/lease_body.h"
@@ -34,7 +35,7 @@ static struct lease_record record(const char *holder, int32_t duration_s, int32_
     return r;
 }
 
-/* What the server does with the calls of one attempt. */
+/* The server's reaction to the calls of one attempt. */
 struct server {
     const struct lease_record *stored; /* NULL: 404 */
     bool get_fails, create_fails;
@@ -68,7 +69,7 @@ static struct lease_try walk(struct lease_view *view, const struct server *s, in
     return t;
 }
 
-/* --- vectors -------------------------------------------------------------------------------------- */
+/* --- vectors ---------------------------------------------------------------------------------- */
 
 static void lease_try__vectors__as_upstream(void **state)
 {
@@ -140,7 +141,8 @@ static void lease_try__renewed__acquisition_and_transitions_stay(void **state)
     assert_int_equal(view.observed_ms, NOW_MS + 2000);
 }
 
-/* A fast update that fails is followed by a read; a record written then keeps what the fast one would have said. */
+/* A fast update that fails is followed by a read; a record written then keeps what the fast one
+ * would have said. */
 static void lease_try__fast_update_fails__reads_and_tries_again(void **state)
 {
     (void)state;
@@ -176,7 +178,8 @@ static void lease_try__fast_update_fails__reads_and_tries_again(void **state)
     }
 }
 
-/* Clocks of others say nothing: a lease whose times are of last year, or of next year, runs out as any other. */
+/* Clocks of others say nothing: a lease whose times are of last year, or of next year, runs
+ * out as any other. */
 static void lease_try__skewed_clocks__only_observation_counts(void **state)
 {
     (void)state;
@@ -189,7 +192,7 @@ static void lease_try__skewed_clocks__only_observation_counts(void **state)
         char calls[64];
         assert_false(walk(&view, &s, NOW_MS, calls).leads);
         assert_false(walk(&view, &s, NOW_MS + 2000, calls).leads);
-        bing.renewed_us += 2000000; /* renewed: it counts anew */
+        bing.renewed_us += 2000000; /* renewed: it counts again */
         assert_false(walk(&view, &s, NOW_MS + 4000, calls).leads);
         assert_false(walk(&view, &s, NOW_MS + 6999, calls).leads);
         assert_true(walk(&view, &s, NOW_MS + 7000, calls).leads);
@@ -287,7 +290,7 @@ static void lease_times__health_and_pauses(void **state)
     assert_in_range(lease_acquire_wait_ms(&two, 0.999999), 4300, 4399);
 }
 
-/* --- bodies --------------------------------------------------------------------------------------- */
+/* --- bodies ----------------------------------------------------------------------------------- */
 
 static void lease_body__update__only_the_spec_changes(void **state)
 {

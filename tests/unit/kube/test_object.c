@@ -10,7 +10,7 @@
 #include "common/base/str.h"
 #include "tests/support/unit.h"
 
-/* --- recorded bytes ------------------------------------------------------------------------------ */
+/* --- recorded bytes --------------------------------------------------------------------------- */
 
 static struct kube_object *decode_recorded(struct arena *a, enum kube_kind kind, const char *name)
 {
@@ -132,7 +132,8 @@ static void kube_object_decode__recorded_slice__endpoints(void **state)
     assert_true(o->slice->service[0] != '\0');
 }
 
-/* The cutter drops only what the decoder does not ask for: the table in object_*.c must not be narrower. */
+/* The cutter drops only what the decoder does not ask for: the table in object_*.c must
+ * not be narrower. */
 static void kube_object_decode__with_and_without_dropped_members__equal_blocks(void **state);
 
 static void kube_object_decode__every_recorded_object__decodes(void **state)
@@ -162,7 +163,7 @@ static void kube_object_decode__every_recorded_object__decodes(void **state)
     assert_true(decoded > 40);
 }
 
-/* --- absence and nulls --------------------------------------------------------------------------- */
+/* --- absence and nulls ------------------------------------------------------------------------ */
 
 #define META "'metadata':{'namespace':'demo','name':'web','resourceVersion':'7'}"
 
@@ -314,7 +315,7 @@ static void kube_object_decode__slice_without_node_name__its_topology(void **sta
     (void)state;
 }
 
-/* --- refusals ------------------------------------------------------------------------------------ */
+/* --- refusals --------------------------------------------------------------------------------- */
 
 static void kube_object_decode__wrong_types__named_with_their_path(void **state)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of object_watch: what is asked in which order, and what its user hears.  controller.md §3.6, §4.8. */
+/* Tests of object_watch: what is asked in which order, and what its user
+ * hears.  controller.md §3.6, §4.8. */
 #include "tests/unit/kube/kube_test.h"
 
 #include <stdio.h>
@@ -23,7 +24,7 @@
     EVENT("ERROR", "{'kind':'Status','status':'Failure','reason':'Expired','code':410,"            \
                    "'message':'too old resource version'}")
 
-/* --- the watch against a scripted server ------------------------------------------------------------ */
+/* --- the watch against a scripted server ------------------------------------------------------ */
 
 struct watcher {
     struct fake_api *api;
@@ -221,7 +222,7 @@ static const struct script scripts[] = {
      .heard = "! ! ! a ! b "},
 };
 
-/* Whoever may write the object may nest its managedFields: that is nobody's business. */
+/* A writer of the object may nest its managedFields: that has no effect. */
 static void object_watch__deep_managed_fields__object_is_seen(void **state)
 {
     struct arena *a = *state;
@@ -268,7 +269,7 @@ static void object_watch__trouble__is_survived(void **state)
     }
 }
 
-/* --- a collection ----------------------------------------------------------------------------------- */
+/* --- a collection ----------------------------------------------------------------------------- */
 
 #define MEMBER(name, rv)                                                                           \
     "{'kind':'ConfigMap','metadata':{'name':'" name "','resourceVersion':'" rv "'}}"
@@ -345,7 +346,7 @@ static void object_watch__stop_while_nothing_answers__ends(void **state)
     done(&w);
 }
 
-/* --- the rules ------------------------------------------------------------------------------------- */
+/* --- the rules -------------------------------------------------------------------------------- */
 
 static struct err refusal(int code, int status)
 {

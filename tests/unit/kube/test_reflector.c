@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_reflector.c: reflectors against a scripted API server: what they ask, what reaches the store.
+/* test_reflector.c: reflectors against a scripted API server: what they ask, what reaches the
+ * store.
  *
- * Source: controller.md §4.8; which request follows what is tested row by row in test_reflector_rules.c. */
+ * Source: controller.md §4.8; which request follows what is tested row by row in
+ * test_reflector_rules.c. */
 #include "controller/kube/watch/reflector.h"
 #include "tests/unit/kube/kube_test.h"
 
@@ -101,7 +103,7 @@ static const char *target(struct arena *a, struct world *w, int i)
 
 #define WATCH(rv) "?allowWatchBookmarks=true&resourceVersion=" rv "&timeoutSeconds=#&watch=true"
 
-/* --- the usual way ------------------------------------------------------------------------------- */
+/* --- the usual way ---------------------------------------------------------------------------- */
 
 static void kube_reflectors__list_then_watch__store_follows(void **state)
 {
@@ -158,7 +160,7 @@ static void kube_reflectors__no_items__synced_and_empty(void **state)
     (void)state;
 }
 
-/* --- lists that fail ----------------------------------------------------------------------------- */
+/* --- lists that fail -------------------------------------------------------------------------- */
 
 /* Each first answer is no list; the second is.  Nothing of the first may stay or be lost. */
 static void kube_reflectors__bad_first_list__error_then_good_one(void **state)
@@ -204,7 +206,7 @@ static void kube_reflectors__bad_first_list__error_then_good_one(void **state)
             {.way = API_OPEN},
         };
         struct world w = START(steps);
-        fake_api_wait(w.api, 2); /* the second request is under way: the first was judged */
+        fake_api_wait(w.api, 2); /* the second request is in progress: the first was judged */
         int64_t now_ms = clock_now_ms(fake_api_clock(w.api));
         assert_true(kube_reflectors_wait_synced(w.reflectors, now_ms, &w.err) != ERR_OK);
         if (strstr(w.err.message, rows[i].want) == NULL) {
@@ -295,9 +297,9 @@ static void kube_reflectors__bad_object__known_but_unreadable(void **state)
     world_stop(&w);
 }
 
-/* --- watches that fail --------------------------------------------------------------------------- */
+/* --- watches that fail ------------------------------------------------------------------------ */
 
-/* What a watch brought before it broke is kept; what is asked next depends on how it broke. */
+/* Events of a watch before it broke are kept; the next request depends on how it broke. */
 static void kube_reflectors__broken_watch__resumed_or_listed(void **state)
 {
     static const char nul_event[] = "{\"type\":\"ADDED\",\0}";
@@ -405,7 +407,7 @@ static void reflector_on_event__endless_new_objects__watch_ends(void **state)
     (void)state;
 }
 
-/* --- trouble and time ---------------------------------------------------------------------------- */
+/* --- trouble and time ------------------------------------------------------------------------- */
 
 static void kube_reflectors_wait_synced__nobody_listens__says_where_to_look(void **state)
 {
@@ -492,7 +494,8 @@ static void kube_reflectors__cancelled_or_freed__ends_at_once(void **state)
     (void)state;
 }
 
-/* What bounds a list and a watch in time, looked at where it is asked for: waiting for it would take minutes. */
+/* The time limits of a list and a watch, checked in the request: waiting for them would take
+ * minutes. */
 static void reflector_step__requests__bounded_in_time(void **state)
 {
     static const char head[] =
@@ -591,7 +594,7 @@ static bool is_synced(void *arg)
     return kube_store_synced(arg);
 }
 
-/* A plugin that takes its time: nothing is sent without its token, and the thread goes on. */
+/* A plugin that takes its time: nothing is sent without its token, and the thread continues. */
 static void reflector__credentials_in_the_making__waits_for_them(void **state)
 {
     static const struct api_step steps[] = {{.body = LIST("5", "")}, {.way = API_OPEN}};

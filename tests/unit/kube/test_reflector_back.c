@@ -25,7 +25,8 @@ static bool both_synced(void *arg)
     return kube_store_synced(stores[0]) && kube_store_synced(stores[1]);
 }
 
-/* A server that was away is asked again within seconds, by all reflectors, whatever their back-offs have come to. */
+/* A server that was away is asked again within seconds, by all reflectors, whatever
+ * their back-offs have come to. */
 static void kube_reflectors__server_is_back__all_ask_within_seconds(void **state)
 {
     const struct api_step list = {.way = API_LIST, .body = EMPTY};

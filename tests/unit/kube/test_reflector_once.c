@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_reflector_once.c: reflectors of a command, which lists once and gives up at trouble that is final. */
+/* test_reflector_once.c: reflectors of a command, which lists once and gives up at trouble
+ * that is final. */
 #include "controller/kube/watch/reflector.h"
 #include "tests/unit/kube/kube_test.h"
 
@@ -44,8 +45,8 @@ static void kube_reflectors__gives_up__at_the_first_final_trouble(void **state)
     fake_api_stop(api);
 }
 
-/* A command wants the lists and no more: a watch that is forbidden must not make a failure of the list that is still on
- * its way for another kind. */
+/* A command wants the lists and no more: a watch that is forbidden must not make a failure of the
+ * list that is still on its way for another kind. */
 static void reflector_step__gives_up__no_watch_after_the_list(void **state)
 {
     static const char list[] =

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_reflector_rules.c: the reflector's state machine as scripts: vectors 159–171, 174, 203–212 of controller.md
- * (what 172, 173, 175 and 207 do to the store is in test_reflector.c and test_reflector_stream.c).
+/* test_reflector_rules.c: the reflector's state machine as scripts: vectors 159–171, 174, 203–212
+ * of controller.md (what 172, 173, 175 and 207 do to the store is in test_reflector.c and
+ * test_reflector_stream.c).
  *
  * A script is a row of words, what comes of each request in turn:
  *   ok:RV         a list's last page        page:TOKEN   a page that is continued
@@ -9,10 +10,11 @@
  *   410 429 500 504 net other              what ended the request; a watch: before it was opened
  *   e410 e429 e500 eother cut              a watch: as an event, or in the middle
  *   mark:RV[,WORD]                         a streaming list's end mark, then WORD as of a watch
- *   part                                   a streaming list that is closed before its mark, at +60 s
+ *   part                                   a streaming list that is closed before its mark, at +60
+ *                                          s
  *   silent                                 the connection is given up after +90 s without a byte
- * The trace names each request: L(rv,limit[,token]), W(rv) or S(rv), a streaming list, with "+ms" when it had to
- * wait. */
+ * The trace names each request: L(rv,limit[,token]), W(rv) or S(rv), a streaming list, with "+ms"
+ * when it had to wait. */
 #include "controller/kube/watch/reflector_rules.h"
 #include "tests/support/unit.h"
 #include "tests/unit/kube/kube_test.h"
@@ -157,7 +159,7 @@ static void reflector_rules__scripts__requests(void **state)
         {174, 0, "net net other 500 429 net net net",
          "L(0,500) L(0,500)+800 L(0,500)+1600 L(0,500)+3200 L(0,500)+6400 L(0,500)+12800 "
          "L(0,500)+25600 L(0,500)+30000 L(0,500)+30000 "},
-        /* a later page lost otherwise: the whole list anew */
+        /* a later page lost otherwise: the whole list again */
         {0, 0, "page:C1 net page:C2 ok:9", "L(0,500) L(,500,C1) L(0,500)+800 L(,500,C2) W(9) "},
         /* the newest is refused as well: back-off, and the newest again */
         {0, 0, "ok:10 e410 410 410 ok:12",
@@ -224,8 +226,8 @@ static void reflector_rules__streaming_scripts__requests(void **state)
     }
 }
 
-/* The watchdog's limit: 60 s from the beginning, 30 s from the last byte, whichever is later; three minutes after the
- * end mark. */
+/* The watchdog's limit: 60 s from the beginning, 30 s from the last byte, whichever is later; three
+ * minutes after the end mark. */
 static void reflector_silence__before_and_after_the_mark__limits(void **state)
 {
     struct reflector_rules r;
@@ -256,8 +258,8 @@ static void reflector_silence__before_and_after_the_mark__limits(void **state)
     (void)state;
 }
 
-/* Recorded: what a Go informer of 1.36 asks first (its client-side time-out, which repeats timeoutSeconds, left out),
- * and 141. */
+/* Recorded: what a Go informer of 1.36 asks first (its client-side time-out, which repeats
+ * timeoutSeconds, left out), and 141. */
 static void reflector_query__streaming_list__as_recorded(void **state)
 {
     struct str_buf b = STR_BUF_INIT;
@@ -310,7 +312,7 @@ static void reflector_rules__short_watches_with_events__backed_off(void **state)
     (void)state;
 }
 
-/* 174 with jitter: twice the base at most; anew after two quiet minutes. */
+/* 174 with jitter: twice the base at most; again after two quiet minutes. */
 static void reflector_backoff__v174__bases_and_reset(void **state)
 {
     static const int64_t bases[] = {800, 1600, 3200, 6400, 12800, 25600, 30000, 30000};

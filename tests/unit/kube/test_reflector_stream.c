@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_reflector_stream.c: streaming lists against a scripted API server: what is asked, what reaches the store, and when.
+/* test_reflector_stream.c: streaming lists against a scripted API server: what is asked, what
+ * reaches the store, and when.
  *
- * Source: controller.md §4.8 WATCH-LIST, vectors 168–173 and 203–212; which request follows what is tested row by row
- * in test_reflector_rules.c. */
+ * Source: controller.md §4.8 WATCH-LIST, vectors 168–173 and 203–212; which request follows what is
+ * tested row by row in test_reflector_rules.c. */
 #include "controller/kube/watch/reflector.h"
 #include "tests/unit/kube/kube_test.h"
 
@@ -135,9 +136,10 @@ static const char *contents(struct world *w)
     return text;
 }
 
-/* --- the usual way ------------------------------------------------------------------------------- */
+/* --- the usual way ---------------------------------------------------------------------------- */
 
-/* 168, 172, 207, 210, 212: one request; nothing is seen before the mark; the stream goes on as the watch. */
+/* 168, 172, 207, 210, 212: one request; nothing is seen before the mark; the stream
+ * continues as the watch. */
 static void reflector__v168_streaming_list__one_request_and_all_at_once(void **state)
 {
     const struct api_step steps[] = {
@@ -175,7 +177,8 @@ static void reflector__v203_no_mark__never_synced_and_again(void **state)
     world_stop(w);
 }
 
-/* 173 with a streaming list: what went while nobody watched is deleted, what is the same is not told again. */
+/* 173 with a streaming list: what went while nobody watched is deleted, what is the same
+ * is not told again. */
 static void reflector__v173_second_stream__differences_only(void **state)
 {
     const struct api_step steps[] = {
@@ -200,9 +203,10 @@ static void reflector__v173_second_stream__differences_only(void **state)
     world_stop(w);
 }
 
-/* --- what goes wrong ------------------------------------------------------------------------------ */
+/* --- what goes wrong -------------------------------------------------------------------------- */
 
-/* 169, 205, 206: refused or not understood: LIST and WATCH for this round, and nothing of the stream is left. */
+/* 169, 205, 206: refused or not understood: LIST and WATCH for this round, and nothing of the
+ * stream is left. */
 static void reflector__v169_refused_stream__list_then_watch(void **state)
 {
     static const struct api_step refusals[] = {
@@ -343,7 +347,7 @@ static void reflector_on_event__endless_stream__ends_at_the_cap(void **state)
     (void)state;
 }
 
-/* --- 139, 141, 151, 152: what a real server sent ---------------------------------------------------- */
+/* --- 139, 141, 151, 152: what a real server sent ---------------------------------------------- */
 
 /* The stream of a real server, its mark, and the same objects again after its restart. */
 static void reflector__recorded_streams__all_objects(void **state)
@@ -370,7 +374,8 @@ static void reflector__recorded_streams__all_objects(void **state)
     world_stop(w);
 }
 
-/* 142: without resourceVersionMatch the server refuses; its answer is one of those that lead to LIST. */
+/* 142: without resourceVersionMatch the server refuses; its answer is one of those that
+ * lead to LIST. */
 static void reflector_classify__recorded_refusal__list(void **state)
 {
     size_t n;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_small.c: objects read from their small form are equal to what was written, and the form is small. */
+/* test_small.c: objects read from their small form are equal to what was written, and the
+ * form is small. */
 #include "controller/kube/store/small.h"
 #include "controller/kube/store/small_members.h"
 #include "tests/unit/kube/kube_test.h"
@@ -10,7 +11,7 @@
 #include "common/base/str.h"
 #include "tests/support/unit.h"
 
-/* ---- by the tables: which bytes have rows, filling, comparing --------------------------------------- */
+/* ---- by the tables: which bytes have rows, filling, comparing -------------------------------- */
 
 static size_t value_size(unsigned type)
 {
@@ -179,7 +180,7 @@ static size_t assert_comes_back(const struct kube_object *o, const struct small_
     return bytes;
 }
 
-/* ---- the tests --------------------------------------------------------------------------------------- */
+/* ---- the tests ------------------------------------------------------------------------------- */
 
 /* Without rows are `size` and what is reserved in the structures below. */
 static void small_members__every_byte__has_a_row(void **state)

@@ -6,7 +6,7 @@
 #include "common/base/str.h"
 #include "tests/support/unit.h"
 
-/* What the handler was told: "+key@rv", "~key@old>new", "-key@rv", "synced". */
+/* The handler's calls: "+key@rv", "~key@old>new", "-key@rv", "synced". */
 struct told {
     struct str_buf text;
 };
@@ -136,7 +136,8 @@ static void note_count(void *arg, struct kube_object *old_obj, struct kube_objec
     }
 }
 
-/* One pass over the store, however many go: taken out one by one, a hundred thousand took more than a second. */
+/* One pass over the store, however many go: taken out one by one, a hundred thousand took
+ * more than a second. */
 static void kube_store_replace__many_gone__all_are_out_before_the_first_is_told(void **state)
 {
     struct count c = {.store = kube_store_new(KUBE_SERVICE)};
@@ -246,7 +247,7 @@ static void kube_store__many_in_random_order__found_and_taken(void **state)
     str_buf_done(&t.text);
 }
 
-/* ---- small and whole ------------------------------------------------------------------------------- */
+/* ---- small and whole ------------------------------------------------------------------------- */
 
 static void note_key(void *arg, const struct kube_object *o)
 {
@@ -313,7 +314,7 @@ static void kube_store_keep_small__any_changes__same_answers(void **state)
     str_buf_done(&small_told.text);
 }
 
-/* ---- since a version --------------------------------------------------------------------------------- */
+/* ---- since a version ------------------------------------------------------------------------- */
 
 static void note_since(void *arg, const char *key, const struct kube_object *cur)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_unreachable.c: which member of the kubeconfig is named first when the API server gives no answer. */
+/* test_unreachable.c: which member of the kubeconfig is named first when the API server
+ * gives no answer. */
 #include "controller/kube/client/unreachable.h"
 #include "tests/support/unit.h"
 

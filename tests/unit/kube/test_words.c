@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_words.c: texts that objects share: one copy of each, bounded room, and the same answer twice when it is full. */
+/* test_words.c: texts that objects share: one copy of each, bounded room, and the same answer twice
+ * when it is full. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +45,7 @@ static void word__too_long__none(void **state)
     assert_null(kube_word(of_length(a, 128)));
 }
 
-/* What a pack holds is readable whether its words are shared or not. */
+/* A pack's contents are readable whether its words are shared or not. */
 static void pack(struct arena *a, const char *word, const char *text, size_t *ret_bytes)
 {
     struct pack p;

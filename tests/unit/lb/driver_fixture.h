@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* driver_fixture.h: a provider without a cloud, and a host that writes down what it is told.
  *
- * The cloud is a list of "stage/key" texts.  A Service that is ensured wants one entry per stage, one that is
- * deleted wants none; observing reads the list, operations change it.  Everything that the driver asks of
- * flow and host goes to one trace, line by line, so a test shows a whole sync as text:
+ * The cloud is a list of "stage/key" texts.  A Service that is ensured wants one entry per stage,
+ * one that is deleted wants none; observing reads the list, operations change it.  Everything that
+ * the driver asks of flow and host goes to one trace, line by line, so a test shows a whole sync as
+ * text:
  *
- *     observe main · plan main · hold a +f · report 1 · do main/a · done main/a ok · status a · settled a
+ *     observe main · plan main · hold a +f · report 1 · do main/a · done main/a ok · status a ·
+ *     settled a
  *
  * Included by test_driver.c, test_driver_room.c and test_driver_undo.c only. */
 #ifndef TRIMTAB_TESTS_UNIT_LB_DRIVER_FIXTURE_H
@@ -117,7 +119,7 @@ static const char *short_key(const char *key)
     return slash != NULL ? slash + 1 : key;
 }
 
-/* ---- the flow ---------------------------------------------------------------------------------------- */
+/* ---- the flow -------------------------------------------------------------------------------- */
 static int flow_facts(struct lb_sync *s, struct err *err)
 {
     struct fixture *f = s->provider;
@@ -197,7 +199,8 @@ static enum http_next change_step(struct lb_op_run *run, const struct http_respo
 
 static const struct lb_op_type change_type = {.name = "change", .step = change_step};
 
-/* "old/a" goes; it is put back unless "main/a" comes.  The undo outlives the turn, as plan.h has it. */
+/* "old/a" goes; it is put back unless "main/a" comes.  The undo outlives the turn, as
+ * plan.h has it. */
 static void plan_removal(struct fixture *f, struct lb_plan *plan, const char *key, const char *name)
 {
     struct change *c = ARENA_ARRAY(f->a, struct change, 2);
@@ -396,7 +399,7 @@ static struct str_set flow_culprits(const struct lb_sync *s, const struct lb_op 
     return f->poison != NULL ? (struct str_set){0} : op->owners;
 }
 
-/* ---- the host ---------------------------------------------------------------------------------------- */
+/* ---- the host -------------------------------------------------------------------------------- */
 static struct fixture *of(struct tt_host_ctx *ctx)
 {
     return (struct fixture *)ctx;
@@ -484,7 +487,7 @@ static int32_t call_cancelled(const struct tt_call *call)
     return atomic_load(&((struct fixture *)call->host_data)->call_cancelled);
 }
 
-/* ---- a test's frame ---------------------------------------------------------------------------------- */
+/* ---- a test's frame -------------------------------------------------------------------------- */
 /* Services "n/a", "n/b" …, one per letter of `verbs`: E ensure, U update, D delete. */
 static struct fixture *fixture_new(struct arena *a, const char *verbs)
 {
@@ -566,7 +569,7 @@ static int32_t fixture_drive(struct fixture *f, bool planning)
                     : lb_driver_reconcile(&cfg, &f->call, &f->batch);
 }
 
-/* ---- time -------------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 /* `*ret_naps`: how often the driver waited for the clock. */
 static int32_t drive_with_moving_clock(struct fixture *f, int *ret_naps)
 {

@@ -28,7 +28,8 @@ static inline int arena_teardown(void **state)
 
 #define lb_test(name) cmocka_unit_test_setup_teardown(name, arena_setup, arena_teardown)
 
-/* An array of texts and its length, as two initialisers: LIST(.ip_families, .n_ip_families, "IPv4"). */
+/* An array of texts and its length, as two initialisers:
+ * LIST(.ip_families, .n_ip_families, "IPv4"). */
 #define LIST(items_member, count_member, ...)                                                      \
     items_member = (const char *const[]){__VA_ARGS__},                                             \
     count_member = sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *)

@@ -192,7 +192,8 @@ static void plan__objects__never(void **state)
     fixture_done(f);
 }
 
-/* What a turn allocates is gone when the next one begins; a plan that is only printed keeps all stages. */
+/* Allocations of a turn are freed when the next one begins; a plan that is only printed keeps all
+ * stages. */
 static void reconcile__flow_forgets__each_turn_begins_with_nothing(void **state)
 {
     struct fixture *f = fixture_new(*state, "E");
@@ -224,7 +225,7 @@ static void reconcile__first_stage_fails__second_not_begun(void **state)
     fixture_done(f);
 }
 
-/* ---- batches ------------------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 static void reconcile__one_of_three_fails__others_planned_again(void **state)
 {
     struct fixture *f = fixture_new(*state, "EDE");
@@ -348,7 +349,7 @@ static void reconcile__reading_fails__nobody_is_served(void **state)
     }
 }
 
-/* ---- conflicts ----------------------------------------------------------------------------------------- */
+/* ---- conflicts ------------------------------------------------------------------------------- */
 static void reconcile__conflicts__tried_five_times(void **state)
 {
     const struct {
@@ -387,7 +388,8 @@ static void reconcile__conflict__observed_and_planned_again(void **state)
     fixture_done(f);
 }
 
-/* Waits until the driver backs off on the fake clock, which nobody moves, and then ends the sync. */
+/* Waits until the driver backs off on the fake clock, which nobody moves, and then
+ * ends the sync. */
 struct ender {
     struct fixture *f;
     bool by_call; /* the call says that it is cancelled; else the provider is closed */
@@ -423,7 +425,7 @@ static void reconcile__cancelled_while_backing_off__ends_at_once(void **state)
     }
 }
 
-/* ---- ends from outside ----------------------------------------------------------------------------------- */
+/* ---- ends from outside ----------------------------------------------------------------------- */
 static void reconcile__over_before_it_began__nothing_asked_of_the_cloud(void **state)
 {
     const struct {
@@ -489,7 +491,7 @@ static void reconcile__provider_without_watch__has_one_for_the_call(void **state
     fixture_done(f);
 }
 
-/* ---- planning only --------------------------------------------------------------------------------------- */
+/* ---- planning only --------------------------------------------------------------------------- */
 static void plan__two_stages__one_report_and_nothing_done(void **state)
 {
     struct fixture *f = fixture_new(*state, "EDU");

@@ -76,7 +76,7 @@ static void reconcile__conflicts__put_back_after_the_last_try(void **state)
     fixture_done(f);
 }
 
-/* What a flow that forgets had in its plan is gone by the next turn. */
+/* Plan data of a flow that frees its turns is gone by the next turn. */
 static void reconcile__flow_forgets__debt_stays_through_conflicts(void **state)
 {
     struct fixture *f = old_stands(*state, "E");
@@ -148,7 +148,8 @@ static void reconcile__cancelled__nothing_is_put_back(void **state)
     fixture_done(f);
 }
 
-/* A Service that is led back to what it asked for: what is missing is made, what stands is not taken down for it. */
+/* A Service that is led back to what it asked for: what is missing is made, what stands is not
+ * taken down for it. */
 static void reconcile__led_back__nothing_that_stands_goes(void **state)
 {
     struct fixture *f = old_stands(*state, "E");

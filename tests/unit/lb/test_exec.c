@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_exec.c: attributes of operations, one by one and together, on a fake kind of operation.
  *
- * Most operations here end without a request, because attributes are about order and outcome; the last
- * tests use a server on loopback for what needs the wire: waves side by side, mended failures, cancelling. */
+ * Most operations here end without a request, because attributes are about order and outcome; the
+ * last tests use a server on loopback for what needs the wire: waves side by side,
+ * fixed failures, cancelling. */
 #include "tests/unit/lb/lb_test.h"
 
 #include "common/base/str.h"
@@ -23,10 +24,10 @@ struct world {
     struct str_buf done;  /* names in the order of on_done, with outcome letters */
 };
 
-/* What a fake operation does. */
+/* Behaviour of a fake operation. */
 struct script {
     int code;              /* ends with this one */
-    const char *urls[3];   /* requests before that; a failed one is mended by the next */
+    const char *urls[3];   /* requests before that; a failed one is fixed by the next */
     struct lb_value wants; /* a value that it reads */
     const char *output;    /* what it yields as "id" */
     bool cancels;          /* fires the cancel when it begins */
@@ -439,8 +440,8 @@ static void lb_exec_run__cancelled_between_waves__stops_before_the_next(void **s
     world_done(&w);
 }
 
-/* ---- on the wire ----------------------------------------------------------------------------------- */
-/* Answers only when three requests are there: a wave that runs one by one would wait for ever. */
+/* ---- on the wire ----------------------------------------------------------------------------- */
+/* Answers only when three requests are there: a wave that runs one by one would wait forever. */
 struct gate {
     struct http_req *waiting[3];
     size_t n;
@@ -479,7 +480,8 @@ static void lb_exec_run__wave__side_by_side(void **state)
     test_server_stop(server);
 }
 
-/* Requests in the order in which they come; the answer of /slow is kept back until /second was answered. */
+/* Requests in the order in which they come; the answer of /slow is kept back until
+ * /second was answered. */
 struct order {
     struct str_buf seen;
     struct http_req *slow;

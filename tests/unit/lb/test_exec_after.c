@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_exec_after.c: operations that name those they wait for: waves, what begins when, and what a failure stops.
+/* test_exec_after.c: operations that name those they wait for: waves, what begins when, and what a
+ * failure stops.
  *
- * Operations that need no HTTP show order and outcomes; one test needs the wire, because only there can one operation be under way
- * while another one begins.  The random plans are judged by a few rules of plan.h, written down anew here. */
+ * Operations that need no HTTP show order and outcomes; one test needs the wire, because only there
+ * can one operation be in progress while another one begins.  The random plans are judged by a few
+ * rules of plan.h, written down again here. */
 #include "tests/unit/lb/lb_test.h"
 
 #include "common/base/str.h"
@@ -371,7 +373,7 @@ static void lb_exec_run__after__many_behind_one(void **state)
     test_server_stop(server);
 }
 
-/* ---- random plans ----------------------------------------------------------------------------------- */
+/* ---- random plans ---------------------------------------------------------------------------- */
 
 static void add_random(struct world *w, struct lb_plan *p, struct rng *rng)
 {
@@ -396,7 +398,7 @@ static void add_random(struct world *w, struct lb_plan *p, struct rng *rng)
     }
 }
 
-/* Whatever began, began behind all that it waits for, and what it waits for went well. */
+/* Each operation began after all its dependencies, and these succeeded. */
 static void check_order(const struct world *w, const struct lb_plan *p,
                         const struct lb_exec_result *res)
 {
@@ -419,7 +421,8 @@ static void check_order(const struct world *w, const struct lb_plan *p,
     }
 }
 
-/* Nothing is left out without a failure; after one, only what is of a later wave, or waits for it. */
+/* Nothing is left out without a failure; after one, only what is of a later wave, or
+ * waits for it. */
 static void check_whole(const struct lb_plan *p, const struct lb_exec_result *res)
 {
     int failed_wave = p->waves + 1;

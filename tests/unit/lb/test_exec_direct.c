@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_exec_direct.c: operations without HTTP: one at a time, and all of a type in one call (exec.c). */
+/* test_exec_direct.c: operations without HTTP: one at a time, and all of a type in
+ * one call (exec.c). */
 #include "tests/unit/lb/lb_test.h"
 
 #include "common/base/str.h"

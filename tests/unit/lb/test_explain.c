@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_explain.c: rows of an explanation as text of any width, as members, and as a text for an older host. */
+/* test_explain.c: rows of an explanation as text of any width, as members, and as a text
+ * for an older host. */
 #include "tests/unit/lb/lb_test.h"
 
 #include "common/lb/explain.h"
@@ -100,7 +101,8 @@ static void text__narrow_terminals__only_single_names_are_wider(void **state)
     assert_non_null(strstr(text_of(&x, 40), "\n  load-balancer-type\n      not set → external\n"));
 }
 
-/* Text that goes to grep has one line per fact, and a name at the end of the answer does not get a line of its own. */
+/* Text that goes to grep has one line per fact, and a name at the end of the answer does not get a
+ * line of its own. */
 static void text__not_for_a_terminal__a_fact_is_one_line(void **state)
 {
     static const char *const answer =
@@ -176,7 +178,7 @@ static void json__no_rows__every_member_is_there(void **state)
     json_object_put(o);
 }
 
-/* ---- handing over: the host's table is the fake; what it is given is written down in the result --------------- */
+/* ---- handing over: a fake host table writes its arguments into the result ---- */
 
 struct tt_result {
     char text[4096];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_findings.c: which keys are slips, and which texts mean a private load balancer (common/lb/findings.h). */
+/* test_findings.c: which keys are slips, and which texts mean a private load balancer
+ * (common/lb/findings.h). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

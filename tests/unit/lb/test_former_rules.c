@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_former_rules.c: what a Service asked for is written down, and read again onto the Service as it is by then. */
+/* test_former_rules.c: what a Service asked for is written down, and read again onto the Service as
+ * it is by then. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,7 +73,7 @@ static void check(const struct tt_service *back)
     assert_string_equal(back->session_affinity, "ClientIP");
     assert_int_equal(back->affinity_timeout_s, 60);
     assert_string_equal(back->lb_ip, "203.0.113.9");
-    /* What is nobody's wish, who may come in, and who it is stay as they are. */
+    /* Other members, source ranges and identity stay as they are. */
     assert_int_equal(back->n_annotations, 2);
     assert_string_equal(back->annotations[0].key, "a.org/x");
     assert_string_equal(back->annotations[1].key, "example.com/cert");

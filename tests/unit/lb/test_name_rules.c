@@ -104,7 +104,8 @@ static void name_check__new_and_standing__sentences(void **state)
     }
 }
 
-/* On a load balancer that trimtab made, an odd name came with an edit, whether or not a process saw it. */
+/* On a load balancer that trimtab made, an odd name came with an edit, whether or not a
+ * process saw it. */
 static void names_check__of_what_was_made_here__by_the_pattern(void **state)
 {
     (void)state;

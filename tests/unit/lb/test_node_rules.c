@@ -137,8 +137,8 @@ static void node_should_sync__changes__vectors(void **state)
     }
 }
 
-/* "a=1 b=2" → nodes a and b with these providerIDs, flags set as the decoder sets them; a leading '!' makes
- * the node tainted. */
+/* "a=1 b=2" → nodes a and b with these providerIDs, flags set as the decoder sets them; a leading
+ * '!' makes the node tainted. */
 static const struct tt_node **nodes_of(struct arena *a, const char *text, size_t *ret_n)
 {
     static const struct tt_taint taint = {LB_AUTOSCALER_TAINT, "", ""};

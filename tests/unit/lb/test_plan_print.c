@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_plan_print.c: what people and programs see of a plan.
  *
- * The texts are whole, because their layout is what is tested; see also the planner cases in tests/golden. */
+ * The texts are whole, because their layout is what is tested; see also the planner
+ * cases in tests/golden. */
 #include "tests/unit/lb/lb_test.h"
 
 #include "common/lb/plan_print.h"

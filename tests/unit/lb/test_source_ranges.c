@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_source_ranges.c: spec.loadBalancerSourceRanges and its annotation.
  *
- * The numbers in the rows are those of controller.md §6.7; each value is read as annotation and, split at
- * the commas, as field.  The IPv4-mapped rows are §9 row 2 and our deviation from it. */
+ * The numbers in the rows are those of controller.md §6.7; each value is read as annotation and,
+ * split at the commas, as field.  The IPv4-mapped rows are §9 row 2 and our deviation from it. */
 #include "tests/unit/lb/lb_test.h"
 
 #include "common/base/str.h"

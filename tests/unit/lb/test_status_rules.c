@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_status_rules.c: comparing status, and the exact bodies of patches.
  *
- * The numbers in the rows are those of controller.md §6.3 and 6.8; rows without a number are the table of
- * bodies in §1.13, which upstream's own diff code has written. */
+ * The numbers in the rows are those of controller.md §6.3 and 6.8; rows without a number are the
+ * table of bodies in §1.13, which upstream's own diff code has written. */
 #include "tests/unit/lb/lb_test.h"
 
 #include "common/lb/service_rules.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_budget.c: the rate that an API is sent requests with, learnt from refusals; time is a number. */
+/* test_budget.c: the rate that an API is sent requests with, learnt from refusals; time
+ * is a number. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -52,7 +52,7 @@ static void cancel__of_the_handle__ends_all_jobs(void **state)
     pthread_t thread;
     pthread_create(&thread, NULL, cancel_later, &c);
     struct get_job jobs[3] = {hanging_job(s), hanging_job(s), hanging_job(s)};
-    jobs[1].sends = 1000; /* a step that wants to go on is not heard */
+    jobs[1].sends = 1000; /* a step that wants to continue is not heard */
     run_get(&f, jobs, 3);
     pthread_join(thread, NULL);
     for (int i = 0; i < 3; i++) {
@@ -223,7 +223,7 @@ static void http_stop__from_on_body__no_further_step(void **state)
     test_server_stop(s);
 }
 
-/* --- a mutation that the server takes slowly ------------------------------------------------------ */
+/* --- a mutation that the server takes slowly -------------------------------------------------- */
 
 #define BIG_BODY ((size_t)64 * 1024 * 1024) /* more than kernels keep for a socket */
 

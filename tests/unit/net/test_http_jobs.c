@@ -185,7 +185,8 @@ static void http_run__stream_refused__ends(void **state)
 
 /* --- deadlines ------------------------------------------------------------------------------- */
 
-/* On a busy machine the time may be over before the request is sent: then it is sent again with more. */
+/* On a busy machine the time may be over before the request is sent: then it is sent
+ * again with more. */
 static void http_run__deadlines__end_it(void **state)
 {
     (void)state;
@@ -244,7 +245,7 @@ static void http_run__deadline_within_an_answer__says_so(void **state)
     test_server_stop(s);
 }
 
-/* A listener whose queue is full does not answer SYNs: connecting takes for ever. */
+/* A listener whose queue is full does not answer SYNs: connecting takes forever. */
 static void http_run__cannot_connect__within_connect_ms(void **state)
 {
     (void)state;
@@ -320,7 +321,7 @@ static void http_wait__until__by_the_clock_handed_in(void **state)
     clock_fake_free(clock);
 }
 
-/* --- waiting for another job ------------------------------------------------------------------- */
+/* --- waiting for another job ------------------------------------------------------------------ */
 
 /* Waits until the other one has its answer; then asks, or is done. */
 struct waiter {
@@ -486,7 +487,7 @@ static void http_do__kept_connection_dies__mutation_is_not_repeated(void **state
     }
 }
 
-/* --- pools ------------------------------------------------------------------------------------- */
+/* --- pools ------------------------------------------------------------------------------------ */
 
 static void http_pool__put_and_get__warm_and_unbound(void **state)
 {

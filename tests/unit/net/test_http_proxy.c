@@ -13,7 +13,7 @@
 #include "tests/support/test_ca.h"
 #include "tests/support/unit.h"
 
-/* What a proxy was asked; written by its thread before it answers. */
+/* Requests of a proxy; written by its thread before it answers. */
 struct proxy {
     char head[4096];
     const char *refusal; /* answered instead of a tunnel */
@@ -236,7 +236,8 @@ static void proxy__environment__asked_only_without_config(void **state)
     raw_server_stop(s);
 }
 
-/* Metadata services hand out tokens to whoever asks: no proxy may stand between, whoever configured it. */
+/* Metadata services hand out tokens to whoever asks: no proxy may stand between,
+ * whoever configured it. */
 static void proxy__direct_request__goes_round_it(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_http_sent.c: each request on the wire is told to the handle's observer, once; the server's own count is the measure. */
+/* test_http_sent.c: each request on the wire is told to the handle's observer, once; the server's
+ * own count is the measure. */
 #include "tests/support/unit.h"
 #include "tests/unit/net/get_job.h"
 
@@ -139,7 +140,7 @@ static void sent__again_after_a_dead_connection__both_copies(void **state)
         struct fixture f = watched(&seen, (struct http_config){0});
         const struct http_request req = {.method = methods[i], .url = raw_server_url(s)};
         assert_ok(&f, fixture_send(&f, &req));
-        (void)!fixture_send(&f, &req); /* a GET is sent anew, a POST is not */
+        (void)!fixture_send(&f, &req); /* a GET is sent again, a POST is not */
         assert_int_equal(seen.told, __atomic_load_n(&read, __ATOMIC_SEQ_CST));
         assert_int_equal(seen.unanswered, 1);
         fixture_done(&f);

@@ -403,7 +403,7 @@ static int bytes_there(int fd)
     return n;
 }
 
-/* What the loop still owed the connection is not done, because it ends in that very turn. */
+/* The loop's pending work for the connection is dropped, because the loop ends in this turn. */
 static void server__loop_ends_when_an_answer_is_sent__connection_is_closed(void **state)
 {
     (void)state;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_http_server_limits.c: clients that are slow, many, greedy or silent: the server's time and memory are bounded.
+/* test_http_server_limits.c: clients that are slow, many, greedy or silent: the server's time and
+ * memory are bounded.
  *
- * The loop is turned by hand and the clock is a fake one, except where ten thousand clients live in a process of their
- * own. */
+ * The loop is turned by hand and the clock is a fake one, except where ten thousand clients live in
+ * a process of their own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -103,7 +104,7 @@ static void advance(struct rig *r, int64_t ms)
     turn(r);
 }
 
-/* What has come, without waiting; -1: the server closed and nothing is left. */
+/* The available bytes, without waiting; -1: the server closed and nothing is left. */
 static long receive(int fd, size_t most)
 {
     char *buf = xmalloc(most);
@@ -115,7 +116,7 @@ static long receive(int fd, size_t most)
     return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) ? 0 : -1;
 }
 
-/* --- time ---------------------------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------- */
 
 static const struct http_server_config times = {
     .handshake_ms = 10000, .read_ms = 32000, .send_ms = 60000, .idle_ms = 90000};
@@ -227,7 +228,7 @@ static void limits__handler_thinks__nobody_is_closed(void **state)
     rig_stop(&r);
 }
 
-/* --- how many ------------------------------------------------------------------------------------ */
+/* --- how many --------------------------------------------------------------------------------- */
 
 static void limits__all_places_taken__longest_idle_goes(void **state)
 {
@@ -264,7 +265,7 @@ static void limits__all_places_taken__longest_idle_goes(void **state)
     rig_stop(&r);
 }
 
-/* --- how much ------------------------------------------------------------------------------------ */
+/* --- how much --------------------------------------------------------------------------------- */
 
 static void limits__unfinished_requests__held_bytes_bounded(void **state)
 {
@@ -311,7 +312,8 @@ static void limits__pipelined_without_reading__one_answer_waits(void **state)
     int fd = client(&r, b.data);
     assert_int_equal(r.requests, 1);
     assert_true(http_server_held(r.server) < BIG + ((size_t)256 << 10));
-    /* It reads in the end, and gets what it asked for.  The kernel may hold an answer or two on their way. */
+    /* It reads in the end, and gets what it asked for.  The kernel may hold an answer or
+     * two on their way. */
     size_t got = 0;
     while (r.requests < 3 || got <= BIG) {
         long n = receive(fd, BIG);
@@ -350,9 +352,10 @@ static void limits__pipelined_small_requests__all_answered(void **state)
     rig_stop(&r);
 }
 
-/* --- ten thousand -------------------------------------------------------------------------------- */
+/* --- ten thousand ----------------------------------------------------------------------------- */
 
-/* A process that opens `n` connections, writes a byte to `ready` when it has them, and holds them until `stop` ends. */
+/* A process that opens `n` connections, writes a byte to `ready` when it has them, and holds them
+ * until `stop` ends. */
 static pid_t crowd_start(uint16_t port, int n, int ready, int stop)
 {
     pid_t pid = fork();
@@ -426,7 +429,7 @@ static void limits__ten_thousand_connections__served(void **state)
     rig_stop(&r);
 }
 
-/* --- no file descriptor is free ------------------------------------------------------------------ */
+/* --- no file descriptor is free --------------------------------------------------------------- */
 
 /* Takes all that are free but `n`; closes them again from *ret_fds. */
 static size_t take_fds(size_t n, int **ret_fds)

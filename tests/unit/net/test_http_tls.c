@@ -317,7 +317,7 @@ static void tls__pair_is_handed_over__old_connections_close(void **state)
         const char *name;
         const char *cert, *key;
         int set;         /* what handing over says */
-        bool served;     /* the server wants one of ours */
+        bool served;     /* the server wants one of trimtab */
         int connections; /* made so far */
     } steps[] = {
         {"none yet", NULL, NULL, ERR_OK, false, 0},

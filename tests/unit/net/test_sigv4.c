@@ -212,7 +212,7 @@ static void cache__is_shared_by_threads(void **state)
     sigv4_cache_done(&cache);
 }
 
-/* What is equal to the server gives one signature. */
+/* Requests that are equal to the server have one signature. */
 static void request__is_made_canonical(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_url_build.c: URLs from segments and pairs, names of resources, and the last look before a URL is sent. */
+/* test_url_build.c: URLs from segments and pairs, names of resources, and the last look
+ * before a URL is sent. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -107,7 +108,8 @@ static void url_build__base_with_a_query__goes_on(void **state)
     assert_int_equal(url_build_end(&b, a, &url, NULL), ERR_BUG);
 }
 
-/* A resource's name has as many segments as it was given, and none of the hostile ones can be sent. */
+/* A resource's name has as many segments as it was given, and none of the hostile ones
+ * can be sent. */
 static void url_resource_path__hostile_segment__stays_one_segment(void **state)
 {
     (void)state;

@@ -23,7 +23,7 @@ static void must(bool ok)
     }
 }
 
-/* --- requests --------------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static const char *header(void *arg, const char *name, bool prefix, size_t i, const char **ret_name)
 {
@@ -50,7 +50,7 @@ struct access_request kit_request(struct arena *a, const char *method, const cha
     };
 }
 
-/* --- certificates ----------------------------------------------------------------------------------- */
+/* --- certificates ----------------------------------------------------------------------------- */
 
 static void add_name(X509 *cert, const char *field, const char *text)
 {
@@ -161,7 +161,7 @@ X509 *kit_client(struct kit_ca *ca, const char *cn, const char *const *orgs)
     return kit_issue(ca, &(struct kit_cert){.cn = cn, .orgs = orgs, .usage = "clientAuth"});
 }
 
-/* --- files ------------------------------------------------------------------------------------------ */
+/* --- files ------------------------------------------------------------------------------------ */
 
 char *kit_folder(struct arena *a)
 {

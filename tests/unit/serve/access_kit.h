@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access_kit.h: what the tests of access share: requests, certificates made while the test runs, files.
+/* access_kit.h: what the tests of access share: requests, certificates made while the test runs,
+ * files.
  *
- * Failures fail the test or abort; nothing is stored but in a folder of its own below the temporary one. */
+ * Failures fail the test or abort; nothing is stored but in a folder of its own below
+ * the temporary one. */
 #ifndef TRIMTAB_TESTS_ACCESS_KIT_H
 #define TRIMTAB_TESTS_ACCESS_KIT_H
 

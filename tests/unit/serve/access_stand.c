@@ -16,7 +16,7 @@
 const struct kit_header bearer[] = {{"Authorization", "Bearer " TOKEN}, {NULL, NULL}};
 const struct kit_header no_headers[] = {{NULL, NULL}};
 
-/* --- the stand --------------------------------------------------------------------------------------- */
+/* --- the stand -------------------------------------------------------------------------------- */
 
 void stand_begin(struct stand *s, const struct api_step *steps, size_t n)
 {
@@ -98,7 +98,7 @@ void stand_done(struct stand *s)
     arena_free(s->a);
 }
 
-/* --- asking ------------------------------------------------------------------------------------------ */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 void *question_thread(void *arg)
 {
@@ -108,7 +108,8 @@ void *question_thread(void *arg)
     return NULL;
 }
 
-/* Moves the clock over back-offs while the question waits for one, and not to the next look at the files. */
+/* Moves the clock over back-offs while the question waits for one, and not to the next look
+ * at the files. */
 static void finish(struct question *q)
 {
     while (!atomic_load(&q->done)) {
@@ -117,7 +118,8 @@ static void finish(struct question *q)
     pthread_join(q->thread, NULL);
 }
 
-/* From memory if that is possible, else asked; the clock moves while it waits.  *ret_asked: the latter. */
+/* From memory if that is possible, else asked; the clock moves while it waits.
+ * *ret_asked: the latter. */
 struct access_verdict ask(struct stand *s, const char *path, X509 *cert,
                           const struct kit_header *headers, bool *ret_asked)
 {

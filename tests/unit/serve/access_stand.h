@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* access_stand.h: access as a whole between a scripted API server and a test's questions.
  *
- * Flags are parsed as the program parses them; the clock is a fake one that moves only while access waits for it.  Every
- * stand looks at its end whether the caller's token got into the log, which runs at the highest level. */
+ * Flags are parsed as the program parses them; the clock is a fake one that moves only while access
+ * waits for it.  Every stand looks at its end whether the caller's token got into the log, which
+ * runs at the highest level. */
 #ifndef TRIMTAB_TESTS_ACCESS_STAND_H
 #define TRIMTAB_TESTS_ACCESS_STAND_H
 
@@ -59,7 +60,7 @@ int stand_start(struct stand *s, bool files, bool kubeconfigs, const char *more,
 /* The same with kubeconfigs, and it must start. */
 void stand_up(struct stand *s, const struct api_step *steps, size_t n, bool files,
               const char *more);
-/* What was logged so far. */
+/* The log so far. */
 const char *stand_log(struct stand *s);
 void stand_done(struct stand *s);
 
@@ -74,7 +75,8 @@ struct question {
 };
 
 void *question_thread(void *arg);
-/* From memory if that is possible, else asked; the clock moves while it waits.  *ret_asked: the latter. */
+/* From memory if that is possible, else asked; the clock moves while it waits.
+ * *ret_asked: the latter. */
 struct access_verdict ask(struct stand *s, const char *path, X509 *cert,
                           const struct kit_header *headers, bool *ret_asked);
 int status_of(struct stand *s, const char *path, X509 *cert, const struct kit_header *headers);

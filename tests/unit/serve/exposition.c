@@ -80,7 +80,7 @@ static double number(const char *text, const char *line)
     return v;
 }
 
-/* ---- lines that begin with # --------------------------------------------------------------------- */
+/* ---- lines that begin with # ----------------------------------------------------------------- */
 
 static void end_histogram(struct reader *r)
 {
@@ -145,7 +145,7 @@ static void read_type(struct reader *r, const char *rest)
     r->has_type = true;
 }
 
-/* ---- samples ------------------------------------------------------------------------------------- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 /* Behind the closing quote of a value that begins at `p`. */
 static const char *value_end(const char *p, const char *line)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exposition.h: a strict reader of what /metrics says, written from the formats' descriptions; shares nothing with the
- * code that prints it.
+/* exposition.h: a strict reader of what /metrics says, written from the formats' descriptions;
+ * shares nothing with the code that prints it.
  *
- * Fails the test (cmocka) at the first line that breaks a rule: HELP, then TYPE, once per family and before its
- * samples; families sorted; names and escapes valid; no series twice; buckets cumulative, ascending, with +Inf equal to
- * the count; OpenMetrics: counters end in _total, the text in "# EOF". */
+ * Fails the test (cmocka) at the first line that breaks a rule: HELP, then TYPE, once per family
+ * and before its samples; families sorted; names and escapes valid; no series twice; buckets
+ * cumulative, ascending, with +Inf equal to the count; OpenMetrics: counters end in _total, the
+ * text in "# EOF". */
 #ifndef TRIMTAB_TESTS_SERVE_EXPOSITION_H
 #define TRIMTAB_TESTS_SERVE_EXPOSITION_H
 

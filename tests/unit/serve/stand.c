@@ -19,7 +19,7 @@ static void must(bool ok)
     }
 }
 
-/* --- access -------------------------------------------------------------------------------------- */
+/* --- access ----------------------------------------------------------------------------------- */
 
 static bool set(struct access_verdict *v, int status, const char *reason, const char *message,
                 const char *user)
@@ -137,7 +137,7 @@ void stand_release(struct stand *s, int status)
     mutex_unlock(&a->lock);
 }
 
-/* --- pages --------------------------------------------------------------------------------------- */
+/* --- pages ------------------------------------------------------------------------------------ */
 
 static void page_ok(void *arg, const struct page_request *req, struct page_answer *ret)
 {
@@ -178,7 +178,7 @@ static const struct page pages[] = {
     {"/wrong", false, PAGE_METHOD_GET | PAGE_METHOD_DELETE, page_wrong, NULL},
 };
 
-/* --- the stand ----------------------------------------------------------------------------------- */
+/* --- the stand -------------------------------------------------------------------------------- */
 
 void stand_init(struct stand *s)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of access as a whole: credentials in their order, verdicts, requests, memory, lies.  controller.md §3.6. */
+/* Tests of access as a whole: credentials in their order, verdicts, requests, memory, lies.
+ * controller.md §3.6. */
 #include "tests/support/unit.h"
 #include "tests/unit/serve/access_stand.h"
 
 #include <string.h>
 
-/* --- the order of credentials ------------------------------------------------------------------------- */
+/* --- the order of credentials ----------------------------------------------------------------- */
 
 struct order_row {
     const char *name;
@@ -45,7 +46,8 @@ static const struct order_row order_rows[] = {
      .steps = {TOKEN_OK, SUBJECT_YES}, .requests = 2, .user = "bob"},
     {"unknown certificate, bad token", .cert = FOREIGN, .headers = bearer, .steps = {TOKEN_BAD},
      .requests = 1, .status = 401, .user = ""},
-    /* Upstream: the proxy's authenticator finds fault with a certificate that is not the proxy's. */
+    /* Upstream: the proxy's authenticator finds fault with a certificate that is
+     * not the proxy's. */
     {"certificate without a name", .cert = NAMELESS, .status = 401, .user = ""},
     {"proxy", .cert = PROXY, .headers = from_proxy, .steps = {SUBJECT_YES}, .requests = 1,
      .user = "carol",
@@ -142,7 +144,7 @@ static void access__requests__have_upstreams_form(void **state)
     stand_done(&s);
 }
 
-/* --- memory ------------------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 static void access__answers__are_used_for_ten_seconds(void **state)
 {
@@ -233,7 +235,7 @@ static void access__metrics__are_upstreams(void **state)
     stand_done(&s);
 }
 
-/* --- lies --------------------------------------------------------------------------------------------- */
+/* --- lies ------------------------------------------------------------------------------------- */
 
 static char *huge(struct arena *a)
 {

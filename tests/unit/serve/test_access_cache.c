@@ -116,7 +116,7 @@ static void keys__depend_on_secret_and_text_and_show_neither(void **state)
     assert_int_equal(strlen(a.hex), 64);
 }
 
-/* --- one flight ------------------------------------------------------------------------------------- */
+/* --- one flight ------------------------------------------------------------------------------- */
 
 #define CALLERS 8
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of where access has its trust from: the ConfigMap, files, flags.  controller.md §3.2, §3.6. */
+/* Tests of where access has its trust from: the ConfigMap, files, flags.
+ * controller.md §3.2, §3.6. */
 #include "tests/unit/serve/access_stand.h"
 
 #include <string.h>
@@ -10,7 +11,7 @@
 #define MAP_TARGET                                                                                 \
     "GET /api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
 
-/* --- the ConfigMap ------------------------------------------------------------------------------------ */
+/* --- the ConfigMap ---------------------------------------------------------------------------- */
 
 /* A ConfigMap with this client CA, as it stands in an answer. */
 static const char *map_of(struct arena *a, const char *rv, const char *ca_pem, const char *names)
@@ -190,7 +191,7 @@ static void access__skip_lookup_or_both_files__read_no_config_map(void **state)
     stand_done(&s);
 }
 
-/* --- flags -------------------------------------------------------------------------------------------- */
+/* --- flags ------------------------------------------------------------------------------------ */
 
 static void access__no_kubeconfig__open_paths_and_masters_only(void **state)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of the pure rules of access: paths, tokens, users, headers, questions and answers, retries.  controller.md §3.6. */
+/* Tests of the pure rules of access: paths, tokens, users, headers, questions and answers, retries.
+ * controller.md §3.6. */
 #include "tests/unit/serve/access_kit.h"
 
 #include <string.h>
@@ -14,7 +15,7 @@
     ((struct option_list){.items = (const char *const[]){__VA_ARGS__},                             \
                           .n = sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)})
 
-/* --- paths ------------------------------------------------------------------------------------------ */
+/* --- paths ------------------------------------------------------------------------------------ */
 
 static void paths__table(void **state)
 {
@@ -65,7 +66,7 @@ static void paths__star_in_the_middle__is_refused_at_the_start(void **state)
     assert_int_equal(access_check_paths(&good, NULL), ERR_OK);
 }
 
-/* --- tokens and users ------------------------------------------------------------------------------- */
+/* --- tokens and users ------------------------------------------------------------------------- */
 
 static void bearer__table(void **state)
 {
@@ -132,7 +133,7 @@ static void texts__forbidden(void **state)
                         "forbidden: User \"&lt;b&gt;\" cannot put path \"/a&amp;b\\n\"");
 }
 
-/* --- headers of the proxy --------------------------------------------------------------------------- */
+/* --- headers of the proxy --------------------------------------------------------------------- */
 
 static const struct access_header_names usual_names = {
     .user = {.items = (const char *const[]){"X-Remote-User", "x-other-user"}, .n = 2},
@@ -217,7 +218,7 @@ static void headers__names_of_the_proxy(void **state)
     assert_false(access_header_cn_allowed(&names, ""));
 }
 
-/* --- questions -------------------------------------------------------------------------------------- */
+/* --- questions -------------------------------------------------------------------------------- */
 
 /* As recorded from a Go controller (client-requests.jsonl, last two lines). */
 static void bodies__are_upstreams(void **state)
@@ -234,7 +235,7 @@ static void bodies__are_upstreams(void **state)
     assert_non_null(strstr(access_token_body(*state, "a\"b\n"), "\"token\":\"a\\\"b\\n\""));
 }
 
-/* --- answers ---------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 #define TOKEN(status)   "{\"kind\":\"TokenReview\",\"status\":" status "}"
 #define SUBJECT(status) "{\"kind\":\"SubjectAccessReview\",\"status\":" status "}"
@@ -372,7 +373,7 @@ static void subject_answer__recorded_and_with_reasons(void **state)
     }
 }
 
-/* --- retries ---------------------------------------------------------------------------------------- */
+/* --- retries ---------------------------------------------------------------------------------- */
 
 static struct err failure(int status, const char *reason, int64_t retry_after_ms)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of certificates and of the trust that is put together from files and the ConfigMap.  controller.md §3.6. */
+/* Tests of certificates and of the trust that is put together from files and the ConfigMap.
+ * controller.md §3.6. */
 #include "tests/unit/serve/access_kit.h"
 
 #include <string.h>
@@ -18,7 +19,7 @@ static X509_STORE *store_of(const char *pem)
     return store;
 }
 
-/* What verifying says; "" for yes.  Frees `cert`. */
+/* Result of the verification; "" if valid.  Frees `cert`. */
 static const char *verdict(struct arena *a, X509_STORE *cas, X509 *cert, STACK_OF(X509) * chain)
 {
     struct err err = ERR_INIT;
@@ -85,7 +86,7 @@ static void verify__intermediates__come_from_the_client(void **state)
     kit_ca_free(middle);
 }
 
-/* Who has a certificate is no CA: what he signs is worth nothing. */
+/* The holder of a certificate is not a CA: its signatures are invalid. */
 static void verify__signed_by_a_client__is_refused(void **state)
 {
     struct kit_ca *ca = kit_ca_new("ca");
@@ -169,7 +170,7 @@ static void bundle__rubbish__is_refused(void **state)
     kit_ca_free(ca);
 }
 
-/* --- the ConfigMap ---------------------------------------------------------------------------------- */
+/* --- the ConfigMap ---------------------------------------------------------------------------- */
 
 static struct json_object *tree(struct arena *a, const char *text)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ask.c: questions about access that take a while: verdicts, clients that leave, too many at once, the end. */
+/* test_ask.c: questions about access that take a while: verdicts, clients that leave, too many at
+ * once, the end. */
 #include "tests/unit/serve/stand.h"
 
 #include <stdlib.h>
@@ -106,8 +107,8 @@ static void ask__client_leaves_the_queue__nobody_is_asked(void **state)
         waiting[i] = ask(&s);
         tls_client_close(waiting[i]);
     }
-    /* The loop has seen them leave when a fifth question is answered by the time the first are let go: all that
-     * came before it in the queue was passed over, or asked and cancelled. */
+    /* The loop has seen them leave when a fifth question is answered by the time the first are let
+     * go: all that came before it in the queue was passed over, or asked and cancelled. */
     struct tls_client *last = ask(&s);
     stand_release(&s, 0);
     char *answer = tls_client_read(last, false);
@@ -132,7 +133,8 @@ static void ask__too_many__429_and_back_to_normal(void **state)
     for (size_t i = 0; i < ARRAY_LEN(asking); i++) {
         asking[i] = ask(&s);
     }
-    /* Questions arrive in the loop's order, so one that gets an answer now came when the queue was full. */
+    /* Questions arrive in the loop's order, so one that gets an answer now came when the
+     * queue was full. */
     struct tls_client *c = NULL;
     char *answer = NULL;
     stand_wait_asking(&s, ASK_THREADS);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_docs.c: docs/flags.md and docs/metrics.md are printed from the tables of the code, and say of each flag whose it
- * is.
+/* test_docs.c: docs/flags.md and docs/metrics.md are printed from the tables of the code, and say
+ * of each flag whose it is.
  *
- * TRIMTAB_UPDATE_GOLDEN=1 writes the pages' tables anew. */
+ * TRIMTAB_UPDATE_GOLDEN=1 writes the pages' tables again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static const char *cell(struct arena *a, const char *text)
     return str_is_empty(text) ? "–" : str_replace(a, str_replace(a, text, "<", "&lt;"), "|", "\\|");
 }
 
-/* ---- flags --------------------------------------------------------------------------------------- */
+/* ---- flags ----------------------------------------------------------------------------------- */
 
 static const char *effect_of(struct arena *a, const struct option_def *d)
 {
@@ -179,7 +179,7 @@ static void origins__are_those_of_the_lists(void **state)
     assert_int_equal(n, ARRAY_LEN(kubernetes));
 }
 
-/* ---- metrics ------------------------------------------------------------------------------------- */
+/* ---- metrics --------------------------------------------------------------------------------- */
 
 static const char *buckets_of(struct arena *a, const struct tt_metric *m)
 {

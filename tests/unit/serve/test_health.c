@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_health.c: /healthz, /livez, /readyz: vectors 213–217 of controller.md §6.12, named checks, what is withheld, and
- * what is counted. */
+/* test_health.c: /healthz, /livez, /readyz: vectors 213–217 of controller.md §6.12, named checks,
+ * what is withheld, and what is counted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -195,7 +195,7 @@ static void runs__are_counted(void **state)
     assert_true(metrics_value(w->m, "kubernetes_healthchecks_total", good, 3) == 1);
 }
 
-/* ---- threads ------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 struct racer {
     struct health *h;

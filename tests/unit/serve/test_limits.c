@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_limits.c: the HTTPS port under clients that are many, slow or greedy, and what a client costs.
+/* test_limits.c: the HTTPS port under clients that are many, slow or greedy, and what a client
+ * costs.
  *
- * TRIMTAB_TEST_TLS_CLIENTS=N opens N clients with finished handshakes instead of 200 and says what each takes. */
+ * TRIMTAB_TEST_TLS_CLIENTS=N opens N clients with finished handshakes instead of 200 and
+ * says what each takes. */
 #include "tests/unit/serve/stand.h"
 
 #include <fcntl.h>
@@ -45,7 +47,7 @@ static void assert_healthy(struct stand *s)
     free(answer);
 }
 
-/* --- a crowd in a process of its own ------------------------------------------------------------- */
+/* --- a crowd in a process of its own ---------------------------------------------------------- */
 
 enum greeting {
     SILENT = 0, /* connected, nothing said */
@@ -171,7 +173,7 @@ static void limits__idle_clients__memory(void **state)
     clock_fake_free(clock);
 }
 
-/* --- greedy ones --------------------------------------------------------------------------------- */
+/* --- greedy ones ------------------------------------------------------------------------------ */
 
 static void limits__huge_requests__refused(void **state)
 {
@@ -213,8 +215,8 @@ static struct tls_client *ask_big(struct stand *s)
     return c;
 }
 
-/* Clients that ask for 8 MiB and do not read it: no more answers are kept than the limit has room for, and others are
- * served. */
+/* Clients that ask for 8 MiB and do not read it: no more answers are kept than the limit has room
+ * for, and others are served. */
 static void limits__unread_answers__bounded_together(void **state)
 {
     (void)state;
@@ -234,12 +236,13 @@ static void limits__unread_answers__bounded_together(void **state)
         tls_client_close(greedy[i]);
     }
     print_message("# %zu of %zu answers were kept\n", whole, ARRAY_LEN(greedy));
-    /* What the kernel has taken off does not count, so a few more than fit are possible. */
+    /* Connections that the kernel has accepted do not count, so a few more than fit are
+     * possible. */
     assert_in_range(whole, 1, 2 * SERVE_MAX_HELD / STAND_BIG);
     stand_done(&s);
 }
 
-/* And not for ever. */
+/* And not forever. */
 static void limits__unread_answer__cut_off_in_time(void **state)
 {
     (void)state;
@@ -300,7 +303,9 @@ static void limits__rubbish_instead_of_tls__closed(void **state)
 
 UNIT_MAIN(limits)
 {
-    if (own_is_valgrind()) { /* which keeps descriptors, looks for leaks in forked clients, and counts memory as its own */
+    if (own_is_valgrind()) {
+        /* which keeps descriptors, looks for leaks in forked clients, and counts memory
+         * as its own */
         puts("1..0 # SKIP crowds of clients are nothing for valgrind");
         return 0;
     }

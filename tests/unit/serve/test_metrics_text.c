@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_metrics_text.c: the registry as text: both formats, byte by byte and by a strict reader; what a client may ask for;
- * collectors; many threads at once. */
+/* test_metrics_text.c: the registry as text: both formats, byte by byte and by a strict reader;
+ * what a client may ask for; collectors; many threads at once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,7 +93,8 @@ static void fill(struct metrics *m)
     metrics_observe(m, "test_zone_seconds", (struct tt_kv[]){{"zone", "a"}}, 1, 1);
 }
 
-/* Families by name, series by labels; buckets add up; a metric with labels and without a series is not there. */
+/* Families by name, series by labels; buckets add up; a metric with labels and without a
+ * series is not there. */
 static void text__is_sorted_and_cumulative(void **state)
 {
     struct world *w = *state;
@@ -298,7 +299,7 @@ static void accept__chooses_the_format(void **state)
     }
 }
 
-/* ---- collectors ---------------------------------------------------------------------------------- */
+/* ---- collectors ------------------------------------------------------------------------------ */
 
 static void set_pools(void *arg, struct metrics *m)
 {
@@ -334,7 +335,7 @@ static void raise_and_reset__keep_their_word(void **state)
     assert_string_equal(print(w, METRICS_TEXT, "test_calls"), "");
 }
 
-/* ---- threads ------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 #define ROUNDS 300
 

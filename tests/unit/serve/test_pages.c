@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pages.c: the pages: what they answer, that no secret is on them, and that they hold what a Go
- * cloud-controller-manager 1.36 was seen to serve (tests/data/ccm-1.36), our supersets by name.
+/* test_pages.c: the pages: what they answer, that no secret is on them, and that they hold what a
+ * Go cloud-controller-manager 1.36 was seen to serve (tests/data/ccm-1.36), our supersets by name.
  *
  * `test_serve_pages print` writes /metrics to stdout instead: for promtool. */
 #include <setjmp.h>
@@ -159,9 +159,9 @@ static const char *data(struct world *w, const char *name)
     return text;
 }
 
-/* ---- against upstream ---------------------------------------------------------------------------- */
+/* ---- against upstream ------------------------------------------------------------------------ */
 
-/* What a Go controller answers with 404 by default, and we do not. */
+/* Pages that a Go controller answers with 404 by default, and trimtab does not. */
 static const char *const supersets[] = {"/statusz", "/flagz", "/livez/verbose", "/readyz/verbose",
                                         "/healthz/leaderElection"};
 
@@ -284,7 +284,8 @@ static const struct tt_metric *find_metric(const char *name)
     return NULL;
 }
 
-/* Each row of metrics.tsv is a metric here, with its type, labels and buckets, or is left out for a reason. */
+/* Each row of metrics.tsv is a metric here, with its type, labels and buckets, or is left out
+ * for a reason. */
 static void metrics__are_upstreams(void **state)
 {
     struct world *w = *state;
@@ -315,7 +316,7 @@ static void metrics__are_upstreams(void **state)
     }
 }
 
-/* ---- pages --------------------------------------------------------------------------------------- */
+/* ---- pages ----------------------------------------------------------------------------------- */
 
 static void metrics__the_page_and_its_headers(void **state)
 {

@@ -209,7 +209,7 @@ static void serve__any_address__both_families(void **state)
     }
 }
 
-/* --- pieces -------------------------------------------------------------------------------------- */
+/* --- pieces ----------------------------------------------------------------------------------- */
 
 static void headers__find__by_name_and_prefix(void **state)
 {

@@ -61,7 +61,7 @@ static const char **list(struct arena *a, size_t n)
     return ARENA_ARRAY(a, const char *, n);
 }
 
-/* --- configuration ------------------------------------------------------------------------------------------ */
+/* --- configuration ---------------------------------------------------------------------------- */
 
 static void detector(struct gen_cluster *c)
 {
@@ -140,7 +140,7 @@ static void configuration(struct arena *a, struct gen_cluster *c)
     }
 }
 
-/* --- Services ----------------------------------------------------------------------------------------------- */
+/* --- Services --------------------------------------------------------------------------------- */
 
 static const char *name_of(struct arena *a, struct gen_cluster *c, size_t i)
 {
@@ -269,7 +269,7 @@ static const struct ks_service *service(struct arena *a, struct gen_cluster *c, 
     return s;
 }
 
-/* --- slices --------------------------------------------------------------------------------------------------- */
+/* --- slices ----------------------------------------------------------------------------------- */
 
 /* How the endpoints of one Service look. */
 struct style {
@@ -379,7 +379,7 @@ void gen_cluster(struct arena *a, uint64_t seed, struct gen_cluster *ret)
     }
 }
 
-/* --- packets -------------------------------------------------------------------------------------------------- */
+/* --- packets ---------------------------------------------------------------------------------- */
 
 static const char *text(struct arena *a, const struct ip_addr *ip)
 {

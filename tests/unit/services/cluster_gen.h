@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cluster_gen.h: random small clusters, and packets that are worth sending into them.
  *
- * The same seed gives the same cluster.  Addresses of Services are distinct, as the API server makes them, and node ports
- * are; everything else that a user may write is drawn: policies, ranges of both families, addresses in any spelling, hints,
- * terminating and duplicate endpoints, long names, sessions, configurations of kube-proxy. */
+ * The same seed gives the same cluster.  Addresses of Services are distinct, as the API server
+ * makes them, and node ports are; everything else that a user may write is drawn: policies, ranges
+ * of both families, addresses in any spelling, hints, terminating and duplicate endpoints, long
+ * names, sessions, configurations of kube-proxy. */
 #ifndef TRIMTAB_TESTS_UNIT_SERVICES_CLUSTER_GEN_H
 #define TRIMTAB_TESTS_UNIT_SERVICES_CLUSTER_GEN_H
 
 #include "common/services/node/world.h"
 
 struct gen_cluster {
-    uint64_t state; /* of the generator; packets go on with it */
+    uint64_t state; /* of the generator; packets continue with it */
     struct ks_node_config config;
     const struct ks_service **services;
     const struct ks_slice **slices;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* render_kit.h: one Service in a small cluster, varied by flags, for tests of the renderers.
  *
- * default/my-service has the cluster IP 10.11.97.177, port 80/TCP, the node port 30080, the external IP 198.51.100.1 and the
- * load balancer's address 203.0.113.1; its pods are 10.244.1.10:80 on this node (node-a, 192.168.0.1) and 10.244.2.10:80
- * elsewhere.  Pods of the node are 10.244.1.0/24.  The IPv6 twin has fd00:172::b1, 2001:db8:e::1, 2001:db8:f::1,
- * fd00:244:1::a, fd00:244:2::a, 2001:db8::1, fd00:244:1::/64. */
+ * default/my-service has the cluster IP 10.11.97.177, port 80/TCP, the node port 30080, the
+ * external IP 198.51.100.1 and the load balancer's address 203.0.113.1; its pods are 10.244.1.10:80
+ * on this node (node-a, 192.168.0.1) and 10.244.2.10:80 elsewhere.  Pods of the node are
+ * 10.244.1.0/24.  The IPv6 twin has fd00:172::b1, 2001:db8:e::1, 2001:db8:f::1, fd00:244:1::a,
+ * fd00:244:2::a, 2001:db8::1, fd00:244:1::/64. */
 #ifndef TRIMTAB_TESTS_UNIT_SERVICES_RENDER_KIT_H
 #define TRIMTAB_TESTS_UNIT_SERVICES_RENDER_KIT_H
 
@@ -53,14 +54,18 @@ enum kit_flag {
 };
 
 const struct ks_world *kit_world(struct arena *a, unsigned flags);
-/* `services` Services like it, IPv4, named s-0 and so on, each with `endpoints` pods of its own elsewhere. */
+/* `services` Services like it, IPv4, named s-0 and so on, each with `endpoints` pods of
+ * its own elsewhere. */
 const struct ks_world *kit_many(struct arena *a, size_t services, size_t endpoints);
 /* Writes out the short forms of expected rules:
  *     {TEXT}   -m comment --comment "TEXT"      [SET FLAGS]   -m set --match-set SET FLAGS
- *     $T       -m tcp -p tcp                    $S $L $X $F   the Service's chains KUBE-SVC-…, SVL, EXT, FW
- *     $1 $2    its pods' chains                 $N $M         the last comment of KUBE-SERVICES; the masquerading rules */
+ *     $T       -m tcp -p tcp                    $S $L $X $F   the Service's chains KUBE-SVC-…, SVL,
+ *              EXT, FW
+ *     $1 $2    its pods' chains                 $N $M         the last comment of KUBE-SERVICES;
+ *              the masquerading rules */
 const char *kit_expand(struct arena *a, const char *text);
-/* Fails unless the chain's rules are exactly these, in short form, one a line; NULL: the chain must not exist. */
+/* Fails unless the chain's rules are exactly these, in short form, one a line; NULL: the
+ * chain must not exist. */
 void kit_expect_chain(const struct ks_tables *t, const char *table, const char *chain,
                       const char *rules);
 /* The chain's rules, one a line; NULL when it does not exist. */

@@ -41,7 +41,7 @@ static void *more(void *items, size_t n, size_t *cap, size_t size)
     return items;
 }
 
-/* --- text ------------------------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 struct walk_rule walk_split(const char *text)
 {
@@ -68,7 +68,7 @@ struct walk_rule walk_split(const char *text)
     return rule;
 }
 
-/* --- chains ------------------------------------------------------------------------------------------------- */
+/* --- chains ----------------------------------------------------------------------------------- */
 
 struct walk_rules *walk_rules_new(void)
 {
@@ -172,7 +172,7 @@ void walk_push(struct walk_state *s, const struct walk_chain *c)
     s->at[s->depth++] = 0;
 }
 
-/* --- outcome ------------------------------------------------------------------------------------------------ */
+/* --- outcome ---------------------------------------------------------------------------------- */
 
 void walk_end_at(struct walk_state *s, const char *endpoint, bool masquerade)
 {
@@ -195,7 +195,7 @@ void walk_outcome_done(struct walk_outcome *o)
     *o = (struct walk_outcome){0};
 }
 
-/* --- addresses ---------------------------------------------------------------------------------------------- */
+/* --- addresses -------------------------------------------------------------------------------- */
 
 /* 4 or 16 bytes; 0 when it is not an address. */
 static size_t read_address(const char *text, size_t len, unsigned char out[16])

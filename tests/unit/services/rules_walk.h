@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rules_walk.h: a packet's way through rules, read from their text alone.
  *
- * Judges the renderers: it shares no header with the library, and knows of kube-proxy only which hooks its chains hang on.  A
- * rule that chooses at random forks the way; the outcome lists all ends with their probabilities.  A rule that the walker
- * does not understand ends the process, so that no text passes unread. */
+ * Judges the renderers: it shares no header with the library, and knows of kube-proxy only which
+ * hooks its chains hang on.  A rule that chooses at random forks the way; the outcome lists all
+ * ends with their probabilities.  A rule that the walker does not understand ends the process, so
+ * that no text passes unread. */
 #ifndef TRIMTAB_TESTS_UNIT_SERVICES_RULES_WALK_H
 #define TRIMTAB_TESTS_UNIT_SERVICES_RULES_WALK_H
 

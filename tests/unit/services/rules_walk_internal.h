@@ -37,7 +37,7 @@ struct walk_state {
     bool masquerade; /* a rule asked for it */
 };
 
-/* How a way through a chain goes on. */
+/* How a way through a chain continues. */
 enum walk_way {
     WALK_ON = 0, /* it came to the chain's end */
     WALK_LEFT,   /* the table is left: ACCEPT in nat, or MASQUERADE */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rules_walk_iptables.c: a packet's way through kube-proxy's chains of iptables.
  *
- * The chains hang on hooks of the kernel; a new connection goes first through nat KUBE-SERVICES.  When no rule there gave it
- * another destination, tables filter's chains see it: those of INPUT when it is for the node, else those of FORWARD; a packet
- * of the node itself sees those of OUTPUT, and those of FORWARD and INPUT as well, as upstream's tracer has it. */
+ * The chains hang on hooks of the kernel; a new connection goes first through nat KUBE-SERVICES.
+ * When no rule there gave it another destination, tables filter's chains see it: those of INPUT
+ * when it is for the node, else those of FORWARD; a packet of the node itself sees those of OUTPUT,
+ * and those of FORWARD and INPUT as well, as upstream's tracer has it. */
 #include "tests/unit/services/rules_walk_internal.h"
 
 #include <stdio.h>
@@ -47,7 +48,7 @@ struct walk_rules *walk_iptables_parse(const char *text)
     return r;
 }
 
-/* --- matches ------------------------------------------------------------------------------------------------ */
+/* --- matches ---------------------------------------------------------------------------------- */
 
 static bool is_one_of(const char *word, const char *const *words)
 {
@@ -59,7 +60,8 @@ static bool is_one_of(const char *word, const char *const *words)
     return false;
 }
 
-/* Options that do not decide about a new connection with empty lists, by the words that follow them. */
+/* Options that do not decide about a new connection with empty lists, by the words
+ * that follow them. */
 static bool skips(const struct walk_rule *r, size_t *i)
 {
     static const char *const none[] = {"--set", "--reap", "--rsource", NULL};
@@ -75,7 +77,8 @@ static bool skips(const struct walk_rule *r, size_t *i)
     return false;
 }
 
-/* Returns whether an entry of an ipset, as text, is the packet's; `sides` says of each part whether it is of the source. */
+/* Returns whether an entry of an ipset, as text, is the packet's; `sides` says of each part whether
+ * it is of the source. */
 static bool entry_is(const struct walk_packet *p, const char *entry, const char *sides)
 {
     char copy[4 * WALK_TEXT];
@@ -184,7 +187,7 @@ static struct matched match(const struct walk_state *s, const struct walk_rule *
     return m;
 }
 
-/* --- the way ------------------------------------------------------------------------------------------------ */
+/* --- the way ---------------------------------------------------------------------------------- */
 
 /* Does what the rule's target says. */
 static enum walk_way follow(struct walk_state *s, const char *table, const struct walk_rule *r,

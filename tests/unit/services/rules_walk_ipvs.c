@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rules_walk_ipvs.c: a packet's way through what kube-proxy installs in IPVS mode.
  *
- * Addresses of Services are addresses of the node, so packets to them come to INPUT, where ip_vs takes them behind the rules;
- * what the node itself sends is taken in OUTPUT.  ip_vs refuses where a virtual server has no real one. */
+ * Addresses of Services are addresses of the node, so packets to them come to INPUT, where ip_vs
+ * takes them behind the rules; what the node itself sends is taken in OUTPUT.  ip_vs refuses where
+ * a virtual server has no real one. */
 #include "tests/unit/services/rules_walk_internal.h"
 
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rules_walk_nftables.c: a packet's way through kube-proxy's table of nftables.
  *
- * The hooks in their order: pre-dnat, nat, then input or forward (of the node: output), and postrouting for what got another
- * destination.  Chains, sets and maps are all walk_chains; an element is a rule of one. */
+ * The hooks in their order: pre-dnat, nat, then input or forward (of the node: output), and
+ * postrouting for what got another destination.  Chains, sets and maps are all walk_chains; an
+ * element is a rule of one. */
 #include "tests/unit/services/rules_walk_internal.h"
 
 #include <stdio.h>
@@ -52,7 +53,7 @@ struct walk_rules *walk_nftables_parse(const char *const *lines, size_t n)
     return r;
 }
 
-/* --- expressions -------------------------------------------------------------------------------------------- */
+/* --- expressions ------------------------------------------------------------------------------ */
 
 /* A rule that is being read. */
 struct reading {

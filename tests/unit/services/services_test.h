@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* services_test.h: what the tests of common/services share: cmocka, an arena per test, objects from short texts.
+/* services_test.h: what the tests of common/services share: cmocka, an arena per test, objects from
+ * short texts.
  *
- * Objects come from JSON with single quotes, through the library's decoder.  Lists of endpoints have a shorter form, one
- * endpoint between semicolons:
+ * Objects come from JSON with single quotes, through the library's decoder.  Lists of endpoints
+ * have a shorter form, one endpoint between semicolons:
  *
- *     ADDRESS NODE CONDITIONS [z:ZONE,ZONE] [n:NODE,NODE]        "10.0.0.1 n1 r; 10.0.0.2 n2 st z:a,b"
+ *     ADDRESS NODE CONDITIONS [z:ZONE,ZONE] [n:NODE,NODE]        "10.0.0.1 n1 r; 10.0.0.2 n2 st
+ *                                                                z:a,b"
  *
- * CONDITIONS are the letters of ready, serving and terminating that are true (the others are false); "-": all are false;
- * "nil": all are absent.  NODE "-" is absent.  Included by test programs only. */
+ * CONDITIONS are the letters of ready, serving and terminating that are true (the others are
+ * false); "-": all are false; "nil": all are absent.  NODE "-" is absent.  Included by test
+ * programs only. */
 #ifndef TRIMTAB_TESTS_UNIT_SERVICES_TEST_H
 #define TRIMTAB_TESTS_UNIT_SERVICES_TEST_H
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slices_scene.h: a Service with pods, nodes and existing slices, one pass over it, and the world after the pass.
+/* slices_scene.h: a Service with pods, nodes and existing slices, one pass over it, and the world
+ * after the pass.
  *
  * Existing slices are one item between semicolons, endpoints by names of pods:
  *
- *     NAME [v6] [foreign] [port=N] [noport] [label=V]: POD POD* POD>ZONE      "s-1 port=9090: p1 p2*; s-2: gone"
+ *     NAME [v6] [foreign] [port=N] [noport] [label=V]: POD POD* POD>ZONE
+ *     for instance "s-1 port=9090: p1 p2*; s-2: gone"
  *
- * POD* stands in the slice with another readiness than the pod has, POD>ZONE with a hint; a pod that is not there has an
- * address of its own.  `foreign`: owned by a Service with another uid; `label`: the label "tier".
- * Included by test programs only; everything is static. */
+ * POD* stands in the slice with another readiness than the pod has, POD>ZONE with a hint; a pod
+ * that is not there has an address of its own.  `foreign`: owned by a Service with another uid;
+ * `label`: the label "tier".  Included by test programs only; everything is static. */
 #ifndef TRIMTAB_TESTS_UNIT_SLICES_SCENE_H
 #define TRIMTAB_TESTS_UNIT_SLICES_SCENE_H
 
@@ -164,7 +166,8 @@ static inline void append_slice(struct str_buf *b, const struct ks_slice *s)
     }
 }
 
-/* "+[p1 p2] ~s-1[p3] -s-2": created, updated, deleted; behind a slice v6, and the port when it is not 8080. */
+/* "+[p1 p2] ~s-1[p3] -s-2": created, updated, deleted; behind a slice v6, and the port when
+ * it is not 8080. */
 static inline const char *pass_text(struct arena *a, const struct ks_slice_pass *p)
 {
     struct str_buf b = STR_BUF_INIT;

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slices_test.h: what the tests of common/services/slices and topology share: an arena per test, objects from short texts.
+/* slices_test.h: what the tests of common/services/slices and topology share: an arena per test,
+ * objects from short texts.
  *
  * A Service is JSON with single quotes.  Lists are one item between semicolons:
  *
- *     nodes    NAME ZONE CPU [notready] [control]       "a1 zone-a 2; b1 zone-b 1900m"      "-" is absent
+ *     nodes    NAME ZONE CPU [notready] [control]       "a1 zone-a 2; b1 zone-b 1900m"      "-" is
+ *              absent
  *     pods     NAME ADDRESSES NODE FLAGS [PORT]         "p1 10.0.0.1,fd00::1 a1 r"
- *              FLAGS: r ready, t terminating, f Failed, s Succeeded, - none; PORT: container port "http" (8080 if absent)
+ *              FLAGS: r ready, t terminating, f Failed, s Succeeded, - none; PORT: container port
+ *              "http" (8080 if absent)
  *     slices   NAME: ENDPOINTS                          "s1: r/zone-a>zone-a r/zone-b n/zone-a"
- *              ENDPOINT: r ready, n not ready, ? condition absent; /ZONE ("-": none); >HINT (perhaps none)
+ *              ENDPOINT: r ready, n not ready, ? condition absent; /ZONE ("-": none); >HINT
+ *              (perhaps none)
  *
  * Included by test programs only; everything is static. */
 #ifndef TRIMTAB_TESTS_UNIT_SLICES_TEST_H
@@ -61,7 +65,8 @@ static inline const struct ks_service *service_of(struct arena *a, const char *q
     return s;
 }
 
-/* The Service ns/svc with port 80 → "http", selecting everything, plus members of spec (", 'type': …"). */
+/* The Service ns/svc with port 80 → "http", selecting everything, plus members of spec
+ * (", 'type': …"). */
 static inline const struct ks_service *service_with(struct arena *a, const char *meta,
                                                     const char *spec)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_compare.c: a node's rules against what kube-proxy would install: nothing, or each difference once. */
+/* test_compare.c: a node's rules against what kube-proxy would install: nothing, or
+ * each difference once. */
 #include "tests/unit/services/services_test.h"
 
 #include "common/services/compare/compare.h"

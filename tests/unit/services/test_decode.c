@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_decode.c: objects from JSON: what absent, null, false and several mean, and what is refused. */
+/* test_decode.c: objects from JSON: what absent, null, false and several mean, and
+ * what is refused. */
 #include "tests/unit/services/services_test.h"
 
 /* Decodes, or fails with the message. */
@@ -13,7 +14,7 @@
         object;                                                                                    \
     })
 
-/* ---- absent members -------------------------------------------------------------------------------- */
+/* ---- absent members -------------------------------------------------------------------------- */
 
 static void decode__empty_objects__have_defaults(void **state)
 {
@@ -59,7 +60,7 @@ static void decode__empty_objects__have_defaults(void **state)
     assert_int_equal(DECODE(a, endpoints, "{}")->n_subsets, 0);
 }
 
-/* ---- Services -------------------------------------------------------------------------------------- */
+/* ---- Services -------------------------------------------------------------------------------- */
 
 static void decode_service__target_ports__are_number_name_or_the_port(void **state)
 {
@@ -126,7 +127,7 @@ static void decode_service__lists_and_status(void **state)
     assert_string_equal(s->ingress[1].ip_mode, "");
 }
 
-/* ---- slices ---------------------------------------------------------------------------------------- */
+/* ---- slices ---------------------------------------------------------------------------------- */
 
 static void decode_slice__conditions__absent_null_false_and_true(void **state)
 {
@@ -182,7 +183,7 @@ static void decode_slice__endpoints__with_all_members(void **state)
     assert_string_equal(s->ports[0].protocol, "SCTP");
 }
 
-/* ---- pods, nodes, Endpoints -------------------------------------------------------------------------- */
+/* ---- pods, nodes, Endpoints ------------------------------------------------------------------ */
 
 static void decode_pod__ports__of_containers_then_of_sidecars(void **state)
 {
@@ -245,7 +246,7 @@ static void decode_endpoints__subsets(void **state)
     assert_int_equal(e->subsets[1].n_ports, 0);
 }
 
-/* ---- refusals -------------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 enum kind { SERVICE, SLICE, POD, NODE, ENDPOINTS };
 

@@ -4,7 +4,7 @@
 
 #include "common/services/health/health.h"
 
-/* ---- healthCheckNodePort --------------------------------------------------------------------------- */
+/* ---- healthCheckNodePort --------------------------------------------------------------------- */
 
 static void node_port_health__by_endpoints_and_proxy(void **state)
 {
@@ -33,7 +33,7 @@ static void node_port_health__by_endpoints_and_proxy(void **state)
         "\t\"localEndpoints\": 0,\n\t\"serviceProxyHealthy\": false\n}");
 }
 
-/* ---- port 10256 ------------------------------------------------------------------------------------ */
+/* ---- port 10256 ------------------------------------------------------------------------------ */
 
 #define ZERO "0001-01-01T00:00:00Z"
 
@@ -82,7 +82,7 @@ static const struct {
      "'lastUpdated':'" AT30 "','currentTime':'" NOW "','healthy':false,'status':{'IPv4':"
      "{'lastUpdated':'" AT20 "','healthy':false},'IPv6':{'lastUpdated':'" AT30
      "','healthy':true}}"},
-    /* a family that never wrote rules is not looked at */
+    /* a family that never wrote rules is not checked */
     {"u4@20 q6@1", "/livez", NULL, 200,
      "'lastUpdated':'" NOW "','currentTime':'" NOW "','healthy':true,'status':{'IPv4':"
      "{'lastUpdated':'" AT20 "','healthy':true}}"},

@@ -4,7 +4,8 @@
 
 #include "common/services/node/endpoints.h"
 
-/* "[PORT/PROTOCOL] ip:port flags …" of all groups, then the ready ones of the node.  Flags: L local, r, s, t. */
+/* "[PORT/PROTOCOL] ip:port flags …" of all groups, then the ready ones of the node.  Flags: L
+ * local, r, s, t. */
 static const char *groups_text(struct arena *a, const struct ks_service_endpoints *of)
 {
     struct str_buf b = STR_BUF_INIT;
@@ -33,7 +34,7 @@ static const char *endpoints_text(struct arena *a, enum ks_family family,
     return groups_text(a, &of);
 }
 
-/* ---- one slice with an unnamed port ---------------------------------------------------------------- */
+/* ---- one slice with an unnamed port ---------------------------------------------------------- */
 
 static const struct {
     const char *endpoints;
@@ -76,7 +77,7 @@ static void endpoints__of_one_slice__rows(void **state)
     }
 }
 
-/* ---- which slices and ports ------------------------------------------------------------------------ */
+/* ---- which slices and ports ------------------------------------------------------------------ */
 
 #define META(labels)                                                                               \
     "{'metadata': {'namespace': 'ns', 'name': 's-1', 'labels': {" labels "}}, "                    \
@@ -103,7 +104,7 @@ static const struct {
                 "6}, {'name': 'a', 'protocol': 'UDP', 'port': 5}]}",
      "[a/TCP] 10.0.0.1:6=Lrs 10.0.0.1:7=Lrs [a/UDP] 10.0.0.1:5=Lrs [b/TCP] 10.0.0.1:5=Lrs "
      "ready=1"},
-    /* slices that are not looked at */
+    /* slices that are not checked */
     {META("") "'ports': [{'name': 'p', 'port': 5}]}", "ready=0"},
     {META("'kubernetes.io/service-name': ''") "'ports': [{'name': 'p', 'port': 5}]}", "ready=0"},
     {META(OF_S ", 'service.kubernetes.io/headless': ''") "'ports': [{'name': 'p', 'port': 5}]}",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_node_lists.c: which endpoints a node uses, by policy, condition and hint; which addresses take node ports.
+/* test_node_lists.c: which endpoints a node uses, by policy, condition and hint; which addresses
+ * take node ports.
  *
  * The node is n1 in zone a. */
 #include "tests/unit/services/services_test.h"
@@ -124,7 +125,7 @@ static void lists__of_a_node_without_zone__have_no_topology_by_zone(void **state
                         "none 1 2 | | 1 2 | any");
 }
 
-/* ---- addresses that take node ports ---------------------------------------------------------------- */
+/* ---- addresses that take node ports ---------------------------------------------------------- */
 
 static const struct {
     enum ks_family family;

@@ -6,7 +6,7 @@
 
 #include "common/services/node/names.h"
 
-/* ---- iptables -------------------------------------------------------------------------------------- */
+/* ---- iptables -------------------------------------------------------------------------------- */
 
 static const struct {
     const char *display;
@@ -71,7 +71,7 @@ static void sep_names__of_many_endpoints__equal_those_made_alone(void **state)
     }
 }
 
-/* ---- nftables -------------------------------------------------------------------------------------- */
+/* ---- nftables -------------------------------------------------------------------------------- */
 
 static void nftables_names__have_hash_and_text(void **state)
 {
@@ -106,7 +106,7 @@ static void nftables_names__longer_than_240__are_cut_and_end_in_dots(void **stat
     }
 }
 
-/* ---- probabilities --------------------------------------------------------------------------------- */
+/* ---- probabilities --------------------------------------------------------------------------- */
 
 static const struct {
     size_t n;
@@ -153,7 +153,8 @@ static void probability_saved__not_a_fraction__is_refused(void **state)
     }
 }
 
-/* The share of each of n endpoints, when rule i is taken with the written (or the saved) probability. */
+/* The share of each of n endpoints, when rule i is taken with the written (or
+ * the saved) probability. */
 static void check_shares(struct arena *a, size_t n, bool saved)
 {
     double missed = 1;

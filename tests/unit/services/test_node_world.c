@@ -12,7 +12,7 @@ static uint32_t next(uint64_t *seed, uint32_t below)
     return (uint32_t)((*seed >> 33) % below);
 }
 
-/* ---- random clusters ------------------------------------------------------------------------------- */
+/* ---- random clusters ------------------------------------------------------------------------- */
 
 #define SERVICES 6
 #define SLICES   12
@@ -133,7 +133,8 @@ static bool is_subset(struct ks_list part, struct ks_list whole)
     return true;
 }
 
-/* Lists hold endpoints of the port, in its order; every reachable one is in a list, and the other way round. */
+/* Lists hold endpoints of the port, in its order; every reachable one is in a list, and
+ * the other way round. */
 static void check_port(struct arena *a, const struct ks_port *p)
 {
     const struct ks_endpoint **all = ARENA_ARRAY(a, const struct ks_endpoint *, p->n_endpoints);
@@ -225,7 +226,8 @@ static void sites__moved__are_the_world_of_each_node(void **state)
     arena_free(scratch);
 }
 
-/* Of 300 Services with policy Local, each with one endpoint on a node of its own, a move touches two. */
+/* Of 300 Services with policy Local, each with one endpoint on a node of its own, a
+ * move touches two. */
 static void sites__moved__cost_the_nodes_own_endpoints(void **state)
 {
     enum { MANY = 300 };
@@ -303,7 +305,7 @@ static void world__of_one_service_twice__has_the_last(void **state)
     assert_string_equal(w->ports[1].name, "t");
 }
 
-/* ---- plan ------------------------------------------------------------------------------------------ */
+/* ---- plan ------------------------------------------------------------------------------------ */
 
 static void plan__of_a_service_with_two_ports__finds_each_destination(void **state)
 {
@@ -345,7 +347,7 @@ static void plan__of_a_service_with_two_ports__finds_each_destination(void **sta
     assert_int_equal(n, 1);
 }
 
-/* ---- size ------------------------------------------------------------------------------------------ */
+/* ---- size ------------------------------------------------------------------------------------ */
 
 static const struct ks_slice *large_slice(struct arena *a, const char *name, const char *service,
                                           uint32_t first, uint32_t n)

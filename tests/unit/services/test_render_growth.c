@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_render_growth.c: how the rules of the three modes grow with the cluster: those of iptables with every endpoint, those
- * around IPVS's sets and on nftables' hooks not at all; memory grows no faster than the cluster. */
+/* test_render_growth.c: how the rules of the three modes grow with the cluster: those of iptables
+ * with every endpoint, those around IPVS's sets and on nftables' hooks not at all; memory grows no
+ * faster than the cluster. */
 #include <string.h>
 
 #include "tests/support/unit.h"

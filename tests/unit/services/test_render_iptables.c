@@ -22,7 +22,7 @@ static void check(const struct row *rows, size_t n)
     }
 }
 
-/* --- the well-known Service, literally as iptables-save prints it ------------------------------------------ */
+/* --- the well-known Service, literally as iptables-save prints it ----------------------------- */
 
 static void saved__my_service__is_as_iptables_save_prints_it(void **state)
 {
@@ -51,7 +51,7 @@ static void saved__my_service__is_as_iptables_save_prints_it(void **state)
     }
 }
 
-/* --- destinations -------------------------------------------------------------------------------------------- */
+/* --- destinations ----------------------------------------------------------------------------- */
 
 static void iptables__destinations__have_their_rules(void **state)
 {
@@ -119,7 +119,7 @@ static void iptables__destinations__have_their_rules(void **state)
     check(rows, ARRAY_LEN(rows));
 }
 
-/* --- chains of the Service ------------------------------------------------------------------------------------ */
+/* --- chains of the Service -------------------------------------------------------------------- */
 
 static const struct {
     unsigned flags;
@@ -235,7 +235,7 @@ static void iptables__cluster_ip__is_marked_by_configuration(void **state)
     check(rows, ARRAY_LEN(rows));
 }
 
-/* --- chains that are always there ----------------------------------------------------------------------------- */
+/* --- chains that are always there ------------------------------------------------------------- */
 
 static void iptables__node_ports__are_where_they_are_taken(void **state)
 {
@@ -310,7 +310,7 @@ static void iptables__jumps__stand_in_reverse_order_of_making(void **state)
     kit_expect(&t, "filter", "INPUT", "-j KUBE-FIREWALL", false);
 }
 
-/* --- saved forms ----------------------------------------------------------------------------------------------- */
+/* --- saved forms ------------------------------------------------------------------------------ */
 
 static void saved__a_rule__is_printed_in_iptables_order(void **state)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_render_ipvs.c: IPVS mode: sets, virtual servers, the rules around them; the Service is render_kit.h's. */
+/* test_render_ipvs.c: IPVS mode: sets, virtual servers, the rules around them; the Service is
+ * render_kit.h's. */
 #include "tests/support/unit.h"
 #include "tests/unit/services/render_kit.h"
 
@@ -52,7 +53,8 @@ static void ipvs__sets__have_their_entries(void **state)
         {KIT_SCTP | KIT_ETP_LOCAL, "KUBE-NODE-PORT-LOCAL-SCTP-HASH", "192.168.0.1,sctp:30080"},
         {KIT_ETP_LOCAL, "KUBE-HEALTH-CHECK-NODE-PORT", "32000"},
         {KIT_SOME_ADDRESSES, "KUBE-NODE-PORT-TCP", "30080"},
-        /* no address of the node takes node ports: the health check's is lost with them, as upstream */
+        /* no address of the node takes node ports: the health check's is lost with
+         * them, as upstream */
         {KIT_ETP_LOCAL | KIT_OTHER_ADDRESSES, "KUBE-NODE-PORT-TCP", ""},
         {KIT_ETP_LOCAL | KIT_OTHER_ADDRESSES, "KUBE-HEALTH-CHECK-NODE-PORT", ""},
         {0, "KUBE-IPVS-IPS", "10.11.97.177 198.51.100.1 203.0.113.1"},
@@ -90,7 +92,7 @@ static void ipvs__sets__are_seventeen_with_names_that_fit(void **state)
     }
 }
 
-/* --- virtual servers ---------------------------------------------------------------------------------------- */
+/* --- virtual servers -------------------------------------------------------------------------- */
 
 static const char *servers(struct arena *a, const struct ks_ipvs *v)
 {
@@ -136,7 +138,7 @@ static void ipvs__servers__take_the_lists(void **state)
     }
 }
 
-/* --- rules ----------------------------------------------------------------------------------------------------- */
+/* --- rules ------------------------------------------------------------------------------------ */
 
 static const struct {
     unsigned flags;

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* Names of the Service are written $S, $L, $X, $F; of its endpoints $1, $2, of their sets %1, %2. */
+/* Names of the Service are written $S, $L, $X, $F; of its endpoints $1, $2, of their
+ * sets %1, %2. */
 static const char *expand(struct arena *a, const char *text, bool six)
 {
     struct ks_nftables_names n = ks_nftables_names(a, "default", "my-service", "", "tcp");

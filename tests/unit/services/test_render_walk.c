@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rendered text against the tracer: in random clusters, a packet that walks through the text of all three modes comes
- * to the ends that ks_trace_packet() names, with the same probabilities. */
+/* Rendered text against the tracer: in random clusters, a packet that walks through the text of all
+ * three modes comes to the ends that ks_trace_packet() names, with the same probabilities. */
 #include "tests/support/sample.h"
 #include "tests/support/unit.h"
 #include "tests/unit/services/cluster_gen.h"
@@ -68,9 +68,9 @@ static const char *trace_text(struct arena *a, const struct ks_trace *t)
 static bool agree(const struct walk_outcome *o, const struct ks_trace *t, enum ks_mode mode)
 {
     if (t->verdict != KS_TO_ENDPOINTS) {
-        /* kube-proxy answers health checks where no rule says so, too: always in nftables mode, and in IPVS mode when no
-         * address of the node takes node ports.  IPVS's rule lets other protocols to that port, as well, where nothing
-         * listens. */
+        /* kube-proxy answers health checks where no rule says so, too: always in nftables mode, and
+         * in IPVS mode when no address of the node takes node ports.  IPVS's rule lets other
+         * protocols to that port, as well, where nothing listens. */
         const char *end = o->n == 1 ? o->ends[0].endpoint : "(several)";
         bool without_rule = t->verdict == KS_ACCEPT && mode != KS_IPTABLES && end[0] == '\0';
         bool without_use =

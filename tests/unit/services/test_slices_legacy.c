@@ -32,7 +32,7 @@ static const char *subsets_text(struct arena *a, const struct ks_subset *subsets
     return text;
 }
 
-/* ---- canonical form -------------------------------------------------------------------------------- */
+/* ---- canonical form -------------------------------------------------------------------------- */
 
 static void repack__subsets__canonical(void **state)
 {
@@ -125,7 +125,7 @@ static void repack__many_subsets__no_square(void **state)
     assert_int_equal(n, N);
 }
 
-/* ---- Endpoints of a Service ------------------------------------------------------------------------ */
+/* ---- Endpoints of a Service ------------------------------------------------------------------ */
 
 static const struct ks_endpoints *endpoints_of(struct arena *a, const char *spec, const char *pods)
 {
@@ -202,7 +202,7 @@ static void legacy__object__labels_and_members(void **state)
     assert_int_equal(e->n_subsets, 0);
 }
 
-/* ---- truncation ------------------------------------------------------------------------------------ */
+/* ---- truncation ------------------------------------------------------------------------------ */
 
 static void truncate__sizes__in_proportion(void **state)
 {

@@ -167,7 +167,7 @@ static void mirror__endpoints__slices(void **state)
                              "'name': 'db', 'uid': 'older'}]",
                       P80, E1) "]",
          "~db-1[10.0.0.1]:80"},
-        /* A label of the controller's on the Endpoints makes labels differ for ever. */
+        /* A label of the controller's on the Endpoints makes labels differ forever. */
         {EP(", 'labels': {'endpointslice.kubernetes.io/managed-by': 'x'}", SUB1),
          "[" SLICE("db-1", "IPv4", P80, E1) "]", "~db-1[10.0.0.1]:80"},
         /* Another port: the new slice takes over the name, of its own family only. */
@@ -188,8 +188,8 @@ static void mirror__endpoints__slices(void **state)
     }
 }
 
-/* Upstream takes the first slice to create without looking at its family, so that one slice gets lost here until the next
- * pass and another is created and updated under one name. */
+/* Upstream takes the first slice to create without looking at its family, so that one slice gets
+ * lost here until the next pass and another is created and updated under one name. */
 static void mirror__two_families_one_deletion__no_slice_lost(void **state)
 {
     const char *both = EP("", "[{'addresses': [{'ip': '10.0.0.1'}, {'ip': 'fd00::1'}], 'ports': "

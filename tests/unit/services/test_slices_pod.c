@@ -179,7 +179,7 @@ static void service_selects__labels__all_of_selector(void **state)
     }
 }
 
-/* ---- changes --------------------------------------------------------------------------------------- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static const struct ks_pod *changed_pod(struct arena *a, const char *members)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_slices_properties.c: what holds of every pass, over random worlds with a fixed seed, and one large Service. */
+/* test_slices_properties.c: what holds of every pass, over random worlds with a fixed seed, and one
+ * large Service. */
 #include "tests/unit/services/slices_scene.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@ static uint32_t roll(uint32_t sides)
     return (random_state >> 8) % sides;
 }
 
-/* ---- random worlds --------------------------------------------------------------------------------- */
+/* ---- random worlds --------------------------------------------------------------------------- */
 
 static const char *random_nodes(struct arena *a)
 {
@@ -73,7 +74,7 @@ static struct scene random_scene(struct arena *a)
     return s;
 }
 
-/* ---- what holds ------------------------------------------------------------------------------------ */
+/* ---- what holds ------------------------------------------------------------------------------ */
 
 /* Each pod that counts is in exactly one slice of the family, and nothing else is. */
 static void check_complete(const struct scene *s, const char *type, enum ks_family family)
@@ -118,8 +119,8 @@ static void check_sizes(const struct scene *s, const struct ks_slice_pass *p)
     }
 }
 
-/* True when hints for a zone are such that its slices are never right: no counted node is there, or it kept more than its
- * maximum when exchanging stopped. */
+/* True when hints for a zone are such that its slices are never right: no counted node is there, or
+ * it kept more than its maximum when exchanging stopped. */
 static bool is_never_right(const struct scene *s, const struct ks_zone_counts *counts)
 {
     const struct ks_zone_shares shares = ks_zone_shares(s->a, s->nodes.items, s->nodes.n);
@@ -144,8 +145,8 @@ static bool is_never_right(const struct scene *s, const struct ks_zone_counts *c
     return false;
 }
 
-/* True when the pass writes the same slices again and again, as upstream does: besides, when an endpoint without a zone is
- * found after slices were taken for wrong. */
+/* True when the pass writes the same slices again and again, as upstream does: besides, when an
+ * endpoint without a zone is found after slices were taken for wrong. */
 static bool writes_for_ever(const struct scene *s, const struct ks_slice_pass *p)
 {
     return p->hints_off_ipv4 == KS_HINTS_NO_ZONE || p->hints_off_ipv6 == KS_HINTS_NO_ZONE ||
@@ -229,8 +230,8 @@ static void pass__one_more_pod__two_slices_at_most(void **state)
     }
 }
 
-/* Hints of a whole new Service: they add up, and no two zones could still exchange one.  A zone may all the same miss its
- * minimum (test_topology_hints.c has such a Service). */
+/* Hints of a whole new Service: they add up, and no two zones could still exchange one.  A zone may
+ * all the same miss its minimum (test_topology_hints.c has such a Service). */
 static void pass__new_hints__all_exchanged(void **state)
 {
     random_state = 4;

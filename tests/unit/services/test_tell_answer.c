@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_tell_answer.c: shares over all nodes, what a load balancer leaves out, and what an answer concludes. */
+/* test_tell_answer.c: shares over all nodes, what a load balancer leaves out, and what
+ * an answer concludes. */
 #include "tests/unit/services/services_test.h"
 
 #include "common/services/tell/answer_parts.h"
@@ -122,7 +123,8 @@ static void answer__all_nodes__rows(void **state)
     }
 }
 
-/* A way of a node among all, and of the node alone, are the same: nodes that are alike are asked once. */
+/* A way of a node among all, and of the node alone, are the same: nodes that are alike
+ * are asked once. */
 static void answer__each_node_among_all__is_as_it_is_alone(void **state)
 {
     static const char *const specs[] = {"", LOCAL, RANGES, "'internalTrafficPolicy': 'Local', "};
@@ -177,7 +179,7 @@ static void answer__left_out_backends__get_nothing(void **state)
     assert_float_equal(x->ways[0].weight, 1.0, 1e-9);
 }
 
-/* What the load balancer does decides whether anything comes, and to which node. */
+/* The load balancer decides whether and where packets arrive. */
 static void answer__balances__rows(void **state)
 {
     static const struct {
@@ -322,11 +324,12 @@ static void answer__no_nodes__is_unreachable_and_says_what_is_missing(void **sta
     assert_non_null(strstr(x->next, "get nodes"));
 }
 
-/* ---- what it costs ------------------------------------------------------------------------------------------ */
+/* ---- what it costs --------------------------------------------------------------------------- */
 
 #define PER_SLICE 100
 
-/* A Service with policy Local, four endpoints on each of `n` nodes; `spec` and `hints` are further members. */
+/* A Service with policy Local, four endpoints on each of `n` nodes; `spec` and `hints`
+ * are further members. */
 static struct ks_cluster large_cluster(struct arena *a, size_t n, const char *spec, bool hints)
 {
     struct ks_cluster c = {.n_services = 1, .n_nodes = n, .n_slices = 4 * n / PER_SLICE};
@@ -394,7 +397,8 @@ static void answer__many_nodes_and_endpoints__cost_their_sum(void **state)
     (void)state;
 }
 
-/* One Service with `ports` ports, or `services` of one port at one address, on 60 nodes with policy Local. */
+/* One Service with `ports` ports, or `services` of one port at one address, on 60 nodes
+ * with policy Local. */
 static struct ks_cluster many_ports(struct arena *a, size_t ports, size_t services)
 {
     struct ks_cluster c = large_cluster(a, 100, LOCAL, false);
@@ -430,7 +434,8 @@ static struct ks_cluster many_ports(struct arena *a, size_t ports, size_t servic
     return c;
 }
 
-/* A hundred times the ports, and a hundred Services at the address, are looked at no more than one. */
+/* A hundred times the ports, and a hundred Services at the address, are checked no
+ * more than one. */
 static void answer__ports_that_are_not_asked_for__cost_nothing(void **state)
 {
     (void)state;
@@ -452,7 +457,8 @@ static void answer__ports_that_are_not_asked_for__cost_nothing(void **state)
     assert_in_range(z->n_looked_at, x->n_looked_at, x->n_looked_at + 100);
 }
 
-/* The Service of cluster_of() with `n` external addresses, and as many of a load balancer; a node's address among both. */
+/* The Service of cluster_of() with `n` external addresses, and as many of a load balancer; a node's
+ * address among both. */
 static struct ks_cluster many_addresses(struct arena *a, const char *spec, size_t n)
 {
     struct ks_cluster c = cluster_of(a, spec, "VIP", SPREAD);
@@ -488,7 +494,8 @@ static const char *json_of_answer(struct arena *a, const struct ks_cluster *c,
     return text;
 }
 
-/* A Service with forty addresses is traced as one with the few that a packet has: a node sees no others. */
+/* A Service with forty addresses is traced as one with the few that a packet has: a node
+ * sees no others. */
 static void answer__addresses_that_are_not_asked_for__cost_nothing_and_change_nothing(void **state)
 {
     static const struct {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_tell_inside.c: pods per node, shares of traffic and weights of a whole Service, and that they are the tracer's. */
+/* test_tell_inside.c: pods per node, shares of traffic and weights of a whole Service, and that
+ * they are the tracer's. */
 #include "tests/unit/services/services_test.h"
 
 #include "common/services/tell/inside.h"
@@ -50,7 +51,8 @@ static struct ks_inside_input input_of(const struct ks_cluster *c)
                                     .has_hints = true};
 }
 
-/* "2+0 n1=0.5/w2 | 10.244.1.1:80=0.250 …": ready and terminating, nodes with traffic and weight, pods with shares. */
+/* "2+0 n1=0.5/w2 | 10.244.1.1:80=0.250 …": ready and terminating, nodes with traffic and weight,
+ * pods with shares. */
 static const char *text_of(struct arena *a, const struct ks_inside *x)
 {
     struct str_buf b = STR_BUF_INIT;
@@ -148,7 +150,7 @@ static void inside__no_slice__is_not_known(void **state)
     assert_null(ks_inside_make(*state, &input));
 }
 
-/* ---- against the tracer --------------------------------------------------------------------------------------- */
+/* ---- against the tracer ---------------------------------------------------------------------- */
 
 static unsigned draw(uint64_t *seed, unsigned below)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_topology_hints.c: hints in slices, by zone shares and by spec.trafficDistribution; each safeguard with its event. */
+/* test_topology_hints.c: hints in slices, by zone shares and by spec.trafficDistribution; each
+ * safeguard with its event. */
 #include "tests/unit/services/slices_test.h"
 
 #define OFF(text) "Warning TopologyAwareHintsDisabled " text ", addressType: IPv4"
@@ -78,8 +79,9 @@ static void hints__shares__proportional(void **state)
     run_rows(*state, rows, ARRAY_LEN(rows));
 }
 
-/* Zone-a may keep what is less than half an endpoint too many: zone-b gets no hint although hints are on, kube-proxy uses
- * all endpoints there, and the Service counts as overloaded at each change of nodes. */
+/* Zone-a may keep what is less than half an endpoint too many: zone-b gets no hint although hints
+ * are on, kube-proxy uses all endpoints there, and the Service counts as overloaded at
+ * each change of nodes. */
 static void hints__small_surplus__zone_without_hint(void **state)
 {
     static const struct row rows[] = {
@@ -108,7 +110,7 @@ static void hints__unchanged_slices__hysteresis(void **state)
         /* Hints for another zone are as good as any, as long as no maximum is exceeded. */
         {EVEN, "", "", "s: r/zone-a>zone-b r/zone-b>zone-a",
          " |  | s: r/zone-a>zone-b r/zone-b>zone-a", "", true, true},
-        /* Above the maximum: the slice is written anew. */
+        /* Above the maximum: the slice is written again. */
         {EVEN, "", "", "s: r/zone-a>zone-a r/zone-b>zone-a",
          " | s: r/zone-a>zone-a r/zone-b>zone-b | ", "", true, true},
         /* Hints of slices before it count: the second one exceeds. */
@@ -197,7 +199,7 @@ static void hints__counts__after_exchange(void **state)
     str_buf_done(&b);
 }
 
-/* ---- which mechanism, and the simple one ----------------------------------------------------------- */
+/* ---- which mechanism, and the simple one ----------------------------------------------------- */
 
 static void wants_zone_shares__annotations__older_wins(void **state)
 {
@@ -271,7 +273,7 @@ static void distribution__same_node__zone_and_node(void **state)
     const struct ks_slice_lists got = ks_hints_by_distribution(*state, "PreferSameNode", &lists);
     assert_string_equal(lists_text(*state, &got),
                         " | s: r/zone-a>zone-a@n1 r/zone-a>zone-a n/zone-a | ");
-    /* A second time nothing is to be done; another value takes the node away. */
+    /* A second time there is nothing to do; another value takes the node away. */
     const struct ks_slice_lists again = {.unchanged = got.update, .n_unchanged = 1};
     const struct ks_slice_lists second = ks_hints_by_distribution(*state, "PreferSameNode", &again);
     assert_int_equal(second.n_update, 0);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_trace.c: where a packet goes, in the three modes: the table of decisions in docs/services.md, row by row.
+/* test_trace.c: where a packet goes, in the three modes: the table of decisions in
+ * docs/services.md, row by row.
  *
- * One Service, node n1 with 192.168.0.2 and 192.168.1.2; endpoints are written as the last number of 10.244.0.X. */
+ * One Service, node n1 with 192.168.0.2 and 192.168.1.2; endpoints are written as the last number
+ * of 10.244.0.X. */
 #include "tests/unit/services/services_test.h"
 
 #include "common/services/trace/trace.h"
@@ -50,7 +52,8 @@ struct row {
 };
 
 static const struct row rows[] = {
-    /* cluster IP: the source is kept, unless masquerade-all, or a detector sees no pod of this node */
+    /* cluster IP: the source is kept, unless masquerade-all, or a detector sees no pod
+     * of this node */
     {"", ALL, 0, CLIENT, CIP, "to cluster-list 1 2", "=", "="},
     {"", ALL, DETECT, CLIENT, CIP, "to cluster-list 1 2 masq", "=", "="},
     {"", ALL, DETECT, POD, CIP, "to cluster-list 1 2", "=", "="},
@@ -278,7 +281,7 @@ static void trace__decisions__rows(void **state)
     }
 }
 
-/* ---- by interface ---------------------------------------------------------------------------------- */
+/* ---- by interface ---------------------------------------------------------------------------- */
 
 static void trace__detector_by_interface__asks_for_the_interface(void **state)
 {
@@ -310,7 +313,7 @@ static void trace__detector_by_interface__asks_for_the_interface(void **state)
     }
 }
 
-/* ---- IPv6 ------------------------------------------------------------------------------------------ */
+/* ---- IPv6 ------------------------------------------------------------------------------------ */
 
 static void trace__ipv6__rows(void **state)
 {
@@ -343,7 +346,7 @@ static void trace__ipv6__rows(void **state)
     }
 }
 
-/* ---- what it names --------------------------------------------------------------------------------- */
+/* ---- what it names --------------------------------------------------------------------------- */
 
 static const char *steps_text(struct arena *a, enum ks_mode mode, const char *spec,
                               const char *endpoints, const char *to)

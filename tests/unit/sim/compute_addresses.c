@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compute_addresses.c: the life of addresses: reserve, use, promote, demote, tiers, strict deletion.
+/* compute_addresses.c: the life of addresses: reserve, use, promote, demote, tiers, strict
+ * deletion.
  *
  * Source: gce-cloud-provider.md §4.4, §16. */
 #include "tests/support/unit.h"
@@ -223,7 +224,8 @@ static void address__internal__of_a_full_subnetwork__is_refused(void **state)
     json_object_put(world);
 }
 
-/* Source: compute v1 globalAddresses; Google's words: ingress-gce issue 1057, terraform issue 19231. */
+/* Source: compute v1 globalAddresses; Google's words: ingress-gce issue 1057,
+ * terraform issue 19231. */
 static void address__global__is_reserved_and_listed_and_no_rule_of_a_region_has_it(void **state)
 {
     (void)state;

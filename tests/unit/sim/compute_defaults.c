@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compute_defaults.c: what the cloud makes of members that a request leaves out, or sends as zero or null.
+/* compute_defaults.c: what the cloud makes of members that a request leaves out, or sends as zero
+ * or null.
  *
- * Each row makes one resource and looks at one member of what is stored then.  Source: gce-cloud-provider.md §16. */
+ * Each row makes one resource and looks at one member of what is stored then.  Source:
+ * gce-cloud-provider.md §16. */
 #include "tests/support/unit.h"
 #include "tests/unit/sim/fixture.h"
 

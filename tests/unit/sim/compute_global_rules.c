@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compute_global_rules.c: global forwarding rules of the simulated Compute API: what they take and hold.
+/* compute_global_rules.c: global forwarding rules of the simulated Compute API: what they take and
+ * hold.
  *
  * Source: compute v1 "globalForwardingRules", "globalAddresses". */
 #include "tests/support/unit.h"
@@ -115,7 +116,8 @@ static void global_rule__has_an_address__uses_it_until_it_goes(void **state)
     fixture_stop(f);
 }
 
-/* Lists of a region do not show it, those of all scopes do, and no rule of a region has its address. */
+/* Lists of a region do not show it, those of all scopes do, and no rule of a region
+ * has its address. */
 static void global_rule__is_there__is_listed_apart_from_those_of_regions(void **state)
 {
     (void)state;

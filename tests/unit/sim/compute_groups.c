@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compute_groups.c: instance groups and network endpoint groups: who may be in them, and who has them.
+/* compute_groups.c: instance groups and network endpoint groups: who may be in them, and who has
+ * them.
  *
- * Source: compute v1 "instanceGroups", "networkEndpointGroups"; gce-l4.md §3.5, §3.6, §8.3, §8.4, §9.2;
- * gce-cloud-provider.md §5.4, §5.9. */
+ * Source: compute v1 "instanceGroups", "networkEndpointGroups"; gce-l4.md §3.5, §3.6, §8.3, §8.4,
+ * §9.2; gce-cloud-provider.md §5.4, §5.9. */
 #include "tests/support/unit.h"
 #include "tests/unit/sim/balancer_cloud.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compute_lists.c: lists: filters, pages, order, aggregated lists, and what a new resource looks like.
+/* compute_lists.c: lists: filters, pages, order, aggregated lists, and what a new resource looks
+ * like.
  *
  * Source: gce-cloud-provider.md §3.3, §16; compute v1 "list", "aggregatedList". */
 #include "tests/support/unit.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compute_machines.c: the machines of nodes that POST /sim/nodes makes: where they are, and how many there can be.
+/* compute_machines.c: the machines of nodes that POST /sim/nodes makes: where they are, and how
+ * many there can be.
  *
  * Source: docs/simulator.md, "Control"; compute v1 "instances", "subnetworks". */
 #include "tests/support/unit.h"

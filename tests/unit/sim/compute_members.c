@@ -171,7 +171,7 @@ static void service__fingerprint__changes_with_every_write(void **state)
     fixture_must(f, "GET", R "/backendServices/bs", NULL);
     const char *read = arena_strdup(f->a, f->text);
     const char *old = arena_strdup(f->a, fixture_text(f, "fingerprint"));
-    /* What was read can be written back. */
+    /* A read document can be written back. */
     fixture_must(f, "PUT", R "/backendServices/bs", read);
     fixture_must(f, "GET", R "/backendServices/bs", NULL);
     assert_string_not_equal(fixture_text(f, "fingerprint"), old);

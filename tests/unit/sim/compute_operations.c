@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compute_operations.c: long operations, request ids, and time at --latency cloud (with a fake clock).
+/* compute_operations.c: long operations, request ids, and time at --latency cloud (with a fake
+ * clock).
  *
  * Source: gce-cloud-provider.md §3.5, §16. */
 #include "tests/support/clock_mover.h"
@@ -58,7 +59,7 @@ static void request_id__sent_again__answers_the_same_operation(void **state)
     fixture_stop(f);
 }
 
-/* A fake clock that goes on: every wait of the simulator comes to its end. */
+/* A fake clock that continues: every wait of the simulator comes to its end. */
 static struct clock *clock_new(void)
 {
     return clock_fake_new(1000, 1795287600000000);

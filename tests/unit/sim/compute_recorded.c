@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compute_recorded.c: every recorded world is served as it is, and could have been made by requests.
+/* compute_recorded.c: every recorded world is served as it is, and could have been made by
+ * requests.
  *
- * A world is loaded without any check, so it proves little that it is served.  The second test makes each load balancer
- * of it anew in a cloud that has only the machines: what the Go controllers built must be taken, member by member.  The
- * recorded stand-in invented addresses; those that no cloud hands out are left to ours.
+ * A world is loaded without any check, so it proves little that it is served.  The second test
+ * makes each load balancer of it again in a cloud that has only the machines: what the Go
+ * controllers built must be taken, member by member.  The recorded stand-in invented addresses;
+ * those that no cloud hands out are left to ours.
  * Source: tests/data/gce/README.md. */
 #include "tests/support/unit.h"
 #include "tests/unit/sim/fixture.h"
@@ -67,7 +69,7 @@ static const char *api(struct fixture *f, const char *path)
     return arena_printf(f->a, "/compute/v1/%s", path);
 }
 
-/* What the group at `path` says it has, as the world writes it; new reference. */
+/* Members of the group at `path`, in the world's form; new reference. */
 static struct json_object *members_of(struct fixture *f, const char *path)
 {
     bool neg = is_of(path, ENDPOINTS);
@@ -96,7 +98,7 @@ static void expect_members(struct fixture *f, size_t i, struct json_object *worl
     }
 }
 
-/* --- served --------------------------------------------------------------------------------------- */
+/* --- served ----------------------------------------------------------------------------------- */
 
 static void expect_served(struct fixture *f, size_t i)
 {
@@ -148,7 +150,7 @@ static void world__recorded__is_served_as_it_is(void **state)
     fixture_stop(f);
 }
 
-/* --- made anew ------------------------------------------------------------------------------------ */
+/* --- recreated -------------------------------------------------------------------------------- */
 
 /* In this order nothing refers to what is not there yet. */
 static const char *const order[] = {"addresses",       "healthChecks",    "httpHealthChecks",
@@ -179,7 +181,8 @@ static void load_machines(struct fixture *f, struct json_object *gce)
     json_object_put(world);
 }
 
-/* The body that made it: tiers of internal addresses, and internal IPv6 addresses, were invented. */
+/* The body that made it: tiers of internal addresses, and internal IPv6
+ * addresses, were invented. */
 static struct json_object *body_of(struct json_object *recorded)
 {
     struct json_object *body = json_copy(recorded);

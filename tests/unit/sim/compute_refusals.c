@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compute_refusals.c: what the simulated Compute API refuses, with which status and reason.
  *
- * One table: each row is a request that must change nothing, on a cloud that has six nodes, an external load balancer
- * (fixture_make_external), an internal one and one firewall.  Source: gce-cloud-provider.md §16, gce-l4.md §9. */
+ * One table: each row is a request that must change nothing, on a cloud that has six nodes, an
+ * external load balancer (fixture_make_external), an internal one and one firewall.  Source:
+ * gce-cloud-provider.md §16, gce-l4.md §9. */
 #include "tests/support/unit.h"
 #include "tests/unit/sim/fixture.h"
 
@@ -446,7 +447,8 @@ static void compute__two_groups_of_one_service__may_not_share_an_instance(void *
     fixture_stop(f);
 }
 
-/* The regions of the cloud each have as many as the quota says; other kinds are counted in the project. */
+/* The regions of the cloud each have as many as the quota says; other kinds are counted
+ * in the project. */
 static void compute__quota__is_of_a_region_or_of_the_project(void **state)
 {
     (void)state;

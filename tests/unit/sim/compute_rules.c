@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compute_rules.c: forwarding rules of backend services, and the addresses of both families that they stand on.
+/* compute_rules.c: forwarding rules of backend services, and the addresses of both families that
+ * they stand on.
  *
- * Source: compute v1 "forwardingRules", "addresses"; gce-l4.md §4.7, §4.14, §5.2-§5.4, §9.2, §11.19;
- * gce-cloud-provider.md §5.6, §5.7, §16. */
+ * Source: compute v1 "forwardingRules", "addresses"; gce-l4.md §4.7, §4.14, §5.2-§5.4, §9.2,
+ * §11.19; gce-cloud-provider.md §5.6, §5.7, §16. */
 #include "tests/support/unit.h"
 #include "tests/unit/sim/balancer_cloud.h"
 
@@ -250,7 +251,8 @@ static void rule__of_ipv6__gets_a_range_of_its_subnetwork(void **state)
     fixture_stop(f);
 }
 
-/* Held, the address of an IPv6 rule survives the rule: reserve it as it is, without the subnetwork. */
+/* Held, the address of an IPv6 rule survives the rule: reserve it as it is,
+ * without the subnetwork. */
 static void rule__of_ipv6__is_made_anew_on_a_held_address(void **state)
 {
     (void)state;
@@ -274,7 +276,8 @@ static void rule__of_ipv6__is_made_anew_on_a_held_address(void **state)
     fixture_stop(f);
 }
 
-/* Two rules on one internal address need a reservation that says so, and then only other ports or protocols. */
+/* Two rules on one internal address need a reservation that says so, and then only other
+ * ports or protocols. */
 static void rule__shared_internal_address__takes_other_ports(void **state)
 {
     (void)state;

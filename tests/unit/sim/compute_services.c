@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compute_services.c: regional backend services and their health checks: what goes together, and what is in use.
+/* compute_services.c: regional backend services and their health checks: what goes together, and
+ * what is in use.
  *
- * Source: compute v1 "regionBackendServices", "healthChecks"; gce-l4.md §4.6, §4.12, §5.5, §5.8, §8.3, §9.2;
- * gce-cloud-provider.md §5.5, §16. */
+ * Source: compute v1 "regionBackendServices", "healthChecks"; gce-l4.md §4.6, §4.12, §5.5, §5.8,
+ * §8.3, §9.2; gce-cloud-provider.md §5.5, §16. */
 #include "tests/support/unit.h"
 #include "tests/unit/sim/balancer_cloud.h"
 

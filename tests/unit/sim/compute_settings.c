@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compute_settings.c: PUT /sim/settings/gce: quotas, tiers and policies of the simulated project while clients go on; and what
- * a network of custom subnet mode asks for.  Source: compute v1 "projects", "forwardingRules". */
+/* compute_settings.c: PUT /sim/settings/gce: quotas, tiers and policies of the simulated project
+ * while clients continue; and what a network of custom subnet mode asks for.  Source: compute v1
+ * "projects", "forwardingRules". */
 #include "tests/support/unit.h"
 #include "tests/unit/sim/balancer_cloud.h"
 
@@ -88,8 +89,9 @@ static void settings__wrong__are_refused(void **state)
 }
 
 /* The cloud cannot choose among subnetworks that people made. */
-/* Groups are counted apart, those of a region from the global ones.  The clock may turn to another minute in between, but
- * not twice: of nine requests in two minutes three are over the limit at least. */
+/* Groups are counted apart, those of a region from the global ones.  The clock may turn to another
+ * minute in between, but not twice: of nine requests in two minutes three are over the
+ * limit at least. */
 static void throttle__too_many_of_a_group__are_refused(void **state)
 {
     (void)state;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compute_worlds.c: worlds go in and come out unchanged, also what is not served, and what is broken is refused.
+/* compute_worlds.c: worlds go in and come out unchanged, also what is not served, and what is
+ * broken is refused.
  *
- * world-legacy.json is a cluster and a cloud as the Go controllers left them.  Source: interfaces.md, "World". */
+ * world-legacy.json is a cluster and a cloud as the Go controllers left them.  Source:
+ * interfaces.md, "World". */
 #include "tests/support/unit.h"
 #include "tests/unit/sim/fixture.h"
 
@@ -68,7 +70,7 @@ static void world__kinds_that_are_not_served__are_kept(void **state)
     assert_non_null(json_member(f->answer, "azure"));
     assert_non_null(json_member(f->answer, "aws"));
     assert_string_equal(json_str(f->answer, "note"), "kept");
-    /* What the world lacks has the API's defaults. */
+    /* Missing members of the world have the API's defaults. */
     assert_non_null(json_member(gce, "projects/p9/zones/us-central1-a"));
     assert_non_null(json_member(gce, "projects/p9/global/networks/default"));
     /* The next world does not bring it back. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* frame_faults.c: every kind of fault on a cloud call, by number and match, and the list of faults.
  *
- * Faults on watches are tested with the Kubernetes API.  Source: interfaces.md, POST /sim/faults. */
+ * Faults on watches are tested with the Kubernetes API.  Source:
+ * interfaces.md, POST /sim/faults. */
 #include "tests/support/unit.h"
 #include "tests/unit/sim/fixture.h"
 

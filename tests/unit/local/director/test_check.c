@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_check.c: questions, verdicts and weights in tables, and turns of a director that asks servers on loopback. */
+/* test_check.c: questions, verdicts and weights in tables, and turns of a director that asks
+ * servers on loopback. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +21,7 @@
 #include "tests/support/fake_kernel.h"
 #include "tests/support/unit.h"
 
-/* ---- verdicts ------------------------------------------------------------------------------------ */
+/* ---- verdicts -------------------------------------------------------------------------------- */
 
 struct verdict_row {
     const char *answers;  /* g good, b bad, z bad while frozen */
@@ -33,7 +34,7 @@ static void verdicts__fall_3_rise_2__by_rows_of_answers(void **state)
     static const struct verdict_row rows[] = {
         {"bbb", "uud", false},             /* L01 */
         {"bbbgg", "uuddu", false},         /* L02 */
-        {"bbgbbgbbb", "uuuuuuuud", false}, /* a good one between counts anew */
+        {"bbgbbgbbb", "uuuuuuuud", false}, /* a good one between counts again */
         {"bbbgbgg", "uuddddu", false},     /* a bad one between, too */
         {"zzzz", "uuuu", false},           /* L09: frozen */
         {"zzzb", "uuud", false},           /* thawed: the next bad one decides */
@@ -59,8 +60,9 @@ static void verdicts__fall_3_rise_2__by_rows_of_answers(void **state)
 }
 
 struct weigh_row {
-    const char *
-        weights; /* of the policy, one digit each; a letter: 0, and a (1), b (2) when no target of the own zone is left */
+    /* of the policy, one digit each; a letter: 0, and a (1), b (2) when no target of the
+     * own zone is left */
+    const char *weights;
     const char *down;  /* d: its check fails */
     const char *asked; /* weight that the target asks for; 0: none */
     bool fail_open;
@@ -171,7 +173,7 @@ static void gateway__of_the_default_route(void **state)
     assert_int_equal(addr.len, 4);
 }
 
-/* ---- turns --------------------------------------------------------------------------------------- */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 /* A server on loopback: its port stays its own while it does not listen. */
 struct server {
@@ -283,7 +285,8 @@ static void serve(struct rig *r, const char *answer)
     r->server.peer = -1;
 }
 
-/* Makes turns until `n` more answers were judged; time goes on only when no probe is under way. */
+/* Makes turns until `n` more answers were judged; time continues only when no probe
+ * is in progress. */
 static void hear(struct rig *r, unsigned n, const char *answer)
 {
     unsigned until = r->n_good + r->n_bad + n;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_drain.c: connections to targets that left end after their time, unless the target is back. */
+/* test_drain.c: connections to targets that left end after their time, unless the
+ * target is back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

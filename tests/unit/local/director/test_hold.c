@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_hold.c: addresses that a director holds for a time only: turns over the kernel in memory, with whose they are as the test says. */
+/* test_hold.c: addresses that a director holds for a time only: turns over the kernel in memory,
+ * with whose they are as the test says. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -248,7 +249,7 @@ static void hold__taken_back__gone_when_it_returns(void **state)
 
     take(f);
     assert_int_equal(local_director_take_back(f->d, &f->vip, 2, &err), ERR_OK);
-    assert_int_equal(left_s(f), 10); /* another link: it was offered anew */
+    assert_int_equal(left_s(f), 10); /* another link: it was offered again */
     assert_int_equal(local_director_take_back(f->d, &f->vip, 1, &err), ERR_OK);
     assert_int_equal(left_s(f), -1);
     pass(f, 1000);

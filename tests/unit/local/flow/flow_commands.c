@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- commands ------------------------------------------------------------------------------------ */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 static void foreign(struct flow_kit *k, char **w, size_t n)
 {
@@ -129,7 +129,7 @@ static uint64_t count_requests(struct flow_kit *k)
     return n;
 }
 
-/* What is left is asked for, and deleted, as the controller does. */
+/* Leftovers are listed and deleted, as the controller does. */
 static void sweep(struct flow_kit *k)
 {
     const char *before = str_buf_to_arena(&k->out, k->a);

@@ -8,7 +8,7 @@ static const struct fault {
     const char *name;
     enum fake_kernel_fault fault;
     int code;
-    bool restarts; /* another process goes on */
+    bool restarts; /* another process continues */
 } faults[] = {
     {"refused, AUTH", FAKE_KERNEL_REFUSE, ERR_AUTH, false},
     {"refused, CONFLICT", FAKE_KERNEL_REFUSE, ERR_CONFLICT, false},
@@ -26,7 +26,7 @@ struct run {
     bool well;
 };
 
-/* The process goes on until the step has come, while time passes that it waits for. */
+/* The process continues until the step has come, while time passes that it waits for. */
 static void until_step(struct flow_kit *k, unsigned step)
 {
     for (int i = 0; i < 200 && fake_kernel_steps(k->kernel) < step; i++) {

@@ -549,7 +549,7 @@ static struct kit_batch *batch_of(struct flow_kit *k, char *const *keys, size_t 
     return b;
 }
 
-/* What a controller does with a result. */
+/* The controller's handling of a result. */
 static void take_result(struct flow_kit *k, const struct tt_item *item, struct kit_service *s)
 {
     bool dead = k->killed_at > 0 && fake_kernel_steps(k->kernel) >= k->killed_at;

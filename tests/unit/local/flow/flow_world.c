@@ -33,7 +33,7 @@ void flow_world_make(struct flow_kit *k, const char *key, const char *words)
     s->seen = NULL;
 }
 
-/* ---- objects ------------------------------------------------------------------------------------- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 struct parts {
     struct str_buf spec, notes, ports;
@@ -238,7 +238,7 @@ const struct tt_slice **flow_world_slices(struct flow_kit *k, const struct kit_s
     return test_slices(k->a, o, ret_n);
 }
 
-/* ---- the kernel ---------------------------------------------------------------------------------- */
+/* ---- the kernel ------------------------------------------------------------------------------ */
 
 struct reading {
     struct flow_kit *k;
@@ -424,7 +424,7 @@ const char *flow_kit_state(struct flow_kit *k)
     return str_buf_to_arena(&b, k->a);
 }
 
-/* ---- others who write ---------------------------------------------------------------------------- */
+/* ---- others who write ------------------------------------------------------------------------ */
 
 struct taking {
     enum local_nft_set set;

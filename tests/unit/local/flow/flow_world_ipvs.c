@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flow_world_ipvs.c: virtual services of the kernel in the tests of the flow: as text, and what must hold of them (flow_kit.h). */
+/* flow_world_ipvs.c: virtual services of the kernel in the tests of the flow: as text, and what
+ * must hold of them (flow_kit.h). */
 #include "tests/unit/local/flow/flow_kit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- read and shown ------------------------------------------------------------------------------ */
+/* ---- read and shown -------------------------------------------------------------------------- */
 
 static void note_virtual(void *arg, const struct local_ipvs_list *l)
 {
@@ -65,7 +66,7 @@ void flow_world_show_ipvs(struct str_buf *b, const struct local_mirror *m,
     str_append(b, in_scope(m, &f->service.id.vip) ? "" : " OUT OF SCOPE");
 }
 
-/* ---- invariants ---------------------------------------------------------------------------------- */
+/* ---- invariants ------------------------------------------------------------------------------ */
 
 static const struct local_front *front_in(const struct local_mirror *m, struct arena *a,
                                           const struct local_frontend_id *id)
@@ -154,7 +155,7 @@ void flow_world_check_ipvs(struct flow_kit *k, const struct local_mirror *m)
     k->reals = l.now;
 }
 
-/* ---- connections --------------------------------------------------------------------------------- */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 struct activity {
     struct flow_kit *k;
@@ -180,7 +181,7 @@ void flow_world_active(struct flow_kit *k, uint32_t n, char *const *addrs, size_
     flow_world_check(k, k->kernel);
 }
 
-/* ---- others who write ---------------------------------------------------------------------------- */
+/* ---- others who write ------------------------------------------------------------------------ */
 
 struct taken {
     struct local_ipvs_change changes[32];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_config_changes.c: each key of a configuration is another one at the next start: what the kernel has follows, and nothing of the
- * former configuration is left; or a sentence says what is. */
+/* test_config_changes.c: each key of a configuration is another one at the next start: what the
+ * kernel has follows, and nothing of the former configuration is left; or a sentence
+ * says what is. */
 #include "tests/unit/local/flow/flow_kit.h"
 
 #include <string.h>
@@ -10,12 +11,13 @@
 
 #define A "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "
 
-/* The words of the Service d/a; the configuration before it is first served, and that of the second start.  At
- * the end the Service is deleted, and nothing of it may be left. */
+/* The words of the Service d/a; the configuration before it is first served, and that of the second
+ * start.  At the end the Service is deleted, and nothing of it may be left. */
 static const struct row {
     const char *key, *service, *before, *after, *want;
 } rows[] = {
-    /* An allocator has no kernel: what this machine forwards stays until it starts anew (docs/providers/local.md). */
+    /* An allocator has no kernel: what this machine forwards stays until it starts again
+     * (docs/providers/local.md). */
     {"role", "", "", "config role: allocator|releaseDelay: 0s", A "plan(0) " A},
     {"role", "st=10.0.0.0", "", "config role: director", A "plan(0) "},
     {"instance", "", "", "foreign lost; config instance: other",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_flow.c: the whole provider over a kernel in memory; rows are named after the vectors K…, G…, L…, F… where there is one. */
+/* test_flow.c: the whole provider over a kernel in memory; rows are named after the vectors K…, G…,
+ * L…, F… where there is one. */
 #include "tests/unit/local/flow/flow_kit.h"
 
 #include "tests/support/unit.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ipvs_faults.c: the fault sweep (flow_faults.h) over flows of the ipvs modes: targets, ports, modes, schedulers, drain. */
+/* test_ipvs_faults.c: the fault sweep (flow_faults.h) over flows of the ipvs modes: targets, ports,
+ * modes, schedulers, drain. */
 #include "tests/unit/local/flow/flow_faults.h"
 
 #include "tests/support/unit.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_scale.c: requests to the kernel do not depend on the number of Services: one change needs the same ones among few and among
- * many, and a restart over Services in order writes nothing.  tests/bench/bench_local.py measures the same on a real kernel. */
+/* test_scale.c: requests to the kernel do not depend on the number of Services: one change needs
+ * the same ones among few and among many, and a restart over Services in order writes nothing.
+ * tests/bench/bench_local.py measures the same on a real kernel. */
 #include "tests/unit/local/flow/flow_kit.h"
 
 #include <stdlib.h>
@@ -12,7 +13,8 @@ static const unsigned sizes[] = {2, 390};
 /* The kit compares all destinations with all after each step. */
 static const unsigned ipvs_sizes[] = {2, 60};
 
-/* Returns what the last commands of the script say when d/s001 is one of n Services that are in order. */
+/* Returns what the last commands of the script say when d/s001 is one of n Services that
+ * are in order. */
 static char *said_among(unsigned n, const char *mode, const char *script)
 {
     static struct flow_kit k;
@@ -94,7 +96,8 @@ static void local_flow__restart__reads_the_same_and_writes_nothing(void **state)
     }
 }
 
-/* Between two syncs: one name a Service; targets, checks, ranges, ports and settings are the same strings for all. */
+/* Between two syncs: one name a Service; targets, checks, ranges, ports and settings are the same
+ * strings for all. */
 static void local_flow__many__each_service_keeps_one_string(void **state)
 {
     static struct flow_kit k;

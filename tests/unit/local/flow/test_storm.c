@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_storm.c: Services come, change, share, move and go in any order, among them faults of the kernel, others who write, and
- * restarts; now and then all settles.  Then nothing is planned any more, and the kernel has the addresses of the statuses and no other. */
+/* test_storm.c: Services come, change, share, move and go in any order, among them faults of the
+ * kernel, others who write, and restarts; now and then all settles.  Then nothing is planned any
+ * more, and the kernel has the addresses of the statuses and no other. */
 #include "tests/unit/local/flow/flow_kit.h"
 
 #include <stdlib.h>
@@ -127,7 +128,8 @@ static const char *strays(struct flow_kit *k)
                 found = found || str_eq(addrs[j], addr);
             }
         }
-        /* After a flush nobody knows whose a virtual service is: it is left alone, neither held nor open. */
+        /* After a flush nobody knows whose a virtual service is: it is left alone, neither
+         * held nor open. */
         bool unknown = k->flushed && str_has_prefix(at + strlen(addr), "[not guarded] ") &&
                        strstr(arena_strndup(k->a, at, strcspn(at, ";")), " held") == NULL;
         if (!found && !unknown) {
@@ -137,7 +139,7 @@ static const char *strays(struct flow_kit *k)
     return NULL;
 }
 
-/* Wishes that contradict each other fail for ever, and change nothing. */
+/* Wishes that contradict each other fail forever, and change nothing. */
 static bool settle(struct flow_kit *k)
 {
     int left = 9;
@@ -169,7 +171,8 @@ static bool storm(const struct storm *x, unsigned seed)
         blow(&k, x);
     }
     str_buf_reset(&k.out);
-    /* What nobody has any more goes after the grace, whether a Service is left or not. */
+    /* Resources without a Service are deleted after the grace period, whether a Service is left or
+     * not. */
     (void)flow_kit_run(&k, graced ? "well; sync; pass 30000; sweep; sync" : "well; sync; sweep");
     bool settled = settle(&k);
     bool refused =

@@ -44,7 +44,7 @@ static struct ip_addr addr_of(const char *text)
     return addr;
 }
 
-/* ---- configuration ------------------------------------------------------------------------------- */
+/* ---- configuration --------------------------------------------------------------------------- */
 
 static struct local_range range_of(char *text)
 {
@@ -141,7 +141,7 @@ static const struct local_config *config_of(struct arena *a, const char *text)
     return c;
 }
 
-/* ---- Services ------------------------------------------------------------------------------------ */
+/* ---- Services -------------------------------------------------------------------------------- */
 
 struct seen {
     struct tt_service service;
@@ -290,7 +290,7 @@ static void see(struct ipam_script *s, const char *text)
     local_ipam_see(s->ipam, &x.claim, s->now_ms);
 }
 
-/* ---- commands ------------------------------------------------------------------------------------ */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 static const char *grant_text(struct ipam_script *s, const struct local_grant *g)
 {

@@ -4,13 +4,15 @@
  *     "see d/a; grant d/a; see d/b st=10.0.0.0; gone d/a; at 61"  →  "d/a=10.0.0.0 "
  *
  * Commands, parted by ";":
- *   see KEY …       the Service as it is now.  Words: st=IP,… (status) key=SHARE ask=IP,… pool=NAME fam=4|6|46|64 pol=P|R
- *                   ports=53/UDP,… label=K:V nslabel=K:V created=N, and no (wants none) ours move noips bad (wishes unreadable)
+ *   see KEY …       the Service as it is now.  Words: st=IP,… (status) key=SHARE ask=IP,… pool=NAME
+ *                   fam=4|6|46|64 pol=P|R ports=53/UDP,… label=K:V nslabel=K:V created=N, and no
+ *                   (wants none) ours move noips bad (wishes unreadable)
  *   pub KEY         its status gets what it was granted last; the rest is as it was seen last
  *   gone KEY        it is gone
  *   at SECONDS      so late it is
  *   remember KEY IP found in the kernel
- *   grant KEY, would KEY   adds "KEY=IP,IP ", with "-IP" for what is to go, "?" second family missing, "^" outside, "~" share broken;
+ *   grant KEY, would KEY   adds "KEY=IP,IP ", with "-IP" for what is to go, "?" second family
+ *                          missing, "^" outside, "~" share broken;
  *                   on failure "KEY!CODE(message) " in front of what it keeps
  *   waiting         adds "waiting(KEY,…) " */
 #ifndef TESTS_UNIT_LOCAL_IPAM_SCRIPT_H
@@ -28,8 +30,8 @@ struct ipam_script {
     struct map *told; /* KEY → what it was granted last, "IP,IP" */
     int64_t now_ms;
 };
-/* Pools: "p=10.0.0.0-10.0.0.7 q=…,… flags": words after the ranges of a pool, parted by "/": noauto, buggy, prio5, ns:x, sel:K:V,
- * nssel:K:V, ex:FIRST-LAST.  Reservations: "d/a@10.0.0.7". */
+/* Pools: "p=10.0.0.0-10.0.0.7 q=…,… flags": words after the ranges of a pool, parted by "/":
+ * noauto, buggy, prio5, ns:x, sel:K:V, nssel:K:V, ex:FIRST-LAST.  Reservations: "d/a@10.0.0.7". */
 void ipam_script_begin(struct ipam_script *s, struct arena *a, const char *pools);
 void ipam_script_end(struct ipam_script *s);
 /* Returns what the script prints. */

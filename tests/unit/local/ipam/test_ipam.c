@@ -239,7 +239,7 @@ static void local_ipam_use__totals(void **state)
     }
 }
 
-/* ---- properties ---------------------------------------------------------------------------------- */
+/* ---- properties ------------------------------------------------------------------------------ */
 
 #define N_KEYS 24
 
@@ -256,7 +256,8 @@ static const char *see_text(struct arena *a, const struct world *w, unsigned i, 
                         w->status[i][0] == '\0' ? "" : " ours st=", w->status[i], "");
 }
 
-/* No address is two Services' that do not share, none changes while its Service is there, and a restart changes nothing. */
+/* No address is two Services' that do not share, none changes while its Service is there, and a
+ * restart changes nothing. */
 static void check_statuses(const struct world *w)
 {
     for (unsigned i = 0; i < N_KEYS; i++) {

@@ -56,7 +56,7 @@ static struct local_checked question(struct ipvs_kit *k, const char *node, bool 
     return c;
 }
 
-/* What is kept of the Service asks these questions, too. */
+/* The stored part of the Service is checked, too. */
 static void ask_these(struct ipvs_kit *k, const struct local_checked *both)
 {
     struct served *v = local_served_get(provider(k), k->a, "d/a");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ipvs_life.c: what happens to virtual services while Services, nodes and the kernel change. */
+/* test_ipvs_life.c: what happens to virtual services while Services, nodes and
+ * the kernel change. */
 #include "tests/unit/local/ipvs/ipvs_kit.h"
 
 static const struct ipvs_scene nat = {.name = "nat"};
@@ -67,7 +68,8 @@ static void test_drain__of_a_node_port_that_changes__waits_for_connections(void 
     assert_string_equal(ipvs_kit_kernel(k), draining);
     clock_fake_advance(k->clock, 1000);
     assert_int_equal(ipvs_kit_sync(k, &moved), TT_OK);
-    /* fake_kernel_active() is of an address: both ports of n1 have connections, n2's old one has none. */
+    /* fake_kernel_active() is of an address: both ports of n1 have connections, n2's old
+     * one has none. */
     assert_null(strstr(ipvs_kit_kernel(k), "10.1.0.2:30080"));
     assert_non_null(strstr(ipvs_kit_kernel(k), "10.1.0.1:30080 -m -w 0"));
     assert_int_equal(k->result.again_ms, 1000);
@@ -131,7 +133,7 @@ static void test_drain__of_a_node_that_comes_back__ends(void **state)
                         "change destination 10.0.0.0:80/tcp → 10.1.0.2:30080; ");
 }
 
-/* The process that ends knows since when; the next one counts anew. */
+/* The process that ends knows since when; the next one counts again. */
 static void test_drain__of_a_process_that_ended__goes_on(void **state)
 {
     struct ipvs_kit *k = *state;
@@ -413,7 +415,8 @@ static void test_sysctls__that_are_wrong__are_told(void **state)
                            "DirectorNotReady: net.ipv4.vs.expire_nodest_conn is not 1"));
 }
 
-/* Each step of the kernel is refused, lost, or the last of the process; afterwards all becomes as it would have been. */
+/* Each step of the kernel is refused, lost, or the last of the process; afterwards all becomes as
+ * it would have been. */
 static void test_faults__at_every_step__end_as_if_there_were_none(void **state)
 {
     static const enum fake_kernel_fault faults[] = {FAKE_KERNEL_REFUSE, FAKE_KERNEL_LOSE};

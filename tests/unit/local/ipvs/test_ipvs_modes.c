@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ipvs_modes.c: from a Service to the virtual services and destinations of the kernel, and what is refused. */
+/* test_ipvs_modes.c: from a Service to the virtual services and destinations of the kernel, and
+ * what is refused. */
 #include "tests/unit/local/ipvs/ipvs_kit.h"
 
 #define UDP53            "{'name': 'u', 'port': 53, 'protocol': 'UDP', 'nodePort': 30053}"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_fake_kernel.c: the faults of the kernel in memory: refused, lost, dead; what it answers otherwise is compared with a real
- * kernel by tests/local/kernel_test.py. */
+/* test_fake_kernel.c: the faults of the kernel in memory: refused, lost, dead; what it answers
+ * otherwise is compared with a real kernel by tests/local/kernel_test.py. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

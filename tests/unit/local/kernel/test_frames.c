@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_frames.c: frames of ARP and neighbour discovery, byte for byte, and what is read from those of others. */
+/* test_frames.c: frames of ARP and neighbour discovery, byte for byte, and what is read
+ * from those of others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -200,7 +200,8 @@ static void nets__of_first_and_last(void **state)
     }
 }
 
-/* nft 1.0.6 leaves these notes when it makes such sets itself; numbers in them are in the machine's order. */
+/* nft 1.0.6 leaves these notes when it makes such sets itself; numbers in them are in
+ * the machine's order. */
 static void notes__equal_those_of_nft(void **state)
 {
     static const struct {

@@ -173,7 +173,7 @@ static void refusals__become_codes_and_sentences(void **state)
     }
     struct err err = ERR_INIT;
     (void)local_nft_error(&err, EINVAL, "10.0.0.0/24",
-                          "interval overlaps"); /* the sentence is looked at */
+                          "interval overlaps"); /* the sentence is checked */
     assert_string_equal(err.message, "nft: 10.0.0.0/24: Invalid argument: interval overlaps");
 }
 

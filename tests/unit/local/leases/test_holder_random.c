@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_holder_random.c: directors, their Leases and their kernels in random interleavings, by seed.
  *
- * Half of the worlds have directors that watch Leases: events come in order, late, and not at all for a while.  Requests are sent, carried out and answered at moments of their own, answers get lost, processes are killed, stopped for a while, started
- * again and told to end.  After every step no address may be held by two kernels. */
+ * Half of the worlds have directors that watch Leases: events come in order, late, and not at all
+ * for a while.  Requests are sent, carried out and answered at moments of their own, answers get
+ * lost, processes are killed, stopped for a while, started again and told to end.  After every step
+ * no address may be held by two kernels. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +25,7 @@
 #define RENEW_MS    3000
 #define POLL_MS     500
 #define LATE_MS     250  /* after a write: then it lists, as its watch is late */
-#define EVENTS      8192 /* that a world remembers; a watch that is further behind begins anew */
+#define EVENTS      8192 /* that a world remembers; a watch that is further behind begins again */
 
 struct lease {
     bool there, ended, takes;
@@ -39,7 +41,7 @@ struct director {
     int64_t stopped_until_ms;
     int64_t listed_ms;
     int64_t kernel_ms[LOCAL_BUCKETS]; /* lifetimes, by the world's clock */
-    /* its request under way */
+    /* its request in progress */
     enum request request;
     bool done, lost;
     int64_t sent_ms, commit_ms, answer_ms;
@@ -121,7 +123,7 @@ static void end(struct director *d)
     d->alive = false;
 }
 
-/* ---- its watch ------------------------------------------------------------------------------------ */
+/* ---- its watch ------------------------------------------------------------------------------- */
 
 static void show(struct world *w, struct director *d, unsigned whose, const struct lease *lease)
 {
@@ -184,9 +186,10 @@ static void look_at_view(struct world *w, struct director *d)
     local_holder_see_watched(d->h, others, n, d->wrote_ms, clock_of(w, d));
 }
 
-/* ---- one director -------------------------------------------------------------------------------- */
+/* ---- one director ---------------------------------------------------------------------------- */
 
-/* Slow for one alone is away for one alone, which apiLoss keep does not survive without an overlap. */
+/* Slow for one alone is away for one alone, which apiLoss keep does not survive
+ * without an overlap. */
 static unsigned slowness(struct world *w)
 {
     return !w->keep && chance(w, 12) ? 9000 : 60;
@@ -309,7 +312,7 @@ static void hear_answer(struct world *w, unsigned i)
     }
 }
 
-/* What the director's thread does. */
+/* The director's thread. */
 static void change_kernel(struct world *w, struct director *d)
 {
     int64_t now_ms = clock_of(w, d);
@@ -345,7 +348,7 @@ static void step_of(struct world *w, unsigned i)
     }
 }
 
-/* ---- the world ------------------------------------------------------------------------------------ */
+/* ---- the world ------------------------------------------------------------------------------- */
 
 static void happen(struct world *w)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_holder_rules.c: who holds which buckets, sequence by sequence.  Rows with a number are those of the provider's specification
- * (§14.7); one of them in a table is a script, and what the directors hold after it.
+/* test_holder_rules.c: who holds which buckets, sequence by sequence.  Rows with a number are those
+ * of the provider's specification (§14.7); one of them in a table is a script, and what the
+ * directors hold after it.
  *
  * Commands, parted by blanks; D is 1, 2 or 3:
  *   +D  starts   ready, as all that are started     -D  is killed     .D  ends (SIGTERM)
@@ -8,8 +9,10 @@
  *   cD, mD  its requests fail from now on; no more  CA, MA  those of all
  *   sD  it is stopped (SIGSTOP): for it no time goes by until wD (SIGCONT)
  *   fD  hears a frame that claims an address of bucket 0 from another MAC
- *   dD, eD  label drain is put on its Lease, and taken off      xD  it does not reach the clients; yD it does
- *   ?   adds how many buckets each one's kernel has: "120+136+0"   !  adds the answer to the last frame */
+ *   dD, eD  label drain is put on its Lease, and taken off      xD  it does not reach the clients;
+ *           yD it does
+ *   ?   adds how many buckets each one's kernel has: "120+136+0"   !  adds the answer to the
+ *                                                                  last frame */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +54,7 @@ struct scene {
 };
 static const char *const names[N] = {"d1", "d2", "d3"};
 
-/* ---- a director ---------------------------------------------------------------------------------- */
+/* ---- a director ------------------------------------------------------------------------------ */
 
 static void write_lease(struct scene *s, unsigned i)
 {
@@ -144,7 +147,7 @@ static void step_of(struct scene *s, unsigned i)
     }
 }
 
-/* ---- the script ----------------------------------------------------------------------------------- */
+/* ---- the script ------------------------------------------------------------------------------ */
 
 static unsigned kernels(const struct scene *s, unsigned bucket)
 {
@@ -274,7 +277,8 @@ static const struct row {
     {"+1 +2 t30 .1 t8 ?", "0+256+0 "},
     /* R04: 100 buckets move, all to d3, at once; and back when it is drained. */
     {"+1 +2 t30 +3 t20 ? d3 t20 ? e3 t20 ?", "72+84+100 120+136+0 72+84+100 "},
-    /* R05: d1 is cut off from the API alone: it stays tentative, d2 takes over, a frame makes d1 yield the bucket. */
+    /* R05: d1 is cut off from the API alone: it stays tentative, d2 takes over, a frame makes d1
+     * yield the bucket. */
     {"+1 +2 t30 c1 t70 ? t30 ? f1 ! t1 ?", "120+136+0 120+256+0 yielded 119+256+0 ", false, true},
     /* … and with apiLoss release its addresses end. */
     {"+1 +2 t30 c1 t60 ? t15 ? t15 ?", "120+136+0 0+136+0 0+256+0 ", true, false},
@@ -327,7 +331,8 @@ static void holder__rows__buckets_in_kernels(void **state)
     }
 }
 
-/* R12 and R13: only the monotonic clock counts, and another machine of the same name makes it hold nothing. */
+/* R12 and R13: only the monotonic clock counts, and another machine of the same name makes
+ * it hold nothing. */
 static void holder__halted__lets_go_and_takes_again(void **state)
 {
     struct scene s = {.now_ms = START_MS};
@@ -363,7 +368,8 @@ static struct local_holder *alone(int64_t *ret_now)
     return s.d[0].h;
 }
 
-/* Others count from when they saw the Lease, which may be long before its writer hears the answer. */
+/* Others count from when they saw the Lease, which may be long before its writer
+ * hears the answer. */
 static void holder__answer_late__lifetimes_count_from_sending(void **state)
 {
     int64_t now_ms = 0;

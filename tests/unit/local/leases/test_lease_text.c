@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_lease_text.c: Leases of directors as JSON, there and back, and what is made of what others wrote. */
+/* test_lease_text.c: Leases of directors as JSON, there and back, and what is made of
+ * what others wrote. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_front_desired.c: frontends that a Service is to have in mode nft; rows are named after the vectors of the provider's
- * specification. */
+/* test_front_desired.c: frontends that a Service is to have in mode nft; rows are named after the
+ * vectors of the provider's specification. */
 #include "tests/unit/local/targets/targets_test.h"
 
 #include "providers/local/plan/front_desired.h"

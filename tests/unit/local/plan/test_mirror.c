@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_mirror.c: the mirror in random lives, against arrays; and what it keeps of many addresses, in bytes. */
+/* test_mirror.c: the mirror in random lives, against arrays; and what it keeps of
+ * many addresses, in bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +23,7 @@
 #define RANGES  4
 #define TARGETS 5
 
-/* ---- a random life --------------------------------------------------------------------------------- */
+/* ---- a random life --------------------------------------------------------------------------- */
 
 /* A frontend as it is to be: what the mirror says of it must be the same. */
 struct model_front {
@@ -308,7 +309,7 @@ static void mirror__random_life__as_arrays(void **state)
     free(l);
 }
 
-/* ---- bytes ------------------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 #define MANY 5000
 

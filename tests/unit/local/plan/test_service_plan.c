@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_service_plan.c: from what the kernel has to what it is to have, as a table.  Every row's plan is carried out on a mirror, after
- * which it shows what was wanted, and nothing is planned any more.
+/* test_service_plan.c: from what the kernel has to what it is to have, as a table.  Every row's
+ * plan is carried out on a mirror, after which it shows what was wanted, and nothing is planned any
+ * more.
  *
- * A state: Services parted by "; ", each "KEY ADDRESS words ADDRESS words…".  Words of an address: guard (by=KEY: its comment), held,
- * link (held by an address of eth0), ann, exp, other=KEY, lives; and frontends "80/tcp=AABB<0.0.0.0/0^": four slots, letters are
- * targets 10.1.0.LETTER:30080, "~" before them: by the client's address, "^": snat. */
+ * A state: Services parted by "; ", each "KEY ADDRESS words ADDRESS words…".  Words of an address:
+ * guard (by=KEY: its comment), held, link (held by an address of eth0), ann, exp, other=KEY, lives;
+ * and frontends "80/tcp=AABB<0.0.0.0/0^": four slots, letters are targets 10.1.0.LETTER:30080, "~"
+ * before them: by the client's address, "^": snat. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +37,7 @@ struct state {
     } items[MOST];
 };
 
-/* ---- states from texts --------------------------------------------------------------------------- */
+/* ---- states from texts ----------------------------------------------------------------------- */
 
 static struct local_dest dest_of(char letter)
 {
@@ -114,7 +116,7 @@ static void read_state(struct arena *a, const char *text, struct state *st)
     }
 }
 
-/* ---- the plan as text ---------------------------------------------------------------------------- */
+/* ---- the plan as text ------------------------------------------------------------------------ */
 
 static void show_change(struct str_buf *b, const struct local_nft_change *c)
 {
@@ -153,7 +155,7 @@ static void show_op(struct str_buf *b, const struct lb_op *op)
     str_append(b, "; ");
 }
 
-/* ---- carrying it out ----------------------------------------------------------------------------- */
+/* ---- carrying it out ------------------------------------------------------------------------- */
 
 static void put(struct local_mirror *m, enum local_nft_set set, const struct local_front *f,
                 const struct ip_net *net, unsigned slot)
@@ -229,7 +231,7 @@ static void do_op(struct local_mirror *m, const struct lb_op *op)
     }
 }
 
-/* What the mirror has of the Service, at the addresses of both states. */
+/* The mirror's elements of the Service, at the addresses of both states. */
 static void take_state(struct arena *a, const struct local_mirror *m, const struct state *like,
                        struct state *ret)
 {
@@ -247,7 +249,7 @@ static void take_state(struct arena *a, const struct local_mirror *m, const stru
     }
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static struct local_vip vip_at(const struct one *x, const struct ip_addr *addr)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* coupling.c: which write gives whom a new etag, and what the cloud fills in by itself.
  *
- * One life of a balancer, row by row: each row is a write, the documents whose etag must be new after it and those whose
- * must not.  Source: docs/spec/azure.md §3.4 (table), §3.10, §16 items 3 and 5 to 9. */
+ * One life of a balancer, row by row: each row is a write, the documents whose etag must be new
+ * after it and those whose must not.  Source: docs/spec/azure.md §3.4 (table), §3.10, §16
+ * items 3 and 5 to 9. */
 #include "tests/support/unit.h"
 #include "tests/unit/sim/arm/arm_fixture.h"
 

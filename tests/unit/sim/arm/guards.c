@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* guards.c: locks and policies of settings, as they refuse requests, and when they do not.
  *
- * Source: learn.microsoft.com, "Lock your resources to protect your infrastructure", "Azure Policy definitions deny effect". */
+ * Source: learn.microsoft.com, "Lock your resources to protect your infrastructure", "Azure Policy
+ * definitions deny effect". */
 #include "tests/support/unit.h"
 #include "tests/unit/sim/arm/arm_fixture.h"
 

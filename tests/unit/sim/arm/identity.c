@@ -16,8 +16,8 @@
 
 #define TENANT "/00000000-0000-4000-8000-000000000002"
 #define SECRET "client_secret=sim-client-secret&client_id=c&grant_type=client_credentials"
-/* {"alg":"RS256","kid":"k"}, a service account's claims for the exchange until 2100, and no real signature; then: for
- * another audience, of 2001, without a subject. */
+/* {"alg":"RS256","kid":"k"}, a service account's claims for the exchange until 2100, and no real
+ * signature; then: for another audience, of 2001, without a subject. */
 #define ASSERTION                                                                                  \
     "eyJhbGciOiJSUzI1NiIsImtpZCI6ImsifQ."                                                          \
     "eyJhdWQiOlsiYXBpOi8vQXp1cmVBRFRva2VuRXhjaGFuZ2UiXSwiaXNzIjoiaHR0cHM6Ly9jbHVzdGVyIiwic3ViIjoi" \
@@ -219,7 +219,7 @@ static void identities__several__one_must_be_named(void **state)
     fixture_stop(f);
 }
 
-/* --- certificates --------------------------------------------------------------------------------- */
+/* --- certificates ----------------------------------------------------------------------------- */
 
 /* A key with its certificate, and what an assertion says of them. */
 struct certificate {

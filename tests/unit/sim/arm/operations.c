@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* operations.c: long-running writes of the simulated Azure: polling in its three styles, ends, conflicts, faults.
+/* operations.c: long-running writes of the simulated Azure: polling in its three styles, ends,
+ * conflicts, faults.
  *
  * Settings ("sim.azure") let operations run for a number of polls, so that no test waits for time.
  * Source: docs/spec/azure.md §3.5, §16 items 4 and 10. */

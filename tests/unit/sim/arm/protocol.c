@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* protocol.c: how the simulated resource manager is spoken to: paths, parameters, headers, sizes, allowances, settings.
+/* protocol.c: how the simulated resource manager is spoken to: paths, parameters, headers, sizes,
+ * allowances, settings.
  *
  * Source: docs/spec/azure.md §3.1, §3.5, §3.6, §16 items 1, 4 and 10. */
 #include "tests/support/unit.h"
@@ -14,7 +15,7 @@ struct row {
     const char *method, *path, *body; /* with the api-version */
     const char *header;               /* the only one beside the token */
     int status;
-    const char *code; /* of the error; NULL: none is looked at */
+    const char *code; /* of the error; NULL: none is checked */
 };
 
 static const struct row rows[] = {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* refusals.c: what the simulated Azure refuses, with which status and code.
  *
- * One table: each row is a request that must change nothing, on a cloud with three instances, the balancer of LB_BODY
- * with instance 0 in its pool, an internal balancer, and what else `make_world` makes.
+ * One table: each row is a request that must change nothing, on a cloud with three instances, the
+ * balancer of LB_BODY with instance 0 in its pool, an internal balancer, and what else `make_world`
+ * makes.
  * Source: docs/spec/azure.md §3.4, §3.8, §16. */
 #include "tests/support/unit.h"
 #include "tests/unit/sim/arm/arm_fixture.h"
@@ -418,7 +419,7 @@ static const struct arm_row rows[] = {
      NULL, 404, "NotFound", NULL},
 };
 
-/* What the rows meet. */
+/* Resources for the rows. */
 static void make_world(struct fixture *f)
 {
     arm_make_balancer(f);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* strictness.c: limits of single values, what cannot be changed, and what does not fit together.
  *
- * More rows in the manner of refusals.c, on a cloud with the balancer of LB_BODY and an internal one; and, beside each
- * refusal that could be too strict, its neighbour that must be taken.
+ * More rows in the manner of refusals.c, on a cloud with the balancer of LB_BODY and an internal
+ * one; and, beside each refusal that could be too strict, its neighbour that must be taken.
  * Source: docs/spec/azure.md §3.4, §3.8, §6.10, §9.7, §16; Azure's published limits. */
 #include "tests/support/unit.h"
 #include "tests/unit/sim/arm/arm_fixture.h"
@@ -245,7 +245,7 @@ static const struct arm_row rows[] = {
      "OperationNotAllowed", NULL},
 };
 
-/* What must be taken although it is close to a refusal above. */
+/* Valid requests that are close to a refusal above. */
 static const struct arm_row taken[] = {
     {"all zones in any order", "PUT", ADDR("zoned"), PIP_OF(",\"zones\":[\"3\",\"1\",\"2\"]"), 0,
      NULL, NULL},
@@ -347,7 +347,8 @@ static void pool__that_only_the_model_names__stays(void **state)
     fixture_stop(f);
 }
 
-/* `n` rules, each with a probe of its own, on one frontend; the rule `odd` asks for a probe that is not there. */
+/* `n` rules, each with a probe of its own, on one frontend; the rule `odd` asks for a probe
+ * that is not there. */
 static const char *many_rules(struct arena *a, int n, int odd)
 {
     struct str_buf rules = STR_BUF_INIT, probes = STR_BUF_INIT;

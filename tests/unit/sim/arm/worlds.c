@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worlds.c: the start of a simulated Azure, its nodes, its recorded worlds, lists and counts.
  *
- * Source: docs/interfaces.md (--cloud, worlds, controls), docs/spec/azure.md §1.6, §3.3, §16 items 2 and 11. */
+ * Source: docs/interfaces.md (--cloud, worlds, controls), docs/spec/azure.md §1.6, §3.3,
+ * §16 items 2 and 11. */
 #include "tests/support/unit.h"
 #include "tests/unit/sim/arm/arm_fixture.h"
 
@@ -210,7 +211,7 @@ static void nodes__of_a_flexible_set__are_machines_in_its_pools(void **state)
     fixture_must(f, "DELETE", "/sim/nodes/node-0", NULL);
     fixture_must(f, "DELETE", "/sim/nodes/node-1", NULL);
     fixture_must(f, "DELETE", "/sim/nodes/node-2", NULL);
-    arm_must(f, "DELETE", VMSS, NULL); /* the mode of a scale set is for ever */
+    arm_must(f, "DELETE", VMSS, NULL); /* the mode of a scale set is forever */
     arm_must(
         f, "PUT", VMSS,
         "{\"location\":\"eastus\",\"sku\":{\"name\":\"Standard_D2s_v3\",\"capacity\":0},"
@@ -352,7 +353,7 @@ static void world__of_availability_sets__nodes_are_machines(void **state)
     fixture_stop(f);
 }
 
-/* What no request could make: it is loaded, and everything can be read and written. */
+/* A state that no request could create: it is loaded, and everything can be read and written. */
 static void world__of_nonsense__is_loaded(void **state)
 {
     (void)state;

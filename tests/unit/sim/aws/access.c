@@ -11,7 +11,7 @@
 
 #define START_S 1700000000LL
 
-/* --- signatures ----------------------------------------------------------------------------------- */
+/* --- signatures ------------------------------------------------------------------------------- */
 
 struct signer_row {
     const char *what;
@@ -162,7 +162,7 @@ static void signature__missing_or_cut__refused_in_the_form_of_the_service(void *
     fixture_stop(f);
 }
 
-/* --- what is no action ------------------------------------------------------------------------------ */
+/* --- what is no action ------------------------------------------------------------------------ */
 
 static void action__unknown__refused(void **state)
 {
@@ -244,7 +244,7 @@ static void parameters__wrong__refused_in_the_words_of_the_service(void **state)
     fixture_stop(f);
 }
 
-/* --- throttling ------------------------------------------------------------------------------------- */
+/* --- throttling ------------------------------------------------------------------------------- */
 
 static void throttle__by_service_and_cost__until_tokens_come_back(void **state)
 {
@@ -273,7 +273,7 @@ static void throttle__by_service_and_cost__until_tokens_come_back(void **state)
     clock_fake_free(clock);
 }
 
-/* --- faults ----------------------------------------------------------------------------------------- */
+/* --- faults ----------------------------------------------------------------------------------- */
 
 static void fault(struct fixture *f, const char *json)
 {
@@ -331,7 +331,7 @@ static void fault__text_and_lost_answers__as_for_other_clouds(void **state)
     fixture_stop(f);
 }
 
-/* --- settings --------------------------------------------------------------------------------------- */
+/* --- settings --------------------------------------------------------------------------------- */
 
 static void settings__unknown_or_of_another_type__refused(void **state)
 {

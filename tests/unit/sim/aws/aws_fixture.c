@@ -27,7 +27,7 @@ struct fixture *amz_start(const char *name, const struct sim_config *cfg)
     return f;
 }
 
-/* --- reading XML ----------------------------------------------------------------------------------- */
+/* --- reading XML ------------------------------------------------------------------------------ */
 
 static struct json_object *read_text(struct arena *a, const char *from, size_t n)
 {
@@ -143,7 +143,7 @@ const char *amz_code(struct fixture *f)
     return str_nonnull(json_str(f->answer, "Code"));
 }
 
-/* --- calling --------------------------------------------------------------------------------------- */
+/* --- calling ---------------------------------------------------------------------------------- */
 
 static enum amz_service service_of(const char *key)
 {

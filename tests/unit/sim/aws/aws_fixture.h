@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* amz_fixture.h: a simulated AWS in this process, and a client that signs its requests and reads the XML.
+/* amz_fixture.h: a simulated AWS in this process, and a client that signs its requests and reads
+ * the XML.
  *
- * On top of the simulator's fixture: requests by service and action, answers as JSON (element names; what holds only <item> or
- * <member> is a list; EC2 without its root, the others below …Result; errors as {"Code", "Message"}), and a log of all
- * traffic (for aws_traffic_test.py) in the folder that TRIMTAB_AWS_LOGS names. */
+ * On top of the simulator's fixture: requests by service and action, answers as JSON (element
+ * names; what holds only <item> or <member> is a list; EC2 without its root, the others below
+ * …Result; errors as {"Code", "Message"}), and a log of all traffic (for aws_traffic_test.py) in
+ * the folder that TRIMTAB_AWS_LOGS names. */
 #ifndef TRIMTAB_TESTS_SIM_AWS_FIXTURE_H
 #define TRIMTAB_TESTS_SIM_AWS_FIXTURE_H
 
@@ -18,7 +20,7 @@ struct amz_row {
     const char *text; /* must be in the message; NULL: not looked at */
 };
 
-/* Who signs, and how; what is NULL or 0 is as it should be. */
+/* Signer and form of a signature; NULL or 0: the correct value. */
 struct amz_signer {
     const char *access_key, *secret, *session;
     const char *region, *scope;
@@ -31,18 +33,21 @@ struct amz_signer {
 
 /* `name`: of the log; NULL: none is written.  `cfg` NULL: three nodes.  The cloud is AWS. */
 struct fixture *amz_start(const char *name, const struct sim_config *cfg);
-/* A signed call; params as they stand in a form body ("GroupId=sg-1&IpPermissions.1.IpProtocol=tcp"), or NULL. */
+/* A signed call; params as they stand in a form body
+ * ("GroupId=sg-1&IpPermissions.1.IpProtocol=tcp"), or NULL. */
 int amz_call(struct fixture *f, const char *service, const char *action, const char *params);
 int amz_call_as(struct fixture *f, const struct amz_signer *who, const char *service,
                 const char *action, const char *params);
 /* Makes the call and asserts 200. */
 void amz_must(struct fixture *f, const char *service, const char *action, const char *params);
-/* Asserts status and code (NULL: none is looked at). */
+/* Asserts status and code (NULL: none is checked). */
 void amz_expect(struct fixture *f, const char *what, int got, int want, const char *code);
-/* Makes each call and asserts status, code and text, and at the end that the whole state is as it was. */
+/* Makes each call and asserts status, code and text, and at the end that the whole state is
+ * as it was. */
 void amz_check_refusals(struct fixture *f, const struct amz_row *rows, size_t n);
 const char *amz_code(struct fixture *f); /* of the last answer; "" when it is no error */
-/* A text of the last answer; list items by number: "securityGroupInfo.0.groupId".  "" when absent. */
+/* A text of the last answer; list items by number: "securityGroupInfo.0.groupId".
+ * "" when absent. */
 const char *amz_text(struct fixture *f, const char *path);
 bool amz_has(struct fixture *f, const char *path);
 size_t amz_len(struct fixture *f, const char *path); /* of a list; 0 when absent or empty */

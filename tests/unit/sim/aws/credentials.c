@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* credentials.c: where clients of the simulated AWS get keys: STS, the metadata service, the container endpoints.
+/* credentials.c: where clients of the simulated AWS get keys: STS, the metadata service, the
+ * container endpoints.
  *
  * Source: docs/spec/aws.md §2.2, §2.3, §2.4. */
 #include "tests/unit/sim/aws/aws_fixture.h"
@@ -13,7 +14,7 @@
 #define SESSION ROLE "&RoleSessionName=me"
 #define START_S 1700000000LL
 
-/* --- STS ------------------------------------------------------------------------------------------ */
+/* --- STS -------------------------------------------------------------------------------------- */
 
 static struct amz_signer keys_of(struct fixture *f)
 {
@@ -124,7 +125,7 @@ static void web_identity__unsigned__by_its_claims(void **state)
     fixture_stop(f);
 }
 
-/* --- the metadata service -------------------------------------------------------------------------- */
+/* --- the metadata service --------------------------------------------------------------------- */
 
 static int ask(struct fixture *f, const char *method, const char *path, const char *header)
 {

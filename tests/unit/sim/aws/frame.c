@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* frame.c: what the frame of the simulated AWS does for every action: pages, delays, late visibility, counts, groups in use.
+/* frame.c: what the frame of the simulated AWS does for every action: pages, delays, late
+ * visibility, counts, groups in use.
  *
  * Source: docs/spec/aws.md §3.4, §9.3; interfaces.md, "Counting". */
 #include "tests/unit/sim/aws/aws_fixture.h"
@@ -10,7 +11,7 @@
 
 #include <string.h>
 
-/* --- pages ------------------------------------------------------------------------------------------ */
+/* --- pages ------------------------------------------------------------------------------------ */
 
 static void pages__small__all_of_it_in_order(void **state)
 {
@@ -34,7 +35,7 @@ static void pages__small__all_of_it_in_order(void **state)
     fixture_stop(f);
 }
 
-/* --- eventual consistency --------------------------------------------------------------------------- */
+/* --- eventual consistency --------------------------------------------------------------------- */
 
 static void consistency__late__readers_see_groups_and_tags_after_it(void **state)
 {
@@ -69,7 +70,7 @@ static void consistency__late__readers_see_groups_and_tags_after_it(void **state
     clock_fake_free(clock);
 }
 
-/* --- delays ----------------------------------------------------------------------------------------- */
+/* --- delays ----------------------------------------------------------------------------------- */
 
 static void latency__of_a_cloud__by_the_cost_of_the_action(void **state)
 {
@@ -103,7 +104,7 @@ static void latency__of_a_cloud__by_the_cost_of_the_action(void **state)
     clock_fake_free(clock);
 }
 
-/* --- counts ----------------------------------------------------------------------------------------- */
+/* --- counts ----------------------------------------------------------------------------------- */
 
 static void calls__counted__by_service_and_action(void **state)
 {
@@ -123,7 +124,7 @@ static void calls__counted__by_service_and_action(void **state)
     fixture_stop(f);
 }
 
-/* --- groups ----------------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 /* Loads a world with two groups and one user of the first. */
 static void load_user(struct fixture *f, const char *service, const char *member, const char *user)

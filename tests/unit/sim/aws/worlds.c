@@ -15,7 +15,7 @@ static struct json_object *item(struct json_object *list, size_t i)
     return json_object_array_get_idx(list, i);
 }
 
-/* --- the start ------------------------------------------------------------------------------------- */
+/* --- the start -------------------------------------------------------------------------------- */
 
 static void seed__default__tagged_public_subnet_per_zone(void **state)
 {
@@ -117,7 +117,7 @@ static void region__of_each_zone__is_its_prefix(void **state)
     arena_free(a);
 }
 
-/* --- nodes ------------------------------------------------------------------------------------------ */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static size_t count_nodes(struct fixture *f)
 {
@@ -154,7 +154,7 @@ static void nodes__added_and_removed__with_their_instances(void **state)
     fixture_stop(f);
 }
 
-/* --- worlds ----------------------------------------------------------------------------------------- */
+/* --- worlds ----------------------------------------------------------------------------------- */
 
 static struct json_object *recorded(struct arena *a)
 {
@@ -259,7 +259,7 @@ static void world__bare_documents__nodes_and_metadata_all_the_same(void **state)
     fixture_stop(f);
 }
 
-/* --- configuration ----------------------------------------------------------------------------------- */
+/* --- configuration ---------------------------------------------------------------------------- */
 
 static void configuration__names_this_simulator(void **state)
 {

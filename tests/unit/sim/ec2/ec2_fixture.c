@@ -14,7 +14,7 @@ static void put_json(void *o)
     json_object_put(o);
 }
 
-/* --- the world ------------------------------------------------------------------------------------ */
+/* --- the world -------------------------------------------------------------------------------- */
 
 static void add_zone(struct ec2_test *t, const char *name, const char *id, const char *type,
                      const char *opted)
@@ -91,7 +91,7 @@ void ec2_test_stop(struct ec2_test *t)
     free(t);
 }
 
-/* --- answers -------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static void check_value(const struct amz_type *type, const char *text, const char *where)
 {
@@ -173,7 +173,7 @@ const char *ec2_json(struct ec2_test *t, const char *path)
     return json_text(t->a, find(t, path), JSON_SORTED);
 }
 
-/* --- requests ------------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static const char *with_ids(struct ec2_test *t, const char *request)
 {
@@ -261,7 +261,7 @@ void ec2_refused(struct ec2_test *t, const char *what, const char *request, cons
     assert_string_equal(ec2_state(t), before);
 }
 
-/* --- short ways ----------------------------------------------------------------------------------- */
+/* --- short ways ------------------------------------------------------------------------------- */
 
 void ec2_setting(struct ec2_test *t, const char *name, int64_t value)
 {

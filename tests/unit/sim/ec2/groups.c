@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* groups.c: security groups of the simulated EC2: what requests make of them, and what readers see.
  *
- * Source: docs/spec/aws.md §3.5, §4.10, §4.15, §7.4, §11.6 (rows 64-82 as far as they are documents), §11.16. */
+ * Source: docs/spec/aws.md §3.5, §4.10, §4.15, §7.4, §11.6 (rows 64-82 as far as they are
+ * documents), §11.16. */
 #include "tests/support/unit.h"
 #include "tests/unit/sim/ec2/ec2_fixture.h"
 

@@ -223,7 +223,7 @@ static void topology__instances_of_a_subnet__share_three_nodes(void **state)
     ec2_test_stop(t);
 }
 
-/* --- networks ------------------------------------------------------------------------------------- */
+/* --- networks --------------------------------------------------------------------------------- */
 
 static void zones__not_opted_in__are_seen_on_demand(void **state)
 {
@@ -343,7 +343,7 @@ static void routes__delete__but_for_the_local_one(void **state)
     ec2_test_stop(t);
 }
 
-/* --- interfaces ----------------------------------------------------------------------------------- */
+/* --- interfaces ------------------------------------------------------------------------------- */
 
 static void interfaces__of_instances_and_balancers__are_listed(void **state)
 {

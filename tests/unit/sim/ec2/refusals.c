@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* refusals.c: what EC2 of the simulated AWS refuses, with which code.
  *
- * One table: each row is a request that must change nothing, on the world of ec2_fixture.h with a group "used" whose rules
- * are tcp 80 from 10.0.0.0/8 and everything from "nodes".
+ * One table: each row is a request that must change nothing, on the world of ec2_fixture.h with a
+ * group "used" whose rules are tcp 80 from 10.0.0.0/8 and everything from "nodes".
  * Source: docs/spec/aws.md §3.3, §3.4, §4.10, §4.15, §12; the EC2 API Reference. */
 #include "tests/support/unit.h"
 #include "tests/unit/sim/ec2/ec2_fixture.h"

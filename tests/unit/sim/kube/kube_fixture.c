@@ -49,7 +49,7 @@ void kf_stop(struct kf *f)
     free(f);
 }
 
-/* --- talking -------------------------------------------------------------------------------------- */
+/* --- talking ---------------------------------------------------------------------------------- */
 static void close_io(void *arg)
 {
     struct kf_io *io = arg;
@@ -146,7 +146,7 @@ void kf_settle(struct kf *f)
     }
 }
 
-/* --- reading -------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 static char *without_chunks(struct kf *f, const char *s, const char *end, size_t *ret_n)
 {
     struct str_buf b = STR_BUF_INIT;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kube_fixture.h: a simulator with a fake clock and clients for it, all in one thread and one event loop.
+/* kube_fixture.h: a simulator with a fake clock and clients for it, all in one thread and one event
+ * loop.
  *
- * A client sends a request and reads until the server closes, so that a watch can be open while other requests are
- * made.  When nothing moves any more, waiting moves the fake clock: a watch of 75 seconds takes no time. */
+ * A client sends a request and reads until the server closes, so that a watch can be open while
+ * other requests are made.  When nothing moves any more, waiting moves the fake clock: a watch of
+ * 75 seconds takes no time. */
 #ifndef TRIMTAB_TESTS_SIM_KUBE_FIXTURE_H
 #define TRIMTAB_TESTS_SIM_KUBE_FIXTURE_H
 
@@ -54,9 +56,10 @@ struct kf_call *kf_send_bytes(struct kf *f, const char *method, const char *targ
 void kf_wait(struct kf *f, struct kf_call *c);
 /* Runs the loop until nothing moves; time stands still. */
 void kf_settle(struct kf *f);
-/* What has come so far, parsed as lines. */
+/* The output so far, parsed as lines. */
 void kf_look(struct kf *f, struct kf_call *c);
-/* send + wait.  A body gets Content-Type application/json unless it is a PATCH, whose type is `type`. */
+/* send + wait.  A body gets Content-Type application/json unless it is a PATCH, whose
+ * type is `type`. */
 struct kf_call *kf_do(struct kf *f, const char *method, const char *target, const char *body);
 struct kf_call *kf_patch(struct kf *f, const char *target, const char *type, const char *body);
 /* The text at a path of the answer ("metadata.name"), or "". */

@@ -31,7 +31,7 @@ void pf_service(struct kf *f, const char *target, const char *more)
     kf_settle(f);
 }
 
-/* --- slices as text ------------------------------------------------------------------------------- */
+/* --- slices as text --------------------------------------------------------------------------- */
 static const char *first_name(struct json_object *list)
 {
     return json_len(list) > 0 ? json_str(json_object_array_get_idx(list, 0), "name") : NULL;

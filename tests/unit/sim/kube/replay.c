@@ -51,7 +51,7 @@ static bool is_chosen(const char *name)
     return false;
 }
 
-/* --- normal form ---------------------------------------------------------------------------------- */
+/* --- normal form ------------------------------------------------------------------------------ */
 static bool is_hex_word(const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -143,7 +143,7 @@ struct json_object *replay_normal(struct arena *a, struct json_object *o)
     return out;
 }
 
-/* --- values that later requests quote ------------------------------------------------------------- */
+/* --- values that later requests quote --------------------------------------------------------- */
 static char *seen_key(struct replay *r, const char *name, struct json_object *v)
 {
     return arena_printf(r->a, "%s=%s", name, json_object_get_string(v));

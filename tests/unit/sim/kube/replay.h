@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay.h: comparing our answers with recorded ones although each server chose its own uids, versions, times,
- * addresses and ports. */
+/* replay.h: comparing our answers with recorded ones although each server chose its own uids,
+ * versions, times, addresses and ports. */
 #ifndef TRIMTAB_TESTS_SIM_KUBE_REPLAY_H
 #define TRIMTAB_TESTS_SIM_KUBE_REPLAY_H
 

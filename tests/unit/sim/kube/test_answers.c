@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_answers.c: many small requests, each with what kube-apiserver 1.36.2 answered to it (tests/data/kube-answers).
+/* test_answers.c: many small requests, each with what kube-apiserver 1.36.2 answered to it
+ * (tests/data/kube-answers).
  *
- * A file is one session: its rows are sent in order to one fresh simulator.  Values that a server chooses (uids,
- * versions, addresses, ports, times) are compared as words and quoted back by replay.c. */
+ * A file is one session: its rows are sent in order to one fresh simulator.  Values that a server
+ * chooses (uids, versions, addresses, ports, times) are compared as words and quoted
+ * back by replay.c. */
 #include "common/base/file.h"
 #include "tests/support/unit.h"
 #include "tests/unit/sim/kube/replay.h"
@@ -12,7 +14,8 @@
 
 #define FILE_MAX_BYTES (4 << 20)
 
-/* What differs between the recorded answer and ours, or NULL.  Members that the row leaves out may be anything. */
+/* Difference between the recorded answer and the simulator's, or NULL.  Members that the row leaves
+ * out may be anything. */
 static const char *difference(struct replay *r, struct json_object *want, struct kf_call *got)
 {
     int status = (int)json_int(want, "status", 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cluster.c: worlds, the nodes and Services that the simulator makes itself, EndpointSlices for pods, roles. */
+/* test_cluster.c: worlds, the nodes and Services that the simulator makes itself, EndpointSlices
+ * for pods, roles. */
 #include "tests/support/unit.h"
 #include "tests/unit/sim/kube/kube_fixture.h"
 
@@ -41,7 +42,7 @@ static void world__loaded__is_kept_without_validation(void **state)
     kf_expect(kf_do(f, "GET", "/api/v1/namespaces/default/services/kubernetes", NULL), 404,
               "services are listed");
     assert_int_equal(json_len(json_member(kube_part(f), "widgets")), 1);
-    /* What it holds counts as taken. */
+    /* Its values count as used. */
     c = kf_do(f, "POST", SERVICES,
               "{\"metadata\":{\"name\":\"n\"},\"spec\":{\"type\":\"NodePort\",\"ports\":[{\"port\":"
               "1,\"nodePort\":30100}]}}");

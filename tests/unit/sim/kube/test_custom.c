@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_custom.c: GKE's custom resources of load balancing, their definitions, owners and the garbage collector, and
- * the worlds that hold them. */
+/* test_custom.c: GKE's custom resources of load balancing, their definitions, owners and the
+ * garbage collector, and the worlds that hold them. */
 #include "common/base/file.h"
 #include "tests/support/unit.h"
 #include "tests/unit/sim/kube/kube_fixture.h"
@@ -183,7 +183,7 @@ static void definition__made__is_established_if_it_is_served(void **state)
     kf_stop(f);
 }
 
-/* --- owners --------------------------------------------------------------------------------------- */
+/* --- owners ----------------------------------------------------------------------------------- */
 static void owner__deleted__takes_dependents_along(void **state)
 {
     (void)state;
@@ -260,7 +260,7 @@ static void owner__orphan_or_second_owner__dependents_stay(void **state)
     kf_stop(f);
 }
 
-/* --- worlds --------------------------------------------------------------------------------------- */
+/* --- worlds ----------------------------------------------------------------------------------- */
 static const char *const worlds[] = {"world-legacy",           "world-l4",
                                      "world-l4-netlb-neg",     "world-both",
                                      "world-l4-dual-internal", "world-l4-dual-external"};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_deploy.c: the kinds of deployment manifests: what they get, what is refused, and the pods of Deployments. */
+/* test_deploy.c: the kinds of deployment manifests: what they get, what is refused, and the
+ * pods of Deployments. */
 #include "sim/kube/rules/rules.h"
 #include "tests/support/unit.h"
 #include "tests/unit/sim/kube/pods_fixture.h"
@@ -181,7 +182,8 @@ static void defaults__are_filled_in(void **state)
     kf_stop(f);
 }
 
-/* How many of the Deployment's pods there are, ready ones, of the present template, and that end. */
+/* How many of the Deployment's pods there are, ready ones, of the present template,
+ * and that end. */
 static void expect_status(struct kf *f, int live, int ready, int updated, int ending)
 {
     kf_settle(f);
@@ -217,7 +219,8 @@ static void deployment__pods__made_replaced_and_rolled_over(void **state)
     expect_status(f, 4, 4, 4, 1);
     kf_patch(f, DEPLOYMENTS "/d/scale", MERGE, "{\"spec\":{\"replicas\":3}}");
     expect_status(f, 3, 3, 3, 2);
-    /* No node takes new pods: maxSurge 1 and maxUnavailable 0 of 3 let one be made, and none be deleted. */
+    /* No node takes new pods: maxSurge 1 and maxUnavailable 0 of 3 let one be made, and
+     * none be deleted. */
     kf_patch(f, "/api/v1/nodes/node-0", MERGE, "{\"spec\":{\"unschedulable\":true}}");
     kf_patch(f, DEPLOYMENTS "/d", MERGE,
              "{\"spec\":{\"template\":{\"metadata\":{\"annotations\":{\"n\":\"1\"}}}}}");

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_exchanges.c: replays the exchanges recorded from kube-apiserver 1.36.2 and compares the answers.
+/* test_exchanges.c: replays the exchanges recorded from kube-apiserver 1.36.2 and compares the
+ * answers.
  *
- * tests/data/kube-1.36: each file is one request with its answer.  They are sent in order to fresh simulators; status,
- * body (message, reason, details), and the headers Content-Type, Warning and Retry-After must be the same.  What
- * the server chooses is compared by shape (replay.h).  Rows of `exceptions` are not compared in full, each with its
- * reason; `acts` are writes that somebody made while an exchange was being recorded. */
+ * tests/data/kube-1.36: each file is one request with its answer.  They are sent in order to fresh
+ * simulators; status, body (message, reason, details), and the headers Content-Type, Warning and
+ * Retry-After must be the same.  What the server chooses is compared by shape (replay.h).  Rows of
+ * `exceptions` are not compared in full, each with its reason; `acts` are writes that somebody made
+ * while an exchange was being recorded. */
 #include "tests/support/unit.h"
 #include "tests/unit/sim/kube/replay.h"
 
@@ -44,7 +46,7 @@ static bool is_exception(int number)
     return false;
 }
 
-/* --- what happened while an exchange was recorded -------------------------------------------------- */
+/* --- what happened while an exchange was recorded --------------------------------------------- */
 static void demo_service(struct replay *r, const char *name)
 {
     kf_expect(kf_do(r->f, "POST", DEMO, kf_service(r->f, name)), 201, name);
@@ -101,7 +103,7 @@ static const struct act *act_of(int number)
     return NULL;
 }
 
-/* --- comparing ------------------------------------------------------------------------------------ */
+/* --- comparing -------------------------------------------------------------------------------- */
 /* Where two trees differ first, as text; NULL when they do not. */
 static const char *difference(struct arena *a, const char *path, struct json_object *want,
                               struct json_object *got)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_objects.c: nodes, namespaces, events, secrets, custom resources, and what holds for every kind. */
+/* test_objects.c: nodes, namespaces, events, secrets, custom resources, and what holds
+ * for every kind. */
 #include "tests/support/unit.h"
 #include "tests/unit/sim/kube/kube_fixture.h"
 

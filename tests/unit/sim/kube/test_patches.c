@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_patches.c: the four kinds of PATCH as pure functions.
  *
- * Rows named "1.13" and "6.11" are the vectors of the service controller's specification: what client-go sends for
- * finalizers and status, and what must come out. */
+ * Rows named "1.13" and "6.11" are the vectors of the service controller's specification: what
+ * client-go sends for finalizers and status, and what must come out. */
 #include "common/data/json.h"
 #include "sim/kube/kube_status.h"
 #include "sim/kube/patch/patch.h"

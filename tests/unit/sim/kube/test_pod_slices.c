@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pod_slices.c: which slices follow from Pods, by the rules of the EndpointSlice controller. */
+/* test_pod_slices.c: which slices follow from Pods, by the rules of
+ * the EndpointSlice controller. */
 #include "tests/support/unit.h"
 #include "tests/unit/sim/kube/pods_fixture.h"
 
@@ -143,8 +144,9 @@ static void labels__of_a_pod__join_and_leave(void **state)
     kf_stop(f);
 }
 
-/* --- many ----------------------------------------------------------------------------------------- */
-/* A world with a Service `web` and `n` pods on node-0; the Service is touched, so that its slices are written. */
+/* --- many ------------------------------------------------------------------------------------- */
+/* A world with a Service `web` and `n` pods on node-0; the Service is touched, so that
+ * its slices are written. */
 static struct kf *start_with_pods(size_t n)
 {
     struct kf *f = kf_start(&two_nodes);
@@ -205,7 +207,7 @@ static void packing__a_hundred_each__never_merged(void **state)
     kf_stop(f);
 }
 
-/* --- the object ----------------------------------------------------------------------------------- */
+/* --- the object ------------------------------------------------------------------------------- */
 static struct json_object *only_slice(struct kf *f)
 {
     struct kf_call *c = kf_do(f, "GET", SLICES, NULL);
@@ -240,7 +242,7 @@ static void object__labels_owner_name__and_the_placeholder(void **state)
     kf_settle(f);
     assert_string_equal(pf_slices(f, "web"), "IPv4");
     assert_string_equal(json_str(json_member(only_slice(f), "metadata"), "name"), name);
-    touch(f, "two"); /* a placeholder with old labels is made anew, under its name */
+    touch(f, "two"); /* a placeholder with old labels is recreated, under its name */
     assert_string_equal(json_str(json_path(only_slice(f), "metadata.labels"), "l"), "two");
     kf_stop(f);
 }
@@ -289,8 +291,9 @@ static void foreign__change_is_put_right__other_managers_are_left(void **state)
     kf_stop(f);
 }
 
-/* --- topology hints ------------------------------------------------------------------------------- */
-/* A cluster with nodes of these CPUs ("" = none), one in each zone a, b, …, and pods on them ("aab": two in a …). */
+/* --- topology hints --------------------------------------------------------------------------- */
+/* A cluster with nodes of these CPUs ("" = none), one in each zone a, b, …, and pods on them
+ * ("aab": two in a …). */
 struct zones_row {
     const char *cpus[4];
     const char *pods;
@@ -416,7 +419,8 @@ static void topology__shares_of_zones__decide(void **state)
     }
 }
 
-/* Hints the first `n` endpoints of the only slice for zone a, the rest for b, as somebody else would. */
+/* Hints the first `n` endpoints of the only slice for zone a, the rest for b, as
+ * somebody else would. */
 static void hint_by_hand(struct kf *f, size_t n)
 {
     struct json_object *o = only_slice(f);
@@ -435,7 +439,8 @@ static void hint_by_hand(struct kf *f, size_t n)
     kf_settle(f);
 }
 
-/* Twelve endpoints, two zones: 5 to 7 in each are well enough; what is beyond is shared out anew. */
+/* Twelve endpoints, two zones: 5 to 7 in each are well enough; what is beyond is
+ * shared out again. */
 static void topology__between_minimum_and_maximum__stays(void **state)
 {
     (void)state;
@@ -449,7 +454,8 @@ static void topology__between_minimum_and_maximum__stays(void **state)
     kf_stop(f);
 }
 
-/* A new zone without a hint overloads the Service: it is looked at, although nothing of it changed. */
+/* A new zone without a hint overloads the Service: it is checked, although nothing
+ * of it changed. */
 static void topology__another_zone__is_noticed(void **state)
 {
     (void)state;

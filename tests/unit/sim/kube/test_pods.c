@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pods.c: the life of a Pod: where it goes, what it says of itself, how it ends, what is refused. */
+/* test_pods.c: the life of a Pod: where it goes, what it says of itself, how it ends,
+ * what is refused. */
 #include "tests/support/unit.h"
 #include "tests/unit/sim/kube/pods_fixture.h"
 
@@ -270,7 +271,7 @@ static void without_pods__no_slices__are_written(void **state)
     kf_stop(f);
 }
 
-/* A saved text comes back as it was; the loop goes on with it. */
+/* A saved text comes back as it was; the loop continues with it. */
 static void world__with_pods__goes_on(void **state)
 {
     (void)state;
@@ -288,7 +289,8 @@ static void world__with_pods__goes_on(void **state)
     kf_stop(f);
 }
 
-/* A world may hold what no request could make: it is lived with, and what is well formed is served. */
+/* A world may hold what no request could make: it is lived with, and what is well
+ * formed is served. */
 static void world__odd_objects__are_survived(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_proto.c: bodies in protobuf, as kubectl's `create` commands and Go controllers send them.
  *
- * The first tests read bytes that Go wrote; those that go through the API build their bodies with pb_* below, which
- * knows as little of Kubernetes as the wire format does. */
+ * The first tests read bytes that Go wrote; those that go through the API build their bodies with
+ * pb_* below, which knows as little of Kubernetes as the wire format does. */
 #include "sim/kube/proto.h"
 #include "tests/support/unit.h"
 #include "tests/unit/sim/kube/kube_fixture.h"
@@ -96,7 +96,7 @@ static void proto__malformed__is_refused(void **state)
     arena_free(a);
 }
 
-/* --- through the API ------------------------------------------------------------------------------ */
+/* --- through the API -------------------------------------------------------------------------- */
 static void pb_varint(struct str_buf *b, uint64_t v)
 {
     for (; v > 0x7f; v >>= 7) {
@@ -378,7 +378,8 @@ static void proto__deployment__is_made(void **state)
     kf_stop(f);
 }
 
-/* What cannot be read is told as for any other unknown form (recorded 044); what is malformed is a bad request. */
+/* An unreadable body is refused as any unknown form is (recorded 044); a malformed one is a bad
+ * request. */
 static void proto__others__are_refused(void **state)
 {
     (void)state;

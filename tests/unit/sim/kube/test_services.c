@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_services.c: rules of Services beyond the recorded ones: allocation, types, families, deletion. */
+/* test_services.c: rules of Services beyond the recorded ones: allocation,
+ * types, families, deletion. */
 #include "tests/support/unit.h"
 #include "tests/unit/sim/kube/kube_fixture.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store.c: versions, the window of changes, lists of the past, and selectors over stored objects. */
+/* test_store.c: versions, the window of changes, lists of the past, and selectors
+ * over stored objects. */
 #include "common/base/str.h"
 #include "common/data/json.h"
 #include "sim/kube/selectors.h"

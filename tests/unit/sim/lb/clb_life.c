@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clb_life.c: classic balancers of the simulated AWS from their creation to their end: answers, defaults, policies.
+/* clb_life.c: classic balancers of the simulated AWS from their creation to their end: answers,
+ * defaults, policies.
  *
  * Source: docs/spec/aws.md §4, §10.4. */
 #include "tests/support/unit.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clb_refusals.c: what classic Elastic Load Balancing of the simulated AWS refuses, with which code and status.
+/* clb_refusals.c: what classic Elastic Load Balancing of the simulated AWS refuses, with which code
+ * and status.
  *
  * One table: each row is a request that must change nothing, on the world of lb_make_clb().
  * Source: docs/spec/aws.md §3.3, §4, §10.4. */

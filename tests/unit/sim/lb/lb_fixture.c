@@ -10,7 +10,7 @@ static void put_json(void *o)
     json_object_put(o);
 }
 
-/* --- the world -------------------------------------------------------------------------------------- */
+/* --- the world -------------------------------------------------------------------------------- */
 
 static void add_address(struct lb_test *t, const char *name, const char *id, const char *ip)
 {
@@ -88,7 +88,7 @@ void lb_keep(struct lb_test *t, const char *name, const char *path)
     lb_name(t, name, lb_text(t, path));
 }
 
-/* --- requests --------------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 const char *lb_filled(struct lb_test *t, const char *text)
 {
@@ -225,7 +225,7 @@ void lb_refused(struct lb_test *t, enum amz_service service, const struct lb_row
     }
 }
 
-/* --- answers ---------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 const char *lb_text(struct lb_test *t, const char *path)
 {
@@ -247,7 +247,7 @@ const char *lb_value(struct lb_test *t, const char *path, const char *key)
     return "(absent)";
 }
 
-/* --- short ways ------------------------------------------------------------------------------------- */
+/* --- short ways ------------------------------------------------------------------------------- */
 
 void lb_make_nlb(struct lb_test *t)
 {

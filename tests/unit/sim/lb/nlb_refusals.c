@@ -445,7 +445,8 @@ static const struct lb_row attributes[] = {
     {"removing no tags", "Action=RemoveTags&ResourceArns.member.1={nlb}&TagKeys=", VALUE, NULL},
 };
 
-/* What the rows need beyond lb_make_nlb(): groups of all kinds, a UDP listener, a protected balancer with {ip2}. */
+/* Resources for the rows beyond lb_make_nlb(): groups of all kinds, a UDP listener, a protected
+ * balancer with {ip2}. */
 static void make_more(struct lb_test *t)
 {
     static const struct {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nlb_room.c: what runs out or is elsewhere: targets of a zone, addresses of a subnet, certificates, buckets.
+/* nlb_room.c: what runs out or is elsewhere: targets of a zone, addresses of a subnet,
+ * certificates, buckets.
  *
- * On the world of lb_fixture.h.  Source: docs/spec/aws.md §3.3; the quotas of the Network Load Balancers user guide. */
+ * On the world of lb_fixture.h.  Source: docs/spec/aws.md §3.3; the quotas of the Network Load
+ * Balancers user guide. */
 #include "tests/support/unit.h"
 #include "tests/unit/sim/lb/lb_fixture.h"
 

@@ -82,7 +82,7 @@ static void deregister__draining_ms__drains_and_goes(void **state)
     v2(t, HEALTH);
     check(t, 0, "{i0}", "30080", "draining", "Target.DeregistrationInProgress");
     clock_fake_advance(t->e->clock, 1999);
-    v2(t, DEREGISTER "{i0}"); /* again: does not begin anew */
+    v2(t, DEREGISTER "{i0}"); /* again: does not begin again */
     v2(t, HEALTH);
     assert_int_equal(lb_len(t, "TargetHealthDescriptions"), 1);
     clock_fake_advance(t->e->clock, 1);

@@ -11,9 +11,10 @@
 #define ARN    "arn:aws:elasticloadbalancing:us-east-1:123456789012:"
 #define LB_ARN ARN "loadbalancer/net/web/1"
 
-/* --- words ------------------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------ */
 
-/* The text after `word` among the words ("zones=ab" for "zones="), "" if the word is whole; NULL: not there. */
+/* The text after `word` among the words ("zones=ab" for "zones="), "" if the word is
+ * whole; NULL: not there. */
 static const char *word(struct arena *a, const char *words, const char *begin)
 {
     size_t n;
@@ -35,7 +36,7 @@ static void comma(struct str_buf *b)
     }
 }
 
-/* --- EC2 --------------------------------------------------------------------------------------------- */
+/* --- EC2 -------------------------------------------------------------------------------------- */
 
 static void add_rule(struct arena *a, struct str_buf *b, const char *text)
 {
@@ -148,7 +149,7 @@ static void add_instances(struct str_buf *b)
     str_append(b, "]}]");
 }
 
-/* --- network balancers ------------------------------------------------------------------------------- */
+/* --- network balancers ------------------------------------------------------------------------ */
 
 static void add_target(struct arena *a, struct str_buf *b, const char *text, const char *port,
                        bool by_address)
@@ -316,7 +317,7 @@ static void add_elbv2(struct arena *a, struct str_buf *b, const struct aws_case 
     str_buf_done(&p.attributes);
 }
 
-/* --- classic balancers ------------------------------------------------------------------------------- */
+/* --- classic balancers ------------------------------------------------------------------------ */
 
 static void add_classic_listeners(struct arena *a, struct str_buf *b, const struct aws_case *c)
 {
@@ -388,7 +389,7 @@ struct json_object *aws_case_world(const struct aws_case *c, bool classic)
     return world;
 }
 
-/* --- documents --------------------------------------------------------------------------------------- */
+/* --- documents -------------------------------------------------------------------------------- */
 
 static void add_texts(struct str_buf *b, struct json_object *list, const char *between)
 {

@@ -45,9 +45,10 @@ static const char *const base[] = {
                "]}}",
 };
 
-/* --- worlds --------------------------------------------------------------------------------------- */
+/* --- worlds ----------------------------------------------------------------------------------- */
 
-/* The last of two members with the same name counts, so that an edit can replace a member of a macro. */
+/* The last of two members with the same name counts, so that an edit can replace a member
+ * of a macro. */
 static struct json_object *parse(const char *text)
 {
     struct arena *a = arena_new();
@@ -90,7 +91,7 @@ struct json_object *azure_world(const char *edit)
     return world;
 }
 
-/* --- lines ---------------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 static void append_list(struct str_buf *b, struct json_object *texts)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_world.h: a small Azure as text, edits of it, and its reachability as lines.
  *
- * The base world has two machines behind a Standard balancer with a public and a private frontend for each family; all of it
- * stands in azure_world.c.  Texts are JSON with single quotes.  A row's edit is a merge patch (RFC 7396) of the documents,
- * whose names are the short ones below. */
+ * The base world has two machines behind a Standard balancer with a public and a private frontend
+ * for each family; all of it stands in azure_world.c.  Texts are JSON with single quotes.  A row's
+ * edit is a merge patch (RFC 7396) of the documents, whose names are the short ones below. */
 #ifndef TRIMTAB_TESTS_UNIT_SIM_REACH_AZURE_WORLD_H
 #define TRIMTAB_TESTS_UNIT_SIM_REACH_AZURE_WORLD_H
 
@@ -60,7 +60,8 @@ struct json_object *azure_world(const char *edit);
  *     203.0.113.1 TCP/80 internet 0.0.0.0/0 > node-1:80 !node-2:80 (10.0.0.0/8)
  *     203.0.113.2 * internet listener missing
  *
- * "!" stands before targets that are not healthy, and "?" in the place of clients if there are none. */
+ * "!" stands before targets that are not healthy, and "?" in the place of clients if
+ * there are none. */
 char *azure_lines(struct arena *a, struct json_object *world);
 
 #endif

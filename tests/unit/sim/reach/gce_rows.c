@@ -115,7 +115,7 @@ static const char *const rules[] = {
     [GCE_INSIDE6] = RULE("fd00:0:0:0:0:0:0:9/96", INTERNAL ", 'ipVersion': 'IPV6'"),
 };
 
-/* --- making a world ------------------------------------------------------------------------------- */
+/* --- making a world --------------------------------------------------------------------------- */
 
 static struct json_object *parse(struct arena *a, const char *name, const char *text)
 {
@@ -160,7 +160,7 @@ static void add(struct arena *a, struct json_object *o, const char *name, const 
     }
 }
 
-/* --- lines of a document -------------------------------------------------------------------------- */
+/* --- lines of a document ---------------------------------------------------------------------- */
 
 static void append_list(struct str_buf *b, struct json_object *list)
 {

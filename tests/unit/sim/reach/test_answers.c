@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of sim/reach/answers.c: which health checks a node of a cluster answers, and that each cloud's judge asks. */
+/* Tests of sim/reach/answers.c: which health checks a node of a cluster answers, and that each
+ * cloud's judge asks. */
 #include "tests/unit/sim/reach/reach_test.h"
 
 #include <string.h>
@@ -7,7 +8,8 @@
 #include "common/base/attr.h"
 #include "common/base/str.h"
 
-/* a and b are nodes, "going" is about to be removed.  The Service "web" is of policy Local, "all" of policy Cluster. */
+/* a and b are nodes, "going" is about to be removed.  The Service "web" is of policy Local, "all"
+ * of policy Cluster. */
 #define NODES                                                                                      \
     "'nodes': [{'metadata': {'name': 'a'}}, {'metadata': {'name': 'b'}},"                          \
     "{'metadata': {'name': 'going'}, 'spec': {'taints': ["                                         \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of sim/reach/aws_classic.c and what it uses: worlds in words, and who reaches what in them. */
+/* Tests of sim/reach/aws_classic.c and what it uses: worlds in words, and who reaches
+ * what in them. */
 #include "tests/unit/sim/reach/reach_test.h"
 
 #include "common/base/attr.h"

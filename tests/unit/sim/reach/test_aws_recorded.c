@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of the judge of AWS with a recorded world: what cloud-provider-aws left behind serves every Service of it.
+/* Tests of the judge of AWS with a recorded world: what cloud-provider-aws left behind serves every
+ * Service of it.
  *
- * The world (tests/data/aws/README.md) has three network and two classic balancers.  Each Service with a host name is served
- * on each of its ports, by all six nodes, for the ranges that it allows; there are no exceptions.  Its seventh instance,
- * which was taken out of the cluster before, is a target of none. */
+ * The world (tests/data/aws/README.md) has three network and two classic balancers.  Each Service
+ * with a host name is served on each of its ports, by all six nodes, for the ranges that it allows;
+ * there are no exceptions.  Its seventh instance, which was taken out of the cluster before, is a
+ * target of none. */
 #include "tests/unit/sim/reach/reach_test.h"
 
 #include <stdlib.h>
@@ -100,7 +102,8 @@ static void targets_are_nodes(void **state)
     arena_free(a);
 }
 
-/* A world of six nodes in three zones whose one group has three rules for each of n network balancers. */
+/* A world of six nodes in three zones whose one group has three rules for each of
+ * n network balancers. */
 static struct json_object *large_world(struct arena *a, int n)
 {
     struct str_buf rules = STR_BUF_INIT, lbs = STR_BUF_INIT, listeners = STR_BUF_INIT;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of sim/reach/azure_balancers.c and azure_machines.c: frontends, rules, pools and machines, row by row. */
+/* Tests of sim/reach/azure_balancers.c and azure_machines.c: frontends, rules, pools
+ * and machines, row by row. */
 #include "tests/unit/sim/reach/azure_world.h"
 
 #include <string.h>
@@ -365,7 +366,8 @@ static void nat(void **state)
     azure_check_rows(nat_rows, ARRAY_LEN(nat_rows));
 }
 
-/* An instance's address is needed where the machine is the packet's destination: the world tells it, or the Node. */
+/* An instance's address is needed where the machine is the packet's destination: the world tells
+ * it, or the Node. */
 static void addresses_of_instances(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of sim/reach/azure_groups.c: packets that network security groups let through, row by row.
  *
- * Source: learn.microsoft.com, "Network security groups", "Virtual network service tags", "Load Balancer: secure by default". */
+ * Source: learn.microsoft.com, "Network security groups", "Virtual network service tags", "Load
+ * Balancer: secure by default". */
 #include "tests/unit/sim/reach/azure_world.h"
 
 #define SERVED(clients)    "203.0.113.1 TCP/80 internet " clients " > node-1:80 node-2:80"

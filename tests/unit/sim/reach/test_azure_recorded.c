@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of sim/reach/azure*.c against the recorded worlds of tests/data/azure: the Go controller had come to rest in each, so
- * every Service is served on each of its ports by every machine, to the clients that it asks for.
+/* Tests of sim/reach/azure*.c against the recorded worlds of tests/data/azure: the Go controller
+ * had come to rest in each, so every Service is served on each of its ports by every machine, to
+ * the clients that it asks for.
  *
- * In the recorded worlds the security group hangs on nothing, because the stand-in of the recording let everything pass;
- * the tests hang it on the subnet, as cloud-provider-azure expects it. */
+ * In the recorded worlds the security group hangs on nothing, because the stand-in of the recording
+ * let everything pass; the tests hang it on the subnet, as cloud-provider-azure expects it. */
 #include "tests/unit/sim/reach/reach_test.h"
 
 #include <stdlib.h>
@@ -28,7 +29,8 @@ static const struct exception {
     {NULL, "ext-service-tags", 0, REACH_NO_PERMISSION},
     /* The annotation port_81_no_lb_rule asks for it. */
     {NULL, "ext-no-rule", 81, NULL},
-    /* The rule's destinations are the pool's addresses, which the stand-in did not show (see the folder's README). */
+    /* The rule's destinations are the pool's addresses, which the stand-in did not show (see the
+     * folder's README). */
     {"world-node-ip.json", "ext-floating-off", 0, REACH_NO_PERMISSION},
 };
 
@@ -86,7 +88,8 @@ static const struct exception *exception_of(const struct check *c)
     return NULL;
 }
 
-/* The clients that the Service asks for: its ranges, and for an internal one the network, by the group's default rule. */
+/* The clients that the Service asks for: its ranges, and for an internal one the network, by the
+ * group's default rule. */
 static struct reach_ranges wanted_clients(const struct check *c)
 {
     struct json_object *ranges =
@@ -184,7 +187,8 @@ static void services_are_served(void **state)
         struct json_object *world = data(a, rows[i].file);
         world = rows[i].member != NULL ? json_member(world, rows[i].member) : world;
         hang_group_on_subnet(world);
-        /* The recorded slices stand for members of pools: their one port is of none of the Services. */
+        /* The recorded slices stand for members of pools: their one port is of none
+         * of the Services. */
         json_object_object_del(json_member(world, "kubernetes"), "endpointslices");
         assert_int_equal(check_world(a, rows[i].file, world, rows[i].machines), rows[i].ports);
         arena_free(a);
@@ -208,7 +212,8 @@ static size_t count(struct json_object *world, const char *from, const char *why
     return n;
 }
 
-/* As they were recorded: nothing is open from outside on Standard balancers, everything on Basic ones. */
+/* As they were recorded: nothing is open from outside on Standard balancers, everything
+ * on Basic ones. */
 static void without_the_group(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of sim/reach/gce_firewalls.c: what each member of a firewall rule does, and which rule decides. */
+/* Tests of sim/reach/gce_firewalls.c: what each member of a firewall rule does, and
+ * which rule decides. */
 #include "tests/unit/sim/reach/gce_rows.h"
 
 #include "common/base/attr.h"

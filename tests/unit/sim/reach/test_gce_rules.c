@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of sim/reach/gce.c, gce_fronts.c and gce_targets.c: each kind of rule, and why one leads nowhere. */
+/* Tests of sim/reach/gce.c, gce_fronts.c and gce_targets.c: each kind of rule, and why
+ * one leads nowhere. */
 #include "tests/unit/sim/reach/gce_rows.h"
 
 #include "common/base/attr.h"

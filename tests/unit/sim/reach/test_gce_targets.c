@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of sim/reach/gce_targets.c: which machines are behind a rule, and which of them are healthy. */
+/* Tests of sim/reach/gce_targets.c: which machines are behind a rule, and which of
+ * them are healthy. */
 #include "tests/unit/sim/reach/gce_rows.h"
 
 #include "common/base/attr.h"
@@ -48,7 +49,8 @@ static void members(void **state)
     gce_rows_check(rows, ARRAY_LEN(rows));
 }
 
-/* node-0 with a second interface in the network "lab", whose firewall lets 192.0.2.0/24 in everywhere. */
+/* node-0 with a second interface in the network "lab", whose firewall lets
+ * 192.0.2.0/24 in everywhere. */
 #define LAB                                                                                        \
     "'zones/r-a/instances/node-0': {'networkInterfaces': ["                                        \
     "    {'network': 'global/networks/default', 'networkIP': '10.0.1.0'},"                         \

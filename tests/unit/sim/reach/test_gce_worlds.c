@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of reach_gce() on recorded worlds: whatever the Go controllers built serves what the Services say.
+/* Tests of reach_gce() on recorded worlds: whatever the Go controllers built serves what the
+ * Services say.
  *
- * Here, and only here, Services are looked at: each address in a status must be served on each port, by healthy machines of
- * the cluster, to all clients of its family or to the source ranges that the Service names.
+ * Here, and only here, Services are checked: each address in a status must be served on each port,
+ * by healthy machines of the cluster, to all clients of its family or to the source ranges that the
+ * Service names.
  * Source: tests/data/gce/README.md. */
 #include <stdlib.h>
 #include <string.h>
@@ -40,9 +42,10 @@ static struct json_object *read_world(struct arena *a, size_t i)
     return worlds[i].member != NULL ? json_member(o, worlds[i].member) : o;
 }
 
-/* --- what a Service says -------------------------------------------------------------------------- */
+/* --- what a Service says ---------------------------------------------------------------------- */
 
-/* Clients that a Service names, of this family; all where it names none of the family, as the Go controllers read it. */
+/* Clients that a Service names, of this family; all where it names none of the family, as the Go
+ * controllers read it. */
 static struct reach_ranges wanted_clients(struct arena *a, struct json_object *service, bool ipv6)
 {
     struct json_object *list = json_path(service, "spec.loadBalancerSourceRanges");
@@ -57,7 +60,8 @@ static struct reach_ranges wanted_clients(struct arena *a, struct json_object *s
     return reach_ranges_empty(own) ? reach_ranges_all(a, !ipv6, ipv6) : own;
 }
 
-/* A node of a Service with policy Local is healthy while it has endpoints: all endpoints of these worlds are ready. */
+/* A node of a Service with policy Local is healthy while it has endpoints: all endpoints of these
+ * worlds are ready. */
 static bool wants_health(struct json_object *world, struct json_object *service, const char *target)
 {
     struct json_object *slices = json_path(world, "kubernetes.endpointslices");
@@ -177,9 +181,10 @@ static void recorded_worlds_serve_their_services(void **state)
     }
 }
 
-/* --- firewall rules that nothing needs ------------------------------------------------------------------ */
+/* --- firewall rules that nothing needs -------------------------------------------------------- */
 
-/* Firewall rules of recorded worlds without which all is reached as before, by the end of their names. */
+/* Firewall rules of recorded worlds without which all is reached as before, by the end
+ * of their names. */
 static const struct {
     const char *file, *suffix;
 } needless[] = {

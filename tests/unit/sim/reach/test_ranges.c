@@ -89,7 +89,8 @@ static void texts(void **state)
     arena_free(a);
 }
 
-/* A set as a bit for each of the last 64 addresses of IPv4 or the first of IPv6: another way to the same answers. */
+/* A set as a bit for each of the last 64 addresses of IPv4 or the first of IPv6: another way
+ * to the same answers. */
 static struct reach_ranges of_bits(struct arena *a, uint64_t bits)
 {
     struct reach_ranges all = REACH_NOBODY;
