@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_observe.c: reads what a Service has: its balancer, and the one of the other kind that must not be there.
  *
- * In waves, each side by side: balancers by name; then what hangs on them (listeners, attributes, target groups); then
- * targets.  Both APIs are asked until it is known that the other one has nothing (aws_memory.h): a Service whose type
- * annotation was changed must not get a second balancer, nor leave the first behind (docs/spec/aws.md 4.2, 7.1, 7.3).
+ * In rounds, each side by side: balancers by name; then what hangs on them (listeners, attributes, target groups); then
+ * targets and security groups.  Both APIs are asked until it is known that the other one has nothing
+ * (aws_memory.h): a Service whose type annotation was changed must not get a second balancer, nor leave the first behind
+ * (docs/spec/aws.md 4.2, 7.1, 7.3).
  * Rules in node groups are shared by all Services: who takes some away holds them alone from before the look until the end
  * of the sync (7.5). */
 #include "common/base/str.h"
@@ -163,18 +164,23 @@ static int observe_nlb(struct aws_sync *y, struct aws_item *it, struct err *err)
     int64_t not_older = aws_sync_not_older(y);
     struct aws_need needs[] = {
         {.kind = AWS_DOC_LISTENERS, .key = nlb->arn, .not_older_ms = not_older},
+        {.kind = AWS_DOC_TARGET_GROUPS_OF, .key = nlb->arn, .not_older_ms = not_older},
         {.kind = AWS_DOC_NLB_ATTRIBUTES, .key = nlb->arn, .not_older_ms = not_older},
     };
-    size_t n = aws_item_is_about_nodes(it) ? 1 : ARRAY_LEN(needs);
+    if (aws_sync_asks_lists(y, it)) {
+        needs[1] = (struct aws_need){.kind = AWS_DOC_TARGET_GROUPS, .not_older_ms = not_older};
+    }
+    size_t n = aws_item_is_about_nodes(it) ? 2 : ARRAY_LEN(needs);
     if (aws_sync_read_all(y, needs, n, err) != ERR_OK) {
         return err->code;
     }
     it->seen.listeners = needs[0].doc->items;
     it->seen.n_listeners = needs[0].doc->n;
-    if (n > 1) {
+    it->nlb_groups = needs[1].doc;
+    if (n > 2) {
         it->seen.has_nlb_attributes = true;
         it->seen.nlb_attributes =
-            (struct aws_tags){.items = needs[1].doc->items, .n = needs[1].doc->n};
+            (struct aws_tags){.items = needs[2].doc->items, .n = needs[2].doc->n};
     }
     return ERR_OK;
 }
@@ -232,6 +238,8 @@ static int observe_item(struct aws_sync *y, struct aws_item *it, struct err *err
 {
     it->seen = (struct aws_observed){0};
     it->around = (struct aws_surroundings){0};
+    it->nlb_groups = NULL;
+    it->tagged_groups = NULL;
     if (aws_sync_asks_lists(y, it)) {
         /* However young the lists are: nobody is held off, and what other Services need was not asked. */
         y->s->observed_fresh = false;
@@ -244,10 +252,10 @@ static int observe_item(struct aws_sync *y, struct aws_item *it, struct err *err
     rc = rc == ERR_OK ? check_update(it, err) : rc;
     rc = rc == ERR_OK ? observe_classic(y, it, err) : rc;
     rc = rc == ERR_OK ? observe_nlb(y, it, err) : rc;
+    rc = rc == ERR_OK ? take_hold(y, it, err) : rc;
     rc = rc == ERR_OK ? aws_observe_target_groups(y, it, err) : rc;
     rc = rc == ERR_OK ? aws_observe_tags(y, it, err) : rc;
     rc = rc == ERR_OK && !it->want && !y->s->planning ? wait_for_groups(y, it, err) : rc;
-    rc = rc == ERR_OK ? take_hold(y, it, err) : rc;
     return rc == ERR_OK ? aws_observe_around(y, it, err) : rc;
 }
 

@@ -55,6 +55,11 @@ static int64_t groups_not_older(const struct aws_sync *y)
     return y->scope->hold != HOLD_NOT ? INT64_MAX : aws_sync_not_older(y);
 }
 
+struct aws_need aws_need_tagged_groups(const struct aws_sync *y)
+{
+    return (struct aws_need){.kind = AWS_DOC_TAGGED_GROUPS, .not_older_ms = groups_not_older(y)};
+}
+
 /* Groups that the balancers of a Service that goes have, and one that was made for it a moment ago: EC2 may not have shown
  * them, or their tags, in its list yet.  Returns how many. */
 static size_t named_ids(const struct aws_sync *y, const struct aws_item *it, const char **ret,
@@ -320,8 +325,10 @@ static void take_groups(struct aws_sync *y, struct aws_item *it, const struct aw
 /* The list, what is looked for by id or name beside it, and groups of nodes that are in neither. */
 int aws_observe_groups(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
-    const struct aws_doc *docs[3] = {
-        aws_sync_read(y, AWS_DOC_TAGGED_GROUPS, NULL, groups_not_older(y), err)};
+    const struct aws_doc *docs[3] = {it->tagged_groups};
+    if (docs[0] == NULL) {
+        docs[0] = aws_sync_read(y, AWS_DOC_TAGGED_GROUPS, NULL, groups_not_older(y), err);
+    }
     size_t n = 1;
     int rc = docs[0] != NULL ? ERR_OK : err->code;
     if (rc != ERR_OK) {

@@ -43,13 +43,48 @@ static bool has_health_rules(struct aws_sync *y, const struct aws_item *it)
     return false;
 }
 
-/* Only health checks can need the same rule as another Service's: node ports are one Service's own.
- * What the Service asked for before its last edit is seen by its rules. */
+/* Health checks can need the same rule as another Service's.  The port that the Service asked for
+ * before its last edit is seen by its rules. */
 static bool shares_health_port(struct aws_sync *y, const struct aws_item *it)
 {
     const char *port = svc_annotation(it->service->in, AWS_ANNOTATION "healthcheck-port");
     return y->p->naming.probe_mode == AWS_PROBE_SHARED ||
            (!str_is_empty(port) && !str_eq(port, "traffic-port")) || has_health_rules(y, it);
+}
+
+static bool has_node_port(const struct tt_service *svc, int32_t port)
+{
+    for (uint32_t i = 0; i < svc->n_ports; i++) {
+        if (svc->ports[i].node_port == port) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Node ports are one Service's own, but one that a Service gave up may be another's now.  EC2 has each rule once: the rule for
+ * clients bears the name of the Service that came first, and the second relies on it. */
+static bool hands_node_port_on(struct aws_sync *y, const struct aws_item *it,
+                               const struct tt_service *const *all, uint32_t n)
+{
+    const char *ours = arena_printf(y->s->a, AWS_RULE_CLIENT "%s", it->service->lb_name);
+    for (size_t i = 0; i < it->around.n_groups; i++) {
+        const struct aws_rules *rules = &it->around.groups[i]->rules;
+        for (size_t k = 0; k < rules->n; k++) {
+            const struct aws_rule *r = &rules->items[k];
+            bool is_ours = str_eq(r->description, ours);
+            bool is_used = is_node_port(it->service, r->from);
+            if (!is_ours && is_used && str_has_prefix(r->description, AWS_RULE_CLIENT)) {
+                return true;
+            }
+            for (uint32_t s = 0; is_ours && !is_used && s < n; s++) {
+                if (has_node_port(all[s], r->from)) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
 }
 
 /* Ids of groups. */
@@ -389,7 +424,8 @@ int aws_observe_others(struct aws_sync *y, struct aws_item *it, struct err *err)
     const struct tt_service *const *all = NULL;
     uint32_t n = 0;
     y->p->host->services(y->p->host->ctx, y->s->call, &all, &n);
-    struct others o = {.y = y, .it = it, .rules = shares_health_port(y, it)};
+    struct others o = {.y = y, .it = it};
+    o.rules = shares_health_port(y, it) || hands_node_port_on(y, it, all, n);
     o.names = xcalloc((size_t)n + 1, sizeof(*o.names));
     o.own_names = xcalloc(2 * (size_t)n + 1, sizeof(*o.own_names));
     /* Not for around.places: a balancer that keeps its subnets is planned without those

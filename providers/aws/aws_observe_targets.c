@@ -59,24 +59,17 @@ static bool texts_have(const struct aws_texts *t, const char *text)
     return false;
 }
 
-static int add_of_balancer(struct aws_sync *y, struct aws_item *it, struct found *f,
-                           struct err *err)
+static void add_of_balancer(struct aws_sync *y, const struct aws_item *it, struct found *f)
 {
+    const struct aws_doc *doc = it->nlb_groups;
+    const struct aws_target_group *items = doc->items;
     bool lists = aws_sync_asks_lists(y, it) || !it->want;
     const char *arn = it->seen.nlb->arn;
-    const struct aws_doc *doc =
-        aws_sync_read(y, lists ? AWS_DOC_TARGET_GROUPS : AWS_DOC_TARGET_GROUPS_OF,
-                      lists ? NULL : arn, aws_sync_not_older(y), err);
-    if (doc == NULL) {
-        return err->code;
-    }
-    const struct aws_target_group *items = doc->items;
     for (size_t i = 0; i < doc->n; i++) {
         if (!lists || texts_have(&items[i].balancers, arn)) {
             add(y, f, &items[i], false);
         }
     }
-    return ERR_OK;
 }
 
 static int compare_texts(const void *x, const void *y)
@@ -182,7 +175,10 @@ static int add_left(struct aws_sync *y, struct aws_item *it, struct found *f,
 static int look_for_left(struct aws_sync *y, struct aws_item *it, struct found *f, struct err *err)
 {
     const struct aws_doc *all =
-        aws_sync_read(y, AWS_DOC_TARGET_GROUPS, NULL, aws_sync_not_older(y), err);
+        it->want && !aws_sync_asks_lists(y, it) ? NULL : it->nlb_groups; /* else of all of them */
+    if (all == NULL) {
+        all = aws_sync_read(y, AWS_DOC_TARGET_GROUPS, NULL, aws_sync_not_older(y), err);
+    }
     return all != NULL ? add_left(y, it, f, all, err) : err->code;
 }
 
@@ -210,6 +206,7 @@ static int add_targets(struct aws_sync *y, struct aws_item *it, struct found *f,
     bool attributes = it->service->has_group_attributes && !aws_item_is_about_nodes(it);
     struct aws_need *needs = ARENA_ARRAY(y->s->a, struct aws_need, 2 * f->n + 1);
     size_t n = 0;
+    bool ahead = it->tagged_groups == NULL && y->scope->hold != HOLD_NOT;
     for (size_t i = 0; i < f->n; i++) {
         const char *arn = f->items[i].group->arn;
         f->items[i].has_targets = may_serve(y, it, f->items[i].group);
@@ -224,7 +221,9 @@ static int add_targets(struct aws_sync *y, struct aws_item *it, struct found *f,
                                            .not_older_ms = aws_sync_not_older(y)};
         }
     }
-    int rc = aws_sync_read_all(y, needs, n, err);
+    needs[n] = aws_need_tagged_groups(y);
+    int rc = aws_sync_read_all(y, needs, n + ahead, err);
+    it->tagged_groups = rc == ERR_OK && ahead ? needs[n].doc : it->tagged_groups;
     for (size_t i = 0, k = 0; rc == ERR_OK && i < f->n; i++) {
         struct aws_observed_group *g = &f->items[i];
         if (!g->has_targets) {
@@ -266,14 +265,30 @@ static bool has_unused(const struct aws_item *it)
     return false;
 }
 
+/* Of a Service that goes: all target groups, and the cluster's security groups, in one round. */
+static int read_going(struct aws_sync *y, struct aws_item *it, struct err *err)
+{
+    struct aws_need needs[] = {
+        {.kind = AWS_DOC_TARGET_GROUPS, .not_older_ms = aws_sync_not_older(y)},
+        aws_need_tagged_groups(y),
+    };
+    bool ahead = y->scope->hold != HOLD_NOT;
+    int rc = aws_sync_read_all(y, needs, ahead ? 2 : 1, err);
+    if (rc == ERR_OK) {
+        it->nlb_groups = needs[0].doc;
+        it->tagged_groups = ahead ? needs[1].doc : NULL;
+    }
+    return rc;
+}
+
 int aws_observe_target_groups(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
     struct found f = {0};
-    int rc = ERR_OK;
+    int rc = it->want ? ERR_OK : read_going(y, it, err);
     bool nlb = it->service->kind == AWS_NLB || it->seen.nlb != NULL;
-    if (it->seen.nlb != NULL) {
-        rc = add_of_balancer(y, it, &f, err);
-        rc = rc == ERR_OK && it->want ? add_of_listeners(y, it, &f, err) : rc;
+    if (rc == ERR_OK && it->seen.nlb != NULL) {
+        add_of_balancer(y, it, &f);
+        rc = it->want ? add_of_listeners(y, it, &f, err) : rc;
     }
     /* A classic Service may have been an NLB: its groups are looked for when it goes.  A sync that failed may have left some. */
     bool failed = (aws_memory_get(y->p->memory, it->service->in->uid) & AWS_KNOWS_FAILED) != 0;

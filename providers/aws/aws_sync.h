@@ -51,7 +51,11 @@ struct aws_item {
     bool saw_unused_groups; /* an earlier look of this sync did: target groups without a listener */
     struct aws_observed seen;
     struct aws_surroundings around;
-    const struct aws_finding *findings; /* of the plan */
+    /* Read ahead in this look, in one round with something else; NULL: not yet. */
+    const struct aws_doc
+        *nlb_groups; /* AWS_DOC_TARGET_GROUPS_OF the balancer, or of a Service that goes all */
+    const struct aws_doc *tagged_groups; /* AWS_DOC_TAGGED_GROUPS */
+    const struct aws_finding *findings;  /* of the plan */
     size_t n_findings;
     struct aws_texts nodes_left_out; /* why nodes are no targets: sentences */
 };
@@ -72,6 +76,8 @@ int aws_observe_target_groups(struct aws_sync *y, struct aws_item *it, struct er
 int aws_observe_tags(struct aws_sync *y, struct aws_item *it, struct err *err);
 /* The groups, places and instances that a sync of this Service looks at (aws_observe_around.c). */
 int aws_observe_around(struct aws_sync *y, struct aws_item *it, struct err *err);
+/* The cluster's security groups as a question, for it->tagged_groups: once the lock on groups of nodes is held. */
+struct aws_need aws_need_tagged_groups(const struct aws_sync *y);
 /* Security groups (aws_observe_groups.c). */
 int aws_observe_groups(struct aws_sync *y, struct aws_item *it, struct err *err);
 /* Was it made for this Service's balancer, of either kind?  Both are there when the type was changed. */

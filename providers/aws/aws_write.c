@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_write.c: carries out one operation of a plan: one call of the Query protocol, and what it means for what is known.
  *
- * Two things are more than sending a form.  Targets that AWS refuses (a stopped instance, one that is gone) must not hold up
+ * Three things are more than sending a form.  Targets that AWS refuses (a stopped instance, one that is gone) must not hold up
  * the others (docs/spec/aws.md 3.3, 12 row 19): those that the answer names are left out and the rest is sent again, one by
- * one when it names none.  And a group that something still uses is no failure to be hurried: it is looked at again after
+ * one when it names none.  A rule of a security group that is there already, because Services share it and another one was
+ * faster, holds up no others: each is sent by itself then.  And a group that something still uses is no failure to be hurried: it is looked at again after
  * five seconds (7.4), by another sync, so that no worker waits. */
 #include "common/base/str.h"
 #include "common/lb/exec.h"
+#include "providers/aws/api/aws_permissions.h"
 #include "providers/aws/aws_sync.h"
 #include "providers/aws/cloud/aws_memory.h"
 
@@ -21,6 +23,7 @@ struct write_run {
     bool *out; /* isolating: members (by number, from 0) that are left out */
     size_t n_members;
     size_t single; /* isolating one by one: number of the member under way + 1; 0: all at once */
+    size_t n_rules, rule; /* rules that are let in, one by one: number of the one under way + 1 */
 };
 
 /* ---- parameters ---------------------------------------------------------------------------------------------- */
@@ -71,6 +74,12 @@ static const char *renumbered(struct arena *a, const char *name, size_t member, 
 /* The members that are still to be sent; at first all, as they are. */
 static size_t fill_rest(struct lb_op_run *run, struct write_run *w)
 {
+    if (w->rule > 0) {
+        struct aws_pair *one = NULL;
+        w->call.n_pairs = aws_permissions_one(run->a, w->pairs, w->n_pairs, w->rule - 1, &one);
+        w->call.pairs = one;
+        return 1;
+    }
     bool all = w->single == 0;
     for (size_t m = 0; m < w->n_members; m++) {
         all = all && !w->out[m];
@@ -188,6 +197,32 @@ static bool next_single(struct write_run *w)
         }
     }
     return false;
+}
+
+/* ---- rules that are there ----------------------------------------------------------------------------------------- */
+
+/* EC2 takes no rule of a request when one is there already (docs/spec/aws.md 4.15).  It is as it should be then, whoever wrote it. */
+static bool is_there(const struct aws_write *write, const struct err *err)
+{
+    return str_eq(write->action, "AuthorizeSecurityGroupIngress") &&
+           str_eq(err->reason, "InvalidPermission.Duplicate");
+}
+
+/* After one rule was taken, or was there: is there another one to be sent? */
+static bool next_rule(struct write_run *w)
+{
+    if (w->rule == 0 || w->rule == w->n_rules) {
+        return false;
+    }
+    w->rule++;
+    return true;
+}
+
+static bool begin_rules(struct write_run *w)
+{
+    w->n_rules = aws_permissions_count(w->pairs, w->n_pairs);
+    w->rule = w->n_rules > 1 ? 1 : 0;
+    return w->rule > 0;
 }
 
 /* ---- the operation ------------------------------------------------------------------------------------------------ */
@@ -308,7 +343,14 @@ static enum http_next write_step(struct lb_op_run *run, const struct http_respon
     remember(run, w);
     if (run->err->code == ERR_OK) {
         take_outputs(run, w);
-        return next_single(w) ? send_rest(run, w) : HTTP_DONE;
+        return next_single(w) || next_rule(w) ? send_rest(run, w) : HTTP_DONE;
+    }
+    if (is_there(write, run->err)) {
+        if (w->rule == 0 ? begin_rules(w) : next_rule(w)) {
+            return send_rest(run, w);
+        }
+        err_clear(run->err);
+        return HTTP_DONE;
     }
     if (is_refusal_of_members(write, run->err)) {
         if (go_on_without(run, w)) {

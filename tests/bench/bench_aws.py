@@ -6,6 +6,7 @@ docs/performance.md.
 """
 import time
 
+from bench_aws_address import bench_aws_address
 from bench_rig import READ, Timeline, at_once, cpu_s
 
 MANY = 1000
@@ -151,4 +152,4 @@ def bench_flows(row, programs):
             rig.stop()
 
 
-AWS = {"many": bench_many, "create": bench_create, "restart": bench_restart, "flows": bench_flows}
+AWS = {"address": bench_aws_address, "many": bench_many, "create": bench_create, "restart": bench_restart, "flows": bench_flows}

@@ -62,13 +62,13 @@ def of_service(rig, message, name):
     return [line for line in rig.messages(message) if line.get("service") == "default/" + name]
 
 
-def timed(rig, name, chains, act):
+def timed(rig, name, chains, act, apis=("gce",)):
     """Does it; seconds from the first write to the end of the sync that made it, and the chain."""
     synced, requests, done = len(of_service(rig, "Synced", name)), len(rig.messages("Cloud request")), len(of_service(rig, "Done", name))
     act()
     rig.until("a sync with operations", lambda: len(of_service(rig, "Done", name)) > done and len(of_service(rig, "Synced", name)) > synced)
     begun = min(line["ts"] - took_ms(line) for line in rig.messages("Cloud request")[requests:]
-                if line["api"] == "gce" and not READ.search(line["operation"]) and not WAIT.search(line["operation"]))
+                if line["api"] in apis and not READ.search(line["operation"]) and not WAIT.search(line["operation"]))
     end = max(line["ts"] for line in of_service(rig, "Synced", name)[synced:])
     took, chain = (end - begun) / 1000, longest(of_service(rig, "Done", name)[done:], chains)
     return f"{took:.1f} s; chain {chain:.1f} s; {took / chain:.2f}"

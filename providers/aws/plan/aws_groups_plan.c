@@ -132,8 +132,9 @@ struct str_set aws_left_descriptions(const struct aws_planning *p, const struct 
     size_t n = 0;
     for (size_t i = 0; known && i < g->rules.n; i++) {
         const char *text = str_nonnull(g->rules.items[i].description);
-        const char *lb =
-            str_has_prefix(text, AWS_RULE_HEALTH) ? text + strlen(AWS_RULE_HEALTH) : "";
+        const char *lb = str_has_prefix(text, AWS_RULE_HEALTH)   ? text + strlen(AWS_RULE_HEALTH)
+                         : str_has_prefix(text, AWS_RULE_CLIENT) ? text + strlen(AWS_RULE_CLIENT)
+                                                                 : "";
         if (is_balancer_name(lb) && !str_set_has(&p->around->other_names, lb)) {
             items[n++] = text;
         }

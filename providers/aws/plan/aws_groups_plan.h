@@ -49,7 +49,7 @@ int aws_group_draft(struct aws_planning *p, enum aws_phase phase, bool authorize
  * controller never writes. */
 struct aws_rules aws_group_references(struct arena *a, const struct aws_group *g,
                                       const struct str_set *sources, bool described);
-/* Descriptions in `g` of health rules of balancers that no Service has: who was the last to need such a rule takes it away.
+/* Descriptions in `g` of rules of balancers that no Service has: the last Service to need such a rule takes it away.
  * Only where it is known what others need, and in a group that is owned by the cluster alone. */
 struct str_set aws_left_descriptions(const struct aws_planning *p, const struct aws_group *g);
 /* Both, sorted. */

@@ -216,6 +216,41 @@ static void deletion__probes_that_another_may_need__stay(void **state)
     }
 }
 
+/* "web" gave up a node port, and "other" has it now: EC2 has the rule once, under the name of "web". */
+static void edit__node_port_that_another_has_now__clients_of_it_stay_let_in(void **state)
+{
+    struct flow_kit *k = *state;
+    static struct flow_row rows[] = {
+        {"tag-key", 0,
+         FLOW_GROUPS(FLOW_NODES_GROUP(
+             FLOW_RULE("tcp", "30081", "0.0.0.0/0", "kubernetes.io/rule/nlb/client=" NAME)
+                 FLOW_RULE("tcp", "30080", "0.0.0.0/0", "kubernetes.io/rule/nlb/client=" NAME))),
+         0},
+        FLOW_NLB_IS_FINE};
+    static const struct {
+        int node_port;
+        size_t revoked;
+    } cases[] = {{30081, 0}, {30082, 1}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct tt_port port = {
+            .name = "", .port = 80, .node_port = cases[i].node_port, .protocol = "TCP"};
+        struct tt_service other = *aws_test_object(k->a, "{\"type\":\"nlb\"}", NULL);
+        const struct tt_service *all = &other;
+        other.name = "other";
+        other.uid = OTHER_UID;
+        other.ports = &port;
+        other.n_ports = 1;
+        k->services = &all;
+        k->n_services = 1;
+        k->rows = rows;
+        k->nodes = "n1";
+        assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC,
+                                       aws_test_object(k->a, "{\"type\":\"nlb\"}", NULL)),
+                         TT_OK);
+        assert_int_equal(flow_kit_count(k, "Revoke"), cases[i].revoked);
+    }
+}
+
 /* The last edit made an NLB's settings invalid, but it exists and is probed. */
 static void deletion__probes_beside_a_service_that_is_wrong__stay(void **state)
 {
@@ -251,6 +286,7 @@ UNIT_MAIN(shared)
         FLOW_TEST(deletion__names_a_group_of_nodes__nodes_reach_each_other),
         FLOW_TEST(deletion__own_group_that_anothers_balancer_has__stays),
         FLOW_TEST(deletion__probes_that_another_may_need__stay),
+        FLOW_TEST(edit__node_port_that_another_has_now__clients_of_it_stay_let_in),
         FLOW_TEST(deletion__probes_beside_a_service_that_is_wrong__stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
