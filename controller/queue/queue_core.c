@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* queue_core.c: see queue_core.h for what it promises.
  *
- * An entry exists while anything is known about its key (dirty, processing, delayed, or failures), and is
- * freed when nothing is.  Entries stand in one of: the urgent line, the background line, the line of looks, a group's line; delayed
- * ones are in a binary heap besides. */
+ * An entry exists while anything is known about its key (dirty, processing, delayed, or failures),
+ * and is freed when nothing is.  Entries stand in one of: the urgent line, the background line, the
+ * line of looks, a group's line; delayed ones are in a binary heap besides. */
 #include "controller/queue/queue_core.h"
 
 #include <assert.h>
@@ -17,7 +17,7 @@
 #include "controller/queue/queue_internal.h"
 #include "controller/queue/queue_rules.h"
 
-/* ---- entries and groups -------------------------------------------------------------------------- */
+/* ---- entries and groups ---------------------------------------------------------------------- */
 
 static void entry_free(void *p)
 {
@@ -147,7 +147,7 @@ static struct line *line_for(struct queue_core *q, uint32_t reasons)
     return is_urgent(reasons) ? &q->urgent : &q->background;
 }
 
-/* Puts a dirty entry that nobody processes in line. */
+/* Queues a dirty entry that no worker processes. */
 static void entry_line_up(struct queue_core *q, struct entry *e, int64_t now_ms)
 {
     e->queued_ms = now_ms;
@@ -166,7 +166,7 @@ static void entry_line_up(struct queue_core *q, struct entry *e, int64_t now_ms)
     queue_line_push(&g->line, e);
 }
 
-/* ---- public -------------------------------------------------------------------------------------- */
+/* ---- public ---------------------------------------------------------------------------------- */
 
 struct queue_core *queue_core_new(const struct queue_limits *limits)
 {
