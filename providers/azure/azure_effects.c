@@ -77,6 +77,16 @@ void azure_effects_moves(struct azure_sync *y, struct lb_plan *plan, const struc
     }
 }
 
+void azure_effects_hands_over(struct azure_sync *y, struct lb_plan *plan,
+                              const struct azure_item *it)
+{
+    if (told(y, it).n > 0) {
+        lb_plan_effect(plan, it->item->key,
+                       "Traffic is interrupted until the load balancer is written a second time: "
+                       "a private address passes from one frontend to another.");
+    }
+}
+
 void azure_effects_renews(struct azure_sync *y, struct lb_plan *plan, const struct azure_item *it)
 {
     if (!y->s->planning && azure_renews(it) && told(y, it).n > 0) {

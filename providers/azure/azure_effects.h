@@ -14,6 +14,9 @@ void azure_effects_begin(struct azure_sync *y, struct lb_plan *plan);
 void azure_effects_moves(struct azure_sync *y, struct lb_plan *plan, const struct azure_item *it);
 /* Likewise: its public IP is made anew. */
 void azure_effects_renews(struct azure_sync *y, struct lb_plan *plan, const struct azure_item *it);
+/* In plan and sync: its private frontend goes before its balancer gets the new one. */
+void azure_effects_hands_over(struct azure_sync *y, struct lb_plan *plan,
+                              const struct azure_item *it);
 /* In the last stage: a sentence or two per Service.  `left`: the public IPs that the plan leaves. */
 void azure_effects_end(struct azure_sync *y, struct lb_plan *plan, const struct azure_pips *left);
 

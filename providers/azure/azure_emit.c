@@ -79,21 +79,33 @@ static const char *name_of(struct arena *a, enum azure_kind kind, const char *id
     return arena_strdup(a, azure_id_last(id));
 }
 
+size_t azure_stage_ops(const struct azure_sync *y, const struct lb_plan *plan)
+{
+    return y->stage_is_new ? plan->n_ops : y->stage_op;
+}
+
 int azure_emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_emit *e)
 {
     struct arena *a = y->s->a;
+    y->stage_op = azure_stage_ops(y, plan);
+    y->stage_is_new = false;
     const struct azure_call_spec spec = {
         .kind = e->kind,
         .verb = e->doc != NULL ? AZURE_PUT : AZURE_DELETE,
         .id = e->id,
         .body = e->doc,
         .passing = e->passing,
-        .if_match = e->doc != NULL && !e->unguarded ? azure_doc_etag(e->was) : NULL,
+        .if_match =
+            e->doc != NULL && !e->unguarded && e->follows == 0 ? azure_doc_etag(e->was) : NULL,
     };
     struct azure_write *w = azure_write_new(y, &spec);
+    if (e->follows > 0) {
+        w->etag = LB_VALUE_OF(e->follows - 1, "etag");
+    }
     w->touches_pips = e->touches_pips;
     w->touches_lbs = e->touches_lbs;
     w->announced = e->announced;
+    w->parties = e->parties;
     enum lb_verb change = e->was != NULL ? LB_CHANGE : LB_CREATE;
     struct lb_op op =
         LB_OP(.verb = e->doc != NULL ? change : LB_DELETE, .kind = azure_arm_word(e->kind),
@@ -107,13 +119,18 @@ int azure_emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_em
         op.n_fields = e->diff->n;
     }
     azure_predict(y, e->kind, e->id, e->doc);
-    return lb_plan_add(plan, e->owners->keys[0], &op);
+    int index = lb_plan_add(plan, e->owners->keys[0], &op);
+    if (e->beside) {
+        lb_plan_after(plan, index, -1);
+    }
+    return index;
 }
 
 /* Without If-Match: what is put back has been written since it was read. */
 const struct lb_undo *azure_undo(struct azure_sync *y, const struct azure_undo_ask *ask)
 {
     struct arena *life = y->s->life;
+    enum azure_kind until = ask->until_pip != NULL ? AZURE_PIPS : ask->kind;
     struct azure_write *w = ARENA_NEW(life, struct azure_write);
     *w = (struct azure_write){.arm = &y->p->arm,
                               .call = y->s->call,
@@ -127,8 +144,8 @@ const struct lb_undo *azure_undo(struct azure_sync *y, const struct azure_undo_a
         .verb = ask->verb,
         .kind = azure_arm_word(ask->kind),
         .name = name_of(life, ask->kind, ask->id),
-        .until_kind = azure_arm_word(AZURE_PIPS),
-        .until_name = name_of(life, AZURE_PIPS, ask->until_pip),
+        .until_kind = azure_arm_word(until),
+        .until_name = name_of(life, until, ask->until_pip != NULL ? ask->until_pip : ask->id),
         .type = &azure_put_type,
         .arg = w,
         .calls = 1,

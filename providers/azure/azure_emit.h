@@ -6,7 +6,7 @@
 #include "common/lb/diff.h"
 #include "providers/azure/azure_sync.h"
 
-#define AZURE_PARALLEL_MAX 16 /* writes under way at a time */
+#define AZURE_PARALLEL_MAX 16 /* instances of one scale set written at a time */
 
 /* Owners of an operation, gathered Service by Service. */
 struct azure_owners {
@@ -31,24 +31,32 @@ struct azure_emit {
     const struct azure_owners *owners;
     const struct lb_diff *diff; /* may be NULL */
     bool shared;
-    bool parallel;
+    bool parallel; /* in the wave of the operation before it */
+    bool
+        beside; /* waits for no operation of its wave, and for none of those beside it: the executor has as many under way
+                    * as it may */
     bool touches_pips;
     bool touches_lbs;
     bool unguarded; /* without If-Match, where Azure's clients send none (3.4) */
     bool announced; /* as in azure_write */
     bool passing;   /* `doc` is a copy that nobody needs once it is sent */
+    int follows; /* the operation before it in the plan that writes the document, too, plus one: its etag guards; 0: none */
+    struct str_set parties; /* as in azure_write */
     unsigned tolerate;
     const struct lb_undo *undo; /* azure_undo(), or NULL */
 };
 /* Returns the operation's index. */
 int azure_emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_emit *e);
-/* How a document is put back as it was, should the public IP `until_pip`, which the same plan makes, be refused. */
+/* The index from which on the plan's operations are those of the stage under way. */
+size_t azure_stage_ops(const struct azure_sync *y, const struct lb_plan *plan);
+/* How a document is put back as it was, should the public IP `until_pip`, which the same plan makes, or (NULL) the next write of
+ * the document be refused. */
 struct azure_undo_ask {
     enum lb_verb verb;
     enum azure_kind kind;
     const char *id;
     struct json_object *doc; /* in the sync's life */
-    const char *until_pip;   /* ID */
+    const char *until_pip;   /* ID, or NULL */
 };
 const struct lb_undo *azure_undo(struct azure_sync *y, const struct azure_undo_ask *ask);
 /* "checked, as it should be" */

@@ -15,6 +15,7 @@
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/model/azure_name_rules.h"
 
+#include "common/base/map.h"
 #include "common/base/str.h"
 #include "common/lb/mark_rules.h"
 #include "common/lb/service_rules.h"
@@ -268,6 +269,44 @@ void azure_remember(struct azure_sync *y, const struct azure_item *it)
     map_set(y->p->assigned, it->item->key, xstrdup(str_buf_text(&b)));
 }
 
+struct azure_texts azure_admitted(struct azure_sync *y, const struct azure_item *it)
+{
+    const char *text = map_get(y->p->redirected, it->item->key);
+    struct azure_texts ips = {0};
+    if (!str_is_empty(text)) {
+        ips.items = (const char *const *)str_split(y->s->a, text, ' ', &ips.n);
+    }
+    return ips;
+}
+
+void azure_remember_admitted(struct azure_sync *y, const struct azure_item *it,
+                             const struct azure_texts *ips)
+{
+    struct azure_texts before = azure_admitted(y, it);
+    struct str_set now = str_set_make(y->s->a, ips->items, ips->n);
+    struct str_set then = str_set_make(y->s->a, before.items, before.n);
+    now = str_set_union(y->s->a, &now, &then);
+    if (!y->s->planning) {
+        map_set(y->p->redirected, it->item->key, xstrdup(str_join(y->s->a, now.items, now.n, " ")));
+    }
+}
+
+bool azure_security_goes_beside(const struct azure_sync *y)
+{
+    bool some = false;
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        const struct azure_item *it = &y->items[i];
+        if (!azure_item_takes_part(it) || !it->want) {
+            continue;
+        }
+        if (azure_item_is_unproven(it) || it->service->disable_floating_ip) {
+            return false;
+        }
+        some = some || (it->service->in->n_ingress == 0 && !it->service->disable_nsg_rule);
+    }
+    return some;
+}
+
 static void status(struct lb_sync *s, struct lb_item *item)
 {
     struct azure_sync *y = azure_sync_of(s);
@@ -335,6 +374,7 @@ static int plan_members(struct lb_sync *s, struct lb_plan *plan, struct err *err
 {
     struct azure_sync *y = azure_sync_of(s);
     int rc = azure_plan_members(s, plan, err);
+    rc = rc == ERR_OK ? azure_plan_security_beside(s, plan, err) : rc;
     for (size_t i = 0; rc == ERR_OK && i < s->n_items; i++) {
         const struct azure_item *it = &y->items[i];
         if (azure_item_takes_part(it) && it->want) {

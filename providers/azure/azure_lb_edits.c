@@ -5,10 +5,12 @@
 #include "providers/azure/azure_findings.h"
 #include "providers/azure/azure_observe.h"
 #include "providers/azure/lb/azure_lb_diff.h"
+#include "providers/azure/lb/azure_lb_handover_rules.h"
 #include "providers/azure/lb/azure_local_rules.h"
 #include "providers/azure/members/azure_members.h"
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/model/azure_tags_rules.h"
+#include "providers/azure/pip/azure_pip_find.h"
 
 #include "common/base/str.h"
 
@@ -465,12 +467,111 @@ static const struct lb_undo *undo_of(struct azure_sync *y, const struct azure_lb
     return azure_undo(y, &ask);
 }
 
+/* Who has a part in it when private addresses pass from one frontend to another. */
+struct handover {
+    struct azure_elements gone;
+    struct azure_owners givers;
+    struct azure_owners all; /* those who stay: givers and takers; none when all givers go */
+    bool some_go;
+    bool some_stay;
+};
+
+static bool owns_one(const struct azure_item *it, const struct azure_elements *frontends)
+{
+    bool owns = false;
+    for (size_t i = 0; i < frontends->n; i++) {
+        owns = owns || azure_has_prefix(azure_doc_name(frontends->items[i]), it->service->base);
+    }
+    return owns;
+}
+
+static bool takes_one(const struct azure_item *it, const struct azure_lb_edit *e,
+                      const struct azure_elements *frontends)
+{
+    bool takes = false;
+    for (size_t i = 0; i < frontends->n; i++) {
+        const char *ip = str_nonnull(azure_prop_str(frontends->items[i], "privateIPAddress"));
+        struct json_object *o;
+        AZURE_EACH (o, azure_array(e->doc, "frontendIPConfigurations")) {
+            takes =
+                takes || (azure_has_prefix(azure_doc_name(o), it->service->base) &&
+                          azure_address_eq(str_nonnull(azure_prop_str(o, "privateIPAddress")), ip));
+        }
+    }
+    return takes;
+}
+
+static void find_parties(struct azure_lb_edits *b, const struct azure_lb_edit *e,
+                         struct handover *h)
+{
+    struct azure_sync *y = b->y;
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        const struct azure_item *it = &y->items[i];
+        if (!azure_item_takes_part(it)) {
+            continue;
+        }
+        bool gives = owns_one(it, &h->gone);
+        if (gives) {
+            azure_owners_add(y->s->a, &h->givers, it->item->key);
+        }
+        h->some_go = h->some_go || !it->want;
+        h->some_stay = h->some_stay || (gives && it->want);
+        if (it->want && (gives || takes_one(it, e, &h->gone))) {
+            azure_owners_add(y->s->a, &h->all, it->item->key);
+        }
+    }
+}
+
+/* Frontends that give a private address to another one go by a write of their own.  Returns its index plus one; 0: none do.
+ * Those who stay share their fate: if the second write is refused for one of them, the balancer is put back as it was.  In a
+ * batch that deletes, too, the driver would take that apart, so there all of it is one write. */
+static int emit_handover(struct azure_lb_edits *b, const struct azure_lb_edit *e, bool parallel,
+                         struct str_set *ret_parties)
+{
+    struct azure_sync *y = b->y;
+    struct handover h = {0};
+    struct json_object *between =
+        e->was != NULL ? azure_lb_before_handover(y->s->a, e->was, e->doc, &h.gone) : NULL;
+    if (between == NULL) {
+        return 0;
+    }
+    find_parties(b, e, &h);
+    if (h.givers.n == 0 || (h.some_go && h.some_stay)) {
+        return 0;
+    }
+    const struct azure_emit op = {
+        .kind = AZURE_LBS,
+        .id = azure_doc_id(e->was),
+        .was = e->was,
+        .doc = between,
+        .why = "a private address is given up before another frontend has it",
+        .summary = str_count(y->s->a, json_len(azure_array(between, "frontendIPConfigurations")),
+                             "frontend"),
+        .owners = h.some_stay ? &h.all : &h.givers,
+        .shared = true,
+        .parallel = parallel,
+        .touches_pips = true,
+        .undo = h.some_stay ? undo_of(y, e) : NULL,
+    };
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        const struct azure_item *it = &y->items[i];
+        if (h.some_stay && azure_owners_have(&h.givers, it->item != NULL ? it->item->key : "")) {
+            azure_effects_hands_over(y, b->plan, it);
+        }
+    }
+    *ret_parties = h.some_stay ? azure_owners_set(y->s->a, &h.all) : (struct str_set){0};
+    json_object_object_del(e->doc, "etag");
+    return azure_emit(y, b->plan, &op) + 1;
+}
+
 static void emit_put(struct azure_lb_edits *b, struct azure_lb_edit *e, bool parallel)
 {
     struct arena *a = b->y->s->a;
     struct lb_diff diff;
     lb_diff_init(&diff, a);
     (void)azure_tags_apply_config(a, e->doc, &b->y->p->config);
+    struct str_set parties = {0};
+    int follows = emit_handover(b, e, parallel, &parties);
     azure_lb_diff(&diff, e->was, e->doc);
     const char *const parts[] = {
         str_count(a, json_len(azure_array(e->doc, "frontendIPConfigurations")), "frontend"),
@@ -489,7 +590,9 @@ static void emit_put(struct azure_lb_edits *b, struct azure_lb_edit *e, bool par
         .owners = &e->owners,
         .diff = &diff,
         .shared = true,
-        .parallel = parallel,
+        .parallel = parallel && follows == 0,
+        .follows = follows,
+        .parties = parties,
         .touches_pips = e->frontends_changed,
         .undo = e->until_pip != NULL ? undo_of(b->y, e) : NULL,
     };

@@ -5,6 +5,7 @@
 #include "common/base/str.h"
 #include "providers/azure/model/azure_doc.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void azure_member_writes_add(struct arena *a, struct azure_member_writes *w,
@@ -21,8 +22,8 @@ void azure_member_writes_add(struct arena *a, struct azure_member_writes *w,
     w->items[w->n++] = *item;
 }
 
-static void emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_member_write *w,
-                 bool parallel)
+static int emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_member_write *w,
+                bool beside)
 {
     const struct azure_emit e = {
         .kind = w->kind,
@@ -33,13 +34,13 @@ static void emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_
         .summary = w->summary,
         .owners = &w->owners,
         .shared = true,
-        .parallel = parallel,
+        .beside = beside,
         .touches_lbs = true,
         .unguarded = w->unguarded,
         .announced = w->announced,
         .tolerate = w->may_be_gone ? LB_TOLERATE_ABSENT : 0u,
     };
-    (void)azure_emit(y, plan, &e);
+    return azure_emit(y, plan, &e);
 }
 
 /* ---- what is written already ------------------------------------------------------------------------------- */
@@ -49,11 +50,13 @@ static const char *key_of(struct arena *a, enum azure_kind k, const char *id)
     return arena_printf(a, "%d %s", (int)k, str_lower(a, id));
 }
 
-/* The operations of the plan so far, by what they write; values are indexes plus one. */
-static struct map *written(struct arena *a, const struct lb_plan *plan)
+/* The operations of the stage so far, by what they write; values are indexes plus one.  What an earlier stage writes is written by
+ * the time that this one begins. */
+static struct map *written(const struct azure_sync *y, const struct lb_plan *plan)
 {
+    struct arena *a = y->s->a;
     struct map *m = map_new(NULL);
-    for (size_t i = 0; i < plan->n_ops; i++) {
+    for (size_t i = azure_stage_ops(y, plan); i < plan->n_ops; i++) {
         const struct azure_write *w = plan->ops[i].arg;
         if (plan->ops[i].type == &azure_put_type && w->spec.verb == AZURE_PUT) {
             map_set(m, key_of(a, w->spec.kind, w->spec.id), (void *)(uintptr_t)(i + 1));
@@ -96,39 +99,61 @@ static bool merge(struct azure_sync *y, const struct map *before, struct lb_plan
 
 static void merge_all(struct azure_sync *y, struct azure_member_writes *w, struct lb_plan *plan)
 {
-    struct map *before = written(y->s->a, plan);
+    struct map *before = written(y, plan);
     for (size_t i = 0; i < w->n; i++) {
         w->items[i].emitted = merge(y, before, plan, &w->items[i]);
     }
     map_free(before);
 }
 
-/* ---- waves ------------------------------------------------------------------------------------------------- */
+/* ---- order -------------------------------------------------------------------------------------------------- */
 
-/* One wave of a rank; false when nothing was left.  `lanes`: how many of a lane are in it, plus one. */
-static bool emit_wave(struct azure_sync *y, struct azure_member_writes *w, struct lb_plan *plan,
+/* The writes of a lane that are in the plan: one waits for that which is lane_max before it. */
+struct lane {
+    int *ops;
+    size_t n;
+};
+
+static void lane_free(void *p)
+{
+    struct lane *l = p;
+    free(l->ops);
+    free(l);
+}
+
+static void into_lane(struct map *lanes, const struct azure_member_writes *w,
+                      const struct azure_member_write *item, struct lb_plan *plan, int op)
+{
+    struct lane *l = map_get(lanes, item->lane);
+    if (l == NULL) {
+        l = xcalloc(1, sizeof(*l));
+        l->ops = xcalloc(w->n, sizeof(*l->ops));
+        map_set(lanes, item->lane, l);
+    }
+    if (l->n >= item->lane_max) {
+        lb_plan_after(plan, op, l->ops[l->n - item->lane_max]);
+    }
+    l->ops[l->n++] = op;
+}
+
+/* Side by side, but for those of a lane. */
+static void emit_rank(struct azure_sync *y, struct azure_member_writes *w, struct lb_plan *plan,
                       enum azure_rank rank)
 {
-    struct map *lanes = map_new(NULL);
-    size_t n = 0;
-    for (size_t i = 0; n < AZURE_PARALLEL_MAX && i < w->n; i++) {
+    struct map *lanes = map_new(lane_free);
+    bool some = false;
+    for (size_t i = 0; i < w->n; i++) {
         struct azure_member_write *item = &w->items[i];
         if (item->emitted || item->rank != rank) {
             continue;
         }
-        uintptr_t used = item->lane != NULL ? (uintptr_t)map_get(lanes, item->lane) : 0;
-        if (item->lane != NULL && used >= item->lane_max) {
-            continue;
-        }
+        int op = emit(y, plan, item, some);
         if (item->lane != NULL) {
-            map_set(lanes, item->lane, (void *)(used + 1));
+            into_lane(lanes, w, item, plan, op);
         }
-        emit(y, plan, item, n > 0);
-        item->emitted = true;
-        n++;
+        some = true;
     }
     map_free(lanes);
-    return n > 0;
 }
 
 void azure_member_writes_emit(struct azure_sync *y, struct azure_member_writes *w,
@@ -136,9 +161,6 @@ void azure_member_writes_emit(struct azure_sync *y, struct azure_member_writes *
 {
     merge_all(y, w, plan);
     for (int rank = 0; rank < AZURE_RANKS; rank++) {
-        bool more = true;
-        while (more) {
-            more = emit_wave(y, w, plan, (enum azure_rank)rank);
-        }
+        emit_rank(y, w, plan, (enum azure_rank)rank);
     }
 }

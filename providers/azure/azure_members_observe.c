@@ -269,5 +269,9 @@ int azure_observe_members(struct lb_sync *s, struct err *err)
     if (rc == ERR_OK && !s->planning) {
         azure_members_tell_unplaced(y, &m);
     }
+    if (rc == ERR_OK && m.diff.n > 0 && azure_security_goes_beside(y)) {
+        azure_need_security(y);
+        rc = azure_see(y, err);
+    }
     return rc;
 }

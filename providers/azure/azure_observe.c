@@ -24,6 +24,7 @@ void azure_need_nothing(struct azure_sync *y)
 {
     y->claims = NULL; /* the last turn's */
     y->indexes = NULL;
+    y->stage_is_new = true;
     for (size_t i = 0; i < y->n_seen; i++) {
         struct azure_seen *seen = &y->seen[i];
         seen->needed = seen->one && (seen->kind == AZURE_LBS || seen->kind == AZURE_PIPS);
@@ -421,6 +422,12 @@ static void need_zones(struct azure_sync *y)
     azure_need(y, AZURE_PROVIDERS,
                URL_RESOURCE_PATH(y->s->a, "", "subscriptions", y->p->config.network_subscription_id,
                                  "providers", "Microsoft.Compute"));
+}
+
+void azure_need_security(struct azure_sync *y)
+{
+    need_lbs_and_pips(y);
+    need_nsg(y);
 }
 
 static bool some_take_part(const struct azure_sync *y, bool want)

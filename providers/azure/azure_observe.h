@@ -18,6 +18,8 @@ void azure_need_one(struct azure_sync *y, enum azure_kind k, const char *id);
 bool azure_need_again(struct azure_sync *y, enum azure_kind k, const char *scope);
 /* Nothing is needed yet: the first thing that a stage says. */
 void azure_need_nothing(struct azure_sync *y);
+/* Says that balancers, public IPs and the security group must be known. */
+void azure_need_security(struct azure_sync *y);
 /* Balancers, public IPs, and the subnets of internal Services. */
 void azure_need_balancers(struct azure_sync *y);
 /* Reads what is needed and not known; sets observed_fresh; makes lbs, pips, nsg and zones anew. */

@@ -119,8 +119,7 @@ void azure_pip_edits_emit(struct azure_pip_edits *e, struct lb_plan *plan)
             .owners = &e->items[i].owners,
             .diff = &diff,
             .shared = e->items[i].owners.n > 1,
-            .parallel =
-                i % AZURE_PARALLEL_MAX != 0, /* the first begins a wave: what it needs is done */
+            .beside = i > 0, /* the first begins a wave: what it needs is done */
             .tolerate = e->items[i].doc == NULL && !anew ? LB_TOLERATE_IN_USE : 0,
             .undo = anew ? undo_of(y, &e->items[i]) : NULL,
         };

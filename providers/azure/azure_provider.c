@@ -61,7 +61,7 @@ static void make_parts(struct azure_provider *p, const struct tt_open_args *args
     p->watch = call_watch_new();
     p->snapshot = azure_snapshot_new(p->clock);
     p->assigned = map_new(free);
-    p->redirected = map_new(NULL);
+    p->redirected = map_new(free);
     p->naming = (struct azure_naming){
         .config = &p->config,
         .cluster = arena_strdup(p->a, str_or(args->cluster_name, "kubernetes")),

@@ -35,7 +35,8 @@ struct azure_provider {
     struct map *
         assigned; /* "ns/name" → char *: addresses that were given out, blank separated; a status may lag behind */
     struct map *
-        redirected; /* "ns/name" of Services whose traffic went elsewhere, and what they left is not closed yet */
+        redirected; /* "ns/name" of Services whose traffic went elsewhere, and what they left is not closed yet → where they were
+                     * let in for it, blank separated */
     struct map *
         machines; /* IDs of machines that had a node, lower case: they leave the pools when it goes; NULL until the first batch */
     struct map *unplaced; /* nodes of which was told that no balancer takes them; NULL: none yet */

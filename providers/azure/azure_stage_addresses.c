@@ -91,12 +91,35 @@ static bool comes_to_others(struct azure_sync *y, const struct azure_item *it, e
     return o.n_services > 0 && !azure_pip_names(&o, it->item->key);
 }
 
-/* A Service that cannot be put onto its balancer takes no part in the address of others: it leaves the batch here, for the reason
- * for which it would leave it later, and no tag of it is left there. */
-static void refuse_guests(struct azure_sync *y, struct lb_plan *plan)
+/* May new Services be one too many for a balancer? */
+static bool is_tight(struct azure_sync *y)
+{
+    const struct azure_config *c = &y->p->config;
+    size_t frontends = 0;
+    size_t rules = 0;
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        const struct azure_item *it = &y->items[i];
+        for (int f = 0; f < AZURE_FAMILIES; f++) {
+            bool comes = needs_pip(it, f) && it->service->in->n_ingress == 0;
+            frontends += comes;
+            rules += comes ? it->service->in->n_ports : 0;
+        }
+    }
+    bool tight = azure_lb_is_tight(c, NULL, frontends, rules);
+    for (size_t i = 0; frontends > 0 && i < y->lbs.n; i++) {
+        struct json_object *lb = y->lbs.items[i];
+        tight = tight || (!azure_lb_is_internal(azure_doc_name(lb)) &&
+                          azure_lb_is_tight(c, lb, frontends, rules));
+    }
+    return tight;
+}
+
+/* A Service that cannot be put onto its balancer gets no address, and takes no part in that of others: it leaves the batch here, for
+ * the reason for which it would leave it later, and neither a public IP nor a tag of it is left. */
+static void refuse_unplaced(struct azure_sync *y, struct lb_plan *plan)
 {
     struct azure_pip_edits e;
-    bool some = false;
+    bool some = is_tight(y);
     azure_pip_edits_begin(&e, y);
     for (size_t i = 0; i < y->s->n_items; i++) {
         struct azure_item *it = &y->items[i];
@@ -123,7 +146,7 @@ int azure_plan_addresses(struct lb_sync *s, struct lb_plan *plan, struct err *er
     struct azure_sync *y = azure_sync_of(s);
     struct azure_pip_edits e;
     (void)err;
-    refuse_guests(y, plan);
+    refuse_unplaced(y, plan);
     azure_pip_edits_begin(&e, y);
     for (size_t i = 0; i < s->n_items; i++) {
         for (int f = 0; f < AZURE_FAMILIES; f++) {

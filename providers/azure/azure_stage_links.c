@@ -221,7 +221,7 @@ static void doom_leaving(struct visit *v, struct json_object *lb, struct json_ob
 }
 
 static void emit_delete(struct azure_sync *y, struct lb_plan *plan, const struct doomed *d,
-                        enum azure_kind kind, struct json_object *doc, bool parallel)
+                        enum azure_kind kind, struct json_object *doc, bool beside)
 {
     const struct azure_emit e = {
         .kind = kind,
@@ -229,7 +229,7 @@ static void emit_delete(struct azure_sync *y, struct lb_plan *plan, const struct
         .was = doc,
         .why = d->why,
         .owners = &d->owners,
-        .parallel = parallel,
+        .beside = beside,
         .touches_lbs = true,
     };
     (void)azure_emit(y, plan, &e);
@@ -242,13 +242,11 @@ static void emit_doomed(struct azure_sync *y, const struct doomed_list *list)
     for (size_t i = 0; i < list->n; i++) {
         struct json_object *o;
         AZURE_EACH (o, azure_array(list->items[i].pls, "privateEndpointConnections")) {
-            bool parallel = n++ % AZURE_PARALLEL_MAX > 0;
-            emit_delete(y, list->plan, &list->items[i], AZURE_PE_CONNECTIONS, o, parallel);
+            emit_delete(y, list->plan, &list->items[i], AZURE_PE_CONNECTIONS, o, n++ > 0);
         }
     }
     for (size_t i = 0; i < list->n; i++) {
-        emit_delete(y, list->plan, &list->items[i], AZURE_PLSS, list->items[i].pls,
-                    i % AZURE_PARALLEL_MAX > 0);
+        emit_delete(y, list->plan, &list->items[i], AZURE_PLSS, list->items[i].pls, i > 0);
     }
 }
 
@@ -482,7 +480,7 @@ static void emit_links(struct linking *l)
                 a, "%zu NAT address%s", json_len(azure_array(x->doc, "ipConfigurations")),
                 json_len(azure_array(x->doc, "ipConfigurations")) == 1 ? "" : "es"),
             .owners = &owners,
-            .parallel = i % AZURE_PARALLEL_MAX > 0,
+            .beside = i > 0,
             .touches_lbs = true,
             .unguarded = true,
         };

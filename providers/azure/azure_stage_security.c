@@ -3,7 +3,8 @@
  *
  *     withdraw   what Services that go take away, before their balancers change
  *     admit      what Services that serve already will need, before their balancers send traffic elsewhere (azure_admit.h)
- *     security   what the others need once their addresses are known, and what edits have left
+ *     security   what the others need once their addresses are known, and what edits have left; for new Services it is written
+ *                beside the members of their pools, where its rules name no node
  *
  * Most batches write it once.  What the rules become is decided in azure_nsg_plan.h.
  * Source: docs/spec/azure.md 9, 4.2 (3), 4.4 (2), 12.6 (6). */
@@ -23,7 +24,7 @@
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 
-enum phase { WITHDRAW, ADMIT, SETTLE };
+enum phase { WITHDRAW, ADMIT, BESIDE, SETTLE };
 
 struct batch {
     struct azure_sync *y;
@@ -338,13 +339,11 @@ static void gather_admitted(struct batch *b, struct azure_item *it)
     struct azure_sync *y = b->y;
     bool unknown = false;
     it->redirected = true;
-    if (!y->s->planning) {
-        map_set(y->p->redirected, it->item->key, NULL);
-    }
+    struct azure_texts ips = azure_admit_addresses(y, it, &unknown);
+    azure_remember_admitted(y, it, &ips);
     if (waits_for_room(b, it)) {
         return;
     }
-    struct azure_texts ips = azure_admit_addresses(y, it, &unknown);
     if (unknown) {
         note_unknown(b, it);
     }
@@ -378,14 +377,17 @@ static void gather_changes(struct batch *b)
         }
         b->in.closes_nodes =
             b->in.closes_nodes || it->redirected || map_has(y->p->redirected, it->item->key);
+        struct azure_texts ips = addresses(y, it);
+        struct azure_texts status = told(y->s->a, it);
+        struct azure_texts let_in = azure_admitted(y, it);
         b->items[b->in.n_changes] = it;
         b->changes[b->in.n_changes++] = (struct azure_nsg_change){
             .access = azure_additional_access(y, it->service),
             .want = want,
             .planned = b->y->s->planning,
-            .lb_ips = addresses(y, it),
+            .lb_ips = want ? ips : joined(y->s->a, &ips, &let_in),
             .backend_ips = backends(b, it),
-            .left = want ? told(y->s->a, it) : (struct azure_texts){0},
+            .left = want ? joined(y->s->a, &status, &let_in) : (struct azure_texts){0},
         };
     }
     b->in.changes = b->changes;
@@ -562,7 +564,7 @@ static void emit(struct batch *b, const struct azure_nsg_result *r)
     lb_diff_init(&diff, a);
     json_add(azure_props_make(doc), "securityRules", json_copy(r->rules));
     bool tagged = azure_tags_apply_config(a, doc, &b->y->p->config);
-    if (b->phase == ADMIT && !r->changed && b->unknown.n == 0) {
+    if ((b->phase == ADMIT || b->phase == BESIDE) && !r->changed && b->unknown.n == 0) {
         return; /* the next stage that looks at the group keeps it, or writes its tags */
     }
     if (!r->changed && !tagged && b->unknown.n == 0) {
@@ -584,6 +586,7 @@ static void emit(struct batch *b, const struct azure_nsg_result *r)
         .owners = &b->owners,
         .diff = &diff,
         .shared = true,
+        .beside = b->phase == BESIDE,
     };
     (void)azure_emit(b->y, b->plan, &op);
 }
@@ -626,7 +629,7 @@ static int plan_group(struct lb_sync *s, struct lb_plan *plan, enum phase phase,
     if (b.in.n_changes + b.in.n_standing + b.unknown.n == 0) {
         return ERR_OK;
     }
-    gather_members(&b, phase == SETTLE);
+    gather_members(&b, phase >= BESIDE);
     if (phase == SETTLE) {
         tell_withheld(&b);
     }
@@ -661,7 +664,26 @@ int azure_plan_admit(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     return plan_group(s, plan, ADMIT, err);
 }
 
+int azure_plan_security_beside(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+{
+    struct azure_sync *y = azure_sync_of(s);
+    bool known = y->nsg != NULL && azure_security_goes_beside(y);
+    for (size_t i = 0; known && i < s->n_items; i++) {
+        const struct azure_item *it = &y->items[i];
+        known = s->planning || !azure_item_takes_part(it) || !it->want ||
+                !azure_lacks_address(y, it->service);
+    }
+    if (!known || y->stage_is_new) {
+        return ERR_OK; /* nobody joins or leaves a pool: nothing to be beside */
+    }
+    y->security_is_planned = s->planning;
+    return plan_group(s, plan, BESIDE, err);
+}
+
 int azure_plan_security(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
+    if (azure_sync_of(s)->security_is_planned) {
+        return ERR_OK;
+    }
     return plan_group(s, plan, SETTLE, err);
 }

@@ -93,6 +93,11 @@ struct azure_sync {
     size_t n_services;
     struct azure_namespace *namespaces;
     size_t n_namespaces;
+    size_t
+        stage_op; /* the first operation of the stage under way: a plan that is only shown is of all stages */
+    bool stage_is_new; /* it has none yet */
+    bool
+        security_is_planned; /* planning: what stays and comes in the security group is in the plan already */
     /* IDs of scale sets of which Azure said that they hold a balancer that has to go */
     struct azure_clinging {
         const char *id;
@@ -138,6 +143,11 @@ struct azure_texts azure_addresses_of(struct azure_sync *y, const struct azure_s
 bool azure_lacks_address(struct azure_sync *y, const struct azure_service *service);
 /* Keeps in mind which addresses the Service has: its status may lag behind (17 row 20). */
 void azure_remember(struct azure_sync *y, const struct azure_item *it);
+/* Keeps in mind where a Service was let in for an edit that may be refused yet; and those addresses: what it does not use in the
+ * end is closed with its next good sync. */
+void azure_remember_admitted(struct azure_sync *y, const struct azure_item *it,
+                             const struct azure_texts *ips);
+struct azure_texts azure_admitted(struct azure_sync *y, const struct azure_item *it);
 
 /* ---- writes (azure_write.c) */
 /* What an operation does; its op->arg. */
@@ -145,6 +155,9 @@ struct azure_write {
     struct azure_arm *arm;
     const struct tt_call *call;
     struct azure_call_spec spec;
+    struct lb_value
+        etag; /* of the document, where an earlier operation of the plan writes it, too */
+    struct str_set parties;     /* Services of which none may fail by it alone */
     struct json_object *answer; /* PUT: filled when done */
     bool touches_pips;          /* frontends change: etags of public IPs go stale (3.4) */
     bool touches_lbs;           /* members or links change: etags of balancers go stale */
@@ -184,6 +197,10 @@ int azure_plan_admit(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_leave(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_balancers(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_security(struct lb_sync *s, struct lb_plan *plan, struct err *err);
+/* Is there a new Service, and no rule that names nodes?  Then the security group needs only what balancers and public IPs say, and
+ * is written beside the members: azure_observe_members() reads what that takes, and this adds it to a plan that writes some. */
+bool azure_security_goes_beside(const struct azure_sync *y);
+int azure_plan_security_beside(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_unlink(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_links(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_tidy(struct lb_sync *s, struct lb_plan *plan, struct err *err);

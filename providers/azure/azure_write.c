@@ -15,7 +15,8 @@
 struct azure_write *azure_write_new(struct azure_sync *y, const struct azure_call_spec *spec)
 {
     struct azure_write *w = ARENA_NEW(y->s->a, struct azure_write);
-    *w = (struct azure_write){.arm = &y->p->arm, .call = y->s->call, .spec = *spec};
+    *w = (struct azure_write){
+        .arm = &y->p->arm, .call = y->s->call, .spec = *spec, .etag = LB_VALUE(NULL)};
     return w;
 }
 
@@ -41,14 +42,20 @@ static enum http_next write_step(struct lb_op_run *run, const struct http_respon
     struct azure_call *c = run->state;
     struct azure_write *w = write_of(run->op);
     if (c->arm == NULL) {
+        const char *etag = lb_run_value(run, w->etag);
+        w->spec.if_match = etag != NULL ? etag : w->spec.if_match;
         azure_call_begin(c, w->arm, w->call, run->a, &w->spec);
     }
     enum http_next next = azure_call_step(c, run->req, resp, run->err);
     if (next == HTTP_DONE && run->err->code == ERR_OK) {
         w->answer = c->answer;
         const char *address = azure_prop_str(c->answer, "ipAddress");
+        const char *etag = azure_doc_etag(c->answer);
         if (address != NULL) {
             lb_run_output(run, "address", address);
+        }
+        if (etag != NULL) {
+            lb_run_output(run, "etag", etag);
         }
     } else if (next == HTTP_DONE) {
         azure_write_failed(w, run->err);
@@ -225,7 +232,9 @@ struct str_set azure_culprits(const struct lb_sync *s, const struct lb_op *op,
 {
     struct azure_sync *y = azure_sync_of((struct lb_sync *)(uintptr_t)s);
     const char **keys = ARENA_ARRAY(s->a, const char *, s->n_items + 1);
+    const struct str_set *parties = &write_of(op)->parties;
     size_t n = 0;
+    bool together = false;
     if (op->owners.n < 2 || azure_arm_is_compute(write_of(op)->spec.kind) ||
         write_of(op)->spec.kind == AZURE_POOLS) {
         return op->owners; /* machines serve all of them alike */
@@ -236,7 +245,12 @@ struct str_set azure_culprits(const struct lb_sync *s, const struct lb_op *op,
         if (it->service != NULL && str_set_has(&op->owners, it->item->key) &&
             strstr(text, str_lower(s->a, it->service->base)) != NULL) {
             keys[n++] = it->item->key;
+            together = together || str_set_has(parties, it->item->key);
         }
     }
-    return str_set_make(s->a, keys, n);
+    struct str_set named = str_set_make(s->a, keys, n);
+    if (n == 0 && parties->n > 0) {
+        return op->owners; /* to find out by halves would part them */
+    }
+    return together ? str_set_union(s->a, &named, parties) : named;
 }

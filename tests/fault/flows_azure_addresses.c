@@ -6,6 +6,7 @@
 #define USERS      NOTE("pip-name") ":\"users-pip\""
 #define FAR        NOTE("load-balancer-resource-group") ":\"rg-net\""
 #define MATE(note) "{\"ports\":[{\"port\":8443}]," NOTES(note) "}"
+#define PINNED(ip) NOTED(IN "," NOTE("load-balancer-ipv4") ":\"" ip "\"")
 #define ONE        "{" ONE_PORT "}"
 #define LIKE_WEB   NOTE("load-balancer-ipv4") ":\"<web>\""
 #define DUAL       "{" TWO_PORTS "," BOTH "}"
@@ -65,6 +66,14 @@ const struct flow flows_azure_addresses[] = {
      .steps = {{STEP_PATCH, "web", ANNOTATE(NOTE("load-balancer-ipv4") ":\"<mate>\"")},
                {STEP_PATCH, "mate", ANNOTATE(NOTE("load-balancer-ipv4") ":\"<web>\"")}},
      .moves = "web mate"},
+    {AZURE, .name = "azure-exchange-private",
+     .start = {NEAR, {"web", PINNED("10.240.3.1")}, {"mate", PINNED("10.240.3.2")}},
+     .steps = {{STEP_PATCH, "web", ANNOTATE(NOTE("load-balancer-ipv4") ":\"10.240.3.2\"")},
+               {STEP_PATCH, "mate", ANNOTATE(NOTE("load-balancer-ipv4") ":\"10.240.3.1\"")}},
+     .moves = "web mate"},
+    {AZURE, .name = "azure-take-over-private", .start = {NEAR, {"web", PINNED("10.240.3.1")}},
+     .steps = {{STEP_DELETE, "web", NULL}, {STEP_CREATE, "new", PINNED("10.240.3.1")}},
+     .ends = {"frontendIPConfigurations/{default/new}"}},
     /* ---- two families ---- */
     {AZURE, .name = "azure-dual-create", .site = "both-families", .start = {NEAR},
      .steps = {{STEP_CREATE, "web", DUAL}},

@@ -48,6 +48,8 @@ const struct flow flows_azure_machines[] = {
      .steps = {{STEP_FORGET_POOLS, NIC("1"), NULL}, {STEP_REMOVE_NODE, "vm-5", NULL}}},
     {AZURE, .name = "azure-sets-delete-last", .site = "sets", .alone = true, .start = {WEB},
      .steps = {{STEP_DELETE, "web", NULL}}},
+    {AZURE, .name = "azure-sets-to-internal-last", .site = "sets", .alone = true, .start = {WEB},
+     .steps = {{STEP_PATCH, "web", ANNOTATE(IN)}}, .moves = "web"},
     /* ---- pools of addresses ---- */
     {AZURE, .name = "azure-addresses-create", .site = "addresses", .start = {NEAR},
      .steps = {{STEP_CREATE, "web", INTERNAL}}},

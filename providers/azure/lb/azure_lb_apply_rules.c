@@ -353,6 +353,14 @@ static size_t count_owned(struct arena *a, const struct decision *d)
     return n;
 }
 
+bool azure_lb_is_tight(const struct azure_config *c, struct json_object *lb, size_t frontends,
+                       size_t rules)
+{
+    size_t most = c->standard_sku ? RULES_STANDARD : RULES_BASIC;
+    return json_len(azure_array(lb, FRONTENDS)) + frontends > FRONTENDS_MOST ||
+           json_len(azure_array(lb, "loadBalancingRules")) + rules > most;
+}
+
 /* Azure's limits: one Service too many must fail by itself, not with the whole document. */
 static int check_limits(struct arena *a, const struct decision *d, struct err *err)
 {
@@ -525,16 +533,33 @@ bool azure_lb_give_up_ports(struct arena *a, const struct azure_lb_ask *ask, str
     return some;
 }
 
+/* A private frontend stays, without its address: zones and subnet of the new one are read from it. */
+static void drop_address(struct decision *d, struct json_object *frontend)
+{
+    azure_lb_index_drop(d->ask->index, AZURE_LB_FRONTENDS, frontend);
+    json_object_object_del(azure_props_make(frontend), "privateIPAddress");
+    azure_lb_index_add(d->ask->index, AZURE_LB_FRONTENDS, frontend);
+}
+
 bool azure_lb_give_up_frontends(struct arena *a, const struct azure_lb_ask *ask,
                                 struct json_object *lb)
 {
     struct decision d = {.ask = ask, .lb = lb};
     bool some = false;
-    int rc = ask->service->internal ? ERR_IN_USE : sort_frontends(a, &d, NULL);
+    int rc = sort_frontends(a, &d, NULL);
     for (size_t i = 0; rc == ERR_OK && i < d.n_drop; i++) {
         const char *id = id_of(a, ask, lb, d.drop[i]);
-        if (azure_frontend_in_use(a, ask->service, id, lb) == NULL) {
+        enum azure_family f =
+            is_of_family(azure_prop_str(d.drop[i], "privateIPAddress"), AZURE_IPV6) ? AZURE_IPV6
+                                                                                    : AZURE_IPV4;
+        if (azure_frontend_in_use(a, ask->service, id, lb) != NULL) {
+            continue;
+        }
+        if (!ask->service->internal) {
             drop_element(&d, AZURE_LB_FRONTENDS, d.drop[i]);
+            some = true;
+        } else if (ask->service->lb_ip[f] != NULL) {
+            drop_address(&d, d.drop[i]);
             some = true;
         }
     }

@@ -39,13 +39,16 @@ struct azure_lb_result {
 struct json_object *azure_lb_new(struct arena *a, const struct azure_config *c, const char *name);
 /* No frontend is left: the balancer itself is to go (6.11). */
 bool azure_lb_is_orphan(struct json_object *lb);
+/* May so many frontends and rules more be beyond what Azure allows?  `lb` NULL: of a new one. */
+bool azure_lb_is_tight(const struct azure_config *c, struct json_object *lb, size_t frontends,
+                       size_t rules);
 /* ERR_INVALID: the Service asks for what cannot be (a bad annotation); ERR_IN_USE: a port is taken, or its frontend
  * would have to change while others use it; ERR_QUOTA: the balancer is full. */
 int azure_lb_apply(struct arena *a, const struct azure_lb_ask *ask, struct json_object *lb,
                    struct azure_lb_result *ret, struct err *err) _warn_unused_;
 /* For Services that stand in each other's way, before any of them is put where it asks to be: the rules of a Service that stays
- * for ports, or at frontends, that it does not ask for any more; and, once no rule of another one is at them, its public
- * frontends that have to be made anew.  Both return whether there were some. */
+ * for ports, or at frontends, that it does not ask for any more; and, once no rule of another one is at them, its
+ * frontends that have to be made anew (of a private one that asks for another address, this address).  Both return whether there were some. */
 bool azure_lb_give_up_ports(struct arena *a, const struct azure_lb_ask *ask,
                             struct json_object *lb);
 bool azure_lb_give_up_frontends(struct arena *a, const struct azure_lb_ask *ask,

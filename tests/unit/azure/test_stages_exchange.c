@@ -3,6 +3,7 @@
  * addresses; under the real driver, with a cloud in memory (stage_rig.h). */
 #include "tests/unit/azure/stage_rig.h"
 
+#include "common/base/str.h"
 #include "tests/support/unit.h"
 
 #define AT(ip) "{\"azure-load-balancer-ipv4\":\"" ip "\"}"
@@ -135,6 +136,112 @@ static void address__of_another_with_the_same_port__refused_before_the_first_wri
     written(r, "");
 }
 
+#define INSIDE(ip)                                                                                 \
+    "{\"azure-load-balancer-internal\":\"true\",\"azure-load-balancer-ipv4\":\"" ip "\"}"
+
+/* Who has a private address gives it up by a write of its own, and the plan says so before. */
+static void private_addresses__exchanged__are_given_up_first(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *api = stage_rig_add(r, "api", INSIDE("10.0.0.70"), PORT(80, 30080));
+    struct rig_service *web = stage_rig_add(r, "web", INSIDE("10.0.0.71"), PORT(80, 30081));
+    stage_rig_run(r);
+    ask(api, INSIDE("10.0.0.71"), PORT(80, 30080));
+    ask(web, INSIDE("10.0.0.70"), PORT(80, 30081));
+    stage_rig_plan(r);
+    const char *planned = r->log;
+    ask(api, INSIDE("10.0.0.71"), PORT(80, 30080));
+    ask(web, INSIDE("10.0.0.70"), PORT(80, 30081));
+    stage_rig_run(r);
+    same_text("as planned", r->log, planned);
+    succeeded(api);
+    succeeded(web);
+    written(r, "balancers: change load balancer kubernetes-internal [api web]\n"
+               "balancers: change load balancer kubernetes-internal [api web]\n");
+    same_text("api", api->status, "10.0.0.71");
+    same_text("web", web->status, "10.0.0.70");
+    stage_rig_settled(r);
+}
+
+static void private_addresses__exchange_refused__former_frontends_are_put_back(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *api = stage_rig_add(r, "api", INSIDE("10.0.0.70"), PORT(80, 30080));
+    struct rig_service *web = stage_rig_add(r, "web", INSIDE("10.0.0.71"), PORT(80, 30081));
+    stage_rig_run(r);
+    ask(api, INSIDE("10.0.0.71"), PORT(80, 30080));
+    ask(web, INSIDE("10.0.0.70"),
+        "\"ports\":[{\"name\":\"a\",\"port\":81,\"protocol\":\"TCP\","
+        "\"nodePort\":30081}]");
+    r->poison = "aweb-TCP-81";
+    stage_rig_run(r);
+    assert_int_not_equal(web->code, TT_OK);
+    same_text("frontends", stage_rig_elements(r, "kubernetes-internal", "frontendIPConfigurations"),
+              "aapi aweb");
+    same_text("rules", stage_rig_elements(r, "kubernetes-internal", "loadBalancingRules"),
+              "aapi-TCP-80 aweb-TCP-80");
+}
+
+/* A balancer with as many frontends as Azure allows: no public IP is made for one more. */
+static void full_balancer__a_new_service__refused_before_the_first_write(void **state)
+{
+    struct stage_rig *r = *state;
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    str_append(&b, "{\"name\":\"kubernetes\",\"sku\":{\"name\":\"Standard\"},\"properties\":{"
+                   "\"frontendIPConfigurations\":[");
+    for (int i = 0; i < 600; i++) {
+        str_appendf(&b, "%s{\"name\":\"f%d\",\"properties\":{}}", i > 0 ? "," : "", i);
+    }
+    str_append(&b, "]}}");
+    (void)stage_rig_put(r, AZURE_LBS, str_buf_text(&b));
+    struct rig_service *web = stage_rig_add(r, "web", NULL, PORT(80, 30080));
+    stage_rig_run(r);
+    assert_int_equal(web->code, TT_QUOTA);
+    same_text("message", web->message,
+              "load balancer kubernetes: load balancer kubernetes would have 601 frontends, but "
+              "Azure allows 600");
+    written(r, "");
+}
+
+/* What was let in for a frontend that Azure then refuses goes when the edit is taken back. */
+static void admitted__for_a_refused_balancer__goes_with_the_edit(void **state)
+{
+    static const struct {
+        const char *before, *after;
+    } rows[] = {
+        {NULL, AT("20.0.0.2")},
+        {NULL, "{\"azure-disable-load-balancer-floating-ip\":\"true\"}"},
+        {"{\"azure-disable-load-balancer-floating-ip\":\"true\"}", NULL},
+        {"{\"azure-load-balancer-internal\":\"true\"}",
+         "{\"azure-load-balancer-internal\":\"true\",\"azure-load-balancer-ipv4\":\"10.0.0.77\"}"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct stage_rig *r = i == 0 ? *state : stage_rig_new();
+        stage_rig_add_node(r, "vm-0", "10.0.1.0");
+        struct rig_service *web = stage_rig_add(r, "web", rows[i].before, PORT(80, 30080));
+        stage_rig_run(r);
+        (void)stage_rig_add(r, "other", NULL, PORT(81, 30081));
+        stage_rig_run(r);
+        const char *rules = stage_rig_rules(r);
+        ask(web, rows[i].after, PORT(80, 30080));
+        r->fail = i == 3 ? "kubernetes-internal" : "kubernetes";
+        r->fail_times = 9;
+        r->fail_code = ERR_INVALID;
+        r->fail_message = "no";
+        stage_rig_run(r);
+        assert_int_equal(web->code, TT_INVALID);
+        r->fail = NULL;
+        ask(web, rows[i].before, PORT(80, 30080));
+        stage_rig_run(r);
+        succeeded(web);
+        same_text("rules", stage_rig_rules(r), rules);
+        stage_rig_settled(r);
+        if (i > 0) {
+            stage_rig_free(r);
+        }
+    }
+}
+
 UNIT_MAIN(stages_exchange)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +249,10 @@ UNIT_MAIN(stages_exchange)
         RIG_TEST(ports__in_a_ring_with_one_that_cannot__all_keep_theirs),
         RIG_TEST(ports__exchanged_beside_a_refused_one__the_two_get_them),
         RIG_TEST(addresses__exchanged_in_one_batch__both_get_them),
+        RIG_TEST(private_addresses__exchanged__are_given_up_first),
+        RIG_TEST(private_addresses__exchange_refused__former_frontends_are_put_back),
+        RIG_TEST(full_balancer__a_new_service__refused_before_the_first_write),
+        RIG_TEST(admitted__for_a_refused_balancer__goes_with_the_edit),
         RIG_TEST(address__of_another_with_the_same_port__refused_before_the_first_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
