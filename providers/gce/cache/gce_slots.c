@@ -104,13 +104,30 @@ const struct gce_group *gce_slots_group(const struct gce_slots *s, const char *z
 #define DECODE(type, function)                                                                     \
     {                                                                                              \
         struct type *as = ARENA_NEW(a, struct type);                                               \
-        rc = function(a, o, as, err);                                                              \
+        rc = function##_view(a, v, as, err);                                                       \
         decoded = as;                                                                              \
         break;                                                                                     \
     }
 
+/* Its tree is kept: what is written back is laid over it. */
+static int decode_backend(struct arena *a, struct json_object *o, const void **ret, struct err *err)
+{
+    struct gce_bservice *as = ARENA_NEW(a, struct gce_bservice);
+    int rc = gce_bservice_decode(a, o, as, err);
+    *ret = rc == ERR_OK ? as : *ret;
+    return rc;
+}
+
 int gce_slot_decode(struct arena *a, enum gce_collection c, struct json_object *o, const void **ret,
                     struct err *err)
+{
+    const struct json_view v = json_view_of_tree(o);
+    return c == GCE_BACKENDS ? decode_backend(a, o, ret, err)
+                             : gce_slot_decode_view(a, c, &v, ret, err);
+}
+
+int gce_slot_decode_view(struct arena *a, enum gce_collection c, const struct json_view *v,
+                         const void **ret, struct err *err)
 {
     const void *decoded = NULL;
     int rc = ERR_BUG;
@@ -125,8 +142,6 @@ int gce_slot_decode(struct arena *a, enum gce_collection c, struct json_object *
         DECODE(gce_firewall, gce_firewall_decode)
     case GCE_CHECKS:
         DECODE(gce_check, gce_check_decode)
-    case GCE_BACKENDS:
-        DECODE(gce_bservice, gce_bservice_decode)
     case GCE_HCS:
     case GCE_REGION_HCS:
         DECODE(gce_hc, gce_hc_decode)
