@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "common/base/lock.h"
+#include "common/base/secret.h"
 #include "common/net/http_internal.h"
 
 struct http_pair {
@@ -83,21 +84,13 @@ struct http_pair *http_pair_new(void)
     return p;
 }
 
-static void free_key(char *key)
-{
-    if (key != NULL) {
-        explicit_bzero(key, strlen(key));
-        free(key);
-    }
-}
-
 void http_pair_free(struct http_pair *p) _no_lock_check_
 {
     if (p == NULL) {
         return;
     }
     free(p->cert);
-    free_key(p->key);
+    secret_free(p->key);
     mutex_done(&p->lock);
     free(p);
 }
@@ -114,7 +107,7 @@ int http_pair_set(struct http_pair *p, const char *cert_pem, const char *key_pem
     bool same = str_eq(p->cert, has ? cert_pem : NULL) && str_eq(p->key, has ? key_pem : NULL);
     if (!same) {
         free(p->cert);
-        free_key(p->key);
+        secret_free(p->key);
         p->cert = has ? xstrdup(cert_pem) : NULL;
         p->key = has ? xstrdup(key_pem) : NULL;
         p->generation++;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_orphans.c: `trimtab orphans`: what is ours in the cloud, and belongs to no Service any more.
  *
- * The provider says what is ours and whom it is for (list_owned); what a Service has is left out here.  Nothing is changed
- * without --delete.  Exit 0: there is none; 2: there are some; 1: error. */
+ * The provider says what is ours and whom it is for (list_owned); what a Service has is left out
+ * here.  Nothing is changed without --delete.  Exit 0 if there is none; 2: there are
+ * some; 1: error. */
 #include "controller/cmd/cmd_orphans.h"
 
 #include <stdio.h>
@@ -40,7 +41,7 @@ static const char usage[] =
     "\n"
     "Exit status: 0 there is none, 2 there are some, 1 error.\n";
 
-/* ---- listing ------------------------------------------------------------------------------------- */
+/* ---- listing --------------------------------------------------------------------------------- */
 
 static void unref_object(void *o)
 {
@@ -58,7 +59,7 @@ static void add_texts(struct json_object *meta, const char *name, const char *co
     json_add(meta, name, list);
 }
 
-/* A copy that outlives the call; NULL when it is no Service. */
+/* A copy that outlives the call; NULL if it is not a Service. */
 static const struct tt_service *copy_service(struct orphans *o, const struct tt_service *svc)
 {
     _cleanup_(json_putp) struct json_object *doc = json_object_new_object();
@@ -240,7 +241,7 @@ int orphans_list(struct orphans *o, struct err *err)
     return ERR_OK;
 }
 
-/* ---- the command --------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static void warn(const struct cmd_session *s)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_orphans_delete.c: taking orphans away: who may, and how.
  *
- * Each Service that is gone is deleted by the provider's own ensure_load_balancer_deleted(), so the order, the fingerprints
- * and the care for what others use are the controller's.  It is refused while a controller is running: that one may be making
- * the very load balancer whose Service was not there yet when the Services were listed.  For the same reason each Service is
- * asked for once more right before. */
+ * Each Service that is gone is deleted by the provider's own ensure_load_balancer_deleted(), so the
+ * order, the fingerprints and the care for what others use are the controller's.  It is refused
+ * while a controller is running: that one may be making the very load balancer whose Service was
+ * not there yet when the Services were listed.  For the same reason each Service is asked for once
+ * more right before. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@
 #define ANSWER_MAX 64
 #define ANSWER_MS  ((int64_t)24 * 60 * 60 * 1000) /* a person may think as long as that */
 
-/* ---- is a controller running? -------------------------------------------------------------------- */
+/* ---- is a controller running? ---------------------------------------------------------------- */
 
 /* By its clock: who renewed it within its duration holds it. */
 static bool is_held(const struct lease_record *r, int64_t now_us)
@@ -78,7 +79,7 @@ static int check_leases(struct orphans *o, struct err *err)
     return rc;
 }
 
-/* ---- the question ---------------------------------------------------------------------------------- */
+/* ---- the question ---------------------------------------------------------------------------- */
 
 static int ask(const struct orphans *o, struct err *err)
 {
@@ -124,7 +125,7 @@ int orphans_may_delete(struct orphans *o, struct err *err)
     return rc;
 }
 
-/* ---- deleting -------------------------------------------------------------------------------------- */
+/* ---- deleting -------------------------------------------------------------------------------- */
 
 /* Has a Service of these very resources come, or come back? */
 static int check_still_gone(struct orphans *o, const struct tt_service *svc, struct err *err)

@@ -8,10 +8,16 @@
 
 #include <string.h>
 
-static bool may_never_mutate(void *arg)
+static struct session_source source_of(const struct aws_provider *p)
 {
-    (void)arg;
-    return false;
+    return (struct session_source){
+        .host = p->host,
+        .clock = p->clock,
+        .rng = p->rng,
+        .http = p->http,
+        .watch = p->watch,
+        .cancel = p->cancel,
+    };
 }
 
 void aws_session_begin(struct aws_session *x, struct aws_provider *p, const struct tt_call *call,
@@ -22,18 +28,13 @@ void aws_session_begin(struct aws_session *x, struct aws_provider *p, const stru
     struct lb_sync *s = &x->s;
     *s = (struct lb_sync){
         .a = x->scope.a,
-        .life = x->scope.a,
         .provider = &x->scope,
-        .host = p->host,
-        .call = call,
         .batch = batch,
-        .clock = p->clock,
-        .rng = p->rng,
-        .cancel = cancel_new(p->cancel),
-        .planning = true,
         .fresh = fresh,
         .n_items = batch->n_items,
     };
+    const struct session_source source = source_of(p);
+    session_begin(&x->session, &source, s, call);
     s->items = ARENA_ARRAY(s->a, struct lb_item, s->n_items + 1);
     x->y = (struct aws_sync){.s = s, .p = p, .scope = &x->scope};
     x->y.items = ARENA_ARRAY(s->a, struct aws_item, s->n_items + 1);
@@ -44,19 +45,11 @@ void aws_session_begin(struct aws_session *x, struct aws_provider *p, const stru
         s->items[i] = (struct lb_item){.in = batch->items[i], .key = it->service->key};
     }
     s->data = &x->y;
-    x->watch = (struct call_watch_entry){.call = call, .host = p->host, .cancel = s->cancel};
-    call_watch_add(p->watch, &x->watch);
-    s->http = http_pool_get(p->http);
-    http_bind(s->http, s->cancel, may_never_mutate, NULL, (void *)call);
 }
 
 void aws_session_end(struct aws_session *x)
 {
-    struct aws_provider *p = x->scope.p;
-    http_bind(x->s.http, NULL, NULL, NULL, NULL);
-    http_pool_put(p->http, x->s.http);
-    call_watch_remove(p->watch, &x->watch);
-    cancel_free(x->s.cancel);
+    session_end(&x->session);
     aws_scope_end(&x->scope);
 }
 

@@ -10,17 +10,9 @@
 
 #define TAGS_PER_CALL 20
 
-static void count_services(struct aws_owned_list *l, const struct aws_provider *p,
-                           const struct tt_call *call)
+static void count_service(void *arg, const struct tt_service *svc)
 {
-    const struct tt_service *const *all = NULL;
-    uint32_t n = 0;
-    p->host->services(p->host->ctx, call, &all, &n);
-    for (uint32_t i = 0; i < n; i++) {
-        if (svc_wants_lb(all[i]) || svc_has_finalizer(all[i], LB_CLEANUP_FINALIZER)) {
-            aws_owned_count(l, all[i]);
-        }
-    }
+    aws_owned_count(arg, svc);
 }
 
 /* Tags of many things, in as few calls as AWS allows; put() is told of each. */
@@ -153,25 +145,29 @@ static int look(struct aws_session *x, struct aws_owned_list *l, struct err *err
     return rc;
 }
 
+static const char *command_of(const void *arg, const struct inventory_item *item)
+{
+    const struct aws_owned_list *l = arg;
+    return aws_owned_command(l->a, item);
+}
+
+static const struct tt_service *remover_of(const void *arg, const struct inventory_unit *unit)
+{
+    return aws_owned_service(arg, unit->items[0]);
+}
+
 static void tell(const struct aws_session *x, struct aws_owned_list *l)
 {
-    const struct tt_host *host = x->s.host;
+    const struct inventory_report r = {
+        .host = x->s.host,
+        .call = x->s.call,
+        .words = aws_owned_words,
+        .command = command_of,
+        .remover = remover_of,
+        .arg = l,
+    };
     aws_owned_settle(l);
-    for (size_t i = 0; i < l->n; i++) {
-        const struct aws_owned *item = &l->items[i];
-        const struct tt_owned owned = {
-            .size = sizeof(owned),
-            .kind = aws_owned_word(item->kind),
-            .name = item->name,
-            .place = item->place,
-            .owner = item->key,
-            .cost = aws_owned_cost(item->kind),
-            .command = aws_owned_command(x->s.a, item),
-            .remove_as = item->used ? NULL : aws_owned_service(l, item),
-            .flags = (item->used ? TT_OWNED_USED : 0) | (item->unsure ? TT_OWNED_UNSURE : 0),
-        };
-        host->report_resource(host->ctx, x->s.call, &owned);
-    }
+    inventory_report(&l->inv, &r);
 }
 
 int32_t aws_list_owned(void *provider, const struct tt_call *call)
@@ -183,11 +179,12 @@ int32_t aws_list_owned(void *provider, const struct tt_call *call)
     struct err err = ERR_INIT;
     aws_session_begin(&x, p, call, &nobody, true);
     aws_owned_init(&l, x.s.a, &p->naming);
-    count_services(&l, p, call);
+    inventory_each_service(&tt_aws_provider, p->host, call, count_service, &l);
     int rc = look(&x, &l, &err);
+    rc = rc == ERR_OK ? inventory_check(&l.inv, &err) : rc;
     if (rc != ERR_OK) {
         p->host->report_finding(p->host->ctx, TT_LOG_ERROR, "", err.message);
-    } else if (TT_HAS(p->host, report_resource)) {
+    } else {
         tell(&x, &l);
     }
     aws_owned_done(&l);

@@ -4,16 +4,15 @@
 
 #include "common/base/str.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#define BALANCER_NAME_LEN 32
-#define CLASSIC_GROUP     "k8s-elb-"
-#define NLB_DESCRIPTION   "[k8s] Managed SecurityGroup for LoadBalancer"
+#define CLASSIC_GROUP   "k8s-elb-"
+#define NLB_DESCRIPTION "[k8s] Managed SecurityGroup for LoadBalancer"
 
 void aws_owned_init(struct aws_owned_list *l, struct arena *a, const struct aws_naming *naming)
 {
     *l = (struct aws_owned_list){.a = a, .naming = naming};
+    inventory_init(&l->inv, a);
     l->names = map_new(NULL);
     l->keys = map_new(NULL);
 }
@@ -34,30 +33,12 @@ void aws_owned_count(struct aws_owned_list *l, const struct tt_service *svc)
 
 bool aws_owned_is_balancer_name(const char *name)
 {
-    size_t n = strlen(name);
-    bool is_it = n == BALANCER_NAME_LEN && name[0] == 'a';
-    for (size_t i = 1; is_it && i < n; i++) {
-        is_it = (name[i] >= '0' && name[i] <= '9') || (name[i] >= 'a' && name[i] <= 'f');
-    }
-    return is_it;
+    return inventory_is_lb_name(name, strlen(name));
 }
 
 bool aws_owned_is_target_group_name(const char *name)
 {
     return str_has_prefix(name, "k8s-");
-}
-
-static void push(struct aws_owned_list *l, struct aws_owned item)
-{
-    if (l->n == l->cap) {
-        l->cap = l->cap == 0 ? 16 : 2 * l->cap;
-        struct aws_owned *more = ARENA_ARRAY(l->a, struct aws_owned, l->cap);
-        if (l->n > 0) {
-            memcpy(more, l->items, l->n * sizeof(*more));
-        }
-        l->items = more;
-    }
-    l->items[l->n++] = item;
 }
 
 static const char *key_of(struct aws_owned_list *l, const struct aws_tags *tags)
@@ -72,12 +53,12 @@ static void balancer(struct aws_owned_list *l, enum aws_owned_kind kind, const c
     if (!aws_owned_is_balancer_name(name) || !aws_tags_are_owned(l->naming, tags)) {
         return;
     }
-    push(l, (struct aws_owned){.kind = kind,
-                               .name = arena_strdup(l->a, name),
-                               .id = arena_strdup(l->a, id),
-                               .unit = arena_strdup(l->a, name),
-                               .key = key_of(l, tags),
-                               .used = map_has(l->names, name)});
+    inventory_put(&l->inv, (struct inventory_item){.kind = kind,
+                                                   .name = arena_strdup(l->a, name),
+                                                   .id = arena_strdup(l->a, id),
+                                                   .unit = arena_strdup(l->a, name),
+                                                   .key = key_of(l, tags),
+                                                   .used = map_has(l->names, name)});
 }
 
 void aws_owned_classic(struct aws_owned_list *l, const char *name, const struct aws_tags *tags)
@@ -98,12 +79,12 @@ void aws_owned_target_group(struct aws_owned_list *l, const struct aws_target_gr
         !aws_tags_are_owned(l->naming, tags)) {
         return;
     }
-    push(l, (struct aws_owned){.kind = AWS_OWNED_TARGET_GROUP,
-                               .name = arena_strdup(l->a, g->name),
-                               .id = arena_strdup(l->a, g->arn),
-                               .unit = key,
-                               .key = key,
-                               .used = map_has(l->keys, key)});
+    inventory_put(&l->inv, (struct inventory_item){.kind = AWS_OWNED_TARGET_GROUP,
+                                                   .name = arena_strdup(l->a, g->name),
+                                                   .id = arena_strdup(l->a, g->arn),
+                                                   .unit = key,
+                                                   .key = key,
+                                                   .used = map_has(l->keys, key)});
 }
 
 /* ---- security groups ------------------------------------------------------------------------------------------ */
@@ -118,11 +99,11 @@ static void own_group(struct aws_owned_list *l, const struct aws_group *g)
         return;
     }
     const char *unit = classic ? rest : g->name;
-    push(l, (struct aws_owned){.kind = AWS_OWNED_GROUP,
-                               .name = arena_strdup(l->a, g->name),
-                               .id = arena_strdup(l->a, g->id),
-                               .unit = arena_strdup(l->a, unit),
-                               .used = map_has(l->names, unit)});
+    inventory_put(&l->inv, (struct inventory_item){.kind = AWS_OWNED_GROUP,
+                                                   .name = arena_strdup(l->a, g->name),
+                                                   .id = arena_strdup(l->a, g->id),
+                                                   .unit = arena_strdup(l->a, unit),
+                                                   .used = map_has(l->names, unit)});
 }
 
 static const char *balancer_of(const struct aws_rule *r)
@@ -176,22 +157,23 @@ void aws_owned_group(struct aws_owned_list *l, const struct aws_group *g)
         const struct aws_rule *r = &g->rules.items[i];
         const char *unit = balancer_of(r);
         if (unit != NULL && aws_owned_is_balancer_name(unit)) {
-            push(l, (struct aws_owned){.kind = AWS_OWNED_RULE,
-                                       .name = aws_rule_text(l->a, r),
-                                       .id = rule_arguments(l, g, r),
-                                       .place = arena_strdup(l->a, g->id),
-                                       .unit = arena_strdup(l->a, unit),
-                                       .used = map_has(l->names, unit),
-                                       .unsure = shared});
+            inventory_put(&l->inv, (struct inventory_item){.kind = AWS_OWNED_RULE,
+                                                           .name = aws_rule_text(l->a, r),
+                                                           .id = rule_arguments(l, g, r),
+                                                           .place = arena_strdup(l->a, g->id),
+                                                           .unit = arena_strdup(l->a, unit),
+                                                           .used = map_has(l->names, unit),
+                                                           .unsure = shared});
         }
     }
 }
 
-static const struct aws_owned *find_group(const struct aws_owned_list *l, const char *id)
+static const struct inventory_item *find_group(const struct aws_owned_list *l, const char *id)
 {
-    for (size_t i = 0; i < l->n; i++) {
-        if (l->items[i].kind == AWS_OWNED_GROUP && str_eq(l->items[i].id, id)) {
-            return &l->items[i];
+    for (size_t i = 0; i < l->inv.n; i++) {
+        const struct inventory_item *item = l->inv.items[i];
+        if (item->kind == AWS_OWNED_GROUP && str_eq(item->id, id)) {
+            return item;
         }
     }
     return NULL;
@@ -202,113 +184,60 @@ void aws_owned_referring(struct aws_owned_list *l, const struct aws_group *g)
     for (size_t i = 0; i < g->rules.n; i++) {
         const struct aws_rule *r = &g->rules.items[i];
         bool is_ours = r->peer == AWS_PEER_GROUP && str_eq(r->protocol, "-1");
-        const struct aws_owned *own = is_ours ? find_group(l, r->source) : NULL;
+        const struct inventory_item *own = is_ours ? find_group(l, r->source) : NULL;
         if (own != NULL) {
-            push(l, (struct aws_owned){.kind = AWS_OWNED_RULE,
-                                       .name = aws_rule_text(l->a, r),
-                                       .id = rule_arguments(l, g, r),
-                                       .place = arena_strdup(l->a, g->id),
-                                       .unit = own->unit,
-                                       .used = own->used});
+            inventory_put(&l->inv, (struct inventory_item){.kind = AWS_OWNED_RULE,
+                                                           .name = aws_rule_text(l->a, r),
+                                                           .id = rule_arguments(l, g, r),
+                                                           .place = arena_strdup(l->a, g->id),
+                                                           .unit = own->unit,
+                                                           .used = own->used});
         }
     }
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
-static int compare(const void *x, const void *y)
-{
-    const struct aws_owned *a = x;
-    const struct aws_owned *b = y;
-    int c = strcmp(a->unit, b->unit);
-    c = c != 0 ? c : (int)a->kind - (int)b->kind;
-    c = c != 0 ? c : strcmp(a->name, b->name);
-    return c != 0 ? c : strcmp(str_nonnull(a->id), str_nonnull(b->id));
-}
-
 void aws_owned_settle(struct aws_owned_list *l)
 {
-    if (l->n > 0) {
-        qsort(l->items, l->n, sizeof(*l->items), compare);
-    }
-    for (size_t i = 0; i < l->n;) {
-        size_t end = i;
-        const char *key = NULL;
-        while (end < l->n && str_eq(l->items[end].unit, l->items[i].unit)) {
-            key = key != NULL ? key : l->items[end].key;
-            end++;
-        }
-        for (; i < end; i++) {
-            l->items[i].key = key;
-            l->items[i].unsure = l->items[i].unsure && key == NULL && !l->items[i].used;
-        }
+    inventory_settle(&l->inv);
+    for (size_t i = 0; i < l->inv.n; i++) {
+        struct inventory_item *item = l->inv.items[i];
+        item->unsure = item->unsure && item->key == NULL && !item->used;
     }
 }
 
 /* ---- words ---------------------------------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *word;
-    const char *cost;
-    const char *command; /* one %s: id */
-} words[AWS_OWNED_KINDS] = {
-    [AWS_OWNED_CLASSIC] = {"classic load balancer", "billed by the hour",
-                           "aws elb delete-load-balancer --load-balancer-name %s"},
-    [AWS_OWNED_NLB] = {"network load balancer", "billed by the hour",
-                       "aws elbv2 delete-load-balancer --load-balancer-arn %s"},
-    [AWS_OWNED_TARGET_GROUP] = {"target group", "free",
-                                "aws elbv2 delete-target-group --target-group-arn %s"},
-    [AWS_OWNED_GROUP] = {"security group", "free", "aws ec2 delete-security-group --group-id %s"},
-    [AWS_OWNED_RULE] = {"security group rule", "free",
-                        "aws ec2 revoke-security-group-ingress --group-id %s"},
+const struct inventory_words aws_owned_words[AWS_OWNED_KINDS] = {
+    [AWS_OWNED_CLASSIC] = {"classic load balancer", "billed by the hour"},
+    [AWS_OWNED_NLB] = {"network load balancer", "billed by the hour"},
+    [AWS_OWNED_TARGET_GROUP] = {"target group", "free"},
+    [AWS_OWNED_GROUP] = {"security group", "free"},
+    [AWS_OWNED_RULE] = {"security group rule", "free"},
+};
+static const char *const commands[AWS_OWNED_KINDS] = {
+    [AWS_OWNED_CLASSIC] = "elb delete-load-balancer --load-balancer-name",
+    [AWS_OWNED_NLB] = "elbv2 delete-load-balancer --load-balancer-arn",
+    [AWS_OWNED_TARGET_GROUP] = "elbv2 delete-target-group --target-group-arn",
+    [AWS_OWNED_GROUP] = "ec2 delete-security-group --group-id",
+    [AWS_OWNED_RULE] = "ec2 revoke-security-group-ingress --group-id",
 };
 
-const char *aws_owned_word(enum aws_owned_kind k)
+const char *aws_owned_command(struct arena *a, const struct inventory_item *item)
 {
-    return words[k].word;
-}
-
-const char *aws_owned_cost(enum aws_owned_kind k)
-{
-    return words[k].cost;
-}
-
-const char *aws_owned_command(struct arena *a, const struct aws_owned *item)
-{
-    struct str_buf b = STR_BUF_INIT;
-    const char *format = words[item->kind].command;
-    const char *at = strstr(format, "%s");
-    if (item->id == NULL) {
-        return NULL;
-    }
-    str_appendf(&b, "%.*s%s%s", (int)(at - format), format, item->id, at + 2);
-    const char *text = arena_strdup(a, str_buf_text(&b));
-    str_buf_done(&b);
-    return text;
+    return item->id == NULL ? NULL : arena_printf(a, "aws %s %s", commands[item->kind], item->id);
 }
 
 /* A unit that is called by its UID can be deleted as a Service of that UID; hashed names tell none. */
 const struct tt_service *aws_owned_service(const struct aws_owned_list *l,
-                                           const struct aws_owned *item)
+                                           const struct inventory_item *item)
 {
-    const char *slash = item->key != NULL ? strchr(item->key, '/') : NULL;
-    bool named = aws_owned_is_balancer_name(item->unit) || str_eq(item->unit, item->key);
-    if (slash == NULL || slash == item->key || slash[1] == '\0' || !named ||
-        map_has(l->keys, item->key)) {
+    bool by_uid = aws_owned_is_balancer_name(item->unit);
+    bool named = by_uid || str_eq(item->unit, item->key);
+    if (item->key == NULL || !named || map_has(l->keys, item->key)) {
         return NULL;
     }
-    const char *d =
-        aws_owned_is_balancer_name(item->unit) ? item->unit + 1 : "0000000000000000000000000000000";
-    struct tt_service *s = ARENA_NEW(l->a, struct tt_service);
-    *s = (struct tt_service){
-        .size = sizeof(*s),
-        .ns = arena_strndup(l->a, item->key, (size_t)(slash - item->key)),
-        .name = slash + 1,
-        .uid = arena_printf(l->a, "%.8s-%.4s-%.4s-%.4s-%.11s0", d, d + 8, d + 12, d + 16, d + 20),
-        .resource_version = "0",
-        .type = "LoadBalancer",
-        .affinity_timeout_s = -1,
-        .allocate_node_ports = 1,
-    };
-    return s;
+    const char *name = by_uid ? item->unit : "a0000000000000000000000000000000";
+    return inventory_service(l->a, item->key, inventory_uid_of(l->a, name));
 }

@@ -9,8 +9,12 @@
 #define TRIMTAB_AWS_OWNED_RULES_H
 
 #include "common/base/map.h"
+#include "common/cloud/inventory.h"
 #include "providers/aws/model/aws_rules.h"
 
+/* Kinds of struct inventory_item.  `id` is the ARN, name or id by which the command names it; of a rule its arguments, or
+ * NULL.  `place` of a rule is the id of its group.  `unit` is "a<uid>", "ns/name", or the name itself.  A rule in a group
+ * that bears another cluster's tag, too, and whose balancer is not among ours, is unsure. */
 enum aws_owned_kind {
     AWS_OWNED_CLASSIC = 0,
     AWS_OWNED_NLB,
@@ -19,25 +23,12 @@ enum aws_owned_kind {
     AWS_OWNED_RULE,
     AWS_OWNED_KINDS,
 };
-struct aws_owned {
-    enum aws_owned_kind kind;
-    const char *name;
-    const char
-        *id; /* ARN, name or id by which the command names it; of a rule its arguments, or NULL */
-    const char *place; /* rules: id of the group; else NULL */
-    const char *unit;  /* "a<uid>", or "ns/name", or the name itself: things that belong together */
-    const char *key;   /* "ns/name"; NULL: nobody can tell */
-    bool used;
-    bool
-        unsure; /* a rule in a group that bears another cluster's tag, too, and whose balancer is not among ours */
-};
 struct aws_owned_list {
     struct arena *a;
     const struct aws_naming *naming;
     struct map *names; /* of balancers and groups of Services that count */
     struct map *keys;  /* "ns/name" of these */
-    struct aws_owned *items;
-    size_t n, cap;
+    struct inventory inv;
 };
 /* The maps are made here and freed by _done(). */
 void aws_owned_init(struct aws_owned_list *l, struct arena *a, const struct aws_naming *naming);
@@ -58,14 +49,13 @@ void aws_owned_target_group(struct aws_owned_list *l, const struct aws_target_gr
 void aws_owned_group(struct aws_owned_list *l, const struct aws_group *g);
 /* When all groups are in: rules of this one that let in a group of those. */
 void aws_owned_referring(struct aws_owned_list *l, const struct aws_group *g);
-/* When all are in: parts of a unit have one owner.  Sorted by unit, kind, name. */
+/* When all are in: inventory_settle(), and what else the parts of a unit say of each other. */
 void aws_owned_settle(struct aws_owned_list *l);
 
-const char *aws_owned_word(enum aws_owned_kind k);
-const char *aws_owned_cost(enum aws_owned_kind k);
-const char *aws_owned_command(struct arena *a, const struct aws_owned *item);
-/* A Service by which the unit can be deleted; NULL: its owner is not known, or is there again. */
+extern const struct inventory_words aws_owned_words[AWS_OWNED_KINDS];
+const char *aws_owned_command(struct arena *a, const struct inventory_item *item);
+/* A Service by which the item's unit can be deleted; NULL: its owner is not known, or is there again. */
 const struct tt_service *aws_owned_service(const struct aws_owned_list *l,
-                                           const struct aws_owned *item);
+                                           const struct inventory_item *item);
 
 #endif

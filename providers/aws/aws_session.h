@@ -6,14 +6,14 @@
 #ifndef TRIMTAB_AWS_SESSION_H
 #define TRIMTAB_AWS_SESSION_H
 
-#include "common/lb/call_watch.h"
+#include "common/cloud/session.h"
 #include "providers/aws/aws_sync.h"
 
 struct aws_session {
+    struct session session;
     struct aws_scope scope;
     struct lb_sync s;
     struct aws_sync y;
-    struct call_watch_entry watch;
 };
 /* Items are not `want`ed: they are looked at as a deletion does, whole.  `fresh`: no list that is a minute old will do. */
 void aws_session_begin(struct aws_session *x, struct aws_provider *p, const struct tt_call *call,

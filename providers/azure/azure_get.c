@@ -10,10 +10,16 @@
 #include "providers/azure/model/azure_access_rules.h"
 #include "providers/azure/model/azure_doc.h"
 
-static bool may_never_mutate(void *arg)
+static struct session_source source_of(const struct azure_provider *p)
 {
-    (void)arg;
-    return false;
+    return (struct session_source){
+        .host = p->host,
+        .clock = p->clock,
+        .rng = p->rng,
+        .http = p->http,
+        .watch = p->watch,
+        .cancel = p->cancel,
+    };
 }
 
 void azure_session_begin(struct azure_session *x, struct azure_provider *p,
@@ -24,17 +30,12 @@ void azure_session_begin(struct azure_session *x, struct azure_provider *p,
     *s = (struct lb_sync){
         .a = arena_new(),
         .provider = p,
-        .host = p->host,
-        .call = call,
         .batch = batch,
-        .clock = p->clock,
-        .rng = p->rng,
-        .cancel = cancel_new(p->cancel),
-        .planning = true,
         .fresh = fresh,
         .n_items = batch->n_items,
     };
-    s->life = s->a;
+    const struct session_source source = source_of(p);
+    session_begin(&x->session, &source, s, call);
     s->items = ARENA_ARRAY(s->a, struct lb_item, s->n_items);
     x->y = (struct azure_sync){.s = s, .p = p};
     x->y.items = ARENA_ARRAY(s->a, struct azure_item, s->n_items);
@@ -49,19 +50,11 @@ void azure_session_begin(struct azure_session *x, struct azure_provider *p,
         it->flip = azure_service_flip(s->a, &p->naming, it->service);
     }
     s->data = &x->y;
-    x->watch = (struct call_watch_entry){.call = call, .host = p->host, .cancel = s->cancel};
-    call_watch_add(p->watch, &x->watch);
-    s->http = http_pool_get(p->http);
-    http_bind(s->http, s->cancel, may_never_mutate, NULL, (void *)call);
 }
 
 void azure_session_end(struct azure_session *x)
 {
-    struct azure_provider *p = x->s.provider;
-    http_bind(x->s.http, NULL, NULL, NULL, NULL);
-    http_pool_put(p->http, x->s.http);
-    call_watch_remove(p->watch, &x->watch);
-    cancel_free(x->s.cancel);
+    session_end(&x->session);
     arena_free(x->s.a);
 }
 

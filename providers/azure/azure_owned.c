@@ -10,18 +10,10 @@
 #include "providers/azure/azure_session.h"
 #include "providers/azure/model/azure_doc.h"
 
-static void count_services(struct azure_owned_list *l, const struct azure_provider *p,
-                           const struct tt_call *call)
+/* A class is another controller's; what this one has of it is an orphan as soon as it holds it no more. */
+static void count_service(void *arg, const struct tt_service *svc)
 {
-    const struct tt_service *const *all = NULL;
-    uint32_t n = 0;
-    p->host->services(p->host->ctx, call, &all, &n);
-    for (uint32_t i = 0; i < n; i++) {
-        /* A class is another controller's; what this one has of it is an orphan as soon as it holds it no more. */
-        if (svc_wants_lb(all[i]) || svc_has_finalizer(all[i], LB_CLEANUP_FINALIZER)) {
-            azure_owned_count(l, all[i]);
-        }
-    }
+    azure_owned_count(arg, svc);
 }
 
 static int look(struct azure_session *x, struct err *err)
@@ -45,24 +37,41 @@ static int look(struct azure_session *x, struct err *err)
     return azure_see(&x->y, err);
 }
 
+static const char *command_of(const void *arg, const struct inventory_item *item)
+{
+    const struct azure_owned_list *l = arg;
+    return azure_owned_command(l->a, item);
+}
+
+static const struct tt_service *remover_of(const void *arg, const struct inventory_unit *unit)
+{
+    return azure_owned_service(arg, unit->items[0]);
+}
+
 static void tell(const struct azure_session *x, struct azure_owned_list *l)
 {
-    const struct tt_host *host = x->s.host;
+    const struct inventory_report r = {
+        .host = x->s.host,
+        .call = x->s.call,
+        .words = azure_owned_words,
+        .command = command_of,
+        .remover = remover_of,
+        .arg = l,
+    };
     azure_owned_settle(l);
-    for (size_t i = 0; i < l->n; i++) {
-        const struct azure_owned *item = &l->items[i];
-        const struct tt_owned owned = {
-            .size = sizeof(owned),
-            .kind = azure_owned_word(item->kind),
-            .name = item->name,
-            .place = item->in,
-            .owner = item->key,
-            .cost = azure_owned_cost(item->kind),
-            .command = azure_owned_command(x->s.a, item),
-            .remove_as = item->used ? NULL : azure_owned_service(l, item),
-            .flags = (item->used ? TT_OWNED_USED : 0) | (item->unsure ? TT_OWNED_UNSURE : 0),
-        };
-        host->report_resource(host->ctx, x->s.call, &owned);
+    inventory_report(&l->inv, &r);
+}
+
+static void take(struct azure_owned_list *l, const struct azure_sync *y)
+{
+    for (size_t i = 0; i < y->pips.n; i++) {
+        azure_owned_pip(l, y->pips.items[i]);
+    }
+    for (size_t i = 0; i < y->lbs.n; i++) {
+        azure_owned_lb(l, y->lbs.items[i]);
+    }
+    if (y->nsg != NULL) {
+        azure_owned_nsg(l, y->nsg);
     }
 }
 
@@ -75,20 +84,15 @@ int32_t azure_list_owned(void *provider, const struct tt_call *call)
     struct err err = ERR_INIT;
     azure_session_begin(&x, p, call, &nobody, true);
     azure_owned_init(&l, x.s.a, &p->naming);
+    inventory_each_service(&tt_azure_provider, p->host, call, count_service, &l);
     int rc = look(&x, &err);
+    if (rc == ERR_OK) {
+        take(&l, &x.y);
+        rc = inventory_check(&l.inv, &err);
+    }
     if (rc != ERR_OK) {
         p->host->report_finding(p->host->ctx, TT_LOG_ERROR, "", err.message);
-    } else if (TT_HAS(p->host, report_resource)) {
-        count_services(&l, p, call);
-        for (size_t i = 0; i < x.y.pips.n; i++) {
-            azure_owned_pip(&l, x.y.pips.items[i]);
-        }
-        for (size_t i = 0; i < x.y.lbs.n; i++) {
-            azure_owned_lb(&l, x.y.lbs.items[i]);
-        }
-        if (x.y.nsg != NULL) {
-            azure_owned_nsg(&l, x.y.nsg);
-        }
+    } else {
         tell(&x, &l);
     }
     azure_owned_done(&l);

@@ -10,11 +10,14 @@
 #define TRIMTAB_AZURE_OWNED_RULES_H
 
 #include "common/base/map.h"
+#include "common/cloud/inventory.h"
 #include "common/data/json.h"
 #include "providers/azure/model/azure_names.h"
 
 #include <trimtab/provider.h>
 
+/* Kinds of struct inventory_item.  `place` is the name of the balancer or security group (NULL: it stands alone), `id` that of
+ * the document, `unit` "a<uid>" or "". */
 enum azure_owned_kind {
     AZURE_OWNED_FRONTEND = 0,
     AZURE_OWNED_RULE,
@@ -24,17 +27,6 @@ enum azure_owned_kind {
     AZURE_OWNED_KINDS,
 };
 
-struct azure_owned {
-    enum azure_owned_kind kind;
-    const char *name;
-    const char *in;   /* name of the balancer or security group; NULL: it stands alone */
-    const char *id;   /* of the document */
-    const char *unit; /* "a<uid>"; "" shared */
-    const char *key;  /* "ns/name"; NULL: nobody can tell */
-    bool used;
-    bool unsure;
-};
-
 struct azure_owned_list {
     struct arena *a;
     const struct azure_naming *naming;
@@ -42,8 +34,7 @@ struct azure_owned_list {
     struct map *keys;  /* and "ns/name" */
     struct map *
         pips; /* ID of each tagged public IP, lower case → "ns/name"; who made it does not matter */
-    struct azure_owned *items;
-    size_t n, cap;
+    struct inventory inv;
 };
 /* `a` and `naming` are set; the maps are made here and freed by _done(). */
 void azure_owned_init(struct azure_owned_list *l, struct arena *a,
@@ -55,14 +46,13 @@ void azure_owned_count(struct azure_owned_list *l, const struct tt_service *svc)
 void azure_owned_pip(struct azure_owned_list *l, struct json_object *pip);
 void azure_owned_lb(struct azure_owned_list *l, struct json_object *lb);
 void azure_owned_nsg(struct azure_owned_list *l, struct json_object *nsg);
-/* When all are in: parts of a unit have one owner.  Sorted by unit, kind, name. */
+/* When all are in: inventory_settle(), and what else the parts of a unit say of each other. */
 void azure_owned_settle(struct azure_owned_list *l);
 
-const char *azure_owned_word(enum azure_owned_kind k);
-const char *azure_owned_cost(enum azure_owned_kind k);
-const char *azure_owned_command(struct arena *a, const struct azure_owned *item);
-/* A Service by which the unit can be deleted; NULL: its owner is not known, or is there again. */
+extern const struct inventory_words azure_owned_words[AZURE_OWNED_KINDS];
+const char *azure_owned_command(struct arena *a, const struct inventory_item *item);
+/* A Service by which the item's unit can be deleted; NULL: its owner is not known. */
 const struct tt_service *azure_owned_service(const struct azure_owned_list *l,
-                                             const struct azure_owned *item);
+                                             const struct inventory_item *item);
 
 #endif

@@ -6,13 +6,13 @@
 #ifndef TRIMTAB_AZURE_SESSION_H
 #define TRIMTAB_AZURE_SESSION_H
 
-#include "common/lb/call_watch.h"
+#include "common/cloud/session.h"
 #include "providers/azure/azure_observe.h"
 
 struct azure_session {
+    struct session session;
     struct lb_sync s;
     struct azure_sync y;
-    struct call_watch_entry watch;
 };
 /* `fresh`: the cloud itself is read, not the snapshot. */
 void azure_session_begin(struct azure_session *x, struct azure_provider *p,

@@ -23,11 +23,10 @@
 /* One Service's explanation. */
 struct explain {
     struct lb_explain rows;
-    struct gce_session *s;
-    const struct tt_batch *batch;
+    struct gce_session *session;
+    struct lb_sync *s; /* the session's */
     const struct tt_item *item;
     const struct tt_service *svc;
-    struct lb_sync sync; /* what looking needs of one */
     struct gce_case c;
     struct gce_decision d;
     const char *uid;           /* of namespace kube-system; NULL: not known */
@@ -36,27 +35,10 @@ struct explain {
 
 /* ---- looking ------------------------------------------------------------------------------------- */
 
-static void begin_sync(struct explain *x)
-{
-    struct gce_session *s = x->s;
-    x->sync = (struct lb_sync){.a = s->a,
-                               .life = s->a,
-                               .provider = s->p,
-                               .host = s->p->host,
-                               .call = s->call,
-                               .batch = x->batch,
-                               .http = s->http,
-                               .clock = s->p->clock,
-                               .rng = s->p->rng,
-                               .cancel = s->cancel,
-                               .planning = true,
-                               .fresh = true};
-}
-
 /* Names of ingress-gce's kinds hold it.  Who may not read it is told less, not nothing. */
 static const char *system_uid(struct explain *x)
 {
-    const struct gce_provider *p = x->s->p;
+    const struct gce_provider *p = x->session->p;
     if (x->uid == NULL && !p->offline &&
         gce_kube_system_uid(p->kube_system, p->host, x->s->call, x->s->a, &x->uid, NULL) !=
             ERR_OK) {
@@ -90,7 +72,7 @@ static int look(struct explain *x, unsigned needs, struct err *err)
         l4_names(x, uid, &names);
         gce_slots_add(&slots, true, GCE_BACKENDS, NULL, names.backend);
     }
-    int rc = gce_slots_look(&slots, &x->sync, err);
+    int rc = gce_slots_look(&slots, x->s, err);
     if (rc != ERR_OK) {
         return rc;
     }
@@ -182,8 +164,8 @@ static void read_members(struct explain *x, struct gce_explained *e)
     struct arena *a = x->s->a;
     const char *uid = system_uid(x);
     struct gce_l4_names names;
-    if (uid == NULL || x->s->p->offline) {
-        e->current_unknown = !x->s->p->offline;
+    if (uid == NULL || x->session->p->offline) {
+        e->current_unknown = !x->session->p->offline;
         return;
     }
     l4_names(x, uid, &names);
@@ -194,7 +176,7 @@ static void read_members(struct explain *x, struct gce_explained *e)
         lists[i] =
             (struct gce_members_list){.c = GCE_NEGS, .zone = zones.items[i], .name = names.backend};
     }
-    gce_members_read(&x->sync, lists, zones.n);
+    gce_members_read(x->s, lists, zones.n);
     places->items = ARENA_ARRAY(a, struct gce_neg_place, zones.n);
     for (size_t i = 0; i < zones.n; i++) {
         e->current_unknown = e->current_unknown || lists[i].err.code != ERR_OK;
@@ -224,7 +206,7 @@ static const char *address_of(const struct explain *x)
 /* The cluster's network, or that which the Service names.  ERR_INVALID: it cannot be had. */
 static int find_facts(struct explain *x, struct err *err)
 {
-    const struct gce_provider *p = x->s->p;
+    const struct gce_provider *p = x->session->p;
     const struct gce_network_reads r = {
         .texts = p->kube_texts, .host = p->host, .call = x->s->call, .a = x->s->a};
     x->facts = p->bs_facts;
@@ -238,14 +220,14 @@ static int find_facts(struct explain *x, struct err *err)
 
 static void nodes(struct explain *x)
 {
-    const struct gce_provider *p = x->s->p;
+    const struct gce_provider *p = x->session->p;
     struct arena *a = x->s->a;
     struct gce_explained e = {
         .service = x->svc,
         .kind = x->d.kind,
         .ip = address_of(x),
-        .nodes = x->batch->nodes,
-        .n_nodes = x->batch->n_nodes,
+        .nodes = x->s->batch->nodes,
+        .n_nodes = x->s->batch->n_nodes,
         .slices = x->item->slices,
         .n_slices = x->item->n_slices,
         .has_slices = x->item->has_slices != 0,
@@ -269,7 +251,7 @@ static void nodes(struct explain *x)
 /* What the rules that it names come to, as a sync would say it. */
 static const char *custom_rules(struct explain *x)
 {
-    const struct gce_provider *p = x->s->p;
+    const struct gce_provider *p = x->session->p;
     struct arena *a = x->s->a;
     const char *uid = system_uid(x);
     struct gce_l4_names names;
@@ -282,7 +264,7 @@ static const char *custom_rules(struct explain *x)
         return "that of the forwarding rules that it names, which were not read";
     }
     l4_names(x, str_nonnull(uid), &names);
-    gce_custom_fr_look(&x->sync, &refs, &seen);
+    gce_custom_fr_look(x->s, &refs, &seen);
     gce_custom_judge(a, x->svc, &refs, seen, names.backend, &v);
     return arena_printf(a, "%s, %s: %s%s%s", v.condition.status, v.condition.reason,
                         v.condition.message, v.event != NULL && v.asks ? ". " : "",
@@ -303,7 +285,7 @@ static void weights(struct explain *x)
     bool internal = gce_kind_is_internal(x->d.kind);
     const char *locality =
         gce_kind_part(x->d.kind) == GCE_PART_L4 && gce_kind_has_service(x->d.kind)
-            ? gce_l4_locality(x->svc, internal, &x->s->p->options.l4, &unsupported)
+            ? gce_l4_locality(x->svc, internal, &x->session->p->options.l4, &unsupported)
             : "";
     if (str_has_prefix(str_nonnull(locality), "WEIGHTED")) {
         lb_explain_weighted(&x->rows);
@@ -312,7 +294,7 @@ static void weights(struct explain *x)
 
 static void negs_alone(struct explain *x)
 {
-    const struct gce_switches *f = &x->s->p->options.switches;
+    const struct gce_switches *f = &x->session->p->options.switches;
     if (f->standalone_negs) {
         nodes(x);
     } else {
@@ -328,12 +310,13 @@ static void negs_alone(struct explain *x)
 
 static void say(struct explain *x)
 {
-    const struct gce_session *s = x->s;
+    const struct lb_sync *s = x->s;
+    const struct gce_provider *p = x->session->p;
     lb_explain_init(&x->rows, s->a);
     gce_decide_explain(&x->rows, &x->c, &x->d);
     bool builds = x->d.kind != GCE_KIND_NONE && !x->d.teardown;
     struct err refused = ERR_INIT;
-    bool fine = builds && check_kind(s->a, s->p, x->svc, x->d.kind, &refused) == ERR_OK &&
+    bool fine = builds && check_kind(s->a, p, x->svc, x->d.kind, &refused) == ERR_OK &&
                 find_facts(x, &refused) == ERR_OK;
     const char *kind = gce_decide_kind(x->d.kind != GCE_KIND_NONE ? x->d.kind : x->d.is);
     if (builds && !fine) {
@@ -358,16 +341,14 @@ static void say(struct explain *x)
             lb_explain_all_down(&x->rows, true); /* a last resort of pass-through balancers */
         }
     }
-    lb_explain_send(&x->rows, s->p->host, x->item->result, svc_key(s->a, x->svc));
+    lb_explain_send(&x->rows, p->host, x->item->result, svc_key(s->a, x->svc));
 }
 
-static int explain_one(struct gce_session *s, const struct tt_batch *batch,
-                       const struct tt_item *item, struct err *err)
+static int explain_one(struct gce_session *session, const struct tt_item *item, struct err *err)
 {
-    struct explain x = {.s = s, .batch = batch, .item = item, .svc = item->service};
-    begin_sync(&x);
-    x.c = (struct gce_case){.service = x.svc, .flags = &s->p->options.switches};
-    int rc = s->p->offline ? ERR_OK : gce_auth_ready(s->p->auth, s->http, s->cancel, err);
+    struct explain x = {.session = session, .s = &session->s, .item = item, .svc = item->service};
+    x.c = (struct gce_case){.service = x.svc, .flags = &session->p->options.switches};
+    int rc = gce_session_ready(session, err);
     if (rc == ERR_OK) {
         rc = decide(&x, err);
     }
@@ -380,18 +361,18 @@ static int explain_one(struct gce_session *s, const struct tt_batch *batch,
 int32_t gce_explain(void *provider, const struct tt_call *call, const struct tt_batch *batch)
 {
     struct gce_provider *p = provider;
-    struct gce_session s;
+    struct gce_session session;
     int32_t first = TT_OK;
-    gce_session_begin(&s, p, call);
+    gce_session_begin(&session, p, call, batch);
     for (uint32_t i = 0; i < batch->n_items; i++) {
         struct err err = ERR_INIT;
         const struct tt_item *item = batch->items[i];
-        if (explain_one(&s, batch, item, &err) != ERR_OK) {
+        if (explain_one(&session, item, &err) != ERR_OK) {
             p->host->result_fail(item->result, err.code, err.message, err.retry_after_ms);
             first = first == TT_OK ? err.code : first;
         }
     }
-    gce_session_end(&s);
+    gce_session_end(&session);
     return first;
 }
 

@@ -12,47 +12,56 @@
 #include "providers/gce/gce_session.h"
 #include "providers/gce/model/gce_service_rules.h"
 
-static bool may_never_mutate(void *arg)
+static struct session_source source_of(const struct gce_provider *p)
 {
-    (void)arg;
-    return false;
+    return (struct session_source){
+        .host = p->host,
+        .clock = p->clock,
+        .rng = p->rng,
+        .http = p->http,
+        .watch = p->watch,
+        .cancel = p->cancel,
+    };
 }
 
-void gce_session_begin(struct gce_session *s, struct gce_provider *p, const struct tt_call *call)
+void gce_session_begin(struct gce_session *x, struct gce_provider *p, const struct tt_call *call,
+                       const struct tt_batch *batch)
 {
-    *s = (struct gce_session){.p = p, .call = call, .a = arena_new()};
-    s->cancel = cancel_new(p->cancel);
-    s->watch = (struct call_watch_entry){.call = call, .host = p->host, .cancel = s->cancel};
-    call_watch_add(p->watch, &s->watch);
-    s->http = http_pool_get(p->http);
-    http_bind(s->http, s->cancel, may_never_mutate, NULL, (void *)call);
+    const struct session_source source = source_of(p);
+    *x = (struct gce_session){
+        .p = p,
+        .s = {.a = arena_new(), .provider = p, .batch = batch, .fresh = true},
+    };
+    session_begin(&x->session, &source, &x->s, call);
 }
 
-void gce_session_end(struct gce_session *s)
+void gce_session_end(struct gce_session *x)
 {
-    http_bind(s->http, NULL, NULL, NULL, NULL);
-    http_pool_put(s->p->http, s->http);
-    call_watch_remove(s->p->watch, &s->watch);
-    cancel_free(s->cancel);
-    arena_free(s->a);
+    session_end(&x->session);
+    arena_free(x->s.a);
+}
+
+int gce_session_ready(struct gce_session *x, struct err *err)
+{
+    return x->p->offline ? ERR_OK : gce_auth_ready(x->p->auth, x->s.http, x->s.cancel, err);
 }
 
 #define PIECES 5
 
-static int read_pieces(struct gce_session *s, const struct gce_call_spec *specs, size_t n,
+static int read_pieces(struct gce_session *x, const struct gce_call_spec *specs, size_t n,
                        struct json_object **ret, struct err *err)
 {
     struct gce_read reads[PIECES];
     struct http_job *jobs[PIECES] = {NULL};
     for (size_t i = 0; i < n; i++) {
-        gce_read_init(&reads[i], &s->p->api, s->call, s->a, &specs[i]);
+        gce_read_init(&reads[i], &x->p->api, x->s.call, x->s.a, &specs[i]);
         jobs[i] = &reads[i].job;
     }
-    http_run(s->http, jobs, n);
+    http_run(x->s.http, jobs, n);
     for (size_t i = 0; i < n; i++) {
         struct err one = ERR_INIT;
         ret[i] = NULL;
-        int rc = gce_read_json(&reads[i], s->a, &ret[i], &one);
+        int rc = gce_read_json(&reads[i], x->s.a, &ret[i], &one);
         if (rc != ERR_OK && rc != ERR_NOT_FOUND) {
             return err_copy(err, &one);
         }
@@ -60,28 +69,28 @@ static int read_pieces(struct gce_session *s, const struct gce_call_spec *specs,
     return ERR_OK;
 }
 
-static int snapshot_pieces(struct gce_session *s, const struct gce_call_spec *specs, size_t n,
+static int snapshot_pieces(struct gce_session *x, const struct gce_call_spec *specs, size_t n,
                            struct json_object **ret)
 {
     for (size_t i = 0; i < n; i++) {
         ret[i] = NULL;
-        (void)gce_snapshot_get(s->p->snapshot, GCE_KEY(specs[i].collection, specs[i].name),
-                               GCE_SNAPSHOT_ANY, s->a, &ret[i]);
+        (void)gce_snapshot_get(x->p->snapshot, GCE_KEY(specs[i].collection, specs[i].name),
+                               GCE_SNAPSHOT_ANY, x->s.a, &ret[i]);
     }
     return ERR_OK;
 }
 
-static int look(struct gce_session *s, const struct gce_call_spec *specs, size_t n,
+static int look(struct gce_session *x, const struct gce_call_spec *specs, size_t n,
                 struct json_object **ret, struct err *err)
 {
-    return s->p->offline ? snapshot_pieces(s, specs, n, ret) : read_pieces(s, specs, n, ret, err);
+    return x->p->offline ? snapshot_pieces(x, specs, n, ret) : read_pieces(x, specs, n, ret, err);
 }
 
-int gce_session_pieces(struct gce_session *s, const struct tt_service *svc, bool all,
+int gce_session_pieces(struct gce_session *x, const struct tt_service *svc, bool all,
                        struct gce_pieces *ret, struct err *err)
 {
     struct gce_names names;
-    gce_names_make(s->a, svc, "", &names);
+    gce_names_make(x->s.a, svc, "", &names);
     const struct gce_call_spec rule = {.collection = GCE_RULES, .verb = GCE_GET, .name = names.lb};
     const struct gce_call_spec others[PIECES] = {
         {.collection = GCE_POOLS, .verb = GCE_GET, .name = names.lb},
@@ -92,13 +101,13 @@ int gce_session_pieces(struct gce_session *s, const struct tt_service *svc, bool
     };
     struct json_object *found[PIECES];
     *ret = (struct gce_pieces){.rule = GCE_ABSENT};
-    int rc = look(s, &rule, 1, found, err);
+    int rc = look(x, &rule, 1, found, err);
     if (rc == ERR_OK && found[0] != NULL) {
         ret->rule = GCE_PRESENT;
-        return gce_rule_decode(s->a, found[0], &ret->rule_is, err);
+        return gce_rule_decode(x->s.a, found[0], &ret->rule_is, err);
     }
     if (rc == ERR_OK && all) {
-        rc = look(s, others, PIECES, found, err);
+        rc = look(x, others, PIECES, found, err);
         for (size_t i = 0; rc == ERR_OK && i < PIECES; i++) {
             ret->pool = ret->pool || (i == 0 && found[i] != NULL);
             ret->others = ret->others || found[i] != NULL;
@@ -107,15 +116,15 @@ int gce_session_pieces(struct gce_session *s, const struct tt_service *svc, bool
     return rc;
 }
 
-static int exists(struct gce_session *s, const struct tt_service *svc, bool *ret_exists,
+static int exists(struct gce_session *x, const struct tt_service *svc, bool *ret_exists,
                   const char **ret_ip, struct err *err)
 {
     struct gce_pieces pieces;
     bool marked =
         svc_has_finalizer(svc, GCE_FINALIZER_NETLB_V1) || gce_svc_foreign_finalizer(svc) != NULL;
-    int rc = gce_auth_ready(s->p->auth, s->http, s->cancel, err);
+    int rc = gce_session_ready(x, err);
     if (rc == ERR_OK) {
-        rc = gce_session_pieces(s, svc, !marked, &pieces, err);
+        rc = gce_session_pieces(x, svc, !marked, &pieces, err);
     }
     if (rc != ERR_OK) {
         return rc;
@@ -123,7 +132,7 @@ static int exists(struct gce_session *s, const struct tt_service *svc, bool *ret
     /* Names of firewall and address are those of internal load balancers, too: they count only
      * where the Service would be ours. */
     bool ours = gce_svc_scheme(svc) == GCE_EXTERNAL &&
-                gce_svc_target_pool_is_ours(svc, NULL, s->p->options.rbs_default);
+                gce_svc_target_pool_is_ours(svc, NULL, x->p->options.rbs_default);
     *ret_ip = pieces.rule == GCE_PRESENT ? pieces.rule_is.ip : "";
     *ret_exists = pieces.rule == GCE_PRESENT || marked || pieces.pool || (ours && pieces.others);
     return ERR_OK;
@@ -145,7 +154,7 @@ int32_t gce_get_load_balancer(void *provider, const struct tt_call *call,
                               const struct tt_item *item)
 {
     struct gce_provider *p = provider;
-    struct gce_session s;
+    struct gce_session x;
     struct err err = ERR_INIT;
     bool is_there = false;
     const char *ip = "";
@@ -153,8 +162,8 @@ int32_t gce_get_load_balancer(void *provider, const struct tt_call *call,
         p->host->result_exists(item->result, is_there);
         return TT_OK;
     }
-    gce_session_begin(&s, p, call);
-    int rc = exists(&s, item->service, &is_there, &ip, &err);
+    gce_session_begin(&x, p, call, NULL);
+    int rc = exists(&x, item->service, &is_there, &ip, &err);
     if (rc != ERR_OK) {
         (void)err_prefix(&err, "looking for the load balancer");
         p->host->result_fail(item->result, err.code, err.message, err.retry_after_ms);
@@ -168,6 +177,6 @@ int32_t gce_get_load_balancer(void *provider, const struct tt_call *call,
             p->host->result_ingress(item->result, &ingress, 1);
         }
     }
-    gce_session_end(&s);
+    gce_session_end(&x);
     return rc;
 }

@@ -21,15 +21,12 @@
 static const enum gce_collection kinds[] = {
     GCE_ADDRESSES, GCE_RULES,      GCE_POOLS, GCE_FIREWALLS, GCE_CHECKS,         GCE_BACKENDS,
     GCE_HCS,       GCE_REGION_HCS, GCE_NEGS,  GCE_GROUPS,    GCE_GLOBAL_BACKENDS};
-#define N_KINDS   ARRAY_LEN(kinds)
-#define OWNED_MAX 200000
+#define N_KINDS ARRAY_LEN(kinds)
 
 struct listing {
-    struct gce_session s;
+    struct gce_session x;
     struct gce_owned_facts facts;
-    struct gce_owned *items; /* heap */
-    size_t n, cap;
-    bool full;
+    struct inventory inv;
 };
 
 /* Where an item goes that is cut out of a list. */
@@ -58,15 +55,9 @@ static void take(struct listing *l, enum gce_collection c, struct json_object *o
         }
         return;
     }
-    if (l->n == OWNED_MAX) {
-        l->full = true;
-        return;
-    }
-    if (l->n == l->cap) {
-        l->cap = l->cap == 0 ? 64 : l->cap * 2;
-        l->items = xrealloc(l->items, l->cap * sizeof(*l->items));
-    }
-    l->items[l->n++] = item;
+    struct gce_owned *copy = ARENA_NEW(l->x.s.a, struct gce_owned);
+    *copy = item;
+    inventory_add(&l->inv, &copy->item);
 }
 
 static void take_text(void *arg, const char *text, size_t n)
@@ -79,18 +70,6 @@ static void take_text(void *arg, const char *text, size_t n)
 }
 
 /* ---- what is known before --------------------------------------------------------------------------- */
-
-/* It wants a load balancer, or is being cleaned up. */
-static bool counts(const struct tt_service *s)
-{
-    const struct tt_provider *d = &tt_gce_provider;
-    bool is =
-        svc_wants_lb_of(s, d->classes, d->n_classes) || svc_has_finalizer(s, LB_CLEANUP_FINALIZER);
-    for (uint32_t i = 0; !is && i < d->n_finalizers; i++) {
-        is = svc_has_finalizer(s, d->finalizers[i]);
-    }
-    return is;
-}
 
 static struct str_set node_names(struct arena *a, const struct gce_provider *p,
                                  const struct tt_call *call)
@@ -105,26 +84,37 @@ static struct str_set node_names(struct arena *a, const struct gce_provider *p,
     return str_set_make(a, names, n);
 }
 
+struct counting {
+    struct gce_owned_facts *facts;
+    const char *uid; /* of namespace kube-system */
+};
+
+static void count_service(void *arg, const struct tt_service *svc)
+{
+    struct counting *c = arg;
+    gce_owned_facts_add(c->facts, svc, c->uid);
+}
+
 static int find_facts(struct listing *l, struct err *err)
 {
-    struct gce_provider *p = l->s.p;
+    struct gce_provider *p = l->x.p;
     struct gce_owned_facts *f = &l->facts;
     const struct gcfg_list *tags = &p->config.node_tags;
     const char *uid = "";
     *f = (struct gce_owned_facts){
-        .a = l->s.a,
+        .a = l->x.s.a,
         .used = map_new(NULL),
         .lbs = map_new(NULL),
         .pools = map_new(NULL),
-        .nodes = node_names(l->s.a, p, l->s.call),
-        .tags = str_set_make(l->s.a, tags->items, tags->n),
+        .nodes = node_names(l->x.s.a, p, l->x.s.call),
+        .tags = str_set_make(l->x.s.a, tags->items, tags->n),
         .project = p->facts.project,
         .network_project = p->facts.network_project,
         .region = p->facts.region,
     };
-    int rc = gce_cluster_id_get(p->cluster_id, p->host, l->s.call, f->a, &f->cluster_id, err);
+    int rc = gce_cluster_id_get(p->cluster_id, p->host, l->x.s.call, f->a, &f->cluster_id, err);
     if (rc == ERR_OK) {
-        rc = gce_kube_system_uid(p->kube_system, p->host, l->s.call, f->a, &uid, err);
+        rc = gce_kube_system_uid(p->kube_system, p->host, l->x.s.call, f->a, &uid, err);
     }
     if (rc != ERR_OK) {
         return rc;
@@ -134,14 +124,8 @@ static int find_facts(struct listing *l, struct err *err)
     uid = str_eq(uid, GCE_KUBE_SYSTEM_UNKNOWN) ? "" : uid;
     f->l4_hash = str_is_empty(uid) ? "" : gce_l4_cluster_hash(f->a, uid);
     f->group = str_is_empty(f->cluster_id) ? "" : gce_l4_group_name(f->a, f->cluster_id);
-    const struct tt_service *const *all = NULL;
-    uint32_t n = 0;
-    p->host->services(p->host->ctx, l->s.call, &all, &n);
-    for (uint32_t i = 0; i < n; i++) {
-        if (counts(all[i])) {
-            gce_owned_facts_add(f, all[i], uid);
-        }
-    }
+    struct counting counting = {.facts = f, .uid = uid};
+    inventory_each_service(&tt_gce_provider, p->host, l->x.s.call, count_service, &counting);
     return ERR_OK;
 }
 
@@ -149,14 +133,14 @@ static int find_facts(struct listing *l, struct err *err)
 
 static void list_state(struct listing *l)
 {
-    if (l->s.p->state == NULL) {
+    if (l->x.p->state == NULL) {
         return;
     }
-    json_object_object_foreach(l->s.p->state, path, o)
+    json_object_object_foreach(l->x.p->state, path, o)
     {
         struct gce_link link;
         enum gce_collection c;
-        if (gce_link_parse(l->s.a, path, &link, NULL) == ERR_OK &&
+        if (gce_link_parse(l->x.s.a, path, &link, NULL) == ERR_OK &&
             gce_api_collection_of(link.resource, *link.region != '\0', &c)) {
             for (size_t i = 0; i < N_KINDS; i++) {
                 if (kinds[i] == c) {
@@ -174,8 +158,8 @@ static void say(const struct gce_provider *p, uint32_t severity, const char *mes
 
 static int list_cloud(struct listing *l, struct err *err)
 {
-    struct gce_provider *p = l->s.p;
-    struct arena *a = l->s.a;
+    struct gce_provider *p = l->x.p;
+    struct arena *a = l->x.s.a;
     struct gce_read *reads = ARENA_ARRAY(a, struct gce_read, N_KINDS);
     struct gce_splitter *cutters = ARENA_ARRAY(a, struct gce_splitter, N_KINDS);
     struct sink *sinks = ARENA_ARRAY(a, struct sink, N_KINDS);
@@ -188,10 +172,10 @@ static int list_cloud(struct listing *l, struct err *err)
             .verb = gce_api_is_zonal(kinds[i]) ? GCE_LIST_ALL : GCE_LIST,
             .cutter = &cutters[i],
         };
-        gce_read_init(&reads[i], &p->api, l->s.call, a, &spec);
+        gce_read_init(&reads[i], &p->api, l->x.s.call, a, &spec);
         jobs[i] = &reads[i].job;
     }
-    http_run(l->s.http, jobs, N_KINDS);
+    http_run(l->x.s.http, jobs, N_KINDS);
     int rc = ERR_OK;
     for (size_t i = 0; i < N_KINDS; i++) {
         const struct err *failed = &reads[i].job.err;
@@ -200,7 +184,7 @@ static int list_cloud(struct listing *l, struct err *err)
             l->facts.in_use_elsewhere = true; /* nobody can tell */
         } else if (failed->code == ERR_FORBIDDEN) {
             say(p, TT_LOG_WARNING,
-                arena_printf(a, "not looked at: %s: %s", gce_owned_kind(kinds[i]),
+                arena_printf(a, "not looked at: %s: %s", gce_owned_words[kinds[i]].kind,
                              failed->message));
         } else if (failed->code != ERR_OK && rc == ERR_OK) {
             rc = err_copy(err, failed);
@@ -212,52 +196,37 @@ static int list_cloud(struct listing *l, struct err *err)
 /* ---- telling -------------------------------------------------------------------------------------------- */
 
 /* Only what a part of ours can take away that runs here. */
-static const struct tt_service *remover(const struct listing *l, const struct gce_owned *items,
-                                        size_t n)
+static const struct tt_service *remover_of(const void *arg, const struct inventory_unit *unit)
 {
-    const struct tt_service *svc = gce_owned_service(&l->facts, items, n);
+    const struct listing *l = arg;
+    const struct tt_service *svc = gce_owned_service(&l->facts, unit);
     if (svc == NULL) {
         return NULL;
     }
-    const struct gce_case c = {.service = svc, .flags = &l->s.p->options.switches, .gone = true};
+    const struct gce_case c = {.service = svc, .flags = &l->x.p->options.switches, .gone = true};
     struct gce_decision d;
     gce_decide(&c, &d);
     return d.teardown && gce_kind_is_run(c.flags, d.kind) ? svc : NULL;
 }
 
-static void tell(const struct listing *l, const struct gce_owned *item,
-                 const struct tt_service *svc)
+static const char *command_of(const void *arg, const struct inventory_item *item)
 {
-    const struct tt_host *host = l->s.p->host;
-    const struct tt_owned owned = {
-        .size = sizeof(owned),
-        .kind = gce_owned_kind(item->c),
-        .name = item->name,
-        .place = item->zone,
-        .owner = item->key,
-        .created_us = item->created_us,
-        .cost = gce_owned_cost(item->c),
-        .command = gce_owned_command(&l->facts, item),
-        .remove_as = item->used ? NULL : svc,
-        .flags = (item->used ? TT_OWNED_USED : 0) | (item->unsure ? TT_OWNED_UNSURE : 0),
-    };
-    host->report_resource(host->ctx, l->s.call, &owned);
+    const struct listing *l = arg;
+    return gce_owned_command(&l->facts, item);
 }
 
-static void tell_all(struct listing *l)
+static void tell(struct listing *l)
 {
-    l->n = gce_owned_settle(&l->facts, l->items, l->n);
-    for (size_t i = 0; i < l->n;) {
-        size_t end = i;
-        bool used = false;
-        while (end < l->n && str_eq(l->items[end].unit, l->items[i].unit)) {
-            used |= l->items[end++].used;
-        }
-        const struct tt_service *svc = used ? NULL : remover(l, &l->items[i], end - i);
-        for (; i < end; i++) {
-            tell(l, &l->items[i], svc);
-        }
-    }
+    const struct inventory_report r = {
+        .host = l->x.p->host,
+        .call = l->x.s.call,
+        .words = gce_owned_words,
+        .command = command_of,
+        .remover = remover_of,
+        .arg = l,
+    };
+    gce_owned_settle(&l->facts, &l->inv);
+    inventory_report(&l->inv, &r);
 }
 
 int32_t gce_list_owned(void *provider, const struct tt_call *call)
@@ -265,8 +234,9 @@ int32_t gce_list_owned(void *provider, const struct tt_call *call)
     struct gce_provider *p = provider;
     struct listing l = {0};
     struct err err = ERR_INIT;
-    gce_session_begin(&l.s, p, call);
-    int rc = p->offline ? ERR_OK : gce_auth_ready(p->auth, l.s.http, l.s.cancel, &err);
+    gce_session_begin(&l.x, p, call, NULL);
+    inventory_init(&l.inv, l.x.s.a);
+    int rc = gce_session_ready(&l.x, &err);
     if (rc == ERR_OK) {
         rc = find_facts(&l, &err);
     }
@@ -275,18 +245,17 @@ int32_t gce_list_owned(void *provider, const struct tt_call *call)
     } else if (rc == ERR_OK) {
         rc = list_cloud(&l, &err);
     }
-    if (rc == ERR_OK && l.full) {
-        rc = err_set(&err, ERR_QUOTA, "there are more than %d resources of ours", OWNED_MAX);
+    if (rc == ERR_OK) {
+        rc = inventory_check(&l.inv, &err);
     }
-    if (rc == ERR_OK && TT_HAS(p->host, report_resource)) {
-        tell_all(&l);
-    } else if (rc != ERR_OK) {
+    if (rc == ERR_OK) {
+        tell(&l);
+    } else {
         say(p, TT_LOG_ERROR, err.message);
     }
-    free(l.items);
     map_free(l.facts.used);
     map_free(l.facts.lbs);
     map_free(l.facts.pools);
-    gce_session_end(&l.s);
+    gce_session_end(&l.x);
     return rc;
 }

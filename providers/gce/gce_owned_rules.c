@@ -11,8 +11,6 @@
 #include "providers/gce/model/gce_names.h"
 #include "providers/gce/model/gce_service_rules.h"
 
-#include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define LB_BYTES 32 /* "a" and 31 digits of a uid */
@@ -68,19 +66,6 @@ void gce_owned_facts_add(struct gce_owned_facts *f, const struct tt_service *svc
 
 /* ---- what a name says ------------------------------------------------------------------------------ */
 
-static bool is_lb(const char *text, size_t n)
-{
-    if (n != LB_BYTES || text[0] != 'a') {
-        return false;
-    }
-    for (size_t i = 1; i < n; i++) {
-        if (!isdigit((unsigned char)text[i]) && (text[i] < 'a' || text[i] > 'f')) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* "a<uid>" in a name of the schemes without a cluster; NULL: it is none. */
 static const char *lb_in(struct arena *a, const char *name)
 {
@@ -92,7 +77,8 @@ static const char *lb_in(struct arena *a, const char *name)
         size_t before = strlen(around[i][0]);
         size_t behind = strlen(around[i][1]);
         if (n == before + LB_BYTES + behind && strncmp(name, around[i][0], before) == 0 &&
-            strcmp(name + before + LB_BYTES, around[i][1]) == 0 && is_lb(name + before, LB_BYTES)) {
+            strcmp(name + before + LB_BYTES, around[i][1]) == 0 &&
+            inventory_is_lb_name(name + before, LB_BYTES)) {
             return arena_strndup(a, name + before, LB_BYTES);
         }
     }
@@ -252,44 +238,40 @@ bool gce_owned_read(const struct gce_owned_facts *f, enum gce_collection c, stru
         return false;
     }
     *ret = (struct gce_owned){
-        .c = c,
-        .name = arena_strdup(a, name),
-        .zone = zone != NULL ? arena_strdup(a, last_part(zone)) : NULL,
-        .key = key_of(a, o),
-        .unit = "",
+        .item = {.kind = c,
+                 .name = arena_strdup(a, name),
+                 .place = zone != NULL ? arena_strdup(a, last_part(zone)) : NULL,
+                 .key = key_of(a, o),
+                 .unit = ""},
         .vouch = lb != NULL && !l4 ? vouch_of(f, c, o) : GCE_VOUCH_ID_OURS,
         .pieces = pieces_of(c, o),
     };
+    struct inventory_item *item = &ret->item;
     ret->l4 = l4 || (lb != NULL && has_l4_description(o));
     const char *served = lb != NULL && c == GCE_RULES ? map_get(f->lbs, lb) : NULL;
     if (!str_is_empty(served) && (ret->pieces & GCE_PIECE_POOL) != 0) {
         map_set(f->pools, served, NULL);
     }
-    (void)time_parse_rfc3339(str_nonnull(json_str(o, "creationTimestamp")), &ret->created_us);
+    (void)time_parse_rfc3339(str_nonnull(json_str(o, "creationTimestamp")), &item->created_us);
     if (shared) {
-        ret->key = NULL;
-        ret->used = f->any_counts;
+        item->key = NULL;
+        item->used = f->any_counts;
     } else if (lb != NULL) {
         /* A rule of ingress-gce's belongs to what else that made for the Service. */
-        ret->unit = ret->l4 && ret->key != NULL ? ret->key : lb;
-        ret->used = map_has(f->lbs, lb);
+        item->unit = ret->l4 && item->key != NULL ? item->key : lb;
+        item->used = map_has(f->lbs, lb);
     } else {
-        ret->unit = str_nonnull(ret->key);
-        ret->used = map_has(f->used, name) || (ret->key != NULL && map_has(f->used, ret->key));
+        item->unit = str_nonnull(item->key);
+        item->used = map_has(f->used, name) || (item->key != NULL && map_has(f->used, item->key));
     }
     return true;
 }
 
 /* ---- all of them --------------------------------------------------------------------------------------- */
 
-static int cmp_owned(const void *x, const void *y)
+static struct gce_owned *owned_of(const struct inventory_item *item)
 {
-    const struct gce_owned *a = x;
-    const struct gce_owned *b = y;
-    int c = strcmp(a->unit, b->unit);
-    c = c != 0 ? c : (int)a->c - (int)b->c;
-    c = c != 0 ? c : strcmp(a->name, b->name);
-    return c != 0 ? c : strcmp(str_nonnull(a->zone), str_nonnull(b->zone));
+    return CONTAINER_OF((void *)(uintptr_t)item, struct gce_owned, item);
 }
 
 static bool is_others(unsigned vouch)
@@ -301,95 +283,83 @@ static bool is_others(unsigned vouch)
 }
 
 /* The pieces of one load balancer: all that one of them says goes for all. */
-static void settle_unit(struct gce_owned *items, size_t n)
+static void settle_unit(const struct gce_owned_facts *f, const struct inventory_unit *u)
 {
     unsigned vouch = 0;
-    const char *key = NULL;
-    for (size_t i = 0; i < n; i++) {
-        vouch |= items[i].vouch;
-        key = key != NULL ? key : items[i].key;
+    for (size_t i = 0; i < u->n; i++) {
+        vouch |= owned_of(u->items[i])->vouch;
     }
-    for (size_t i = 0; i < n; i++) {
-        items[i].vouch = vouch;
-        items[i].key = items[i].key != NULL ? items[i].key : key;
-        items[i].unsure = vouch == 0 && !items[i].used;
+    for (size_t i = 0; i < u->n; i++) {
+        struct inventory_item *item = u->items[i];
+        owned_of(item)->vouch = vouch;
+        item->unsure = vouch == 0 && !item->used;
+        item->used = item->used || (item->kind == GCE_GROUPS && f->in_use_elsewhere);
     }
 }
 
-size_t gce_owned_settle(const struct gce_owned_facts *f, struct gce_owned *items, size_t n)
+static bool is_kept(const struct inventory_item *item)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        bool of_pool = items[i].key != NULL && map_has(f->pools, items[i].key);
-        items[i].used = items[i].used && !(of_pool && is_l4(f, items[i].name));
+    return item->used || !is_others(owned_of(item)->vouch);
+}
+
+void gce_owned_settle(const struct gce_owned_facts *f, struct inventory *inv)
+{
+    struct inventory_unit u;
+    for (size_t i = 0; i < inv->n; i++) {
+        struct inventory_item *item = inv->items[i];
+        bool of_pool = item->key != NULL && map_has(f->pools, item->key);
+        item->used = item->used && !(of_pool && is_l4(f, item->name));
     }
-    if (n > 0) {
-        qsort(items, n, sizeof(*items), cmp_owned);
+    inventory_settle(inv);
+    for (size_t at = 0; inventory_next(inv, &at, &u);) {
+        settle_unit(f, &u);
     }
-    for (size_t i = 0; i < n;) {
-        size_t end = i + 1;
-        while (end < n && items[i].unit[0] != '\0' && str_eq(items[end].unit, items[i].unit)) {
-            end++;
-        }
-        settle_unit(&items[i], end - i);
-        for (; i < end; i++) {
-            if (is_others(items[i].vouch) && !items[i].used) {
-                continue;
-            }
-            items[kept] = items[i];
-            items[kept].used |= items[i].c == GCE_GROUPS && f->in_use_elsewhere;
-            kept++;
-        }
-    }
-    return kept;
+    inventory_filter(inv, is_kept);
 }
 
 /* ---- words --------------------------------------------------------------------------------------------- */
 
-struct words {
-    const char *kind;
-    const char *cost;
-    const char *gcloud; /* "addresses" */
-};
 #define FREE "free"
-static const struct words words[GCE_COLLECTION_MAX] = {
-    [GCE_ADDRESSES] = {"address", "billed by the hour while nothing uses it", "addresses"},
-    [GCE_RULES] = {"forwarding rule", "billed by the hour", "forwarding-rules"},
-    [GCE_POOLS] = {"target pool", FREE, "target-pools"},
-    [GCE_FIREWALLS] = {"firewall", FREE, "firewall-rules"},
-    [GCE_CHECKS] = {"health check", FREE, "http-health-checks"},
-    [GCE_BACKENDS] = {"backend service", FREE, "backend-services"},
-    [GCE_HCS] = {"health check", FREE, "health-checks"},
-    [GCE_REGION_HCS] = {"health check", FREE, "health-checks"},
-    [GCE_NEGS] = {"NEG", FREE, "network-endpoint-groups"},
-    [GCE_GROUPS] = {"instance group", FREE, "instance-groups unmanaged"},
+const struct inventory_words gce_owned_words[GCE_COLLECTION_MAX] = {
+    [GCE_ADDRESSES] = {"address", "billed by the hour while nothing uses it"},
+    [GCE_RULES] = {"forwarding rule", "billed by the hour"},
+    [GCE_POOLS] = {"target pool", FREE},
+    [GCE_FIREWALLS] = {"firewall", FREE},
+    [GCE_CHECKS] = {"health check", FREE},
+    [GCE_BACKENDS] = {"backend service", FREE},
+    [GCE_HCS] = {"health check", FREE},
+    [GCE_REGION_HCS] = {"health check", FREE},
+    [GCE_NEGS] = {"NEG", FREE},
+    [GCE_GROUPS] = {"instance group", FREE},
+};
+static const char *const commands[GCE_COLLECTION_MAX] = {
+    [GCE_ADDRESSES] = "addresses",
+    [GCE_RULES] = "forwarding-rules",
+    [GCE_POOLS] = "target-pools",
+    [GCE_FIREWALLS] = "firewall-rules",
+    [GCE_CHECKS] = "http-health-checks",
+    [GCE_BACKENDS] = "backend-services",
+    [GCE_HCS] = "health-checks",
+    [GCE_REGION_HCS] = "health-checks",
+    [GCE_NEGS] = "network-endpoint-groups",
+    [GCE_GROUPS] = "instance-groups unmanaged",
 };
 
-const char *gce_owned_kind(enum gce_collection c)
+const char *gce_owned_command(const struct gce_owned_facts *f, const struct inventory_item *item)
 {
-    return str_or(words[c].kind, "resource");
-}
-
-const char *gce_owned_cost(enum gce_collection c)
-{
-    return words[c].cost;
-}
-
-const char *gce_owned_command(const struct gce_owned_facts *f, const struct gce_owned *item)
-{
-    enum gce_collection c = item->c;
+    unsigned c = item->kind;
     bool global = c == GCE_HCS;
     bool anywhere = c == GCE_FIREWALLS || c == GCE_CHECKS;
     const char *project = c == GCE_FIREWALLS ? f->network_project : f->project;
-    const char *place = item->zone != NULL ? arena_printf(f->a, " --zone=%s", item->zone)
-                        : global           ? " --global"
-                        : anywhere         ? ""
-                                           : arena_printf(f->a, " --region=%s", f->region);
-    if (words[c].gcloud == NULL) {
+    const char *place = item->place != NULL ? arena_printf(f->a, " --zone=%s", item->place)
+                        : global            ? " --global"
+                        : anywhere          ? ""
+                                            : arena_printf(f->a, " --region=%s", f->region);
+    if (commands[c] == NULL) {
         return NULL;
     }
-    return arena_printf(f->a, "gcloud compute %s delete %s --project=%s%s", words[c].gcloud,
-                        item->name, project, place);
+    return arena_printf(f->a, "gcloud compute %s delete %s --project=%s%s", commands[c], item->name,
+                        project, place);
 }
 
 /* ---- by which Service it can be deleted ------------------------------------------------------------------ */
@@ -402,13 +372,6 @@ static const char *some_uid(struct arena *a, const char *key)
     return arena_printf(a, "%08x-%04x-%04x-%04x-%012llx", (unsigned)(x >> 32),
                         (unsigned)(x >> 16 & 0xffff), (unsigned)(x & 0xffff), (unsigned)(y >> 48),
                         (unsigned long long)(y & 0xffffffffffffULL));
-}
-
-/* 31 digits of the uid are in the name; the last one does not matter for any. */
-static const char *uid_of(struct arena *a, const char *lb)
-{
-    const char *d = lb + 1;
-    return arena_printf(a, "%.8s-%.4s-%.4s-%.4s-%.11s0", d, d + 8, d + 12, d + 16, d + 20);
 }
 
 /* The kinds whose pieces these are, as the finalizers by which they are told. */
@@ -430,46 +393,33 @@ static size_t finalizers_of(unsigned pieces, bool l4, bool legacy, const char **
 }
 
 const struct tt_service *gce_owned_service(const struct gce_owned_facts *f,
-                                           const struct gce_owned *items, size_t n)
+                                           const struct inventory_unit *unit)
 {
     struct arena *a = f->a;
-    const char *key = NULL;
+    const char *key = unit->items[0]->key;
     const char *lb = NULL;
     unsigned pieces = 0;
     bool l4 = false;
-    bool legacy = false;
-    for (size_t i = 0; i < n; i++) {
-        const char *in_name = lb_in(a, items[i].name);
-        key = key == NULL ? items[i].key : key;
-        lb = lb == NULL ? in_name : lb;
-        pieces |= items[i].pieces;
-        l4 = l4 || items[i].l4;
-        legacy = legacy || in_name != NULL;
+    for (size_t i = 0; i < unit->n; i++) {
+        const struct gce_owned *o = owned_of(unit->items[i]);
+        lb = lb == NULL ? lb_in(a, o->item.name) : lb;
+        pieces |= o->pieces;
+        l4 = l4 || o->l4;
+        if (o->item.used) {
+            return NULL;
+        }
     }
-    const char *slash = key != NULL ? strchr(key, '/') : NULL;
     /* Names of ingress-gce's are those of any Service of that namespace and name: one that is there would lose its own. */
-    if (slash == NULL || items[0].unit[0] == '\0' ||
+    if (key == NULL || unit->items[0]->unit[0] == '\0' ||
         (l4 && map_has(f->used, key) && !map_has(f->pools, key))) {
         return NULL;
     }
     const char **finalizers = ARENA_ARRAY(a, const char *, 3);
-    struct tt_service *s = ARENA_NEW(a, struct tt_service);
-    *s = (struct tt_service){
-        .size = sizeof(*s),
-        .ns = arena_strndup(a, key, (size_t)(slash - key)),
-        .name = slash + 1,
-        .uid = lb != NULL ? uid_of(a, lb) : some_uid(a, key),
-        .resource_version = "0",
-        .type = "LoadBalancer",
-        .session_affinity = "",
-        .affinity_timeout_s = -1,
-        .lb_ip = "",
-        .external_traffic_policy = "",
-        .internal_traffic_policy = "",
-        .ip_family_policy = "",
-        .allocate_node_ports = 1,
-        .finalizers = finalizers,
-    };
-    s->n_finalizers = (uint32_t)finalizers_of(pieces, l4, legacy, finalizers);
+    struct tt_service *s =
+        inventory_service(a, key, lb != NULL ? inventory_uid_of(a, lb) : some_uid(a, key));
+    if (s != NULL) {
+        s->finalizers = finalizers;
+        s->n_finalizers = (uint32_t)finalizers_of(pieces, l4, lb != NULL, finalizers);
+    }
     return s;
 }

@@ -16,6 +16,7 @@
 
 #include "common/base/map.h"
 #include "common/base/strset.h"
+#include "common/cloud/inventory.h"
 #include "common/data/json.h"
 #include "providers/gce/api/gce_api.h"
 
@@ -56,34 +57,25 @@ void gce_owned_facts_add(struct gce_owned_facts *f, const struct tt_service *svc
 #define GCE_PIECE_EXTERNAL 0x4u /* with a backend service */
 #define GCE_PIECE_NEGS     0x8u
 
+/* An item's kind is its enum gce_collection, its place the zone; its unit is "a<uid>", or "ns/name" of ingress-gce's. */
 struct gce_owned {
-    enum gce_collection c;
-    const char *name;
-    const char *zone; /* NULL: not zonal */
-    const char
-        *unit; /* pieces of one load balancer: "a<uid>", or "ns/name" of ingress-gce's; "" shared */
-    const char *key; /* "ns/name" by its description; NULL: it does not say */
+    struct inventory_item item;
     bool l4;         /* ingress-gce's */
-    bool used;
-    bool unsure;
     unsigned pieces; /* GCE_PIECE_… */
     unsigned vouch;  /* GCE_VOUCH_… */
-    int64_t created_us;
 };
 /* False: none of ours.  `o` is only read; texts go to the arena. */
 bool gce_owned_read(const struct gce_owned_facts *f, enum gce_collection c, struct json_object *o,
                     struct gce_owned *ret);
-/* When all are known: pieces vouch for each other.  Drops what is others'; returns how many are left, sorted by unit, kind
- * and name. */
-size_t gce_owned_settle(const struct gce_owned_facts *f, struct gce_owned *items, size_t n);
+/* When all are known (each item embedded in a struct gce_owned): pieces vouch for each other.  Drops what is others'. */
+void gce_owned_settle(const struct gce_owned_facts *f, struct inventory *inv);
 
 /* "forwarding rule", "billed by the hour", "gcloud compute …" */
-const char *gce_owned_kind(enum gce_collection c);
-const char *gce_owned_cost(enum gce_collection c);
-const char *gce_owned_command(const struct gce_owned_facts *f, const struct gce_owned *item);
-/* A Service by which all of a unit can be deleted; NULL: its owner, or the part that made it, is not known.  `items`
- * (n of them) are those of the unit that no Service uses. */
+extern const struct inventory_words gce_owned_words[GCE_COLLECTION_MAX];
+const char *gce_owned_command(const struct gce_owned_facts *f, const struct inventory_item *item);
+/* A Service by which the items of a unit that no Service uses can be deleted; NULL: its owner, or the part that made it, is not
+ * known, or one of them is used. */
 const struct tt_service *gce_owned_service(const struct gce_owned_facts *f,
-                                           const struct gce_owned *items, size_t n);
+                                           const struct inventory_unit *unit);
 
 #endif

@@ -185,7 +185,7 @@ static void leave_to_others(const struct lb_sync *s, const struct local_item *it
             w->fronts[kept] = w->fronts[i];
             w->targets[kept] = w->targets[i];
             w->base[kept] = w->base[i];
-            w->some_open = w->some_open || w->fronts[kept].n_open > 0;
+            w->some_open = w->some_open || local_front_is_open(&w->fronts[kept]);
             kept++;
         }
     }
@@ -219,7 +219,7 @@ static bool others_serve(const struct lb_sync *s, const struct local_vip_pair *v
     const struct local_mirror_vip *m = local_mirror_vip(sync_of(s)->p->mirror, s->a, &v->have.addr);
 
     for (size_t i = 0; v->other != NULL && m != NULL && i < m->n_fronts; i++) {
-        if (m->fronts[i].n_open > 0) {
+        if (local_front_is_open(&m->fronts[i])) {
             return true;
         }
     }

@@ -30,7 +30,7 @@ CLOUDS = (
     (r"providers/gce/|sim/compute/|tests/fault/[a-z0-9_]*_gce[_.]", ("gce",)),
     (r"providers/azure/|sim/arm/|tests/fault/[a-z0-9_]*_azure[_.]", ("azure",)),
     (r"providers/aws/|sim/aws/|tests/fault/[a-z0-9_]*_aws[_.]", ("aws",)),
-    (r"common/lb/|tests/fault/|tests/support/rig", EVERY),
+    (r"common/(lb|cloud)/|tests/fault/|tests/support/rig", EVERY),
 )
 
 

@@ -302,8 +302,8 @@ def plan_differences(said):
     vips = {e["elem"]["val"] if isinstance(e, dict) else e for family in "46" for e in sets["vip" + family]}
     compare("guards", names["guard"], vips)
     opened = set()
-    for element in sets["open4"] + sets["open6"]:
-        [address, protocol, port, _] = (element if "concat" in element else element["elem"]["val"])["concat"]
+    for element in sets["all4"] + sets["all6"] + sets["from4"] + sets["from6"]:
+        [address, protocol, port] = (element if "concat" in element else element["elem"]["val"])["concat"][:3]
         opened.add(f"[{address}]:{port}/{protocol}" if ":" in address else f"{address}:{port}/{protocol}")
     compare("source ranges", names["source ranges"], opened)
     compare("holds", {n for n in names["hold"] if ":" not in n}, {r["dst"] for r in routes})

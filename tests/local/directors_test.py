@@ -38,7 +38,7 @@ def test_roles__allocator_writes_statuses__directors_program_them_and_write_no_s
         c.until_owners([vip], ["d1", "d2"])
         assert world.tcp(vip, 80)[0] in world.NODES
         for d in ("d1", "d2"):  # the one that waits has everything but the address
-            c.until(f"{d} has the frontend", lambda d=d: directors.elements(d, "set", "open4"))
+            c.until(f"{d} has the frontend", lambda d=d: directors.elements(d, "set", "all4"))
             assert directors.elements(d, "set", "vip4"), d
         assert directors.lifetime(owner(vip, ["d1", "d2"]), vip) <= directors.LEASE_S
         assert c.must("GET", c.path("web")) == service

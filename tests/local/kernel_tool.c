@@ -68,8 +68,9 @@ static void add_change(struct tool *t, bool del, const struct local_nft_element 
     t->changes[t->n_changes++] = (struct local_nft_change){.del = del, .e = *e};
 }
 
-/* Words: vip ADDR [COMMENT] | scope NET | open FRONTEND NET | snat FRONTEND | slot FRONTEND rr|hash M SLOT TARGET PORT
- *        | slots FRONTEND rr|hash M TARGET PORT [TARGET PORT…]: all slots, in turn. */
+/* Words: vip ADDR [COMMENT] | scope NET | open FRONTEND NET | from FRONTEND NET | snat FRONTEND | slot FRONTEND rr|hash M SLOT TARGET PORT
+ *        | slots FRONTEND rr|hash M TARGET PORT [TARGET PORT…]: all slots, in turn.  "from" stands among the ranges whatever NET is;
+ * "open" to everybody does not. */
 static int do_change(struct tool *t, bool del)
 {
     const char *kind = tool_word(t, 0);
@@ -87,11 +88,11 @@ static int do_change(struct tool *t, bool del)
         return ERR_OK;
     }
     e.id = tool_frontend(t, 1);
-    if (strcmp(kind, "open") == 0) {
-        e.set = LOCAL_NFT_OPEN;
+    if (strcmp(kind, "open") == 0 || strcmp(kind, "from") == 0) {
         if (!ip_net_parse(tool_word(t, 4), &e.net)) {
             bad(tool_word(t, 4));
         }
+        e.set = kind[0] == 'o' && e.net.prefix == 0 ? LOCAL_NFT_ALL : LOCAL_NFT_FROM;
     } else if (strcmp(kind, "snat") == 0) {
         e.set = LOCAL_NFT_SNAT;
     } else {
@@ -140,11 +141,12 @@ struct lines {
 
 static void keep_line(void *arg, const struct local_nft_element *e)
 {
-    static const char *const names[] = {"scope", "vip", "open", "snat", "slot"};
+    static const char *const names[] = {"scope", "vip", "open", "open", "snat", "slot"};
     struct lines *l = arg;
     char vip[IP_TEXT_MAX] = "", net[IP_TEXT_MAX] = "", target[IP_TEXT_MAX] = "";
     ip_format(&e->id.vip, vip);
     ip_net_format(&e->net, net);
+    bool everybody_is_a_range = e->set == LOCAL_NFT_FROM && e->net.prefix == 0;
     ip_format(&e->target, target);
     const char *protocol = e->id.protocol == IPPROTO_UDP ? "udp" : "tcp";
     if (l->n == l->cap) {
@@ -161,8 +163,12 @@ static void keep_line(void *arg, const struct local_nft_element *e)
                              (unsigned)e->id.port, e->hash ? "hash" : "rr", (unsigned)e->m,
                              (unsigned)e->slot, target, (unsigned)e->target_port);
     } else {
-        *line = arena_printf(l->a, "%s %s %s %u %s", names[e->set], vip, protocol,
-                             (unsigned)e->id.port, e->set == LOCAL_NFT_OPEN ? net : "");
+        *line = arena_printf(l->a, "%s %s %s %u %s", everybody_is_a_range ? "from" : names[e->set],
+                             vip, protocol, (unsigned)e->id.port,
+                             e->set == LOCAL_NFT_FROM                         ? net
+                             : e->set == LOCAL_NFT_ALL && e->id.vip.len == 16 ? "::/0"
+                             : e->set == LOCAL_NFT_ALL                        ? "0.0.0.0/0"
+                                                                              : "");
     }
 }
 
@@ -231,10 +237,9 @@ static int do_load(struct tool *t)
     int code = ERR_OK;
     for (unsigned i = from; i < to && code == ERR_OK; i++) {
         struct local_nft_element e = {.set = LOCAL_NFT_VIP, .id = nth(i), .comment = "demo/web"};
-        e.net.addr.len = 4;
         add_change(t, false, &e);
         e.comment = NULL;
-        e.set = LOCAL_NFT_OPEN;
+        e.set = LOCAL_NFT_ALL;
         add_change(t, false, &e);
         e.set = LOCAL_NFT_SNAT;
         add_change(t, false, &e);

@@ -125,7 +125,7 @@ def test_stopped_for_a_while__edits_come_afterwards_and_packets_go_on(c):
         assert world.tcp(FIRST, 80)[0] in world.NODES
     finally:
         c.trimtab.send_signal(signal.SIGCONT)
-    c.until("two nodes and two ports", lambda: "10.1.0.3" not in str(product.elements()) and len(product.elements()["open4"]) == 2)
+    c.until("two nodes and two ports", lambda: "10.1.0.3" not in str(product.elements()) and len(product.elements()["all4"]) == 2)
     c.must("POST", "/api/v1/nodes", product.node("n3"))
     c.remove("web")
 
@@ -172,7 +172,7 @@ def test_link__down_then_renamed__address_stays_and_is_announced_under_the_new_n
         back()
         assert world.tcp(address, 80)[0] in world.NODES
         c.edit("web", ports=product.ports_of([(80, world.TCP_PORT), (81, 30181)]))
-        c.until("the new port", lambda: len(product.elements()["open4"]) == 2)
+        c.until("the new port", lambda: len(product.elements()["all4"]) == 2)
         c.until("the new name", lambda: "lan9" in c.run_command("explain", "demo/web")[1])
     c.until("the client reaches it", lambda: world.tcp(address, 80)[0] in world.NODES)
     c.remove("web")

@@ -14,7 +14,7 @@
 /* The least that a zone needs of its share; computed in this order, as upstream computes it. */
 #define OVERLOAD_FACTOR (1.0 / (1.0 + OVERLOAD_THRESHOLD))
 
-/* ---- shares ---------------------------------------------------------------------------------------- */
+/* ---- shares ---------------------------------------------------------------------------------- */
 
 struct counted {
     const struct ks_node *node;
@@ -97,7 +97,7 @@ bool ks_shares_changed(const struct ks_node *before, const struct ks_node *after
     return before->ready != after->ready || !str_eq(before->zone, after->zone);
 }
 
-/* ---- allocation ------------------------------------------------------------------------------------ */
+/* ---- allocation ------------------------------------------------------------------------------ */
 
 enum ks_hints_off ks_allocate(struct arena *a, const struct ks_zone_shares *shares, int64_t ready,
                               const struct ks_allocation **ret)
@@ -151,14 +151,15 @@ const char *ks_hints_off_text(struct arena *a, enum ks_hints_off off, int64_t re
     return "";
 }
 
-/* ---- giving and receiving -------------------------------------------------------------------------- */
+/* ---- giving and receiving -------------------------------------------------------------------- */
 
 /* A zone, and how many it has too many or too few. */
 struct most_item {
     double amount;
     size_t zone;
 };
-/* The zones of one side, the greatest amount on top; of equal ones the lowest zone.  A binary heap. */
+/* The zones of one side, the greatest amount on top; of equal ones the lowest zone.
+ * A binary heap. */
 struct most {
     struct most_item *items;
     size_t n;
@@ -233,7 +234,7 @@ void ks_give_receive(struct arena *a, const struct ks_allocation *zones, size_t 
     }
 }
 
-/* ---- overload -------------------------------------------------------------------------------------- */
+/* ---- overload -------------------------------------------------------------------------------- */
 
 bool ks_overloaded(const struct ks_zone_shares *shares, const struct ks_zone_counts *counts)
 {

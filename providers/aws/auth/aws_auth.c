@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_auth.c: the cache of keys of aws_auth.h.  No lock is held while keys are had: `fetching` stands for it.
- *
- * Moments are monotonic: the wall clock may jump.  Between `refresh_ms` and `must_ms` one caller gets new keys while the
- * others use the old ones; from `must_ms` on all wait for it; what fails leaves the old ones in use until they end.  Keys of
- * an instance outlive their end while the metadata service fails, as AWS' own tools have it. */
+/* aws_auth.c: how long keys of aws_auth.h are used, and when they are fetched again (common/cloud/token.h keeps them). */
 #include "common/base/lock.h"
 #include "common/base/str.h"
 #include "providers/aws/auth/aws_auth_internal.h"
 
-#include <openssl/crypto.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define MINUTE_MS        INT64_C(60000)
 #define SHORT_LIFE_MS    (20 * MINUTE_MS)
@@ -23,26 +17,44 @@
 
 struct aws_auth {
     struct aws_auth_config cfg;
+    struct token_cache *cache;
     struct mutex lock;
-    struct cond changed; /* a fetch ended */
-    /* guarded by lock */
-    char *access_key; /* NULL: none */
-    char *secret_key;
-    char *session_token;
-    char *origin;
-    bool is_fixed;  /* of variables: another fetch would bring the same */
-    bool is_stable; /* of the instance's role, with nothing on top */
-    int64_t expires_ms;
-    int64_t refresh_ms;
-    int64_t must_ms;
-    bool fetching;
-    unsigned failures; /* how many fetches have failed */
-    struct err failed; /* the last of them */
+    char *origin _guarded_by_(lock);
 };
+
+/* Parts of a token. */
+enum { ACCESS_KEY, SECRET_KEY, SESSION_TOKEN };
+
+/* The mark of keys of the instance's role, with nothing on top. */
+#define INSTANCE_KEYS 1
 
 static struct rng *rng_of(const struct aws_auth *auth)
 {
     return auth->cfg.rng != NULL ? auth->cfg.rng : rng_real();
+}
+
+static int64_t some(struct aws_auth *auth, int64_t least, int64_t spread)
+{
+    return least + (int64_t)rng_below(rng_of(auth), (uint64_t)spread + 1);
+}
+
+/* When the next attempt is due while old keys are cached.  Keys of an instance outlive their end while the metadata
+ * service fails, as AWS' own tools have it. */
+static void refresh_failed(void *arg, unsigned mark, int64_t now_ms, struct token_life *life)
+{
+    struct aws_auth *auth = arg;
+    if (mark == INSTANCE_KEYS) {
+        life->refresh_ms = now_ms + some(auth, STABLE_MIN_MS, STABLE_SPREAD_MS);
+        if (life->expires_ms < life->refresh_ms + MINUTE_MS) {
+            life->expires_ms = life->refresh_ms + MINUTE_MS;
+            life->required_ms = life->refresh_ms;
+        }
+        return;
+    }
+    int64_t at = now_ms + some(auth, RETRY_MIN_MS, RETRY_SPREAD_MS);
+    int64_t last_ms = now_ms + LAST_RETRY_MS;
+    int64_t latest = life->required_ms > last_ms ? life->required_ms : last_ms;
+    life->refresh_ms = at < latest ? at : latest;
 }
 
 int aws_auth_new(const struct aws_auth_config *cfg, struct aws_auth **ret, struct err *err)
@@ -56,25 +68,12 @@ int aws_auth_new(const struct aws_auth_config *cfg, struct aws_auth **ret, struc
     struct aws_auth *auth = xcalloc(1, sizeof(*auth));
     auth->cfg = *cfg;
     auth->origin = xstrdup(chain.origin);
+    const struct token_cache_config cache = {
+        .clock = cfg->clock, .rng = cfg->rng, .refresh_failed = refresh_failed, .arg = auth};
+    auth->cache = token_cache_new(&cache);
     mutex_init(&auth->lock);
-    cond_init(&auth->changed);
     *ret = auth;
     return ERR_OK;
-}
-
-static void free_secret(char *text)
-{
-    if (text != NULL) {
-        OPENSSL_cleanse(text, strlen(text));
-    }
-    free(text);
-}
-
-static void forget(struct aws_auth *auth) _requires_(auth->lock)
-{
-    free_secret(STEAL(auth->access_key));
-    free_secret(STEAL(auth->secret_key));
-    free_secret(STEAL(auth->session_token));
 }
 
 void aws_auth_free(struct aws_auth *auth)
@@ -82,11 +81,8 @@ void aws_auth_free(struct aws_auth *auth)
     if (auth == NULL) {
         return;
     }
-    mutex_lock(&auth->lock);
-    forget(auth);
-    mutex_unlock(&auth->lock);
+    token_cache_free(auth->cache);
     free(auth->origin);
-    cond_done(&auth->changed);
     mutex_done(&auth->lock);
     free(auth);
 }
@@ -118,47 +114,23 @@ bool aws_auth_is_stale_code(const char *code)
 
 /* ---- the keys ---------------------------------------------------------------------------------------------- */
 
-static int64_t now_of(const struct aws_auth *auth)
-{
-    return clock_now_ms(auth->cfg.clock);
-}
-
-static bool is_valid(const struct aws_auth *auth) _requires_(auth->lock)
-{
-    return auth->access_key != NULL && now_of(auth) < auth->expires_ms;
-}
-
-static bool needs_new(const struct aws_auth *auth) _requires_(auth->lock)
-{
-    return !is_valid(auth) || now_of(auth) >= auth->refresh_ms;
-}
-
 bool aws_auth_keys(struct aws_auth *auth, struct arena *a, struct sigv4_keys *ret)
 {
-    mutex_lock(&auth->lock);
-    bool valid = is_valid(auth);
-    if (valid) {
-        *ret = (struct sigv4_keys){
-            .access_key = arena_strdup(a, auth->access_key),
-            .secret_key = arena_strdup(a, auth->secret_key),
-            .session_token = arena_strdup(a, auth->session_token),
-        };
+    struct token t;
+    if (!token_cache_get(auth->cache, a, &t)) {
+        return false;
     }
-    mutex_unlock(&auth->lock);
-    return valid;
+    *ret = (struct sigv4_keys){
+        .access_key = t.parts[ACCESS_KEY],
+        .secret_key = t.parts[SECRET_KEY],
+        .session_token = t.parts[SESSION_TOKEN],
+    };
+    return true;
 }
 
 bool aws_auth_drop(struct aws_auth *auth, const char *access_key)
 {
-    mutex_lock(&auth->lock);
-    /* Keys that are others by now were had after the refusal. */
-    bool same = auth->access_key != NULL && str_eq(auth->access_key, access_key);
-    bool better = !same || !auth->is_fixed;
-    if (same && better) {
-        forget(auth);
-    }
-    mutex_unlock(&auth->lock);
-    return better;
+    return token_cache_drop(auth->cache, access_key, NULL);
 }
 
 /* How long before their end new keys are had (2.2). */
@@ -174,159 +146,65 @@ void aws_auth_store(struct aws_auth *auth, const struct aws_chain *chain,
                     const struct aws_found *found)
 {
     const struct aws_stage *first = &chain->stages[0];
-    int64_t now = now_of(auth);
+    int64_t end = clock_now_ms(auth->cfg.clock) + found->lasts_ms;
     int64_t last_minute = found->lasts_ms / 4 < MINUTE_MS ? found->lasts_ms / 4 : MINUTE_MS;
+    struct token t = {
+        .parts = {[ACCESS_KEY] = found->keys.access_key,
+                  [SECRET_KEY] = found->keys.secret_key,
+                  [SESSION_TOKEN] = found->keys.session_token},
+        .life = {CLOCK_NEVER, CLOCK_NEVER, CLOCK_NEVER},
+        .pinned = chain->n == 1 && first->is_fixed,
+        .mark = chain->n == 1 && first->source == AWS_SOURCE_IMDS ? INSTANCE_KEYS : 0,
+    };
+    if (found->expires) {
+        t.life = (struct token_life){.refresh_ms = end - window_of(found->lasts_ms),
+                                     .required_ms = end - last_minute,
+                                     .expires_ms = end};
+    }
+    token_cache_store(auth->cache, &t);
     mutex_lock(&auth->lock);
-    forget(auth);
-    auth->access_key = xstrdup(found->keys.access_key);
-    auth->secret_key = xstrdup(found->keys.secret_key);
-    auth->session_token = xstrdup(found->keys.session_token);
     free(auth->origin);
     auth->origin = xstrdup(chain->origin);
-    auth->is_fixed = chain->n == 1 && first->is_fixed;
-    auth->is_stable = chain->n == 1 && first->source == AWS_SOURCE_IMDS;
-    auth->expires_ms = found->expires ? now + found->lasts_ms : CLOCK_NEVER;
-    auth->refresh_ms = found->expires ? auth->expires_ms - window_of(found->lasts_ms) : CLOCK_NEVER;
-    auth->must_ms = found->expires ? auth->expires_ms - last_minute : CLOCK_NEVER;
     mutex_unlock(&auth->lock);
 }
 
-/* ---- who gets new ones ------------------------------------------------------------------------------------- */
-
-static void wake(void *arg)
+enum token_turn aws_auth_turn(struct aws_auth *auth, struct token_wait *wait, struct err *err)
 {
-    struct aws_auth *auth = arg;
-    mutex_lock(&auth->lock);
-    cond_broadcast(&auth->changed);
-    mutex_unlock(&auth->lock);
-}
-
-static bool must_wait(const struct aws_auth *auth) _requires_(auth->lock)
-{
-    return auth->fetching && (!is_valid(auth) || now_of(auth) >= auth->must_ms);
-}
-
-/* Blocks while another one gets what is needed now.  Without keys, what that one met is this one's outcome, too. */
-static enum aws_turn claim(struct aws_auth *auth, struct cancel *cancel, struct err *err)
-{
-    int hook = cancel_hook(cancel, wake, auth);
-    mutex_lock(&auth->lock);
-    unsigned failures = auth->failures;
-    while (must_wait(auth) && auth->failures == failures && !cancel_fired(cancel)) {
-        clock_wait(auth->cfg.clock, &auth->changed, &auth->lock, CLOCK_NEVER);
-    }
-    enum aws_turn turn = AWS_TURN_READY;
-    if (cancel_fired(cancel)) {
-        turn = AWS_TURN_FAILED;
-        (void)err_set(err, ERR_CANCELLED, "asked to stop");
-    } else if (!is_valid(auth) && auth->failures != failures) {
-        turn = AWS_TURN_FAILED;
-        (void)err_copy(err, &auth->failed);
-    } else if (!auth->fetching && needs_new(auth)) {
-        turn = AWS_TURN_MINE;
-        auth->fetching = true;
-    }
-    mutex_unlock(&auth->lock);
-    cancel_unhook(cancel, hook);
-    return turn;
-}
-
-enum aws_turn aws_auth_turn(struct aws_auth *auth, struct aws_wait *wait, struct err *err)
-{
-    enum aws_turn turn = AWS_TURN_MINE;
-    mutex_lock(&auth->lock);
-    if (is_valid(auth)) {
-        turn = AWS_TURN_READY;
-    } else if (wait->waits && wait->failures != auth->failures) {
-        turn = AWS_TURN_FAILED;
-        (void)err_copy(err, &auth->failed);
-    } else if (auth->fetching) {
-        turn = AWS_TURN_WAIT;
-        wait->failures = wait->waits ? wait->failures : auth->failures;
-        wait->waits = true;
-    } else {
-        auth->fetching = true;
-    }
-    mutex_unlock(&auth->lock);
-    return turn;
-}
-
-static int64_t some(struct aws_auth *auth, int64_t least, int64_t spread)
-{
-    return least + (int64_t)rng_below(rng_of(auth), (uint64_t)spread + 1);
-}
-
-/* When the next attempt is made while old keys serve. */
-static void put_off(struct aws_auth *auth) _requires_(auth->lock)
-{
-    int64_t now = now_of(auth);
-    if (auth->is_stable) {
-        auth->refresh_ms = now + some(auth, STABLE_MIN_MS, STABLE_SPREAD_MS);
-        if (auth->expires_ms < auth->refresh_ms + MINUTE_MS) {
-            auth->expires_ms = auth->refresh_ms + MINUTE_MS;
-            auth->must_ms = auth->refresh_ms;
-        }
-        return;
-    }
-    int64_t at = now + some(auth, RETRY_MIN_MS, RETRY_SPREAD_MS);
-    int64_t latest = auth->must_ms > now + LAST_RETRY_MS ? auth->must_ms : now + LAST_RETRY_MS;
-    auth->refresh_ms = at < latest ? at : latest;
+    return token_cache_turn(auth->cache, wait, err);
 }
 
 void aws_auth_ended(struct aws_auth *auth, const struct err *err)
 {
-    mutex_lock(&auth->lock);
-    auth->fetching = false;
-    /* Whoever was told to stop says nothing about the others' chances. */
-    if (err->code != ERR_OK && err->code != ERR_CANCELLED) {
-        auth->failures++;
-        auth->failed = *err;
-        if (auth->access_key != NULL) {
-            put_off(auth);
-        }
-    }
-    cond_broadcast(&auth->changed);
-    mutex_unlock(&auth->lock);
+    token_cache_ended(auth->cache, err);
 }
 
 /* ---- blocking ---------------------------------------------------------------------------------------------- */
 
-struct fetch_job {
+struct ready {
+    struct aws_auth *auth;
+    struct cancel *cancel;
     struct aws_fetch fetch;
-    struct rng *rng;
 };
 
-static enum http_next step(struct http_job *job, const struct http_response *resp)
+static void begin(void *arg, struct arena *a, bool once)
 {
-    struct fetch_job *f = job->arg;
-    return aws_fetch_step(&f->fetch, &job->req, resp, rng_unit(f->rng), &job->err);
+    struct ready *r = arg;
+    aws_fetch_begin(&r->fetch, r->auth, a, r->cancel);
+    r->fetch.once = once;
 }
 
-static bool has_valid(struct aws_auth *auth)
+static enum http_next step(void *arg, struct http_request *req, const struct http_response *resp,
+                           double unit, struct err *err)
 {
-    mutex_lock(&auth->lock);
-    bool valid = is_valid(auth);
-    mutex_unlock(&auth->lock);
-    return valid;
+    struct ready *r = arg;
+    return aws_fetch_step(&r->fetch, req, resp, unit, err);
 }
 
 int aws_auth_ready(struct aws_auth *auth, struct http *http, struct cancel *cancel, struct err *err)
 {
-    struct err why = ERR_INIT;
-    enum aws_turn turn = claim(auth, cancel, &why);
-    if (turn != AWS_TURN_MINE) {
-        return turn == AWS_TURN_READY ? ERR_OK : err_copy(err, &why);
-    }
-    _cleanup_(arena_freep) struct arena *a = arena_new();
-    struct fetch_job f = {.rng = rng_of(auth)};
-    struct http_job job = {.step = step, .arg = &f, .cancel = cancel};
-    struct http_job *jobs[] = {&job};
-    aws_fetch_begin(&f.fetch, auth, a, cancel);
-    f.fetch.once = has_valid(auth);
-    http_run(http, jobs, 1);
-    aws_auth_ended(auth, &job.err);
-    /* The old ones are good enough while their successors could not be had. */
-    return has_valid(auth) ? ERR_OK : err_copy(err, &job.err);
+    struct ready r = {.auth = auth, .cancel = cancel};
+    const struct token_fetch fetch = {.begin = begin, .step = step, .arg = &r};
+    return token_cache_ready(auth->cache, &fetch, http, cancel, err);
 }
 
 int aws_auth_get(struct aws_auth *auth, struct http *http, struct cancel *cancel, struct arena *a,

@@ -2,11 +2,10 @@
 /* aws_auth.h: the keys with which requests are signed.
  *
  * Where they come from is decided by AWS' usual chain (2.1), and with RoleARN in the cloud config a role is assumed on top.
- * Temporary keys are cached once for all services.  From the advisory moment on (2.2: 5, 15 or 60 minutes before they end,
- * by their life) whoever comes first gets new ones while the others go on with the old; what fails then is tried again 5 to
- * 10 minutes later.  In the last minute, and after it, one caller gets new ones and all others wait for it.  Getting them is
- * a small state machine of HTTP requests, so that it can run by itself or inside a call whose keys were refused.  Keys and
- * tokens never appear in errors or logs.
+ * Temporary keys are cached once for all services (struct token_cache): stale from the advisory moment on (2.2: 5, 15 or 60
+ * minutes before they end, by their life), required in their last minute; a refresh that fails is tried again 5 to 10
+ * minutes later.  The fetch is a small state machine of HTTP requests, so that it can run by itself or inside a call whose
+ * keys were refused.  Keys and tokens never appear in errors or logs.
  * Source: docs/spec/aws.md 2.1 to 2.4.  Thread-safe.
  *
  *     before a wave of jobs       aws_auth_ready()     blocks; then each job takes aws_auth_keys()
@@ -20,6 +19,7 @@
 #include "common/base/cancel.h"
 #include "common/base/clock.h"
 #include "common/base/err.h"
+#include "common/cloud/token.h"
 #include "common/net/http.h"
 #include "common/net/sigv4.h"
 #include "providers/aws/auth/aws_endpoint.h"
@@ -65,20 +65,8 @@ bool aws_auth_is_stale_code(const char *code);
 /* For messages and `status`: "environment", "web identity", "profile \"x\"", "container", "instance role" …; in the arena. */
 const char *aws_auth_origin(struct aws_auth *auth, struct arena *a);
 
-/* Who gets the next keys?  Asked by calls that run beside each other on one thread, and so cannot block. */
-enum aws_turn {
-    AWS_TURN_READY = 0, /* they are there */
-    AWS_TURN_MINE,   /* this caller: aws_fetch_begin(), and aws_auth_ended() whatever came of it */
-    AWS_TURN_WAIT,   /* another one is at it: ask again (HTTP_WAIT) */
-    AWS_TURN_FAILED, /* the one that was waited for has failed: *err says how */
-};
-/* What a caller remembers while it waits; zeroes at first. */
-struct aws_wait {
-    bool waits;
-    unsigned failures;
-};
-enum aws_turn aws_auth_turn(struct aws_auth *auth, struct aws_wait *wait, struct err *err);
-/* The fetch has ended; `err` is its outcome. */
+/* See token_cache_turn() and token_cache_ended(); the fetch is aws_fetch_begin() and _step(). */
+enum token_turn aws_auth_turn(struct aws_auth *auth, struct token_wait *wait, struct err *err);
 void aws_auth_ended(struct aws_auth *auth, const struct err *err);
 
 /* One fetch under way; its members are aws_auth_fetch.c's own. */

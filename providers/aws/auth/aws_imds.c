@@ -6,13 +6,13 @@
 #include "providers/aws/auth/aws_imds.h"
 
 #include "common/base/lock.h"
+#include "common/base/secret.h"
 #include "common/base/str.h"
 #include "common/data/json.h"
 #include "common/lb/request_count.h"
 #include "common/net/retry.h"
 #include "common/net/url_build.h"
 
-#include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,20 +62,12 @@ struct aws_imds *aws_imds_new(const struct aws_imds_config *cfg)
     return m;
 }
 
-static void free_secret(char *text)
-{
-    if (text != NULL) {
-        OPENSSL_cleanse(text, strlen(text));
-    }
-    free(text);
-}
-
 void aws_imds_free(struct aws_imds *m)
 {
     if (m == NULL) {
         return;
     }
-    free_secret(m->token);
+    secret_free(m->token);
     mutex_done(&m->lock);
     free(m->base);
     free(m);
@@ -102,8 +94,7 @@ static bool token_of(struct aws_imds *m, struct arena *a, const char **ret_token
 static void set_token(struct aws_imds *m, const char *token, int64_t ttl_s)
 {
     mutex_lock(&m->lock);
-    free_secret(m->token);
-    m->token = xstrdup(token);
+    secret_set(&m->token, token);
     m->token_until_ms = clock_now_ms(m->clock) + (ttl_s - TTL_MARGIN_S) * 1000;
     m->without = false;
     mutex_unlock(&m->lock);
@@ -114,7 +105,7 @@ static bool drop_token(struct aws_imds *m, bool without)
 {
     mutex_lock(&m->lock);
     bool was_with = !m->without;
-    free_secret(STEAL(m->token));
+    secret_free(STEAL(m->token));
     m->without = without;
     mutex_unlock(&m->lock);
     return was_with;

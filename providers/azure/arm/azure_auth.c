@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_auth.c: the choice of credentials and the token cache of azure_auth.h.  No lock is held while a token is fetched:
- * `fetching` stands for it. */
+/* azure_auth.c: the choice of credentials of azure_auth.h, and how long a token of theirs is used
+ * (common/cloud/token.h keeps one for each tenant). */
 #include "common/base/file.h"
-#include "common/base/lock.h"
 #include "common/base/str.h"
 #include "providers/azure/arm/azure_auth_internal.h"
 #include "providers/azure/arm/azure_identity.h"
@@ -17,24 +16,12 @@
 #define EARLY_RETRY_MS  30000   /* 2.7: how often an early refresh is tried */
 #define HALF_LIFE_OF_MS 7200000 /* 2.7: managed identity */
 
-/* The token of one tenant. */
-struct slot {
-    char *token;
-    int64_t expires_ms; /* monotonic */
-    int64_t refresh_ms; /* from when on a new one is had early */
-    char *claims;       /* of the challenge that the last token met, or NULL */
-    bool fetching;
-    unsigned failures; /* how many fetches have failed */
-    struct err failed; /* the last of them */
-};
 struct azure_auth {
     struct arena *a;
     struct azure_auth_config cfg;
     struct azure_credentials cred;
     bool multi_tenant;
-    struct mutex lock;
-    struct cond changed; /* a fetch ended */
-    struct slot slots[AZURE_TENANTS] _guarded_by_(lock);
+    struct token_cache *caches[AZURE_TENANTS]; /* the second one: NULL unless multi_tenant */
 };
 
 /* ---- credentials (2.1) ------------------------------------------------------------------------------------- */
@@ -178,6 +165,14 @@ static int find_credentials(struct azure_auth *auth, struct err *err)
     return rc == ERR_OK ? need("aadClientId", c->client_id, cred->origin, err) : rc;
 }
 
+/* 2.7: how often an early refresh is tried. */
+static void refresh_failed(void *arg, unsigned mark, int64_t now_ms, struct token_life *life)
+{
+    (void)arg;
+    (void)mark;
+    life->refresh_ms = now_ms + EARLY_RETRY_MS;
+}
+
 int azure_auth_new(const struct azure_auth_config *cfg, struct azure_auth **ret, struct err *err)
 {
     const struct azure_config *c = cfg->config;
@@ -191,8 +186,10 @@ int azure_auth_new(const struct azure_auth_config *cfg, struct azure_auth **ret,
         .client_id = c->client_id,
         .imds = str_or(cfg->imds, "http://169.254.169.254"),
     };
-    mutex_init(&auth->lock);
-    cond_init(&auth->changed);
+    const struct token_cache_config cache = {.clock = cfg->clock, .refresh_failed = refresh_failed};
+    for (int i = 0; i < (auth->multi_tenant ? AZURE_TENANTS : 1); i++) {
+        auth->caches[i] = token_cache_new(&cache);
+    }
     int rc = find_credentials(auth, err);
     if (rc != ERR_OK) {
         azure_auth_free(auth);
@@ -202,27 +199,14 @@ int azure_auth_new(const struct azure_auth_config *cfg, struct azure_auth **ret,
     return ERR_OK;
 }
 
-static void free_secret(char *text)
-{
-    for (volatile char *p = text; p != NULL && *p != '\0'; p++) {
-        *p = '\0';
-    }
-    free(text);
-}
-
 void azure_auth_free(struct azure_auth *auth)
 {
     if (auth == NULL) {
         return;
     }
-    mutex_lock(&auth->lock);
     for (int i = 0; i < AZURE_TENANTS; i++) {
-        free_secret(auth->slots[i].token);
-        free(auth->slots[i].claims);
+        token_cache_free(auth->caches[i]);
     }
-    mutex_unlock(&auth->lock);
-    cond_done(&auth->changed);
-    mutex_done(&auth->lock);
     azure_cert_free(auth->cred.cert);
     file_watch_free(auth->cred.assertion);
     arena_free(auth->a);
@@ -252,50 +236,26 @@ struct clock *azure_auth_clock(const struct azure_auth *auth)
 /* ---- the cache (2.7) --------------------------------------------------------------------------------------- */
 
 /* Both tenants share a token when they are one. */
-static struct slot *slot_of(struct azure_auth *auth, enum azure_tenant tenant)
-    _requires_(auth->lock)
+static struct token_cache *cache_of(const struct azure_auth *auth, enum azure_tenant tenant)
 {
-    return &auth->slots[auth->multi_tenant ? tenant : AZURE_TENANT_COMPUTE];
+    return auth->caches[auth->multi_tenant ? tenant : AZURE_TENANT_COMPUTE];
 }
 
-static bool is_valid(const struct azure_auth *auth, const struct slot *s)
+const char *azure_auth_token(struct azure_auth *auth, enum azure_tenant tenant, struct arena *a)
 {
-    return s->token != NULL && clock_now_ms(auth->cfg.clock) < s->expires_ms;
-}
-
-char *azure_auth_token(struct azure_auth *auth, enum azure_tenant tenant, struct arena *a)
-{
-    mutex_lock(&auth->lock);
-    const struct slot *s = slot_of(auth, tenant);
-    char *copy = is_valid(auth, s) ? arena_strdup(a, s->token) : NULL;
-    mutex_unlock(&auth->lock);
-    return copy;
+    struct token t;
+    return token_cache_get(cache_of(auth, tenant), a, &t) ? t.parts[0] : NULL;
 }
 
 const char *azure_auth_claims(struct azure_auth *auth, enum azure_tenant tenant, struct arena *a)
 {
-    mutex_lock(&auth->lock);
-    const char *copy = arena_strdup(a, slot_of(auth, tenant)->claims);
-    mutex_unlock(&auth->lock);
-    return copy;
+    return token_cache_challenge(cache_of(auth, tenant), a);
 }
 
 void azure_auth_drop(struct azure_auth *auth, enum azure_tenant tenant, const char *token,
                      const char *claims)
 {
-    mutex_lock(&auth->lock);
-    struct slot *s = slot_of(auth, tenant);
-    /* A token that is another one by now was had after the refusal; of several refusals of one token, the one that says
-     * more counts. */
-    bool was_it = s->token == NULL || str_eq(s->token, token);
-    if (was_it) {
-        free_secret(STEAL(s->token));
-    }
-    if (was_it && claims != NULL) {
-        free(s->claims);
-        s->claims = xstrdup(claims);
-    }
-    mutex_unlock(&auth->lock);
+    (void)token_cache_drop(cache_of(auth, tenant), token, claims);
 }
 
 void azure_auth_store(struct azure_auth *auth, enum azure_tenant tenant, const char *token,
@@ -308,132 +268,45 @@ void azure_auth_store(struct azure_auth *auth, enum azure_tenant tenant, const c
     } else if (auth->cred.kind == AZURE_AUTH_MANAGED && lasts_ms >= HALF_LIFE_OF_MS) {
         after = lasts_ms / 2;
     }
-    mutex_lock(&auth->lock);
-    struct slot *s = slot_of(auth, tenant);
-    free_secret(s->token);
-    s->token = xstrdup(token);
-    s->expires_ms = now + lasts_ms;
-    s->refresh_ms = now + (after > EARLY_RETRY_MS ? after : EARLY_RETRY_MS);
-    free(STEAL(s->claims));
-    mutex_unlock(&auth->lock);
+    const struct token t = {
+        .parts = {token},
+        .life = {.refresh_ms = now + (after > EARLY_RETRY_MS ? after : EARLY_RETRY_MS),
+                 .required_ms = now + lasts_ms,
+                 .expires_ms = now + lasts_ms},
+    };
+    token_cache_store(cache_of(auth, tenant), &t);
 }
 
-static void wake(void *arg)
+enum token_turn azure_auth_turn(struct azure_auth *auth, enum azure_tenant tenant,
+                                struct token_wait *wait, struct err *err)
 {
-    struct azure_auth *auth = arg;
-    mutex_lock(&auth->lock);
-    cond_broadcast(&auth->changed);
-    mutex_unlock(&auth->lock);
-}
-
-static bool needs_new(const struct azure_auth *auth, const struct slot *s)
-{
-    return !is_valid(auth, s) || clock_now_ms(auth->cfg.clock) >= s->refresh_ms;
-}
-
-/* Blocks while another one fetches what is needed now.  Without a token, what that one met is this one's outcome, too. */
-static enum azure_turn claim(struct azure_auth *auth, enum azure_tenant tenant,
-                             struct cancel *cancel, struct err *err)
-{
-    int hook = cancel_hook(cancel, wake, auth);
-    mutex_lock(&auth->lock);
-    struct slot *s = slot_of(auth, tenant);
-    unsigned failures = s->failures;
-    while (!is_valid(auth, s) && s->fetching && !cancel_fired(cancel)) {
-        clock_wait(auth->cfg.clock, &auth->changed, &auth->lock, CLOCK_NEVER);
-    }
-    enum azure_turn turn = AZURE_TURN_READY;
-    if (cancel_fired(cancel)) {
-        turn = AZURE_TURN_FAILED;
-        (void)err_set(err, ERR_CANCELLED, "asked to stop");
-    } else if (!is_valid(auth, s) && s->failures != failures) {
-        turn = AZURE_TURN_FAILED;
-        (void)err_copy(err, &s->failed);
-    } else if (!s->fetching && needs_new(auth, s)) {
-        turn = AZURE_TURN_MINE;
-        s->fetching = true;
-    }
-    mutex_unlock(&auth->lock);
-    cancel_unhook(cancel, hook);
-    return turn;
-}
-
-enum azure_turn azure_auth_turn(struct azure_auth *auth, enum azure_tenant tenant,
-                                struct azure_wait *wait, struct err *err)
-{
-    enum azure_turn turn = AZURE_TURN_MINE;
-    mutex_lock(&auth->lock);
-    struct slot *s = slot_of(auth, tenant);
-    if (is_valid(auth, s)) {
-        turn = AZURE_TURN_READY;
-    } else if (s->fetching) {
-        turn = AZURE_TURN_WAIT;
-        wait->failures = wait->waits ? wait->failures : s->failures;
-        wait->waits = true;
-    } else if (wait->waits && wait->failures != s->failures) {
-        turn = AZURE_TURN_FAILED;
-        (void)err_copy(err, &s->failed);
-    } else {
-        s->fetching = true;
-    }
-    mutex_unlock(&auth->lock);
-    return turn;
+    return token_cache_turn(cache_of(auth, tenant), wait, err);
 }
 
 void azure_auth_ended(struct azure_auth *auth, enum azure_tenant tenant, const struct err *err)
 {
-    mutex_lock(&auth->lock);
-    struct slot *s = slot_of(auth, tenant);
-    s->fetching = false;
-    if (err->code != ERR_OK) {
-        s->refresh_ms = clock_now_ms(auth->cfg.clock) + EARLY_RETRY_MS;
-    }
-    /* Whoever was told to stop says nothing about the others' chances. */
-    if (err->code != ERR_OK && err->code != ERR_CANCELLED) {
-        s->failures++;
-        s->failed = *err;
-    }
-    cond_broadcast(&auth->changed);
-    mutex_unlock(&auth->lock);
+    token_cache_ended(cache_of(auth, tenant), err);
 }
 
-struct fetch_job {
-    struct azure_fetch fetch;
-    struct rng *rng;
-};
-
-static enum http_next step(struct http_job *job, const struct http_response *resp)
+static void begin(void *arg, struct arena *a, bool once)
 {
-    struct fetch_job *f = job->arg;
-    return azure_fetch_step(&f->fetch, &job->req, resp, rng_unit(f->rng), &job->err);
+    struct azure_fetch *f = arg;
+    azure_fetch_begin(f, f->auth, f->tenant, a);
+    f->once = once;
 }
 
-static bool has_valid(struct azure_auth *auth, enum azure_tenant tenant)
+static enum http_next step(void *arg, struct http_request *req, const struct http_response *resp,
+                           double unit, struct err *err)
 {
-    mutex_lock(&auth->lock);
-    bool valid = is_valid(auth, slot_of(auth, tenant));
-    mutex_unlock(&auth->lock);
-    return valid;
+    return azure_fetch_step(arg, req, resp, unit, err);
 }
 
 int azure_auth_ready(struct azure_auth *auth, enum azure_tenant tenant, struct http *http,
                      struct cancel *cancel, struct err *err)
 {
-    struct err why = ERR_INIT;
-    enum azure_turn turn = claim(auth, tenant, cancel, &why);
-    if (turn != AZURE_TURN_MINE) {
-        return turn == AZURE_TURN_READY ? ERR_OK : err_copy(err, &why);
-    }
-    _cleanup_(arena_freep) struct arena *a = arena_new();
-    struct fetch_job f = {.rng = rng_real()};
-    struct http_job job = {.step = step, .arg = &f, .cancel = cancel};
-    struct http_job *jobs[] = {&job};
-    azure_fetch_begin(&f.fetch, auth, tenant, a);
-    f.fetch.once = has_valid(auth, tenant);
-    http_run(http, jobs, 1);
-    azure_auth_ended(auth, tenant, &job.err);
-    /* The old one is good enough while its successor could not be had. */
-    return has_valid(auth, tenant) ? ERR_OK : err_copy(err, &job.err);
+    struct azure_fetch f = {.auth = auth, .tenant = tenant};
+    const struct token_fetch fetch = {.begin = begin, .step = step, .arg = &f};
+    return token_cache_ready(cache_of(auth, tenant), &fetch, http, cancel, err);
 }
 
 int azure_auth_ready_all(struct azure_auth *auth, struct http *http, struct cancel *cancel,

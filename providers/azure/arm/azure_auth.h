@@ -2,10 +2,9 @@
 /* azure_auth.h: the access token that goes with every request to Azure Resource Manager.
  *
  * How it is had is decided once (2.1): workload identity, managed identity, client secret, client certificate, or none.
- * A token is cached per tenant and used until refresh_in, or five minutes before it expires; then whoever comes first
- * gets a new one while the others go on with the old one, at most every 30 s.  When it has expired one caller gets a new
- * one and all others wait for it.  Fetching is a small state machine of HTTP requests, so that it can run by itself or
- * inside a call that was answered 401.  Secrets, tokens and keys never appear in errors or logs.
+ * A token is cached per tenant (struct token_cache) and used until refresh_in, or five minutes before it expires; an
+ * early refresh is tried at most every 30 s.  Fetching is a small state machine of HTTP requests, so that it can run by
+ * itself or inside a call that was answered 401.  Secrets, tokens and keys never appear in errors or logs.
  * Source: docs/spec/azure.md 2.  Thread-safe. */
 #ifndef TRIMTAB_AZURE_AUTH_H
 #define TRIMTAB_AZURE_AUTH_H
@@ -14,6 +13,7 @@
 #include "common/base/cancel.h"
 #include "common/base/clock.h"
 #include "common/base/err.h"
+#include "common/cloud/token.h"
 #include "common/net/http.h"
 #include "providers/azure/arm/azure_cloud.h"
 #include "providers/azure/model/azure_config.h"
@@ -47,27 +47,16 @@ int azure_auth_ready(struct azure_auth *auth, enum azure_tenant tenant, struct h
 int azure_auth_ready_all(struct azure_auth *auth, struct http *http, struct cancel *cancel,
                          struct err *err) _warn_unused_;
 /* A copy of the token, or NULL when there is none that is still valid. */
-char *azure_auth_token(struct azure_auth *auth, enum azure_tenant tenant, struct arena *a);
+const char *azure_auth_token(struct azure_auth *auth, enum azure_tenant tenant, struct arena *a);
 /* Azure answered 401 to this token: it is not used again.  `claims` (base64url text of the challenge, or NULL) is sent
  * with the next request for a token. */
 void azure_auth_drop(struct azure_auth *auth, enum azure_tenant tenant, const char *token,
                      const char *claims);
 
-/* Who gets the next token?  Asked by calls that run beside each other on one thread, and so cannot block. */
-enum azure_turn {
-    AZURE_TURN_READY = 0, /* there is one */
-    AZURE_TURN_MINE, /* this caller: azure_fetch_begin(), and azure_auth_ended() whatever came of it */
-    AZURE_TURN_WAIT,   /* another one is at it: ask again */
-    AZURE_TURN_FAILED, /* the one that was waited for has failed: *err says how */
-};
-/* What a caller remembers while it waits; zeroes at first, and again for another token. */
-struct azure_wait {
-    bool waits;
-    unsigned failures; /* of the slot, when it began to wait */
-};
-enum azure_turn azure_auth_turn(struct azure_auth *auth, enum azure_tenant tenant,
-                                struct azure_wait *wait, struct err *err);
-/* The fetch has ended; `err` is its outcome. */
+/* See token_cache_turn() and token_cache_ended(); the fetch is azure_fetch_begin() and _step().  `wait` is
+ * for one token: zero again for another tenant. */
+enum token_turn azure_auth_turn(struct azure_auth *auth, enum azure_tenant tenant,
+                                struct token_wait *wait, struct err *err);
 void azure_auth_ended(struct azure_auth *auth, enum azure_tenant tenant, const struct err *err);
 
 /* One fetch under way. */

@@ -3,12 +3,9 @@
  *
  * Where it comes from is decided once: the metadata server (default), an alternate token URL, or
  * Application Default Credentials (a service-account key, an authorized user, the metadata
- * server).  The cache has three states:
- *
- *     fresh    more than 225 s left: used
- *     stale    225 s or less: used, while whoever comes first gets a new one; if that fails,
- *              nobody tries again before the token has really expired
- *     invalid  expired or none: one caller gets a new one, all others wait for it
+ * server).  It is
+ * cached in a struct token_cache: stale in its last 225 s, and after a failed early refresh not
+ * fetched again before it has expired.
  *
  * Fetching is a small state machine of HTTP requests (gce_fetch), so that it can run by itself
  * or inside a cloud call that was answered 401.  Tokens and keys never appear in errors or logs.
@@ -20,6 +17,7 @@
 #include "common/base/cancel.h"
 #include "common/base/clock.h"
 #include "common/base/err.h"
+#include "common/cloud/token.h"
 #include "common/net/http.h"
 #include "common/net/jwt.h"
 
@@ -77,30 +75,19 @@ const struct gce_credentials *gce_auth_credentials(const struct gce_auth *auth);
 int gce_auth_ready(struct gce_auth *auth, struct http *http, struct cancel *cancel,
                    struct err *err) _warn_unused_;
 /* A copy of the token, or NULL when there is none that is still valid. */
-char *gce_auth_token(struct gce_auth *auth, struct arena *a);
+const char *gce_auth_token(struct gce_auth *auth, struct arena *a);
 /* Google answered 401 to this token: it is not used again. */
 void gce_auth_drop(struct gce_auth *auth, const char *token);
 
-/* Who gets the next token?  Asked by calls that run beside each other on one thread, and so cannot block. */
-enum gce_turn {
-    GCE_TURN_READY = 0, /* there is one */
-    GCE_TURN_MINE,   /* this caller: gce_fetch_begin(), and gce_auth_ended() whatever came of it */
-    GCE_TURN_WAIT,   /* another one is at it: ask again */
-    GCE_TURN_FAILED, /* the one that was waited for has failed: *err says how */
-};
-/* What a caller remembers while it waits; zeroes at first. */
-struct gce_wait {
-    bool waits;
-    unsigned failures; /* of all fetches, when it began to wait */
-};
-enum gce_turn gce_auth_turn(struct gce_auth *auth, struct gce_wait *wait, struct err *err);
-/* The fetch has ended; `err` is its outcome. */
+/* See token_cache_turn() and token_cache_ended(); the fetch is gce_fetch_begin() and _step(). */
+enum token_turn gce_auth_turn(struct gce_auth *auth, struct token_wait *wait, struct err *err);
 void gce_auth_ended(struct gce_auth *auth, const struct err *err);
 
 /* One fetch under way. */
 struct gce_fetch {
     struct gce_auth *auth;
     struct arena *a; /* for the requests */
+    bool once;       /* the old token is still valid: a failed request is not repeated */
     int phase;
     int tries;
     const char *metadata_token; /* TOKEN_URL: what authenticates the POST */

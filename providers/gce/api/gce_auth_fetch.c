@@ -221,7 +221,7 @@ static bool read_token(struct gce_fetch *f, const struct http_response *resp, co
 static bool again(struct gce_fetch *f, struct http_request *req, int status, double unit)
 {
     bool transient = status == 0 || retry_classify(status) != ERR_OK;
-    if (!transient || ++f->tries >= METADATA_TRIES) {
+    if (!transient || f->once || ++f->tries >= METADATA_TRIES) {
         return false;
     }
     int64_t most = BACKOFF_MS << (f->tries - 1);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* service_alloc.c: gives a Service its cluster addresses and node ports.
  *
- * Runs before validation, as in the API server, so that a bad port is told by the allocator (recorded 035) and
- * equal ports of one new Service share a node port (021, 033).  A dry run gets what no real Service has (025).
- * An update chooses a node port of its own for each entry that has none: entries of one port number do not share then.
+ * Runs before validation, as in the API server, so that the allocator reports a bad port (recorded
+ * 035) and equal ports of one new Service share a node port (021, 033).  A dry run gets what no
+ * real Service has (025).  An update chooses a node port of its own for each entry that has none:
+ * entries of one port number do not share then.
  * Source: k8s pkg/registry/core/service/storage/alloc.go, initNodePorts() and updateNodePorts(). */
 #include "sim/kube/service/service.h"
 
@@ -95,7 +96,7 @@ static int choose_port(struct kube_change *c, struct chosen *ch, int64_t number)
     return port;
 }
 
-/* Does it get node ports that nobody asked for? */
+/* Does it get node ports by default? */
 static bool wants_node_ports(struct json_object *service)
 {
     return service_is_type(service, "NodePort") ||
@@ -297,7 +298,7 @@ static struct json_object *give_addresses(struct kube_change *c)
     return refusal;
 }
 
-/* --- what was there comes back -------------------------------------------------------------------- */
+/* --- what was there comes back ---------------------------------------------------------------- */
 static bool port_used(struct json_object *ports, int64_t port)
 {
     for (size_t i = 0; i < json_len(ports); i++) {

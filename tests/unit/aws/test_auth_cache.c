@@ -191,35 +191,49 @@ static void instance__old_keys_serve_while_the_service_fails(void **state)
 static void turns__one_fetches__others_wait_and_share_its_failure(void **state)
 {
     struct kit *k = *state;
-    struct aws_wait first = {0};
-    struct aws_wait second = {0};
+    struct token_wait first = {0};
+    struct token_wait second = {0};
     struct err err = ERR_INIT;
     kit_open(k, ENV_ROLE, ROLE_LINE);
-    assert_int_equal(aws_auth_turn(k->auth, &first, &err), AWS_TURN_MINE);
-    assert_int_equal(aws_auth_turn(k->auth, &second, &err), AWS_TURN_WAIT);
+    assert_int_equal(aws_auth_turn(k->auth, &first, &err), TOKEN_TURN_MINE);
+    assert_int_equal(aws_auth_turn(k->auth, &second, &err), TOKEN_TURN_WAIT);
     assert_int_equal(kit_ask(k), HTTP_SEND);
     assert_int_equal(kit_answer(k, 403, ""), HTTP_DONE);
     kit_end(k);
-    assert_int_equal(aws_auth_turn(k->auth, &second, &err), AWS_TURN_FAILED);
+    assert_int_equal(aws_auth_turn(k->auth, &second, &err), TOKEN_TURN_FAILED);
     assert_int_equal(err.code, ERR_AUTH);
-    second = (struct aws_wait){0};
-    assert_int_equal(aws_auth_turn(k->auth, &second, &err), AWS_TURN_MINE);
+    second = (struct token_wait){0};
+    assert_int_equal(aws_auth_turn(k->auth, &second, &err), TOKEN_TURN_MINE);
     get(k, "AK", 900);
-    assert_int_equal(aws_auth_turn(k->auth, &first, &err), AWS_TURN_READY);
+    assert_int_equal(aws_auth_turn(k->auth, &first, &err), TOKEN_TURN_READY);
 }
 
 static void turns__one_who_was_told_to_stop__leaves_the_turn_to_others(void **state)
 {
     struct kit *k = *state;
-    struct aws_wait first = {0};
-    struct aws_wait second = {0};
+    struct token_wait first = {0};
+    struct token_wait second = {0};
     struct err err = ERR_INIT;
     kit_open(k, ENV_ROLE, ROLE_LINE);
-    assert_int_equal(aws_auth_turn(k->auth, &first, &err), AWS_TURN_MINE);
-    assert_int_equal(aws_auth_turn(k->auth, &second, &err), AWS_TURN_WAIT);
+    assert_int_equal(aws_auth_turn(k->auth, &first, &err), TOKEN_TURN_MINE);
+    assert_int_equal(aws_auth_turn(k->auth, &second, &err), TOKEN_TURN_WAIT);
     (void)err_set(&k->err, ERR_CANCELLED, "asked to stop");
     kit_end(k);
-    assert_int_equal(aws_auth_turn(k->auth, &second, &err), AWS_TURN_MINE);
+    assert_int_equal(aws_auth_turn(k->auth, &second, &err), TOKEN_TURN_MINE);
+}
+
+static void turn__next_fetch_has_begun__waiter_still_gets_the_failure(void **state)
+{
+    struct kit *k = *state;
+    struct token_wait waits[3] = {{0}};
+    struct err err = ERR_INIT;
+    kit_open(k, ENV_ROLE, ROLE_LINE);
+    assert_int_equal(aws_auth_turn(k->auth, &waits[0], &err), TOKEN_TURN_MINE);
+    assert_int_equal(aws_auth_turn(k->auth, &waits[1], &err), TOKEN_TURN_WAIT);
+    (void)err_set(&err, ERR_AUTH, "refused");
+    aws_auth_ended(k->auth, &err);
+    assert_int_equal(aws_auth_turn(k->auth, &waits[2], &err), TOKEN_TURN_MINE);
+    assert_int_equal(aws_auth_turn(k->auth, &waits[1], &err), TOKEN_TURN_FAILED);
 }
 
 /* ---- callers that come at once ------------------------------------------------------------------------------ */
@@ -278,12 +292,12 @@ static void callers_at_once__all_are_told_of_the_failure(void **state)
 static void caller__that_waits__can_be_stopped(void **state)
 {
     struct kit *k = *state;
-    struct aws_wait wait = {0};
+    struct token_wait wait = {0};
     struct err err = ERR_INIT;
     struct cancel *cancel = cancel_new(NULL);
     kit_serve(k, 200, "");
     kit_open(k, ENV_ROLE, ROLE_LINE);
-    assert_int_equal(aws_auth_turn(k->auth, &wait, &err), AWS_TURN_MINE); /* and never ends */
+    assert_int_equal(aws_auth_turn(k->auth, &wait, &err), TOKEN_TURN_MINE); /* and never ends */
     cancel_fire(cancel);
     assert_int_equal(aws_auth_ready(k->auth, k->http, cancel, &err), ERR_CANCELLED);
     assert_int_equal(test_server_requests(k->server), 0);
@@ -318,6 +332,7 @@ UNIT_MAIN(auth_cache)
         KIT_TEST(instance__old_keys_serve_while_the_service_fails),
         KIT_TEST(turns__one_fetches__others_wait_and_share_its_failure),
         KIT_TEST(turns__one_who_was_told_to_stop__leaves_the_turn_to_others),
+        KIT_TEST(turn__next_fetch_has_begun__waiter_still_gets_the_failure),
         KIT_TEST(callers_at_once__one_request),
         KIT_TEST(callers_at_once__all_are_told_of_the_failure),
         KIT_TEST(caller__that_waits__can_be_stopped),

@@ -26,9 +26,9 @@ static const char *listed(struct aws_owned_list *l)
 {
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
     aws_owned_settle(l);
-    for (size_t i = 0; i < l->n; i++) {
-        const struct aws_owned *o = &l->items[i];
-        str_appendf(&b, "%s|%s|%s|%s|%s%s%s\n", o->unit, aws_owned_word(o->kind), o->name,
+    for (size_t i = 0; i < l->inv.n; i++) {
+        const struct inventory_item *o = l->inv.items[i];
+        str_appendf(&b, "%s|%s|%s|%s|%s%s%s\n", o->unit, aws_owned_words[o->kind].kind, o->name,
                     str_or(o->place, "-"), str_or(o->key, "-"), o->used ? " used" : "",
                     aws_owned_service(l, o) != NULL ? " removable" : "");
     }
@@ -100,18 +100,18 @@ static void unit__has_one_owner(void **state)
     aws_owned_group(&l, &own);
     aws_owned_group(&l, &nodes);
     aws_owned_settle(&l);
-    assert_int_equal(l.n, 4);
-    for (size_t i = 0; i < l.n; i++) {
-        same_text(l.items[i].name, l.items[i].key, "default/gone");
-        same_text(l.items[i].name, l.items[i].unit, OTHER);
-        assert_false(l.items[i].used);
+    assert_int_equal(l.inv.n, 4);
+    for (size_t i = 0; i < l.inv.n; i++) {
+        same_text(l.inv.items[i]->name, l.inv.items[i]->key, "default/gone");
+        same_text(l.inv.items[i]->name, l.inv.items[i]->unit, OTHER);
+        assert_false(l.inv.items[i]->used);
     }
-    same_text("place", l.items[2].place, "sg-nodes");
+    same_text("place", l.inv.items[2]->place, "sg-nodes");
     assert_non_null(
-        strstr(aws_owned_command(a, &l.items[2]), "aws ec2 revoke-security-group-ingress"));
-    same_text("classic", aws_owned_command(a, &l.items[0]),
+        strstr(aws_owned_command(a, l.inv.items[2]), "aws ec2 revoke-security-group-ingress"));
+    same_text("classic", aws_owned_command(a, l.inv.items[0]),
               "aws elb delete-load-balancer --load-balancer-name " OTHER);
-    same_text("group", aws_owned_command(a, &l.items[1]),
+    same_text("group", aws_owned_command(a, l.inv.items[1]),
               "aws ec2 delete-security-group --group-id sg-1");
     aws_owned_done(&l);
 }
@@ -141,8 +141,8 @@ static void rules__in_a_group_of_two_clusters__are_unsure(void **state)
         }
         aws_owned_group(&l, &nodes);
         aws_owned_settle(&l);
-        assert_int_equal(l.items[l.n - 1].kind, AWS_OWNED_RULE);
-        assert_int_equal(l.items[l.n - 1].unsure, !ours);
+        assert_int_equal(l.inv.items[l.inv.n - 1]->kind, AWS_OWNED_RULE);
+        assert_int_equal(l.inv.items[l.inv.n - 1]->unsure, !ours);
         aws_owned_done(&l);
     }
 }
@@ -168,7 +168,7 @@ static void target_groups__by_the_tag_of_the_service(void **state)
     same_text("target groups", listed(&l),
               "default/gone|target group|k8s-x-y-0123456789|-|default/gone removable\n"
               "default/web|target group|k8s-x-y-0123456789|-|default/web used\n");
-    same_text("command", aws_owned_command(a, &l.items[0]),
+    same_text("command", aws_owned_command(a, l.inv.items[0]),
               "aws elbv2 delete-target-group --target-group-arn arn:tg");
     aws_owned_done(&l);
 }
@@ -211,7 +211,7 @@ static void remove_as__has_the_names_of_the_unit(void **state)
     aws_owned_init(&l, a, &n);
     const struct aws_tags gone = tags_of(a, "prod/gone", "owned");
     aws_owned_classic(&l, OTHER, &gone);
-    const struct tt_service *svc = aws_owned_service(&l, &l.items[0]);
+    const struct tt_service *svc = aws_owned_service(&l, l.inv.items[0]);
     assert_non_null(svc);
     same_text("ns", svc->ns, "prod");
     same_text("name", svc->name, "gone");
@@ -232,8 +232,8 @@ static void remove_as__not_for_one_that_is_there_again(void **state)
         aws_owned_count(&l, aws_test_object(a, NULL, NULL));
         const struct aws_tags tags = tags_of(a, keys[i], "owned");
         aws_owned_classic(&l, OTHER, &tags);
-        assert_int_equal(l.n, 1);
-        assert_null(aws_owned_service(&l, &l.items[0]));
+        assert_int_equal(l.inv.n, 1);
+        assert_null(aws_owned_service(&l, l.inv.items[0]));
         aws_owned_done(&l);
     }
 }
@@ -300,7 +300,7 @@ static void list__what_is_removable__is_removed(void **state)
     const struct aws_tags tags = tags_of(k->a, "default/web", "owned");
     aws_owned_classic(&l, NAME, &tags);
     assert_int_equal(
-        flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, aws_owned_service(&l, &l.items[0])),
+        flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, aws_owned_service(&l, l.inv.items[0])),
         TT_OK);
     assert_int_equal(flow_kit_count(k, "elb DeleteLoadBalancer LoadBalancerName=" NAME), 1);
     assert_int_equal(flow_kit_count(k, "DeleteSecurityGroup GroupId=sg-own"), 1);

@@ -126,7 +126,7 @@ const char *kit_form(struct kit *k, const char *name)
     return url_query_get(params, n, name);
 }
 
-char *kit_token(struct kit *k)
+const char *kit_token(struct kit *k)
 {
     return azure_auth_token(k->auth, AZURE_TENANT_COMPUTE, k->a);
 }

@@ -55,7 +55,7 @@ void kit_ask(struct kit *k, enum azure_tenant tenant);
 enum http_next kit_answer(struct kit *k, int status, const char *body);
 /* A field of the form in k->req; NULL when it is not there. */
 const char *kit_form(struct kit *k, const char *name);
-char *kit_token(struct kit *k); /* of the compute tenant */
+const char *kit_token(struct kit *k); /* of the compute tenant */
 
 /* From now on the server answers this. */
 void kit_serve(struct kit *k, int status, const char *body);

@@ -453,6 +453,24 @@ static void single_flight__who_comes_at_once_waits_for_one_request(void **state)
     assert_int_equal(test_server_requests(k->server), 1);
 }
 
+static void turn__next_fetch_has_begun__waiter_still_gets_the_failure(void **state)
+{
+    struct kit *k = *state;
+    struct token_wait waits[3] = {{0}};
+    struct err err = ERR_INIT;
+    kit_open(k, SECRET_CONFIG, NULL);
+    assert_int_equal(azure_auth_turn(k->auth, AZURE_TENANT_COMPUTE, &waits[0], &err),
+                     TOKEN_TURN_MINE);
+    assert_int_equal(azure_auth_turn(k->auth, AZURE_TENANT_COMPUTE, &waits[1], &err),
+                     TOKEN_TURN_WAIT);
+    (void)err_set(&err, ERR_AUTH, "refused");
+    azure_auth_ended(k->auth, AZURE_TENANT_COMPUTE, &err);
+    assert_int_equal(azure_auth_turn(k->auth, AZURE_TENANT_COMPUTE, &waits[2], &err),
+                     TOKEN_TURN_MINE);
+    assert_int_equal(azure_auth_turn(k->auth, AZURE_TENANT_COMPUTE, &waits[1], &err),
+                     TOKEN_TURN_FAILED);
+}
+
 UNIT_MAIN(auth)
 {
     const struct CMUnitTest tests[] = {
@@ -473,6 +491,7 @@ UNIT_MAIN(auth)
         KIT_TEST(cache__a_token_lasts_as_long_as_it_says),
         KIT_TEST(challenge__its_claims_go_with_the_next_request),
         KIT_TEST(refresh__early_and_seldom),
+        KIT_TEST(turn__next_fetch_has_begun__waiter_still_gets_the_failure),
         KIT_TEST(single_flight__who_comes_at_once_waits_for_one_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,11 +117,12 @@ static void pips__generated_and_tagged__ours(void **state)
     };
     struct stand *s = *state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        s->l.n = 0;
+        s->l.inv.n = 0;
         pip(s, rows[i].name, rows[i].tags);
         azure_owned_settle(&s->l);
-        if (s->l.n != rows[i].n || (s->l.n > 0 && s->l.items[0].unsure != rows[i].unsure)) {
-            fail_msg("row %zu: %zu", i, s->l.n);
+        if (s->l.inv.n != rows[i].n ||
+            (s->l.inv.n > 0 && s->l.inv.items[0]->unsure != rows[i].unsure)) {
+            fail_msg("row %zu: %zu", i, s->l.inv.n);
         }
     }
 }
@@ -137,10 +138,10 @@ static void unit__one_owner_and_a_service_to_delete_it_by(void **state)
     pip(s, "c1-" BASE, "\"k8s-azure-service\":\"demo/old\",\"k8s-azure-cluster-name\":\"c1\"");
     lb(s, "c1");
     azure_owned_settle(&s->l);
-    assert_int_equal(5, s->l.n); /* the public IP, two frontends, a rule, a probe */
+    assert_int_equal(5, s->l.inv.n); /* the public IP, two frontends, a rule, a probe */
     size_t used = 0;
-    for (size_t i = 0; i < s->l.n; i++) {
-        const struct azure_owned *o = &s->l.items[i];
+    for (size_t i = 0; i < s->l.inv.n; i++) {
+        const struct inventory_item *o = s->l.inv.items[i];
         used += o->used;
         if (o->used) {
             assert_string_equal(LIVE, o->name);
@@ -154,7 +155,7 @@ static void unit__one_owner_and_a_service_to_delete_it_by(void **state)
     assert_int_equal(1, used);
     assert_string_equal("az network lb rule delete --resource-group rg --lb-name lb --name " BASE
                         "-TCP-80",
-                        azure_owned_command(s->a, &s->l.items[1]));
+                        azure_owned_command(s->a, s->l.inv.items[1]));
 }
 
 /* What the Service of before has left is told by UIDs from what its successor has. */
@@ -171,8 +172,8 @@ static void unit__a_successor_of_the_name__only_the_predecessors(void **state)
     pip_on(s, "c1-" LIVE, "demo/old", LIVE);
     lb(s, "c1");
     azure_owned_settle(&s->l);
-    for (size_t i = 0; i < s->l.n; i++) {
-        const struct azure_owned *o = &s->l.items[i];
+    for (size_t i = 0; i < s->l.inv.n; i++) {
+        const struct inventory_item *o = s->l.inv.items[i];
         assert_string_equal(o->unit, o->used ? LIVE : BASE);
         orphans += !o->used;
         if (!o->used) {
@@ -198,10 +199,10 @@ static void pip__tag_names_a_service__used(void **state)
         test_service_text(s->a, "{\"metadata\":{\"namespace\":\"demo\",\"name\":\"old\",\"uid\":"
                                 "\"11111111-2222-3333-4444-555555555555\"}}"));
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        s->l.n = 0;
+        s->l.inv.n = 0;
         pip_on(s, "c1-" BASE, rows[i].services, rows[i].base);
-        assert_int_equal(s->l.n, 1);
-        assert_true(s->l.items[0].used);
+        assert_int_equal(s->l.inv.n, 1);
+        assert_true(s->l.inv.items[0]->used);
     }
 }
 
@@ -210,7 +211,7 @@ static void balancer__without_the_clusters_pool__not_looked_at(void **state)
     struct stand *s = *state;
 
     lb(s, "c2");
-    assert_int_equal(0, s->l.n);
+    assert_int_equal(0, s->l.inv.n);
 }
 
 static void security_rules__only_when_no_service_is_left(void **state)
@@ -224,16 +225,16 @@ static void security_rules__only_when_no_service_is_left(void **state)
 
     azure_owned_nsg(&s->l, nsg);
     azure_owned_settle(&s->l);
-    assert_int_equal(2, s->l.n);
-    assert_true(s->l.items[0].unsure && s->l.items[1].unsure);
-    s->l.n = 0;
+    assert_int_equal(2, s->l.inv.n);
+    assert_true(s->l.inv.items[0]->unsure && s->l.inv.items[1]->unsure);
+    s->l.inv.n = 0;
     azure_owned_count(
         &s->l, test_service_text(
                    s->a, "{\"metadata\":{\"namespace\":\"demo\",\"name\":\"web\",\"uid\":\"u\"}}"));
     azure_owned_nsg(&s->l, nsg);
     azure_owned_settle(&s->l);
-    assert_true(s->l.items[0].used);
-    assert_false(s->l.items[1].used);
+    assert_true(s->l.inv.items[0]->used);
+    assert_false(s->l.inv.items[1]->used);
 }
 
 UNIT_MAIN(owned)

@@ -149,12 +149,42 @@ static void wave__no_token_to_be_had__is_found_out_once(void **state)
     assert_int_equal(w->cloud.token_requests, 2);
 }
 
+static void refresh__server_is_busy__is_tried_once_and_the_old_token_serves(void **state)
+{
+    struct world *w = *state;
+    struct err err = ERR_INIT;
+    w->cloud.token_status = 503;
+    gce_auth_store(w->auth, "old-token", 60000, NULL);
+    assert_int_equal(gce_auth_ready(w->auth, w->http, NULL, &err), ERR_OK);
+    assert_int_equal(w->cloud.token_requests, 1);
+    assert_int_equal(gce_auth_ready(w->auth, w->http, NULL, &err),
+                     ERR_OK); /* not before it expires */
+    assert_int_equal(w->cloud.token_requests, 1);
+}
+
+static void turn__next_fetch_has_begun__waiter_still_gets_the_failure(void **state)
+{
+    struct world *w = *state;
+    struct token_wait waits[3] = {{0}};
+    struct err err = ERR_INIT;
+    assert_int_equal(gce_auth_turn(w->auth, &waits[0], &err), TOKEN_TURN_MINE);
+    assert_int_equal(gce_auth_turn(w->auth, &waits[1], &err), TOKEN_TURN_WAIT);
+    (void)err_set(&err, ERR_AUTH, "refused");
+    gce_auth_ended(w->auth, &err);
+    assert_int_equal(gce_auth_turn(w->auth, &waits[2], &err), TOKEN_TURN_MINE);
+    assert_int_equal(gce_auth_turn(w->auth, &waits[1], &err), TOKEN_TURN_FAILED);
+}
+
 UNIT_MAIN(auth_wave)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(wave__refused_at_once__one_token_is_had, setup, teardown),
         cmocka_unit_test_setup_teardown(wave__no_token_to_be_had__is_found_out_once, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(
+            refresh__server_is_busy__is_tried_once_and_the_old_token_serves, setup, teardown),
+        cmocka_unit_test_setup_teardown(turn__next_fetch_has_begun__waiter_still_gets_the_failure,
+                                        setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

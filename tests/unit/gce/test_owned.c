@@ -24,8 +24,7 @@
 struct stand {
     struct arena *a;
     struct gce_owned_facts f;
-    struct gce_owned items[16];
-    size_t n;
+    struct inventory inv;
 };
 
 static int set_up(void **state)
@@ -50,6 +49,7 @@ static int set_up(void **state)
         .network_project = "net",
         .region = "r1",
     };
+    inventory_init(&s->inv, a);
     *state = s;
     return 0;
 }
@@ -72,15 +72,25 @@ static bool add(struct stand *s, enum gce_collection c, const char *name, const 
     struct json_object *o = NULL;
 
     assert_int_equal(ERR_OK, json_parse_arena(s->a, text, strlen(text), NULL, &o, NULL));
-    bool is = gce_owned_read(&s->f, c, o, &s->items[s->n]);
-    s->n += is;
+    struct gce_owned *owned = ARENA_NEW(s->a, struct gce_owned);
+    bool is = gce_owned_read(&s->f, c, o, owned);
+    if (is) {
+        inventory_add(&s->inv, &owned->item);
+    }
     return is;
 }
 
 static size_t settle(struct stand *s)
 {
-    s->n = gce_owned_settle(&s->f, s->items, s->n);
-    return s->n;
+    gce_owned_settle(&s->f, &s->inv);
+    return s->inv.n;
+}
+
+/* The Service by which items [i, i + n) can be deleted. */
+static const struct tt_service *service_of(struct stand *s, size_t i, size_t n)
+{
+    const struct inventory_unit unit = {.items = s->inv.items + i, .n = n};
+    return gce_owned_service(&s->f, &unit);
 }
 
 static void live_service(struct stand *s)
@@ -124,7 +134,7 @@ static void read__names__ours_or_none(void **state)
         {GCE_RULES, arena_printf(s->a, "k8s2-fr-%s-demo-web-xyz12345", s->f.l4_hash), false},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        s->n = 0;
+        s->inv.n = 0;
         if (add(s, rows[i].c, rows[i].name, "") != rows[i].ours) {
             fail_msg("%s", rows[i].name);
         }
@@ -154,15 +164,16 @@ static void settle__pieces_vouch_for_each_other(void **state)
     };
     struct stand *s = *state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        s->n = 0;
+        s->inv.n = 0;
         add(s, GCE_POOLS, LB, rows[i].pool);
         add(s, GCE_FIREWALLS, "k8s-fw-" LB, rows[i].firewall);
         add(s, GCE_ADDRESSES, LB, "");
-        if (settle(s) != rows[i].left || (s->n > 0 && s->items[0].unsure != rows[i].unsure)) {
-            fail_msg("row %zu: %zu left, unsure %d", i, s->n, s->items[0].unsure);
+        if (settle(s) != rows[i].left ||
+            (s->inv.n > 0 && s->inv.items[0]->unsure != rows[i].unsure)) {
+            fail_msg("row %zu: %zu left, unsure %d", i, s->inv.n, s->inv.items[0]->unsure);
         }
-        for (size_t k = 1; k < s->n; k++) {
-            assert_int_equal(s->items[0].unsure, s->items[k].unsure);
+        for (size_t k = 1; k < s->inv.n; k++) {
+            assert_int_equal(s->inv.items[0]->unsure, s->inv.items[k]->unsure);
         }
     }
 }
@@ -180,9 +191,9 @@ static void settle__names_of_a_service_that_is_there__used(void **state)
     add(s, GCE_CHECKS, "k8s-abc123-node", "");
     add(s, GCE_FIREWALLS, n.shared_check_firewall, "");
     assert_int_equal(5, settle(s));
-    for (size_t i = 0; i < s->n; i++) {
-        assert_true(s->items[i].used);
-        assert_false(s->items[i].unsure);
+    for (size_t i = 0; i < s->inv.n; i++) {
+        assert_true(s->inv.items[i]->used);
+        assert_false(s->inv.items[i]->unsure);
     }
 }
 
@@ -194,9 +205,9 @@ static void settle__shared_and_groups__as_long_as_anybody_needs_them(void **stat
     add(s, GCE_GROUPS, "k8s-ig--abc123", "\"zone\":\"x/zones/z1\"");
     s->f.in_use_elsewhere = true;
     assert_int_equal(2, settle(s));
-    for (size_t i = 0; i < s->n; i++) {
-        assert_int_equal(s->items[i].c == GCE_GROUPS, s->items[i].used);
-        assert_null(gce_owned_service(&s->f, &s->items[i], 1));
+    for (size_t i = 0; i < s->inv.n; i++) {
+        assert_int_equal(s->inv.items[i]->kind == GCE_GROUPS, s->inv.items[i]->used);
+        assert_null(service_of(s, i, 1));
     }
 }
 
@@ -208,8 +219,8 @@ static void service__of_a_unit__has_its_names(void **state)
         OF("shop/old") ",\"loadBalancingScheme\":\"EXTERNAL\",\"target\":\"r/targetPools/x\"");
     add(s, GCE_FIREWALLS, "k8s-fw-" LB, "");
     assert_int_equal(2, settle(s));
-    assert_string_equal("shop/old", s->items[1].key); /* the unit's */
-    const struct tt_service *svc = gce_owned_service(&s->f, s->items, s->n);
+    assert_string_equal("shop/old", s->inv.items[1]->key); /* the unit's */
+    const struct tt_service *svc = service_of(s, 0, s->inv.n);
     assert_non_null(svc);
     assert_string_equal("shop", svc->ns);
     assert_string_equal("old", svc->name);
@@ -226,17 +237,17 @@ static void service__unknown_owner_or_a_successor__only_by_hand(void **state)
 
     add(s, GCE_ADDRESSES, LB, "");
     assert_int_equal(1, settle(s));
-    assert_null(gce_owned_service(&s->f, s->items, 1));
+    assert_null(service_of(s, 0, 1));
     assert_string_equal("gcloud compute addresses delete " LB " --project=p1 --region=r1",
-                        gce_owned_command(&s->f, &s->items[0]));
+                        gce_owned_command(&s->f, s->inv.items[0]));
 
     /* a rule of the predecessor of a Service that is there: its other names are that one's by now */
-    s->n = 0;
+    s->inv.n = 0;
     live_service(s);
     add(s, GCE_RULES, LB, l4);
     assert_int_equal(1, settle(s));
-    assert_false(s->items[0].used);
-    assert_null(gce_owned_service(&s->f, s->items, 1));
+    assert_false(s->inv.items[0]->used);
+    assert_null(service_of(s, 0, 1));
 }
 
 /* Names with the cluster's hash do not hold the uid: what an older Service of the name left is not the pool's. */
@@ -250,15 +261,14 @@ static void settle__came_back_as_a_target_pool__what_the_older_one_had_is_nobody
         const char *of = "\"loadBalancingScheme\":\"INTERNAL\",\"description\":"
                          "\"{\\\"networking.gke.io/service-name\\\":\\\"demo/web\\\"}\"";
         map_clear(s->f.pools);
-        s->n = 0;
+        s->inv.n = 0;
         live_service(s);
         assert_true(add(s, GCE_RULES, left, of));
         assert_true(add(s, GCE_RULES, LIVE, rules[i]));
         assert_int_equal(settle(s), 2);
-        const struct gce_owned *piece =
-            str_eq(s->items[0].name, left) ? &s->items[0] : &s->items[1];
-        assert_int_equal(piece->used, i == 1);
-        const struct tt_service *svc = gce_owned_service(&s->f, piece, 1);
+        size_t piece = str_eq(s->inv.items[0]->name, left) ? 0 : 1;
+        assert_int_equal(s->inv.items[piece]->used, i == 1);
+        const struct tt_service *svc = service_of(s, piece, 1);
         assert_int_equal(svc != NULL, i == 0);
         if (svc != NULL) {
             assert_string_equal(svc->name, "web");
