@@ -49,7 +49,8 @@ struct flow {
     struct flow_service start[FLOW_SERVICES_MAX];
     const char *const *start_flags; /* of the controller that makes the start; NULL: none */
     const char *
-        start_config; /* and members of its cloud-config beside those of the site (AWS: lines of [Global]); NULL: none */
+        start_config; /* and members of its cloud-config beside those of the site (AWS, Google: lines of
+                                 [Global]); NULL: none */
     const char *settings; /* AWS only: the world's "sim.aws", JSON; NULL: none */
     /* what happens */
     const char *const *flags; /* of the controller that meets the fault; NULL: none */
