@@ -623,6 +623,7 @@ static int ask_for_user_address(struct look *l, struct err *err)
     }
     t->o.has_user_address = uses.reserved ? GCE_PRESENT : GCE_ABSENT;
     t->o.user_address = uses.address;
+    gce_give_way_leave_out(l->s, t->in.service, "", &uses);
     return gce_ip_check_rules(l->s->a, &uses, t->in.service, false, &t->desired.rule, 1, err);
 }
 
