@@ -160,12 +160,20 @@ static bool is_asked(const struct orphans *o)
     return o->names.n + o->n_services > 0;
 }
 
+bool orphans_go_together(const struct tt_service *a, const struct tt_service *b)
+{
+    if (!str_is_empty(a->uid) || !str_is_empty(b->uid)) {
+        return str_eq(a->uid, b->uid);
+    }
+    return str_eq(a->ns, b->ns) && str_eq(a->name, b->name);
+}
+
 /* Is any of the resources that go together one that was named? */
 static bool is_named_with_others(const struct orphans *o, const struct orphan *item)
 {
     for (size_t i = 0; i < o->n; i++) {
         const struct tt_service *svc = o->items[i].remove_as;
-        if (svc != NULL && str_eq(svc->uid, item->remove_as->uid) && is_named(o, &o->items[i])) {
+        if (svc != NULL && orphans_go_together(svc, item->remove_as) && is_named(o, &o->items[i])) {
             return true;
         }
     }

@@ -46,6 +46,8 @@ struct orphans {
 /* --- cmd_orphans.c ---------------------------------------------------------------------------- */
 /* Lists, and chooses what --delete would take away.  What was there before is forgotten. */
 int orphans_list(struct orphans *o, struct err *err) _warn_unused_;
+/* Do the resources of these two Services go with one deletion?  By uid, and where neither has one, by name. */
+bool orphans_go_together(const struct tt_service *a, const struct tt_service *b);
 
 /* --- cmd_orphans_named.c ---------------------------------------------------------------------- */
 /* Keeps the name of a resource that the provider listed. */

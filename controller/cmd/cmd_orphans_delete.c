@@ -190,7 +190,7 @@ static int delete_one(struct orphans *o, const struct tt_service *svc, struct er
 static bool is_first(const struct orphan *items, size_t at)
 {
     for (size_t i = 0; i < at; i++) {
-        if (items[i].chosen && str_eq(items[i].remove_as->uid, items[at].remove_as->uid)) {
+        if (items[i].chosen && orphans_go_together(items[i].remove_as, items[at].remove_as)) {
             return false;
         }
     }
@@ -227,7 +227,11 @@ int orphans_delete(struct orphans *o, struct err *err)
         }
         cmd_wait_count(o->s.wait, i, n);
         if (delete_one(o, before[i].remove_as, &one) != ERR_OK) {
-            err_prefix(&one, "Service %s", before[i].owner);
+            if (*before[i].owner != '\0') {
+                err_prefix(&one, "Service %s", before[i].owner);
+            } else {
+                err_prefix(&one, "%s %s", before[i].kind, before[i].name);
+            }
             cmd_wait_end(o->s.wait);
             fprintf(stderr, "error: %s\n", one.message);
             cmd_wait_for(o->s.wait, "deleting");

@@ -454,6 +454,10 @@ static void gather(struct lb_sync *s)
         if (item->in->verb == TT_VERB_DELETE || it->grant.n > 0 || y->p->follows) {
             struct commented c = {s, it};
             local_mirror_each_named(y->p->mirror, item->key, add_commented, &c);
+            const struct local_mirror_vip *nobodys = local_nobodys_of(y->p, s->a, it->service);
+            if (nobodys != NULL) {
+                add_commented(&c, nobodys);
+            }
             first = first == NULL ? it : first;
         }
     }

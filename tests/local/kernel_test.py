@@ -576,7 +576,22 @@ def test_lock__second_process__names_the_first(tool):
 
 
 def test_answers_lost__is_told_and_forgotten(tool):
-    expect(tool("overrun"), ["transient, not all heard", "then heard 1, errno 0"])
+    for api in ("rtnl", "nft", "ipvs"):
+        expect(tool(f"overrun {api}"), ["transient, the kernel's answers are lost (ENOBUFS), not all heard, 600 lost", "then heard its answer, errno 0"])
+
+
+def test_counts__each_operation_and_answer_by_its_name(tool):
+    tool("make")
+    tool.change(f"+ vip {VIP} d/a")
+    refused("conflict", tool.change, "- vip 203.0.113.99")
+    tool(f"hold {VIP}")
+    counts = dict(line.rsplit(" ", 1) for line in tool("counts"))
+    for what, n in (("nft newsetelem ok", 1), ("nft delsetelem ENOENT", 1), ("rtnl newroute ok", 1), ("nft newtable ok", 1)):
+        assert int(counts.get(what, 0)) >= n, (what, counts)
+    assert not [what for what in counts if " other " in f" {what} "], counts
+    expect(sum(int(n) for what, n in counts.items() if what.startswith("nft ")), int(tool("requests nft")[0]))
+    tool(f"let-go {VIP}")
+    tool("remove")
 
 
 def test_no_capability__is_a_sentence(_tool):

@@ -306,6 +306,19 @@ static int do_requests(struct tool *t)
     return ERR_OK;
 }
 
+static void print_count(void *arg, const struct local_kernel_count *c)
+{
+    (void)arg;
+    printf("%s %s %s %u\n", c->api, c->op, c->code, (unsigned)c->n);
+}
+
+/* Of the real kernel alone: the one in memory does not tell operations apart. */
+static int do_counts(struct tool *t)
+{
+    t->k->ops->counts(t->k, print_count, NULL);
+    return ERR_OK;
+}
+
 /* --- links, addresses, routes --------------------------------------------------------------------------------- */
 
 static int find_link(struct tool *t, const char *name, struct local_link *ret)
@@ -491,50 +504,6 @@ static int do_lock(struct tool *t)
     return local_kernel_lock(tool_word(t, 0), &fd, &t->err);
 }
 
-static void count_message(void *arg, const struct nlmsghdr *m)
-{
-    (void)m;
-    ++*(unsigned *)arg;
-}
-
-static void put_question(struct local_nl *nl, struct local_nl_buf *b)
-{
-    struct nlmsghdr *m = local_nl_begin(nl, b, RTM_GETLINK, NLM_F_ACK, sizeof(struct ifinfomsg));
-    struct ifinfomsg *i = mnl_nlmsg_get_payload(m);
-    i->ifi_index = 1;
-    local_nl_end(b);
-}
-
-/* More questions at once than the socket has room for answers; and then one, whose answer must be its own. */
-static int do_overrun(struct tool *t)
-{
-    uint64_t requests = 0;
-    unsigned heard = 0;
-    int room = 16384, error = 0;
-    struct local_nl nl;
-    struct local_nl_buf b = {0};
-    struct local_nl_hear hear = {.message = count_message, .arg = &heard};
-    int code = local_nl_open(&nl, NETLINK_ROUTE, &requests, &t->err);
-    if (code != ERR_OK) {
-        return code;
-    }
-    setsockopt(mnl_socket_get_fd(nl.socket), SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
-    for (unsigned i = 0; i < 600; i++) {
-        put_question(&nl, &b);
-    }
-    code = local_nl_talk(&nl, &b, b.first_seq + b.n - 1, &hear, &t->err);
-    printf("%s, %s\n", err_code_name(code), heard < 600 ? "not all heard" : "all heard");
-    heard = 0;
-    local_nl_buf_reset(&b);
-    put_question(&nl, &b);
-    err_clear(&t->err);
-    code = local_nl_ask(&nl, &b, &hear, &error, &t->err);
-    printf("then heard %u, errno %d\n", heard, error);
-    local_nl_buf_done(&b);
-    local_nl_close(&nl);
-    return code;
-}
-
 /* --- the loop ------------------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -551,6 +520,7 @@ static const struct {
     {"adopt", tool_adopt},
     {"check", tool_check},
     {"commit", do_commit},
+    {"counts", do_counts},
     {"end", do_end},
     {"export", do_export},
     {"hold", do_hold},
@@ -568,7 +538,7 @@ static const struct {
     {"look", tool_look},
     {"make", tool_make},
     {"move", do_move},
-    {"overrun", do_overrun},
+    {"overrun", tool_overrun},
     {"probe", do_probe},
     {"read", do_read},
     {"remake", tool_remake},

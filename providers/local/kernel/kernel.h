@@ -85,6 +85,8 @@ struct local_link {
     uint8_t mac[6];
     bool ethernet; /* mac is one; ARP and NDP can be sent */
     bool loopback;
+    int bridge;   /* index of the bridge that it is a port of; 0: it is not a port of a bridge */
+    bool hairpin; /* a port: its bridge sends frames out where they came in */
 };
 struct local_link_addr {
     int link;
@@ -204,6 +206,18 @@ struct local_event {
     struct ip_addr addr;
 };
 #define LOCAL_WATCH_FDS 2
+
+/* --- counts ------------------------------------------------------------------------------------------------ */
+
+/* Requests of one kind that were answered alike. */
+struct local_kernel_count {
+    const char *api;  /* "nft", "rtnl", "ct", "ipvs" */
+    const char *op;   /* as the kernel calls the message, in small letters */
+    const char *code; /* "ok", or the name of an errno; ENOBUFS: the answer was lost */
+    uint64_t n;
+};
+/* An exchange with the kernel, one request or several and all their answers, took so long.  Any thread that uses the handle. */
+typedef void local_kernel_took_fn(void *arg, const char *api, double seconds);
 
 struct local_kernel;
 struct local_kernel_ops {
@@ -326,6 +340,11 @@ struct local_kernel_ops {
                               struct err *err);
     /* How many requests were sent so far, by kind of API: for metrics and tests ("nft", "rtnl", "ct", "ipvs"). */
     uint64_t (*requests)(const struct local_kernel *k, const char *api);
+    /* Calls `each` for the counts of all kinds that were sent so far; their texts live for ever. */
+    void (*counts)(const struct local_kernel *k,
+                   void (*each)(void *arg, const struct local_kernel_count *c), void *arg);
+    /* From now on `took` hears of each exchange. */
+    void (*time_exchanges)(struct local_kernel *k, local_kernel_took_fn *took, void *arg);
     void (*free)(struct local_kernel *k);
 };
 /* Embedded at the begin of an implementation's handle. */

@@ -6,6 +6,7 @@
  * million. */
 #include "providers/local/kernel/nft.h"
 #include "providers/local/kernel/real.h"
+#include "providers/local/kernel/tally.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,7 +26,7 @@ struct local_watch {
     char instance[INSTANCE_MAX];
     uint32_t own[LOCAL_WATCH_OWN]; /* port numbers of netlink */
     unsigned n_own;
-    uint64_t requests; /* none is sent */
+    struct local_tally tally; /* no request is sent */
 };
 struct hearing {
     const struct local_watch *w;
@@ -106,9 +107,9 @@ int local_watch_new(const struct local_watch_args *args, struct local_watch **re
             w->own[w->n_own++] = mnl_socket_get_portid(args->own[i]->socket);
         }
     }
-    int code = local_nl_open(&w->nft, NETLINK_NETFILTER, &w->requests, err);
+    int code = local_nl_open(&w->nft, NETLINK_NETFILTER, &w->tally, err);
     if (code == ERR_OK) {
-        code = local_nl_open(&w->rtnl, NETLINK_ROUTE, &w->requests, err);
+        code = local_nl_open(&w->rtnl, NETLINK_ROUTE, &w->tally, err);
     }
     if (code == ERR_OK) {
         filter(w, &w->nft, false);

@@ -107,8 +107,10 @@ static void add_word(struct arena *a, struct parts *x, const char *word)
         str_appendf(&x->notes, ", \"" LOCAL_PREFIX "scheduler\": \"%s\"", value);
     } else if (str_has_prefix(word, "drain=")) {
         str_appendf(&x->notes, ", \"" LOCAL_PREFIX "drain-timeout\": \"%s\"", value);
-    } else if (str_has_prefix(word, "share=") || str_has_prefix(word, "snat=") ||
-               str_has_prefix(word, "mode=")) {
+    } else if (str_eq(word, "move")) {
+        str_appendf(&x->notes, ", \"" LOCAL_PREFIX "move\": \"true\"");
+    } else if (str_has_prefix(word, "share=") || str_has_prefix(word, "pool=") ||
+               str_has_prefix(word, "snat=") || str_has_prefix(word, "mode=")) {
         str_appendf(&x->notes, ", \"" LOCAL_PREFIX "%.*s\": \"%s\"", (int)(eq - word), word, value);
     } else if (!str_has_prefix(word, "st=") && *word != '\0') {
         fail_msg("word %s", word);
