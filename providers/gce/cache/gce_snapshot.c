@@ -5,6 +5,7 @@
 #include "common/base/lock.h"
 #include "common/base/str.h"
 #include "common/base/strset.h"
+#include "common/net/url_build.h"
 #include "providers/gce/cache/gce_store.h"
 #include "providers/gce/model/gce_links.h"
 
@@ -294,9 +295,8 @@ static void collect_rule(struct search *q, const struct gce_entry *e, const char
 
 struct gce_strs gce_snapshot_rules_of(struct gce_snapshot *s, const char *backend, struct arena *a)
 {
-    char needle[160];
-    (void)snprintf(needle, sizeof(needle), "/backendServices/%s\"", backend);
-    struct search q = {.kind = GCE_RULES, .needle = needle, .a = a};
+    const char *path = URL_RESOURCE_PATH(a, "", "backendServices", backend);
+    struct search q = {.kind = GCE_RULES, .needle = arena_printf(a, "%s\"", path), .a = a};
     mutex_lock(&s->lock);
     search(s, &q, collect_rule);
     mutex_unlock(&s->lock);
