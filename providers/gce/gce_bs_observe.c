@@ -241,7 +241,6 @@ static void see_gone(struct lb_sync *s, const struct lb_item *item, struct gce_b
         if (slot->zone == NULL && gce_flow_is_gone(s, item, slot->c, slot->name)) {
             slot->known = GCE_ABSENT;
             slot->as = NULL;
-            slot->json = NULL;
         }
     }
 }

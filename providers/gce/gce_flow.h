@@ -19,6 +19,7 @@
 #include "providers/gce/gce_provider.h"
 #include "providers/gce/groups/gce_groups.h"
 #include "providers/gce/model/gce_custom_fr_rules.h"
+#include "providers/gce/model/gce_shared_ip_rules.h"
 #include "providers/gce/target_pool/gce_target_pool_observe.h"
 
 /* One balancer with a backend service: the one that is wanted, or one that is to go. */
@@ -200,6 +201,9 @@ void gce_bs_flow_failed(struct lb_sync *s, const struct lb_item *item, const str
 bool gce_give_way_needed(const struct lb_sync *s);
 int gce_give_way_observe(struct lb_sync *s, struct err *err) _warn_unused_;
 int gce_give_way_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err) _warn_unused_;
+/* While planning: takes out of `uses` the rules of a Service with which this one exchanges.  `uid` of kube-system, or "". */
+void gce_give_way_leave_out(struct lb_sync *s, const struct tt_service *svc, const char *uid,
+                            struct gce_ip_uses *uses);
 
 /* ---- NEGs alone (gce_negs_only.c) ----------------------------------------------------------------------------- */
 /* Reads the forwarding rules that the Service names; with --run-l4-standalone-neg-controller. */

@@ -58,14 +58,15 @@ static bool comes_first(const struct tt_service *x, const struct tt_service *y)
     return (c != 0 ? c : strcmp(x->name, y->name)) < 0;
 }
 
-/* Another Service that asks for the address which this one has, and has the one that this one asks for. */
-static bool find_pair(const struct lb_sync *s, const struct lb_item *item, struct pair *ret)
+/* Another Service that asks for the address which this one has, and has the one that this one asks for.  `before`: this one
+ * comes first. */
+static bool find_pair(const struct lb_sync *s, const struct tt_service *self, bool before,
+                      struct pair *ret)
 {
     const struct gce_provider *p = s->provider;
-    const struct tt_service *self = item->in->service;
     const struct tt_service *const *all = NULL;
     uint32_t n = 0;
-    if (item->in->verb != TT_VERB_ENSURE || self->n_ingress == 0) {
+    if (self->n_ingress == 0) {
         return false;
     }
     const char *ip = asked_ip(s, self);
@@ -77,7 +78,7 @@ static bool find_pair(const struct lb_sync *s, const struct lb_item *item, struc
         const struct tt_service *other = all[i];
         if (str_eq(other->uid, self->uid) || other->deleted_us != 0 || svc_is_unreadable(other) ||
             !str_eq(other->type, "LoadBalancer") || !has_ip(other, ip) ||
-            !comes_first(self, other)) {
+            (before && !comes_first(self, other))) {
             continue;
         }
         const char *theirs = asked_ip(s, other);
@@ -92,31 +93,36 @@ static bool find_pair(const struct lb_sync *s, const struct lb_item *item, struc
 static bool is_asked(const struct lb_item *item)
 {
     const struct gce_item *g = gce_item_of(item);
-    return lb_item_is_active(item) && g->former == 0 && !g->decision.teardown &&
-           g->decision.kind != GCE_KIND_NONE;
+    return lb_item_is_active(item) && item->in->verb == TT_VERB_ENSURE && g->former == 0 &&
+           !g->decision.teardown && g->decision.kind != GCE_KIND_NONE;
+}
+
+/* It may have to give way. */
+static bool comes_before(const struct lb_sync *s, const struct lb_item *item, struct pair *ret)
+{
+    return is_asked(item) && find_pair(s, item->in->service, true, ret);
 }
 
 bool gce_give_way_needed(const struct lb_sync *s)
 {
     struct pair pair;
     for (size_t i = 0; i < s->n_items; i++) {
-        if (is_asked(&s->items[i]) && find_pair(s, &s->items[i], &pair)) {
+        if (comes_before(s, &s->items[i], &pair)) {
             return true;
         }
     }
     return false;
 }
 
-/* Names of the IPv4 rules that a Service of any kind may have. */
-static size_t rule_names(struct lb_sync *s, const struct lb_item *item,
-                         const struct tt_service *svc, const char *ret[RULES_MAX])
+/* Names of the IPv4 rules that a Service of any kind may have; `uid` of kube-system, "" where it is not known. */
+static size_t rule_names(struct arena *a, const char *uid, const struct tt_service *svc,
+                         const char *ret[RULES_MAX])
 {
-    const char *uid = gce_item_of(item)->bs.facts.kube_system_uid;
     size_t n = 0;
-    ret[n++] = svc_default_lb_name(s->a, str_nonnull(svc->uid));
+    ret[n++] = svc_default_lb_name(a, str_nonnull(svc->uid));
     if (!str_is_empty(uid)) {
         struct gce_l4_names names;
-        gce_l4_names_make(s->a, uid, svc->ns, svc->name, str_nonnull(svc->uid), &names);
+        gce_l4_names_make(a, uid, svc->ns, svc->name, str_nonnull(svc->uid), &names);
         ret[n++] = names.rule_tcp;
         ret[n++] = names.rule_udp;
         ret[n++] = names.rule_l3;
@@ -124,13 +130,20 @@ static size_t rule_names(struct lb_sync *s, const struct lb_item *item,
     return n;
 }
 
-static void add_slots(struct lb_sync *s, struct lb_item *item, const struct tt_service *svc)
+/* At the rules of both. */
+static int look(struct lb_sync *s, const char *uid, const struct pair *pair,
+                struct gce_slots *slots, struct err *err)
 {
-    const char *names[RULES_MAX];
-    size_t n = rule_names(s, item, svc, names);
-    for (size_t i = 0; i < n; i++) {
-        gce_slots_add(&gce_item_of(item)->way, false, GCE_RULES, NULL, names[i]);
+    const struct tt_service *const both[] = {pair->self, pair->rival};
+    gce_slots_init(slots, s->a);
+    for (size_t i = 0; i < ARRAY_LEN(both); i++) {
+        const char *names[RULES_MAX];
+        size_t n = rule_names(s->a, uid, both[i], names);
+        for (size_t k = 0; k < n; k++) {
+            gce_slots_add(slots, false, GCE_RULES, NULL, names[k]);
+        }
     }
+    return gce_slots_look(slots, s, err);
 }
 
 int gce_give_way_observe(struct lb_sync *s, struct err *err)
@@ -138,12 +151,10 @@ int gce_give_way_observe(struct lb_sync *s, struct err *err)
     (void)err;
     for (size_t i = 0; i < s->n_items; i++) {
         struct lb_item *item = &s->items[i];
+        struct gce_item *g = gce_item_of(item);
         struct pair pair;
-        gce_slots_init(&gce_item_of(item)->way, s->a);
-        if (is_asked(item) && find_pair(s, item, &pair)) {
-            add_slots(s, item, pair.self);
-            add_slots(s, item, pair.rival);
-            item->err.code = gce_slots_look(&gce_item_of(item)->way, s, &item->err);
+        if (comes_before(s, item, &pair)) {
+            item->err.code = look(s, g->bs.facts.kube_system_uid, &pair, &g->way, &item->err);
         }
     }
     return ERR_OK;
@@ -159,13 +170,12 @@ static bool has_range(const struct gce_provider *p, const struct tt_service *svc
            (!gce_kind_is_internal(d.kind) && !p->options.l4.discrete_ports);
 }
 
-static void party_of(struct lb_sync *s, struct lb_item *item, const struct tt_service *svc,
-                     const char *ip, struct gce_party *ret)
+static void party_of(struct lb_sync *s, const char *uid, const struct gce_slots *slots,
+                     const struct tt_service *svc, const char *ip, struct gce_party *ret)
 {
-    const struct gce_slots *slots = &gce_item_of(item)->way;
     const struct gce_rule **has = ARENA_ARRAY(s->a, const struct gce_rule *, RULES_MAX);
     const char *names[RULES_MAX];
-    size_t n = rule_names(s, item, svc, names);
+    size_t n = rule_names(s->a, uid, svc, names);
     gce_party_init(s->a, svc, ip, has_range(s->provider, svc), ret);
     for (size_t i = 0; i < n; i++) {
         const struct gce_rule *r = gce_slots_rule(slots, names[i]);
@@ -176,14 +186,22 @@ static void party_of(struct lb_sync *s, struct lb_item *item, const struct tt_se
     ret->has = has;
 }
 
+static bool exchange(struct lb_sync *s, const char *uid, const struct gce_slots *slots,
+                     const struct pair *pair, struct gce_party *ret_self,
+                     struct gce_party *ret_rival)
+{
+    party_of(s, uid, slots, pair->self, pair->self_ip, ret_self);
+    party_of(s, uid, slots, pair->rival, pair->rival_ip, ret_rival);
+    return gce_parties_exchange(ret_self, ret_rival);
+}
+
 static void plan_item(struct lb_sync *s, struct lb_plan *plan, struct lb_item *item,
                       const struct pair *pair)
 {
+    const struct gce_item *g = gce_item_of(item);
     struct gce_party self;
     struct gce_party rival;
-    party_of(s, item, pair->self, pair->self_ip, &self);
-    party_of(s, item, pair->rival, pair->rival_ip, &rival);
-    if (!gce_parties_exchange(&self, &rival)) {
+    if (!exchange(s, g->bs.facts.kube_system_uid, &g->way, pair, &self, &rival)) {
         return;
     }
     for (size_t i = 0; i < self.n_has; i++) {
@@ -215,9 +233,39 @@ int gce_give_way_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     for (size_t i = 0; i < s->n_items; i++) {
         struct lb_item *item = &s->items[i];
         struct pair pair;
-        if (is_asked(item) && find_pair(s, item, &pair)) {
+        if (comes_before(s, item, &pair)) {
             plan_item(s, plan, item, &pair);
         }
     }
     return ERR_OK;
+}
+
+/* A plan that is only shown says what both of them end with: the one that gives way lets the other one go on, and then that
+ * one has let go of what this one asks for. */
+void gce_give_way_leave_out(struct lb_sync *s, const struct tt_service *svc, const char *uid,
+                            struct gce_ip_uses *uses)
+{
+    struct pair pair;
+    struct gce_slots slots;
+    struct gce_party self;
+    struct gce_party rival;
+    struct err err = ERR_INIT;
+    if (!s->planning || !find_pair(s, svc, false, &pair) ||
+        look(s, uid, &pair, &slots, &err) != ERR_OK ||
+        !exchange(s, uid, &slots, &pair, &self, &rival)) {
+        return; /* without a look, the plan says who has it */
+    }
+    const struct gce_rule **others = ARENA_ARRAY(s->a, const struct gce_rule *, uses->n_rules);
+    size_t n = 0;
+    for (size_t i = 0; i < uses->n_rules; i++) {
+        bool goes = false;
+        for (size_t k = 0; k < rival.n_has && !goes; k++) {
+            goes = str_eq(uses->rules[i]->name, rival.has[k]->name);
+        }
+        if (!goes) {
+            others[n++] = uses->rules[i];
+        }
+    }
+    uses->rules = others;
+    uses->n_rules = n;
 }

@@ -49,7 +49,7 @@ struct flow {
     bool alone;        /* no user has put anything into the balancer that is ours */
     struct flow_service start[FLOW_SERVICES_MAX];
     const char *const *start_flags; /* of the controller that makes the start; NULL: none */
-    /* and members of its cloud-config beside those of the site (AWS: lines of
+    /* and members of its cloud-config beside those of the site (AWS, Google: lines of
      * [Global]); NULL: none */
     const char *start_config;
     const char *settings; /* AWS only: the world's "sim.aws", JSON; NULL: none */

@@ -12,6 +12,8 @@
     "\"healthCheckNodePort\":32101}"
 #define STATIC "{\"ports\":[{\"port\":80}],\"loadBalancerIP\":\"203.0.113.200\"}"
 
+#define STATIC_443 "{\"ports\":[{\"port\":443}],\"loadBalancerIP\":\"203.0.113.200\"}"
+
 #define NEAR                                                                                       \
     {                                                                                              \
         "near", "{\"ports\":[{\"port\":8080}]}"                                                    \
@@ -103,6 +105,10 @@ const struct flow flows_gce[] = {
                 SPEC("\"ports\":[{\"port\":81}],\"sessionAffinity\":\"ClientIP\","
                      "\"externalTrafficPolicy\":\"Local\",\"healthCheckNodePort\":32101,"
                      "\"loadBalancerSourceRanges\":[\"10.0.0.0/8\"]")}}},
+    {.name = "exchange-ports",
+     .start = {{"near", STATIC}, {"web", STATIC_443}},
+     .steps = {{STEP_PATCH, "web", SPEC("\"ports\":[{\"port\":80}]")},
+               {STEP_PATCH, "near", SPEC("\"ports\":[{\"port\":443}]")}}},
     /* ---- nodes ---- */
     {.name = "node-added", .start = {NEAR, WEB}, .steps = {{STEP_ADD_NODES, "1"}}},
     {.name = "node-removed", .start = {NEAR, WEB}, .steps = {{STEP_REMOVE_NODE, "node-5"}}},

@@ -21,6 +21,11 @@
 #define ILB        "{" PORT_80 "," INTERNAL "}"
 #define ILB_LOC    "{" PORT_80 "," LOCAL "," INTERNAL "}"
 #define NET        "{" PORT_80 "," RBS "}"
+#define UNHELD     "hold-address-first = false"
+#define PORT_443   "\"ports\":[{\"port\":443}]"
+#define STATIC     "\"loadBalancerIP\":\"203.0.113.200\""
+#define AT_80      "{" PORT_80 "," STATIC "," RBS "}"
+#define AT_443     "{" PORT_443 "," STATIC "," RBS "}"
 #define NET_LOC    "{" PORT_80 "," LOCAL "," RBS "}"
 #define PLAIN      "{" PORT_80 "}"
 #define OF_CLASS   "\"loadBalancerClass\":\"networking.gke.io/standalone-passthrough-lb-neg\""
@@ -111,6 +116,24 @@ const struct flow flows_gce_l4[] = {
      .start = {{"near", NET}},
      .steps = {{STEP_CREATE, "web", NET}}},
     {.name = "netlb-create-local", KIND(both), .steps = {{STEP_CREATE, "web", NET_LOC}}},
+    /* The cloud chooses the first rule's address, so that its firewall comes last. */
+    {.name = "netlb-create-local-unheld",
+     KIND(both),
+     .config = UNHELD,
+     .steps = {{STEP_CREATE, "web", NET_LOC}}},
+    {.name = "netlb-neg-create-unheld",
+     KIND(negs),
+     .config = UNHELD,
+     .steps = {{STEP_CREATE, "web", NET}}},
+    {.name = "ilb-neg-create-unheld",
+     KIND(l4),
+     .config = UNHELD,
+     .steps = {{STEP_CREATE, "web", ILB}}},
+    {.name = "ilb-group-create-unheld", .config = UNHELD, .steps = {{STEP_CREATE, "web", ILB}}},
+    {.name = "netlb-exchange-ports",
+     KIND(negs),
+     .start = {{"near", AT_80}, {"web", AT_443}},
+     .steps = {{STEP_PATCH, "web", SPEC(PORT_80)}, {STEP_PATCH, "near", SPEC(PORT_443)}}},
     {.name = "netlb-delete-last", ONLY(both, NET), .steps = {{STEP_DELETE, "web"}}},
     {.name = "netlb-delete-one", WITH(both, NET), .steps = {{STEP_DELETE, "web"}}},
     {.name = "netlb-port",

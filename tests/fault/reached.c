@@ -373,14 +373,37 @@ static void judge_others(struct look *l)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
+static void note_announced(struct kept *k)
+{
+    k->again = k->stopped;
+    k->announced = true;
+}
+
+/* A port that came to another Service of the address since the beginning was served for the announced one until now. */
+static bool announce_taken_over(const char *key, void *value, void *arg)
+{
+    const struct service *s = arg;
+    struct service *other = value;
+    bool shares = other != s && other->host != NULL && str_eq(other->host, s->host);
+    (void)key;
+    for (size_t i = 0; shares && i < other->n_ports; i++) {
+        if (reach_ranges_empty(other->ports[i].first)) {
+            note_announced(&other->ports[i]);
+        }
+    }
+    return true;
+}
+
 static bool announce(const char *key, void *value, void *arg)
 {
     struct reached *w = arg;
     struct service *s = map_get(w->services, key);
     (void)value;
     for (size_t i = 0; s != NULL && i < s->n_ports; i++) {
-        s->ports[i].again = s->ports[i].stopped;
-        s->ports[i].announced = true;
+        note_announced(&s->ports[i]);
+    }
+    if (s != NULL) {
+        map_each(w->services, announce_taken_over, s);
     }
     return true;
 }

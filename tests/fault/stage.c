@@ -56,6 +56,9 @@ int stage_open(struct stage *s, struct json_object *world, const char *const *fl
     if (str_eq(s->cloud, "aws") && s->config != NULL) {
         args.cloud_config = arena_printf(s->a, "<own>\n[Global]\n%s\n", s->config);
     }
+    if (str_eq(str_or(s->cloud, "gce"), "gce") && s->config != NULL) {
+        args.cloud_config = arena_printf(s->a, "<own>\n[global]\n%s\n", s->config);
+    }
     if (s->settings != NULL && world != NULL) {
         stage_set(s, world);
     }

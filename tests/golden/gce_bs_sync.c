@@ -382,11 +382,12 @@ static int look(struct gce_bs_sync *s, struct err *err)
         struct gce_slot *slot = &s->slots.items[i];
         struct json_object *o = gce_model_get(s->model, slot->c, slot->zone, slot->name);
         slot->known = o == NULL ? GCE_ABSENT : GCE_PRESENT;
-        if (o != NULL) {
-            slot->json = json_copy(o);
-            arena_defer(s->a, put_tree, slot->json);
+        if (o == NULL) {
+            continue;
         }
-        if (o != NULL && gce_slot_decode(s->a, slot->c, slot->json, &slot->as, err) != ERR_OK) {
+        struct json_object *copy = json_copy(o);
+        arena_defer(s->a, put_tree, copy);
+        if (gce_slot_decode(s->a, slot->c, copy, &slot->as, err) != ERR_OK) {
             return err->code;
         }
     }

@@ -132,6 +132,7 @@ static int check_rules(struct lb_sync *s, const struct gce_bs_item *b, const cha
         return rc;
     }
     leave_out_older(s->a, b, ret);
+    gce_give_way_leave_out(s, b->in.service, b->facts.kube_system_uid, ret);
     return gce_ip_check_rules(s->a, ret, b->in.service, b->d.internal, rules, n, err);
 }
 

@@ -238,6 +238,7 @@ static void unpack_into(const struct gce_packed *p, struct str_buf *window)
 {
     const unsigned char *at = p->bytes;
     const unsigned char *end = at + p->n_bytes;
+    str_buf_reserve(window, p->n_text);
     while (at < end) {
         size_t head = take_number(&at, end);
         size_t n = head / 2;
@@ -247,7 +248,11 @@ static void unpack_into(const struct gce_packed *p, struct str_buf *window)
             continue;
         }
         size_t from = take_number(&at, end);
-        for (size_t i = 0; i < n; i++) { /* byte by byte: a piece may overlap what it makes */
+        if (from + n <= window->len) {
+            str_append_n(window, window->data + from, n); /* there is room: nothing moves */
+            continue;
+        }
+        for (size_t i = 0; i < n; i++) { /* byte by byte: the piece overlaps what it makes */
             str_append_c(window, window->data[from + i]);
         }
     }

@@ -104,38 +104,53 @@ const struct gce_group *gce_slots_group(const struct gce_slots *s, const char *z
 #define DECODE(type, function)                                                                     \
     {                                                                                              \
         struct type *as = ARENA_NEW(a, struct type);                                               \
-        rc = function(a, o, as, err);                                                              \
+        rc = function(a, v, as, err);                                                              \
         decoded = as;                                                                              \
         break;                                                                                     \
     }
 
+/* Its tree is kept: what is written back is laid over it. */
+static int decode_backend(struct arena *a, struct json_object *o, const void **ret, struct err *err)
+{
+    struct gce_bservice *as = ARENA_NEW(a, struct gce_bservice);
+    int rc = gce_bservice_decode(a, o, as, err);
+    *ret = rc == ERR_OK ? as : *ret;
+    return rc;
+}
+
 int gce_slot_decode(struct arena *a, enum gce_collection c, struct json_object *o, const void **ret,
                     struct err *err)
+{
+    const struct json_view v = json_view_of_tree(o);
+    return c == GCE_BACKENDS ? decode_backend(a, o, ret, err)
+                             : gce_slot_decode_view(a, c, &v, ret, err);
+}
+
+int gce_slot_decode_view(struct arena *a, enum gce_collection c, const struct json_view *v,
+                         const void **ret, struct err *err)
 {
     const void *decoded = NULL;
     int rc = ERR_BUG;
     switch (c) {
     case GCE_RULES:
-        DECODE(gce_rule, gce_rule_decode)
+        DECODE(gce_rule, gce_rule_decode_view)
     case GCE_ADDRESSES:
-        DECODE(gce_address, gce_address_decode)
+        DECODE(gce_address, gce_address_decode_view)
     case GCE_POOLS:
-        DECODE(gce_pool, gce_pool_decode)
+        DECODE(gce_pool, gce_pool_decode_view)
     case GCE_FIREWALLS:
-        DECODE(gce_firewall, gce_firewall_decode)
+        DECODE(gce_firewall, gce_firewall_decode_view)
     case GCE_CHECKS:
-        DECODE(gce_check, gce_check_decode)
-    case GCE_BACKENDS:
-        DECODE(gce_bservice, gce_bservice_decode)
+        DECODE(gce_check, gce_check_decode_view)
     case GCE_HCS:
     case GCE_REGION_HCS:
-        DECODE(gce_hc, gce_hc_decode)
+        DECODE(gce_hc, gce_hc_decode_view)
     case GCE_NEGS:
-        DECODE(gce_neg, gce_neg_decode)
+        DECODE(gce_neg, gce_neg_decode_view)
     case GCE_GROUPS:
-        DECODE(gce_group, gce_group_decode)
+        DECODE(gce_group, gce_group_decode_view)
     case GCE_SUBNETWORKS:
-        DECODE(gce_subnetwork, gce_subnetwork_decode)
+        DECODE(gce_subnetwork, gce_subnetwork_decode_view)
     default:
         return err_set(err, ERR_BUG, "no slot holds a resource of collection %d", (int)c);
     }

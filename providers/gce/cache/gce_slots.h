@@ -36,7 +36,6 @@ struct gce_slot {
     const void *as; /* PRESENT: struct gce_rule, gce_address, gce_firewall, gce_pool, gce_check,
                                * gce_hc (both health-check collections), gce_bservice, gce_neg, gce_group,
                                * gce_subnetwork */
-    struct json_object *json; /* PRESENT: as read */
 };
 struct gce_slots {
     struct arena *a;
@@ -66,6 +65,9 @@ const struct gce_group *gce_slots_group(const struct gce_slots *s, const char *z
 /* Decodes `o` as the struct of the collection. */
 int gce_slot_decode(struct arena *a, enum gce_collection c, struct json_object *o, const void **ret,
                     struct err *err) _warn_unused_;
+/* The same from a view; BUG for a backend service, whose tree is kept. */
+int gce_slot_decode_view(struct arena *a, enum gce_collection c, const struct json_view *v,
+                         const void **ret, struct err *err) _warn_unused_;
 
 /* Fills every slot: from the snapshot where that is enough, else by one list per collection when
  * nothing was ever listed or many keys wait, else by one wave of GETs.  Sets sync->observed_fresh and

@@ -5,6 +5,7 @@
 #include "common/base/lock.h"
 #include "common/base/str.h"
 #include "common/base/strset.h"
+#include "common/net/url_build.h"
 #include "providers/gce/cache/gce_store.h"
 #include "providers/gce/model/gce_links.h"
 
@@ -148,18 +149,38 @@ static enum gce_known entry_says(struct gce_snapshot *s, const struct gce_entry 
     return e->text.n_text == 0 ? GCE_ABSENT : GCE_PRESENT;
 }
 
+static enum gce_known find(struct gce_snapshot *s, const struct gce_key *key, int64_t max_age_ms,
+                           const struct gce_entry **ret) _requires_(s->lock)
+{
+    int zone = gce_store_zone(&s->store, key->zone, false);
+    *ret = gce_store_find(&s->store, key->c, zone, key->name, 0);
+    if (*ret == NULL) {
+        return list_covers(s, key, max_age_ms) ? GCE_ABSENT : GCE_UNKNOWN;
+    }
+    return entry_says(s, *ret, max_age_ms);
+}
+
+enum gce_known gce_snapshot_view(struct gce_snapshot *s, const struct gce_key *key,
+                                 int64_t max_age_ms, struct arena *a, const struct json_view **ret)
+{
+    const struct gce_entry *e;
+    mutex_lock(&s->lock);
+    enum gce_known known = find(s, key, max_age_ms, &e);
+    if (known == GCE_PRESENT) {
+        const struct json_view *v = gce_store_view(e, key->name, a);
+        known = v != NULL ? GCE_PRESENT : GCE_UNKNOWN;
+        *ret = v != NULL ? v : *ret;
+    }
+    mutex_unlock(&s->lock);
+    return known;
+}
+
 enum gce_known gce_snapshot_get(struct gce_snapshot *s, const struct gce_key *key,
                                 int64_t max_age_ms, struct arena *a, struct json_object **ret)
 {
-    enum gce_known known;
+    const struct gce_entry *e;
     mutex_lock(&s->lock);
-    int zone = gce_store_zone(&s->store, key->zone, false);
-    const struct gce_entry *e = gce_store_find(&s->store, key->c, zone, key->name, 0);
-    if (e == NULL) {
-        known = list_covers(s, key, max_age_ms) ? GCE_ABSENT : GCE_UNKNOWN;
-    } else {
-        known = entry_says(s, e, max_age_ms);
-    }
+    enum gce_known known = find(s, key, max_age_ms, &e);
     if (known == GCE_PRESENT) {
         struct json_object *o = tree(e, key->name, a);
         known = o != NULL ? GCE_PRESENT : GCE_UNKNOWN;
@@ -274,9 +295,8 @@ static void collect_rule(struct search *q, const struct gce_entry *e, const char
 
 struct gce_strs gce_snapshot_rules_of(struct gce_snapshot *s, const char *backend, struct arena *a)
 {
-    char needle[160];
-    (void)snprintf(needle, sizeof(needle), "/backendServices/%s\"", backend);
-    struct search q = {.kind = GCE_RULES, .needle = needle, .a = a};
+    const char *path = URL_RESOURCE_PATH(a, "", "backendServices", backend);
+    struct search q = {.kind = GCE_RULES, .needle = arena_printf(a, "%s\"", path), .a = a};
     mutex_lock(&s->lock);
     search(s, &q, collect_rule);
     mutex_unlock(&s->lock);

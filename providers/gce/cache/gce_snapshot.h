@@ -18,7 +18,7 @@
 #include "common/base/arena.h"
 #include "common/base/cancel.h"
 #include "common/base/clock.h"
-#include "common/data/json.h"
+#include "common/data/json_view.h"
 #include "providers/gce/api/gce_api.h"
 #include "providers/gce/model/gce_target_pool.h"
 
@@ -54,6 +54,9 @@ const char *gce_snapshot_filter(enum gce_collection c);
  * PRESENT: *ret is a tree in the arena. */
 enum gce_known gce_snapshot_get(struct gce_snapshot *s, const struct gce_key *key,
                                 int64_t max_age_ms, struct arena *a, struct json_object **ret);
+/* The same as a view in the arena, for what is only decoded. */
+enum gce_known gce_snapshot_view(struct gce_snapshot *s, const struct gce_key *key,
+                                 int64_t max_age_ms, struct arena *a, const struct json_view **ret);
 /* The address that has this IP, whatever its name; ABSENT only when addresses were listed
  * recently enough. */
 enum gce_known gce_snapshot_address(struct gce_snapshot *s, const char *ip, int64_t max_age_ms,

@@ -5,6 +5,7 @@
 #include "common/base/arena.h"
 #include "common/base/hash.h"
 #include "common/base/map.h"
+#include "common/data/json_view.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -301,6 +302,50 @@ struct json_object *gce_store_tree(const struct gce_entry *e, const char *name)
         json_add(o, "instances", members_json(e->pool));
     }
     return o;
+}
+
+/* The object with one more member, "instances". */
+static const struct json_view *with_members(struct arena *a, const struct json_view *v,
+                                            const struct gce_members *l)
+{
+    char *text = arena_strdup(a, l->text);
+    size_t n = 0;
+    for (const char *p = text; *p != '\0'; p++) {
+        n += *p == '\n';
+    }
+    struct json_view *items = ARENA_ARRAY(a, struct json_view, n + 1);
+    char *at = text;
+    for (size_t i = 0; i < n; i++) {
+        size_t len = strcspn(at, "\n");
+        at[len] = '\0';
+        items[i] = (struct json_view){.type = JSON_V_STRING, .n = (uint32_t)len, .text = at};
+        at += len + 1;
+    }
+    struct json_view *members = ARENA_ARRAY(a, struct json_view, v->n + 1u);
+    if (v->n > 0) {
+        memcpy(members, v->items, v->n * sizeof(*members));
+    }
+    members[v->n] = (struct json_view){.type = JSON_V_ARRAY,
+                                       .n = (uint32_t)n,
+                                       .name = "instances",
+                                       .name_len = sizeof("instances") - 1,
+                                       .items = items};
+    struct json_view *whole = ARENA_NEW(a, struct json_view);
+    *whole = *v;
+    whole->n = v->n + 1;
+    whole->items = members;
+    return whole;
+}
+
+const struct json_view *gce_store_view(const struct gce_entry *e, const char *name, struct arena *a)
+{
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    const struct json_view *v = NULL;
+    if (!gce_store_text(e, name, &b) ||
+        json_view_parse(a, b.data, b.len, NULL, &v, NULL) != ERR_OK || v->type != JSON_V_OBJECT) {
+        return NULL;
+    }
+    return e->pool != NULL ? with_members(a, v, e->pool) : v;
 }
 
 /* ---- all of them --------------------------------------------------------------------------------- */

@@ -43,11 +43,12 @@ static const struct json_field hc_fields[] = {
     {0},
 };
 
-int gce_hc_decode(struct arena *a, struct json_object *o, struct gce_hc *ret, struct err *err)
+int gce_hc_decode_view(struct arena *a, const struct json_view *v, struct gce_hc *ret,
+                       struct err *err)
 {
     struct hc_wire w = {.hc = {.name = "", .description = "", .type = "", .path = "", .link = ""},
                         .http = {.path = ""}};
-    int rc = gce_wire_decode(a, o, hc_fields, &w, "health check", err);
+    int rc = gce_wire_decode(a, v, hc_fields, &w, "health check", err);
     if (rc == ERR_OK) {
         w.hc.path = w.http.path;
         w.hc.port = w.http.port;
@@ -56,6 +57,7 @@ int gce_hc_decode(struct arena *a, struct json_object *o, struct gce_hc *ret, st
     }
     return rc;
 }
+GCE_WIRE_TREE(gce_hc_decode, gce_hc)
 
 /* ---- backend service ----------------------------------------------------------------------------- */
 
@@ -150,7 +152,8 @@ int gce_bservice_decode(struct arena *a, struct json_object *o, struct gce_bserv
                               .tracking_mode = "",
                               .log_mode = ""},
                         .policy = {.zonal = {.spillover = ""}}};
-    int rc = gce_wire_decode(a, o, bs_fields, &w, "backend service", err);
+    const struct json_view v = json_view_of_tree(o);
+    int rc = gce_wire_decode(a, &v, bs_fields, &w, "backend service", err);
     if (rc != ERR_OK) {
         return rc;
     }
@@ -180,7 +183,8 @@ static const struct json_field neg_fields[] = {
     {0},
 };
 
-int gce_neg_decode(struct arena *a, struct json_object *o, struct gce_neg *ret, struct err *err)
+int gce_neg_decode_view(struct arena *a, const struct json_view *v, struct gce_neg *ret,
+                        struct err *err)
 {
     struct gce_neg n = {.name = "",
                         .zone = "",
@@ -189,14 +193,15 @@ int gce_neg_decode(struct arena *a, struct json_object *o, struct gce_neg *ret, 
                         .network = "",
                         .subnetwork = "",
                         .link = ""};
-    int rc = gce_wire_decode(a, o, neg_fields, &n, "network endpoint group", err);
+    int rc = gce_wire_decode(a, v, neg_fields, &n, "network endpoint group", err);
     if (rc == ERR_OK) {
         n.zone = gce_link_last(n.zone) /* resources tell it by link */;
-        n.id = gce_decimal_member(a, o, "id");
+        n.id = gce_wire_decimal(a, v, "id");
         *ret = n;
     }
     return rc;
 }
+GCE_WIRE_TREE(gce_neg_decode, gce_neg)
 
 static const struct json_field group_fields[] = {
     STR(name, gce_group, "name"),
@@ -206,16 +211,18 @@ static const struct json_field group_fields[] = {
     {0},
 };
 
-int gce_group_decode(struct arena *a, struct json_object *o, struct gce_group *ret, struct err *err)
+int gce_group_decode_view(struct arena *a, const struct json_view *v, struct gce_group *ret,
+                          struct err *err)
 {
     struct gce_group g = {.name = "", .zone = "", .link = ""};
-    int rc = gce_wire_decode(a, o, group_fields, &g, "instance group", err);
+    int rc = gce_wire_decode(a, v, group_fields, &g, "instance group", err);
     if (rc == ERR_OK) {
         g.zone = gce_link_last(g.zone);
         *ret = g;
     }
     return rc;
 }
+GCE_WIRE_TREE(gce_group_decode, gce_group)
 
 static const struct json_field subnetwork_fields[] = {
     STR(name, gce_subnetwork, "name"),
@@ -226,16 +233,17 @@ static const struct json_field subnetwork_fields[] = {
     {0},
 };
 
-int gce_subnetwork_decode(struct arena *a, struct json_object *o, struct gce_subnetwork *ret,
-                          struct err *err)
+int gce_subnetwork_decode_view(struct arena *a, const struct json_view *v,
+                               struct gce_subnetwork *ret, struct err *err)
 {
     struct gce_subnetwork s = {.name = "", .link = "", .ipv6_access = "", .stack = "", .range = ""};
-    int rc = gce_wire_decode(a, o, subnetwork_fields, &s, "subnetwork", err);
+    int rc = gce_wire_decode(a, v, subnetwork_fields, &s, "subnetwork", err);
     if (rc == ERR_OK) {
         *ret = s;
     }
     return rc;
 }
+GCE_WIRE_TREE(gce_subnetwork_decode, gce_subnetwork)
 
 /* ---- writing ------------------------------------------------------------------------------------- */
 

@@ -53,16 +53,18 @@ struct gce_rule gce_rule_blank(void)
                              .id = ""};
 }
 
-int gce_rule_decode(struct arena *a, struct json_object *o, struct gce_rule *ret, struct err *err)
+int gce_rule_decode_view(struct arena *a, const struct json_view *v, struct gce_rule *ret,
+                         struct err *err)
 {
     struct gce_rule r = gce_rule_blank();
-    int rc = gce_wire_decode(a, o, rule_fields, &r, "forwarding rule", err);
+    int rc = gce_wire_decode(a, v, rule_fields, &r, "forwarding rule", err);
     if (rc == ERR_OK) {
-        r.id = gce_decimal_member(a, o, "id");
+        r.id = gce_wire_decimal(a, v, "id");
         *ret = r;
     }
     return rc;
 }
+GCE_WIRE_TREE(gce_rule_decode, gce_rule)
 
 static const struct json_field pool_fields[] = {
     STR(name, gce_pool, "name"),
@@ -73,15 +75,17 @@ static const struct json_field pool_fields[] = {
     {0},
 };
 
-int gce_pool_decode(struct arena *a, struct json_object *o, struct gce_pool *ret, struct err *err)
+int gce_pool_decode_view(struct arena *a, const struct json_view *v, struct gce_pool *ret,
+                         struct err *err)
 {
     struct gce_pool p = {.name = "", .description = "", .affinity = ""};
-    int rc = gce_wire_decode(a, o, pool_fields, &p, "target pool", err);
+    int rc = gce_wire_decode(a, v, pool_fields, &p, "target pool", err);
     if (rc == ERR_OK) {
         *ret = p;
     }
     return rc;
 }
+GCE_WIRE_TREE(gce_pool_decode, gce_pool)
 
 static const struct json_field allow_fields[] = {
     STR(protocol, gce_allow, "IPProtocol"),
@@ -110,11 +114,11 @@ static const struct json_field firewall_fields[] = {
     {0},
 };
 
-int gce_firewall_decode(struct arena *a, struct json_object *o, struct gce_firewall *ret,
-                        struct err *err)
+int gce_firewall_decode_view(struct arena *a, const struct json_view *v, struct gce_firewall *ret,
+                             struct err *err)
 {
     struct gce_firewall f = {.name = "", .description = "", .network = "", .direction = ""};
-    int rc = gce_wire_decode(a, o, firewall_fields, &f, "firewall", err);
+    int rc = gce_wire_decode(a, v, firewall_fields, &f, "firewall", err);
     if (rc != ERR_OK) {
         return rc;
     }
@@ -126,6 +130,7 @@ int gce_firewall_decode(struct arena *a, struct json_object *o, struct gce_firew
     *ret = f;
     return ERR_OK;
 }
+GCE_WIRE_TREE(gce_firewall_decode, gce_firewall)
 
 static const struct json_field check_fields[] = {
     STR(name, gce_check, "name"),
@@ -140,15 +145,17 @@ static const struct json_field check_fields[] = {
     {0},
 };
 
-int gce_check_decode(struct arena *a, struct json_object *o, struct gce_check *ret, struct err *err)
+int gce_check_decode_view(struct arena *a, const struct json_view *v, struct gce_check *ret,
+                          struct err *err)
 {
     struct gce_check c = {.name = "", .description = "", .host = "", .path = ""};
-    int rc = gce_wire_decode(a, o, check_fields, &c, "health check", err);
+    int rc = gce_wire_decode(a, v, check_fields, &c, "health check", err);
     if (rc == ERR_OK) {
         *ret = c;
     }
     return rc;
 }
+GCE_WIRE_TREE(gce_check_decode, gce_check)
 
 static const struct json_field address_fields[] = {
     STR(name, gce_address, "name"),
@@ -165,8 +172,8 @@ static const struct json_field address_fields[] = {
     {0},
 };
 
-int gce_address_decode(struct arena *a, struct json_object *o, struct gce_address *ret,
-                       struct err *err)
+int gce_address_decode_view(struct arena *a, const struct json_view *v, struct gce_address *ret,
+                            struct err *err)
 {
     struct gce_address d = {.name = "",
                             .description = "",
@@ -178,12 +185,13 @@ int gce_address_decode(struct arena *a, struct json_object *o, struct gce_addres
                             .endpoint_type = "",
                             .ip_collection = "",
                             .purpose = ""};
-    int rc = gce_wire_decode(a, o, address_fields, &d, "address", err);
+    int rc = gce_wire_decode(a, v, address_fields, &d, "address", err);
     if (rc == ERR_OK) {
         *ret = d;
     }
     return rc;
 }
+GCE_WIRE_TREE(gce_address_decode, gce_address)
 
 static const struct json_field tags_fields[] = {
     {.name = "items",
@@ -206,7 +214,8 @@ int gce_instance_decode(struct arena *a, struct json_object *o, struct gce_insta
                         struct err *err)
 {
     struct gce_instance i = {.name = "", .zone = ""};
-    int rc = gce_wire_decode(a, o, instance_fields, &i, "instance", err);
+    const struct json_view v = json_view_of_tree(o);
+    int rc = gce_wire_decode(a, &v, instance_fields, &i, "instance", err);
     if (rc == ERR_OK) {
         *ret = i;
     }

@@ -13,7 +13,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/err.h"
-#include "common/data/json.h"
+#include "common/data/json_view.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -113,18 +113,28 @@ struct gce_instance {
 /* A rule that says nothing: no member is NULL. */
 struct gce_rule gce_rule_blank(void);
 
-/* Reading; absent members become "" and 0.  ERR_INVALID with the path when a member has another
+/* Reading, from a tree or from a view, whose texts are then borrowed; absent members become "" and 0.  ERR_INVALID with the path when a member has another
  * type. */
 int gce_rule_decode(struct arena *a, struct json_object *o, struct gce_rule *ret,
                     struct err *err) _warn_unused_;
+int gce_rule_decode_view(struct arena *a, const struct json_view *v, struct gce_rule *ret,
+                         struct err *err) _warn_unused_;
 int gce_pool_decode(struct arena *a, struct json_object *o, struct gce_pool *ret,
                     struct err *err) _warn_unused_;
+int gce_pool_decode_view(struct arena *a, const struct json_view *v, struct gce_pool *ret,
+                         struct err *err) _warn_unused_;
 int gce_firewall_decode(struct arena *a, struct json_object *o, struct gce_firewall *ret,
                         struct err *err) _warn_unused_;
+int gce_firewall_decode_view(struct arena *a, const struct json_view *v, struct gce_firewall *ret,
+                             struct err *err) _warn_unused_;
 int gce_check_decode(struct arena *a, struct json_object *o, struct gce_check *ret,
                      struct err *err) _warn_unused_;
+int gce_check_decode_view(struct arena *a, const struct json_view *v, struct gce_check *ret,
+                          struct err *err) _warn_unused_;
 int gce_address_decode(struct arena *a, struct json_object *o, struct gce_address *ret,
                        struct err *err) _warn_unused_;
+int gce_address_decode_view(struct arena *a, const struct json_view *v, struct gce_address *ret,
+                            struct err *err) _warn_unused_;
 int gce_instance_decode(struct arena *a, struct json_object *o, struct gce_instance *ret,
                         struct err *err) _warn_unused_;
 

@@ -8,7 +8,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/err.h"
-#include "common/data/json.h"
+#include "common/data/json_view.h"
 #include "providers/gce/model/gce_resources.h"
 
 #include <stddef.h>
@@ -43,12 +43,23 @@
     }
 
 /* What Google sends is not the user's doing: an answer that does not decode may be another one next time (TRANSIENT). */
-int gce_wire_decode(struct arena *a, struct json_object *o, const struct json_field *fields,
+int gce_wire_decode(struct arena *a, const struct json_view *v, const struct json_field *fields,
                     void *out, const char *what, struct err *err) _warn_unused_;
 /* Nothing is added for "", 0, false, an empty list. */
 void gce_wire_text(struct json_object *o, const char *name, const char *s);
 void gce_wire_int(struct json_object *o, const char *name, int32_t v);
 void gce_wire_true(struct json_object *o, const char *name, bool v);
 void gce_wire_strs(struct json_object *o, const char *name, const struct gce_strs *s);
+
+/* A number that is too big for JSON's, as decimal text: "id".  "" when it is absent. */
+const char *gce_wire_decimal(struct arena *a, const struct json_view *v, const char *name);
+
+/* The decoder of a tree, which is that of a view. */
+#define GCE_WIRE_TREE(function, type)                                                              \
+    int function(struct arena *a, struct json_object *o, struct type *ret, struct err *err)        \
+    {                                                                                              \
+        const struct json_view v = json_view_of_tree(o);                                           \
+        return function##_view(a, &v, ret, err);                                                   \
+    }
 
 #endif

@@ -61,26 +61,39 @@ static int want_ip(const struct gce_slots *slots, const struct gce_slot *slot, s
     return err_set(err, ERR_TRANSIENT, "%s has no IP yet", slot->name);
 }
 
-static int set_present(struct gce_slots *slots, struct gce_slot *slot, struct json_object *o,
-                       struct err *err)
+static int settle_present(struct gce_slots *slots, struct gce_slot *slot, int rc, struct err *err)
 {
-    int rc = gce_slot_decode(slots->a, slot->c, o, &slot->as, err);
     if (rc == ERR_OK) {
         rc = want_ip(slots, slot, err);
     }
-    slot->json = rc == ERR_OK ? o : NULL;
     slot->known = rc == ERR_OK ? GCE_PRESENT : GCE_UNKNOWN;
     return rc;
+}
+
+static int set_present(struct gce_slots *slots, struct gce_slot *slot, struct json_object *o,
+                       struct err *err)
+{
+    return settle_present(slots, slot, gce_slot_decode(slots->a, slot->c, o, &slot->as, err), err);
 }
 
 /* ---- the snapshot -------------------------------------------------------------------------------- */
 
 static enum gce_known from_snapshot(struct look *l, struct gce_slot *slot, int64_t max_age_ms)
 {
+    struct gce_snapshot *s = l->p->snapshot;
+    const struct gce_key key = {.c = slot->c, .zone = slot->zone, .name = slot->name};
     struct json_object *o = NULL;
+    const struct json_view *v = NULL;
     struct arena *a = l->slots->a;
-    slot->known = gce_snapshot_get(l->p->snapshot, key_of(a, slot), max_age_ms, a, &o);
-    if (slot->known == GCE_PRESENT) {
+    if (slot->c == GCE_BACKENDS) {
+        slot->known = gce_snapshot_get(s, &key, max_age_ms, a, &o);
+    } else {
+        slot->known = gce_snapshot_view(s, &key, max_age_ms, a, &v);
+    }
+    if (slot->known == GCE_PRESENT && v != NULL) {
+        int rc = gce_slot_decode_view(a, slot->c, v, &slot->as, NULL);
+        (void)settle_present(l->slots, slot, rc, NULL);
+    } else if (slot->known == GCE_PRESENT) {
         (void)set_present(l->slots, slot, o, NULL);
     }
     return slot->known;

@@ -94,22 +94,23 @@ static int want_ip(const struct look *l, const struct slot *slot, const char *ip
     return err_set(err, ERR_TRANSIENT, "%s has no IP yet", slot->name);
 }
 
-static int decode(const struct look *l, struct slot *slot, struct json_object *o, struct err *err)
+static int decode(const struct look *l, struct slot *slot, const struct json_view *o,
+                  struct err *err)
 {
     struct arena *a = l->s->a;
     int rc;
     switch (slot->c) {
     case GCE_RULES:
-        rc = gce_rule_decode(a, o, slot->dest, err);
+        rc = gce_rule_decode_view(a, o, slot->dest, err);
         return rc != ERR_OK ? rc : want_ip(l, slot, ((struct gce_rule *)slot->dest)->ip, err);
     case GCE_POOLS:
-        return gce_pool_decode(a, o, slot->dest, err);
+        return gce_pool_decode_view(a, o, slot->dest, err);
     case GCE_FIREWALLS:
-        return gce_firewall_decode(a, o, slot->dest, err);
+        return gce_firewall_decode_view(a, o, slot->dest, err);
     case GCE_CHECKS:
-        return gce_check_decode(a, o, slot->dest, err);
+        return gce_check_decode_view(a, o, slot->dest, err);
     default:
-        rc = gce_address_decode(a, o, slot->dest, err);
+        rc = gce_address_decode_view(a, o, slot->dest, err);
         return rc != ERR_OK ? rc : want_ip(l, slot, ((struct gce_address *)slot->dest)->ip, err);
     }
 }
@@ -118,9 +119,9 @@ static int decode(const struct look *l, struct slot *slot, struct json_object *o
 
 static int from_snapshot(struct look *l, struct slot *slot, int64_t max_age_ms, struct err *err)
 {
-    struct json_object *o = NULL;
+    const struct json_view *o = NULL;
     *slot->known =
-        gce_snapshot_get(l->p->snapshot, GCE_KEY(slot->c, slot->name), max_age_ms, l->s->a, &o);
+        gce_snapshot_view(l->p->snapshot, GCE_KEY(slot->c, slot->name), max_age_ms, l->s->a, &o);
     return *slot->known == GCE_PRESENT ? decode(l, slot, o, err) : ERR_OK;
 }
 
@@ -157,7 +158,8 @@ static int take(struct look *l, struct slot *slot, struct err *err)
         return ERR_OK;
     }
     if (rc == ERR_OK) {
-        rc = decode(l, slot, o, err);
+        const struct json_view v = json_view_of_tree(o);
+        rc = decode(l, slot, &v, err);
     }
     if (rc != ERR_OK) {
         gce_snapshot_forget(l->p->snapshot, GCE_KEY(slot->c, slot->name));
@@ -622,6 +624,7 @@ static int ask_for_user_address(struct look *l, struct err *err)
     }
     t->o.has_user_address = uses.reserved ? GCE_PRESENT : GCE_ABSENT;
     t->o.user_address = uses.address;
+    gce_give_way_leave_out(l->s, t->in.service, "", &uses);
     return gce_ip_check_rules(l->s->a, &uses, t->in.service, false, &t->desired.rule, 1, err);
 }
 

@@ -197,11 +197,11 @@ static void update__any_age_will_do__until_a_conflict(void **state)
     look_fresh(k, &s, TT_VERB_UPDATE);
     assert_int_equal(k->s.reads, 0);
     assert_true(k->s.observed_fresh);
-    assert_null(json_member(gce_slots_find(&s, GCE_BACKENDS, NULL, "k8s2-bs")->json, "id"));
+    assert_null(json_member(gce_slots_bservice(&s, "k8s2-bs")->raw, "id"));
     k->s.attempt = 1;
     look_fresh(k, &s, TT_VERB_UPDATE);
     assert_int_equal(k->s.reads, 1);
-    assert_non_null(json_member(gce_slots_find(&s, GCE_BACKENDS, NULL, "k8s2-bs")->json, "id"));
+    assert_non_null(json_member(gce_slots_bservice(&s, "k8s2-bs")->raw, "id"));
 }
 
 /* ---- the cloud ----------------------------------------------------------------------------------- */

@@ -399,11 +399,70 @@ static void told__once_until_the_text_changes(void **state)
     gce_told_free(t);
 }
 
+/* What is decoded from a view is what the tree says. */
+static void view__of_every_kind__says_what_the_tree_says(void **state)
+{
+    struct kit *k = *state;
+    static const struct {
+        enum gce_collection c;
+        const char *text;
+    } rows[] = {
+        {GCE_RULES, "{\"name\":\"x\",\"IPAddress\":\"1.1.1.1\",\"ports\":[\"80\",\"443\"]}"},
+        {GCE_POOLS, "{\"name\":\"x\",\"healthChecks\":[\"c\"],\"instances\":[\"n/1\",\"n/2\"]}"},
+        {GCE_POOLS, "{\"name\":\"x\",\"instances\":[]}"},
+        {GCE_FIREWALLS, "{\"name\":\"x\",\"priority\":999,\"disabled\":false,"
+                        "\"allowed\":[{\"IPProtocol\":\"tcp\",\"ports\":[\"80\"]}]}"},
+        {GCE_CHECKS, "{\"name\":\"x\",\"port\":10256,\"requestPath\":\"/healthz\"}"},
+        {GCE_HCS, "{\"name\":\"x\",\"httpHealthCheck\":{\"port\":1}}"},
+        {GCE_BACKENDS,
+         "{\"name\":\"x\",\"logConfig\":{\"sampleRate\":0.5},\"backends\":[{\"group\":\"g\"}]}"},
+        {GCE_ADDRESSES, "{\"name\":\"x\",\"address\":\"1.1.1.1\",\"prefixLength\":96}"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct json_view *v = NULL;
+        struct json_object *o = NULL;
+        const struct gce_key *key = GCE_KEY(rows[i].c, "x");
+        gce_snapshot_put(k->s, key, pure_json(k->a, rows[i].text));
+        assert_int_equal(gce_snapshot_view(k->s, key, 0, k->a, &v), GCE_PRESENT);
+        assert_int_equal(gce_snapshot_get(k->s, key, 0, k->a, &o), GCE_PRESENT);
+        struct json_object *shown = json_view_tree(v);
+        if (!json_equal(shown, o)) {
+            fail_msg("%s: the view is %s", rows[i].text, json_text(k->a, shown, JSON_COMPACT));
+        }
+        json_object_put(shown);
+        gce_snapshot_put(k->s, key, NULL);
+        assert_int_equal(gce_snapshot_view(k->s, key, 0, k->a, &v), GCE_ABSENT);
+    }
+}
+
+/* The rules of a backend service, whatever their names. */
+static void rules_of__backend_service__those_that_refer_to_it(void **state)
+{
+    struct kit *k = *state;
+    static const char *const rules[] = {
+        "{\"name\":\"b\",\"IPAddress\":\"1.1.1.1\",\"backendService\":\"https://x/regions/r/"
+        "backendServices/k8s2-web\"}",
+        "{\"name\":\"a\",\"IPAddress\":\"1.1.1.1\",\"backendService\":\"https://x/regions/r/"
+        "backendServices/k8s2-web\"}",
+        "{\"name\":\"c\",\"IPAddress\":\"1.1.1.1\",\"backendService\":\"https://x/regions/r/"
+        "backendServices/k8s2-web-2\"}",
+        "{\"name\":\"d\",\"IPAddress\":\"1.1.1.1\",\"target\":\"https://x/regions/r/targetPools/"
+        "k8s2-web\"}"};
+    fill(k, GCE_RULES, rules, 4);
+    struct gce_strs found = gce_snapshot_rules_of(k->s, "k8s2-web", k->a);
+    assert_int_equal(found.n, 2);
+    assert_string_equal(found.items[0], "a");
+    assert_string_equal(found.items[1], "b");
+    assert_int_equal(gce_snapshot_rules_of(k->s, "k8s2", k->a).n, 0);
+}
+
 #define KIT_TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
 UNIT_MAIN(snapshot)
 {
     const struct CMUnitTest tests[] = {
+        KIT_TEST(view__of_every_kind__says_what_the_tree_says),
+        KIT_TEST(rules_of__backend_service__those_that_refer_to_it),
         KIT_TEST(get__never_seen_listed_aged_forgotten),
         KIT_TEST(fill__while_we_wrote__our_writes_win),
         KIT_TEST(fill__what_it_brings_again__is_young_and_what_it_lacks_is_gone),
