@@ -11,12 +11,12 @@ void lb_budget_report(void *host, enum budget_event event, const struct budget_v
     if (h == NULL || h->metric_set == NULL) {
         return;
     }
-    h->metric_set(h->ctx, "trimtab_cloud_requests_per_second_allowed", labels, ARRAY_LEN(labels),
+    h->metric_set(h->ctx, "trimtab_budget_requests_per_second", labels, ARRAY_LEN(labels),
                   now->per_second);
     if (event != BUDGET_RATE) {
         h->metric_add(h->ctx,
-                      event == BUDGET_HELD ? "trimtab_cloud_requests_held_total"
-                                           : "trimtab_cloud_requests_refused_total",
+                      event == BUDGET_HELD ? "trimtab_budget_held_total"
+                                           : "trimtab_budget_refused_total",
                       labels, ARRAY_LEN(labels), 1);
     }
 }

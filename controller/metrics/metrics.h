@@ -142,8 +142,8 @@ extern const size_t metrics_process_n;
 #define METRIC_API_TOKENS      "trimtab_api_tokens"
 #define METRIC_API_WAIT        "trimtab_api_wait_seconds_total"
 /* Set by providers (common/lb/budget_report.h); per kind of requests of a cloud's API. */
-#define METRIC_CLOUD_RATE    "trimtab_cloud_requests_per_second_allowed"
-#define METRIC_CLOUD_HELD    "trimtab_cloud_requests_held_total"
-#define METRIC_CLOUD_REFUSED "trimtab_cloud_requests_refused_total"
+#define METRIC_CLOUD_RATE    "trimtab_budget_requests_per_second"
+#define METRIC_CLOUD_HELD    "trimtab_budget_held_total"
+#define METRIC_CLOUD_REFUSED "trimtab_budget_refused_total"
 
 #endif
