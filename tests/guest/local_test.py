@@ -209,10 +209,10 @@ $in nft monitor >/tmp/changes 2>&1 &
 monitor=$!
 ip -n p-d monitor route address >>/tmp/routes 2>&1 &
 routes=$!
-$in trimtab --cloud-provider=local --leader-elect=false --secure-port=0 --cloud-config=/t/config --kubeconfig=/tmp/kubeconfig >/tmp/again 2>&1 &
+$in trimtab -v=2 --cloud-provider=local --leader-elect=false --secure-port=0 --cloud-config=/t/config --kubeconfig=/tmp/kubeconfig >/tmp/again 2>&1 &
 trimtab=$!
 tries=0
-until [ "$(grep -c '"Synced"' /tmp/again)" -ge $((SERVICES + 1)) ] || ! kill -0 $trimtab || [ $tries -ge 120 ]; do tries=$((tries + 1)); sleep 0.5; done
+until [ "$(grep -c '"Synced"' /tmp/again)" -ge SERVICES ] || ! kill -0 $trimtab || [ $tries -ge 120 ]; do tries=$((tries + 1)); sleep 0.5; done
 echo "== restart after"; looks
 kill $monitor $routes $trimtab; wait $trimtab
 echo "== restart synced"; grep -c '"Synced"' /tmp/again
@@ -295,7 +295,7 @@ def restart_differences(said):
     wrong = [f"only before: {line}" for line in before if line not in after] + [f"only after: {line}" for line in after if line not in before]
     wrong += [f"written: {line}" for line in said["restart", "changes"] if line]
     synced = said["restart", "synced"]
-    wrong += [] if synced and int(synced[0]) > len(product_services()[0]) else [f"synced: {synced}"]
+    wrong += [] if synced and int(synced[0]) >= len(product_services()[0]) else [f"synced: {synced}"]
     wrong += [] if any("Plan: nothing to do" in line for line in said["restart", "plan"]) else said["restart", "plan"]
     return wrong + (shown(said["product", "log"][-20:]) if wrong else [])
 
