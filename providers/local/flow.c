@@ -344,6 +344,18 @@ static void describe(const struct lb_sync *s, const struct lb_item *item,
     }
 }
 
+/* The default is not told: who left it out has asked for no time. */
+static void find_affinity(struct lb_sync *s, const struct lb_item *item,
+                          const struct local_serve *serve)
+{
+    if (serve->affinity && !local_mode_is_ipvs(serve->mode) &&
+        serve->affinity_s != LOCAL_AFFINITY_DEFAULT_S) {
+        lb_finding(s, item, "AffinityTimeoutIgnored", "spec.sessionAffinityConfig",
+                   "mode nft chooses by the client's address and knows no time: a client moves "
+                   "when the targets change");
+    }
+}
+
 static void find(struct lb_sync *s, const struct lb_item *item, const struct local_item *it)
 {
     char text[IP_TEXT_MAX];
@@ -372,6 +384,9 @@ static void find(struct lb_sync *s, const struct lb_item *item, const struct loc
     }
     if ((it->grant.flags & LOCAL_GRANT_SHARE_BROKEN) != 0) {
         lb_finding(s, item, "PortsShared", LOCAL_PREFIX "share", LOCAL_PORTS_SHARED);
+    }
+    if (it->grant.n > 0) {
+        find_affinity(s, item, &it->wanted[0].serve);
     }
     local_ipvs_findings(s, item, it);
     lb_serves_nobody(s, item, open || it->grant.n == 0 ? NULL : "no target is left for any port");

@@ -270,6 +270,40 @@ static bool sysctl_is(const struct lb_sync *s, const char *name, int64_t want)
            p->kernel->ops->sysctl_write(p->kernel, name, want, &ignored) == ERR_OK;
 }
 
+/* Some port is served by a mode that keeps the address. */
+static bool keeps_vip_by_now(const struct local_item *it)
+{
+    for (size_t i = 0; i < it->n_have; i++) {
+        const struct local_ipvs_front *f = &it->have[i].ipvs;
+        if (f->n_reals > 0 && f->reals[0].dest.method != LOCAL_IPVS_NAT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* kube-proxy would translate the address before IPVS sees it.  What is served already goes on: it may be the proxy that is new. */
+static int check_proxy(struct lb_sync *s, const struct local_item *it, struct err *err)
+{
+    struct local_sync *y = s->data;
+    int rc = ERR_OK;
+
+    if (keeps_vip_by_now(it)) {
+        return ERR_OK;
+    }
+    if (!y->asked_for_proxy) {
+        rc = y->p->kernel->ops->kube_proxy(y->p->kernel, &y->kube_proxy, err);
+        y->asked_for_proxy = rc == ERR_OK;
+    }
+    if (rc == ERR_OK && y->kube_proxy != NULL) {
+        /* Not the Service's fault, and mended without a change of it: asked again soon. */
+        rc = err_set(err, ERR_TRANSIENT,
+                     "this machine runs kube-proxy (%s exists); a DR director must not",
+                     y->kube_proxy);
+    }
+    return rc;
+}
+
 int local_ipvs_fits(struct lb_sync *s, const struct local_item *it, struct err *err)
 {
     struct local_provider *p = ((struct local_sync *)s->data)->p;
@@ -281,6 +315,9 @@ int local_ipvs_fits(struct lb_sync *s, const struct local_item *it, struct err *
         }
         int rc = local_ipvs_usable(p, err);
         if (rc != ERR_OK) {
+            return rc;
+        }
+        if (local_mode_keeps_vip(mode) && (rc = check_proxy(s, it, err)) != ERR_OK) {
             return rc;
         }
         if (mode == LOCAL_MODE_IPVS_FULLNAT && !sysctl_is(s, "net.ipv4.vs.conntrack", 1)) {

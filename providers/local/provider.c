@@ -465,10 +465,11 @@ static const struct tt_option options[] = {
 static const char *const served_classes[] = {LOCAL_CLASS};
 static const char *const own_annotations[] = {LOCAL_POOL_GIVEN};
 static const char *const event_reasons[] = {
-    "AddressInUse",     "AddressOutsidePools", "AnnotationIgnored",   "DirectorNotReady",
-    "FailOpen",         "InterfaceDown",       "LoadBalancerDrift",   "NoTargets",
-    "NotAnnounced",     "PortsShared",         "SecondFamilyMissing", "SourceRangeIgnored",
-    "TargetOutOfReach", "TargetsEjected",
+    "AddressInUse",       "AddressOutsidePools", "AffinityTimeoutIgnored",
+    "AnnotationIgnored",  "DirectorNotReady",    "FailOpen",
+    "InterfaceDown",      "LoadBalancerDrift",   "NoTargets",
+    "NotAnnounced",       "PortsShared",         "SecondFamilyMissing",
+    "SourceRangeIgnored", "TargetOutOfReach",    "TargetsEjected",
 };
 static const struct tt_kube_kind kube_kinds[] = {
     {.api_version = "v1", .resource = "namespaces", .verbs = "list"},

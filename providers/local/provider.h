@@ -217,6 +217,8 @@ struct local_sync {
     size_t n_links;
     struct local_link_addr *addrs;
     size_t n_addrs;
+    bool asked_for_proxy;
+    const char *kube_proxy; /* where its rules are on this machine; NULL: nowhere */
 };
 extern const struct lb_flow local_flow;
 int32_t local_reconcile(void *provider, const struct tt_call *call, const struct tt_batch *batch);

@@ -26,6 +26,7 @@ import time
 import types
 
 from bench_ipvs import bench_ipvs
+from bench_nft import bench_nft
 from bench_rig import Broken, Rig, cpu_s
 
 SMALL, LARGE = 1000, 20000
@@ -343,7 +344,7 @@ def table(sim, trimtab, sizes):
         print(f"{n:8}  {'one change, ms':32} {change['cpu_ms']:6.1f} {change['ms']:6.1f} {'':8} {'':6}  {change['transactions']:.0f}", flush=True)
 
 
-LOCAL = {"many": bench_many, "rules": bench_rules, "ipvs": bench_ipvs}
+LOCAL = {"many": bench_many, "rules": bench_rules, "ipvs": bench_ipvs, "nft": bench_nft}
 
 
 def main(sim, trimtab, *args):

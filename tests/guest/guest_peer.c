@@ -370,10 +370,12 @@ static void api(const char *label, char word[][TEXT], const char *body)
     if (fd < 0 || connect(fd, (const struct sockaddr *)&to, sizeof(to)) != 0) {
         fail("connect", "api");
     }
-    int size = snprintf(text, sizeof(text),
-                        "%s %s HTTP/1.1\r\nHost: api\r\nConnection: close\r\nContent-Type: "
-                        "application/merge-patch+json\r\nContent-Length: %zu\r\n\r\n%s",
-                        word[2], word[3], strlen(body), body);
+    int size =
+        snprintf(text, sizeof(text),
+                 "%s %s HTTP/1.1\r\nHost: api\r\nConnection: close\r\nContent-Type: "
+                 "application/%s\r\nContent-Length: %zu\r\n\r\n%s",
+                 word[2], word[3], strcmp(word[2], "POST") == 0 ? "json" : "merge-patch+json",
+                 strlen(body), body);
     send_all(fd, text, (size_t)size);
     for (ssize_t got = 1; got > 0 && n<sizeof(text) - 1; n += got> 0 ? (size_t)got : 0) {
         got = read(fd, text + n, sizeof(text) - 1 - n);

@@ -196,8 +196,28 @@ echo "== product saved"; $in ipvsadm -Sn
 echo "== product table"; $in nft -j list table inet trimtab; ip -j -n p-d route show table local proto 116
 echo "== product set"; $in nft list set inet trimtab scope4; $in nft list set inet trimtab snat4
 echo "== product packets"; guest_peer </t/product
+# A restart when all is in order: neither IPVS nor nf_tables nor routes are written.
+tries=0
+until $in trimtab plan --cloud-provider=local --cloud-config=/t/config --kubeconfig=/tmp/kubeconfig >/tmp/second 2>&1 || [ $tries -ge 20 ]; do
+    tries=$((tries + 1)); sleep 0.5
+done
+echo "== restart plan"; tail -n 3 /tmp/second
 kill $trimtab; wait $trimtab
-echo "== product log"; cat /tmp/plan /tmp/sim /tmp/trimtab
+looks() { $in ipvsadm -Sn; $in ipvsadm -Ln --stats; ip -n p-d route show table local proto 116; }
+echo "== restart before"; looks
+$in nft monitor >/tmp/changes 2>&1 &
+monitor=$!
+ip -n p-d monitor route address >>/tmp/routes 2>&1 &
+routes=$!
+$in trimtab -v=2 --cloud-provider=local --leader-elect=false --secure-port=0 --cloud-config=/t/config --kubeconfig=/tmp/kubeconfig >/tmp/again 2>&1 &
+trimtab=$!
+tries=0
+until [ "$(grep -c '"Synced"' /tmp/again)" -ge SERVICES ] || ! kill -0 $trimtab || [ $tries -ge 120 ]; do tries=$((tries + 1)); sleep 0.5; done
+echo "== restart after"; looks
+kill $monitor $routes $trimtab; wait $trimtab
+echo "== restart synced"; grep -c '"Synced"' /tmp/again
+echo "== restart changes"; grep -v '^# new generation' /tmp/changes; cat /tmp/routes
+echo "== product log"; cat /tmp/plan /tmp/sim /tmp/trimtab /tmp/again
 """
 
 
@@ -265,6 +285,19 @@ def product_differences(said):
     sets = " ".join(said["product", "set"])
     wrong += [f"not in the sets: {word}" for word in ("10.0.0.0/24", "10.0.0.4 . tcp . 80") if word not in sets]
     return wrong + ([f"sets: {sets}"] + shown(said["product", "log"][-30:]) if wrong else [])
+
+
+def restart_differences(said):
+    """Counters of destinations that were deleted and added again would begin anew."""
+    if ("restart", "changes") not in said:
+        return ["the script did not come that far"]
+    before, after = said["restart", "before"], said["restart", "after"]
+    wrong = [f"only before: {line}" for line in before if line not in after] + [f"only after: {line}" for line in after if line not in before]
+    wrong += [f"written: {line}" for line in said["restart", "changes"] if line]
+    synced = said["restart", "synced"]
+    wrong += [] if synced and int(synced[0]) >= len(product_services()[0]) else [f"synced: {synced}"]
+    wrong += [] if any("Plan: nothing to do" in line for line in said["restart", "plan"]) else said["restart", "plan"]
+    return wrong + (shown(said["product", "log"][-20:]) if wrong else [])
 
 
 def planned(document):
@@ -385,6 +418,7 @@ def main(build, tool, init, peer, *programs):
         report.check(f"{name}: ipvsadm prints what was written, the kernel in memory answers the same", case_differences(tool, name, i, said))
     report.check("packets: nat with masquerade, dr, tunnel ipip", packet_differences(said))
     report.check("product: from Services to what ipvsadm prints", product_differences(said))
+    report.check("product: a restart with everything in order writes nothing", restart_differences(said))
     report.check("product: the plan names what the kernel has afterwards", plan_differences(said))
     beside.check(report, said, product_services()[1], not keepalived)
     packets.check(report, said.get(("product", "packets"), []))

@@ -19,7 +19,8 @@ FULLNAT, DR, TUNNEL = {"mode": "ipvs-fullnat"}, {"mode": "ipvs-dr"}, {"mode": "i
 GUE = "-i --tun-type gue --tun-port 6080 --tun-nocsum"
 STICKY = {"sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 600}}}
 SIX = {"ipFamilies": ["IPv6"]}
-STAY, STAY_DR, MOVE = 114, 115, 116
+STAY, STAY_DR, MOVE, SORRY = 114, 115, 116, 117
+SORRY_PORT, SORRY_NODE_PORT = 30998, 30317
 
 
 class Case:
@@ -177,6 +178,35 @@ def drain_lines():
     return lines + ["run ip netns exec p-d sh /t/await '10.0.0.11[45]:80 -r 192.0.2.12:' 0"]
 
 
+def sorry_lines():
+    """A Service whose targets all fail their check: the sorry server answers alone, until a target is well (vectors L04, L05)."""
+    front = f"-t 10.0.0.{SORRY}:80 -r"
+    wishes = {"addresses": f"10.0.0.{SORRY}", **FULLNAT, "sorry": f"{NODES['n1']}:{SORRY_PORT}", "health-check": "tcp",
+              "health-check-interval": "1s", "health-check-timeout": "900ms", "health-check-fall": "2", "health-check-rise": "1"}
+    body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "psorry", "annotations": {f"local.trimtab.io/{k}": v for k, v in wishes.items()}},
+            "spec": {"type": "LoadBalancer", "ports": [{"name": "p", "port": 80, "nodePort": SORRY_NODE_PORT, "protocol": "TCP"}]}}
+    ask = f"p-c tcp {CLIENT} 10.0.0.{SORRY} 80"
+    lines = [f"listen p-n1 tcp {NODES['n1']} {SORRY_PORT}", f"api sorry.made p-d {API} POST /api/v1/namespaces/demo/services {json.dumps(body)}",
+             f"run ip netns exec p-d sh /t/await '{front} {NODES['n1']}:{SORRY_PORT} -m -w 1' 1",
+             f"run ip netns exec p-d sh /t/await '{front} .*:{SORRY_NODE_PORT} -m -w 1' 0"]
+    lines += [f"ask sorryalone.{i} {ask}" for i in range(4)]
+    lines += [f"listen p-n1 tcp {NODES['n1']} {SORRY_NODE_PORT}",
+              f"run ip netns exec p-d sh /t/await '{front} {NODES['n1']}:{SORRY_NODE_PORT} -m -w 1' 1"]
+    lines += [f"ask sorryback.{i} {ask}" for i in range(4)]
+    lines.append(f"run ip netns exec p-d sh /t/await '{front} {NODES['n1']}:{SORRY_PORT} ' 0")
+    # It goes: nobody listens on its node port when this program has ended.
+    lines.append(f"api sorry.gone p-d {API} DELETE /api/v1/namespaces/demo/services/psorry")
+    return lines + [f"run ip netns exec p-d sh /t/await '-t 10.0.0.{SORRY}:80' 0"]
+
+
+def sorry_differences(found):
+    wrong = []
+    for name, port in (("sorryalone", SORRY_PORT), ("sorryback", SORRY_NODE_PORT)):
+        if found[name] != 4 * [f"answered {NODES['n1']}:{port} {DIRECTOR}"]:
+            wrong.append(f"{name}: {found[name]}")
+    return wrong
+
+
 def plan():
     """The input of guest_peer."""
     lines = []
@@ -193,7 +223,7 @@ def plan():
     lines += [f"ask stranger.{i} p-c tcp {STRANGER} 10.0.0.112 80" for i in range(2)]
     lines += ["ask closed.0 p-c tcp " + f"{CLIENT} 10.0.0.102 81", f"ask own.0 p-c tcp {CLIENT} 10.0.0.102 22"]
     lines += [f"ask hairpin.{i} p-n1 tcp {NODES['n1']} 10.0.0.102 80" for i in range(4)]
-    lines += move_lines() + drain_lines()
+    lines += move_lines() + sorry_lines() + drain_lines()
     full = next(c for c in CASES if c.number == 102)
     lines += [f"probe p-c tcp {CLIENT} {a} {full.node_port}" for a in NODES.values()]
     return "".join(line + "\n" for line in lines)
@@ -270,5 +300,6 @@ def check(report, lines):
     report.check("packets of the product: ranges, a closed port, the director's own daemon, a node that is its own client", guard_differences(found))
     report.check("packets of the product: nft to full nat, dr, tunnel and back with open connections", move_differences(found))
     report.check("packets of the product: a node goes; connections go on, new ones go elsewhere, at least 3 s", drain_differences(found))
+    report.check("packets of the product: all targets fail, the sorry server answers alone, a target is back", sorry_differences(found))
     said = [line for name in ("awaited", "run", "probe") for line in found.get(name, [])]
     report.check("packets of the product: all that was awaited came", said)

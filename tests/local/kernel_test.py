@@ -580,6 +580,18 @@ def test_answers_lost__is_told_and_forgotten(tool):
         expect(tool(f"overrun {api}"), ["transient, the kernel's answers are lost (ENOBUFS), not all heard, 600 lost", "then heard its answer, errno 0"])
 
 
+def test_kube_proxy__by_nftables_and_by_iptables_on_it__is_seen(tool):
+    expect(tool("kube-proxy"), ["no"])
+    for family in ("ip", "ip6"):
+        command("nft", f"add table {family} kube-proxy")
+        expect(tool("kube-proxy"), [f"table {family} kube-proxy"])
+        command("nft", f"delete table {family} kube-proxy")
+        command("nft", f"add table {family} nat; add chain {family} nat KUBE-SERVICES")
+        expect(tool("kube-proxy"), ["chain KUBE-SERVICES"])
+        command("nft", f"delete table {family} nat")
+    expect(tool("kube-proxy"), ["no"])
+
+
 def test_counts__each_operation_and_answer_by_its_name(tool):
     tool("make")
     tool.change(f"+ vip {VIP} d/a")

@@ -535,6 +535,7 @@ static const struct {
     {"ipvs-services", tool_ipvs_services},
     {"ipvs-daemon", tool_ipvs_daemon},
     {"ipvs-daemons", tool_ipvs_daemons},
+    {"kube-proxy", tool_kube_proxy},
     {"let-go", do_let_go},
     {"links", do_links},
     {"list", do_list},

@@ -27,6 +27,7 @@ struct local_frontend_id tool_frontend(const struct tool *t, size_t i);
 /* Commands of kernel_tool_table.c. */
 int tool_adopt(struct tool *t);
 int tool_check(struct tool *t);
+int tool_kube_proxy(struct tool *t);
 int tool_look(struct tool *t);
 int tool_make(struct tool *t);
 int tool_remake(struct tool *t);

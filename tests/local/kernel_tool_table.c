@@ -77,3 +77,14 @@ int tool_remake(struct tool *t)
     arena_reset(t->changes_arena);
     return code;
 }
+
+int tool_kube_proxy(struct tool *t)
+{
+    const char *where = NULL;
+    int code = t->k->ops->kube_proxy(t->k, &where, &t->err);
+
+    if (code == ERR_OK) {
+        printf("%s\n", where == NULL ? "no" : where);
+    }
+    return code;
+}

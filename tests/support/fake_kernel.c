@@ -481,6 +481,16 @@ static uint64_t requests(const struct local_kernel *k, const char *api)
                                       : 0;
 }
 
+static int kube_proxy(struct local_kernel *k, const char **ret, struct err *err)
+{
+    int code = step(k, &fake(k)->nft_requests, err);
+    if (code != ERR_OK) {
+        return code;
+    }
+    *ret = fake(k)->kube_proxy;
+    return fake_kernel_done(k, ERR_OK, err);
+}
+
 /* Calls of the table above are requests here; what they ask is not told apart. */
 static void counts(const struct local_kernel *k,
                    void (*each)(void *arg, const struct local_kernel_count *c), void *arg)
@@ -562,6 +572,7 @@ static const struct local_kernel_ops ops = {
     .ipvs_daemons = fake_ipvs_daemons,
     .ipvs_daemon_change = fake_ipvs_daemon_change,
     .requests = requests,
+    .kube_proxy = kube_proxy,
     .counts = counts,
     .time_exchanges = time_exchanges,
     .free = fake_free,

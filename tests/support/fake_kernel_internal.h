@@ -55,6 +55,7 @@ struct fake_kernel {
     void (*watch)(void *arg, struct local_kernel *k);
     void *watch_arg;
     uint64_t nft_requests, rtnl_requests, ct_requests;
+    const char *kube_proxy; /* where its rules are; NULL: it is not here */
     struct fake_ipvs *ipvs;
     /* Changes by others, as watch() and heard() tell them. */
     bool watching, others;

@@ -28,6 +28,11 @@ static void told_by_others(struct fake_kernel *f, enum local_event_kind kind,
     f->others = before;
 }
 
+void fake_kernel_kube_proxy(struct local_kernel *k, const char *rules)
+{
+    fake(k)->kube_proxy = rules;
+}
+
 void fake_kernel_others(struct local_kernel *k, bool yes)
 {
     fake(k)->others = yes;

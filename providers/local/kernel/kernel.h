@@ -230,6 +230,9 @@ struct local_kernel_ops {
     /* Names of the tables of all instances on this machine, in no order. */
     int (*nft_instances)(struct local_kernel *k, struct arena *a, const char ***ret, size_t *ret_n,
                          struct err *err);
+    /* Where kube-proxy's rules are on this machine ("table ip kube-proxy", "chain KUBE-SERVICES"; a text that lives for ever); NULL:
+     * nowhere in nftables. */
+    int (*kube_proxy)(struct local_kernel *k, const char **ret, struct err *err);
     /* Of a table that is there and has other sets or rules: adds the sets that are missing, with those of the elements (all of them
      * adds) that belong to them, makes all rules anew in one transaction, and drops what is not ours.  Each packet meets old
      * rules or new ones; connections go on. */

@@ -67,6 +67,8 @@ int local_nft_put_adds(struct local_nl *nl, struct local_nl_buf *b, const char *
 void local_nft_ask_ack(struct local_nl_buf *b, uint32_t seq);
 int local_nft_look(struct local_nl *nl, const char *instance, struct local_nft_table *ret,
                    struct err *err);
+/* Where kube-proxy's rules are on this machine ("table ip kube-proxy"; a static text); NULL: nowhere. */
+int local_nft_kube_proxy(struct local_nl *nl, const char **ret, struct err *err);
 int local_nft_instances(struct local_nl *nl, struct arena *a, const char ***ret, size_t *ret_n,
                         struct err *err);
 int local_nft_remove(struct local_nl *nl, const char *instance, struct err *err);

@@ -80,6 +80,11 @@ static int nft_instances(struct local_kernel *k, struct arena *a, const char ***
     return local_nft_instances(&real(k)->nft, a, ret, ret_n, err);
 }
 
+static int kube_proxy(struct local_kernel *k, const char **ret, struct err *err)
+{
+    return local_nft_kube_proxy(&real(k)->nft, ret, err);
+}
+
 static int nft_remove(struct local_kernel *k, const char *instance, struct err *err)
 {
     local_nft_ranges_forget(&real(k)->ranges);
@@ -308,6 +313,7 @@ static const struct local_kernel_ops ops = {
     .nft_check = nft_check,
     .nft_look = nft_look,
     .nft_instances = nft_instances,
+    .kube_proxy = kube_proxy,
     .nft_commit = nft_commit,
     .nft_list = nft_list,
     .nft_read = nft_read,

@@ -8,8 +8,6 @@
 
 #include "common/base/str.h"
 
-#define AFFINITY_DEFAULT_S 10800
-
 struct chooser {
     const struct local_config *config;
     const struct local_service_defaults *pool;
@@ -118,7 +116,7 @@ static int choose_scheduler(const struct chooser *c)
     r->affinity = str_eq(c->s->session_affinity, "ClientIP");
     r->affinity_s = !r->affinity                   ? 0
                     : c->s->affinity_timeout_s > 0 ? c->s->affinity_timeout_s
-                                                   : AFFINITY_DEFAULT_S;
+                                                   : LOCAL_AFFINITY_DEFAULT_S;
     r->udp_one_packet = c->w->udp_one_packet;
     if (!r->udp_one_packet) {
         return ERR_OK;

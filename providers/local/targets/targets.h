@@ -16,6 +16,8 @@ int local_frontend_cmp(const struct local_frontend_id *a, const struct local_fro
 #define LOCAL_FRONTEND_TEXT_MAX 80
 void local_frontend_text(const struct local_frontend_id *f, char out[LOCAL_FRONTEND_TEXT_MAX]);
 
+#define LOCAL_AFFINITY_DEFAULT_S 10800 /* of sessionAffinityConfig, as the API server fills it in */
+
 struct local_target {
     struct ip_addr addr;
     uint16_t port;
@@ -43,7 +45,7 @@ struct local_serve {
     enum local_targets targets;     /* never AUTO */
     bool snat;
     bool affinity;
-    int32_t affinity_s;
+    int32_t affinity_s; /* of `affinity`: 1 to 86400 */
     struct local_check_config checks;
     enum local_check check; /* never AUTO */
     struct local_health_wish health;

@@ -405,6 +405,34 @@ static void test_scheduler__that_the_kernel_lacks__is_named(void **state)
     assert_string_equal(ipvs_kit_kernel(k), NAT_LINES);
 }
 
+static void test_kube_proxy__on_the_director__dr_and_tunnel_are_refused_and_what_serves_stays(
+    void **state)
+{
+    struct ipvs_kit *k = *state;
+    static const struct ipvs_scene *const keep_the_address[] = {&of_dr, &of_tunnel};
+
+    for (size_t i = 0; i < ARRAY_LEN(keep_the_address); i++) {
+        fake_kernel_kube_proxy(k->kernel, "table ip kube-proxy");
+        assert_int_equal(ipvs_kit_open(k, keep_the_address[i]), TT_OK);
+        assert_int_equal(ipvs_kit_sync(k, keep_the_address[i]), TT_TRANSIENT);
+        assert_string_equal(
+            k->result.message,
+            "this machine runs kube-proxy (table ip kube-proxy exists); a DR director must not");
+        assert_string_equal(ipvs_kit_kernel(k), "");
+        fake_kernel_kube_proxy(k->kernel, NULL);
+        assert_int_equal(ipvs_kit_sync(k, keep_the_address[i]), TT_OK);
+        fake_kernel_kube_proxy(k->kernel, "chain KUBE-SERVICES");
+        assert_int_equal(ipvs_kit_sync(k, keep_the_address[i]), TT_OK);
+        assert_non_null(strstr(ipvs_kit_kernel(k), "-r 10.1.0.1:80"));
+        assert_int_equal(ipvs_kit_delete(k), TT_OK);
+        ipvs_kit_close(k);
+    }
+    assert_int_equal(ipvs_kit_open(k, &nat), TT_OK); /* which rewrites the destination itself */
+    assert_int_equal(ipvs_kit_sync(k, &nat), TT_OK);
+    assert_int_equal(ipvs_kit_sync(k, &of_dr), TT_TRANSIENT); /* and the former mode goes on */
+    assert_string_equal(ipvs_kit_kernel(k), NAT_LINES);
+}
+
 static void test_sysctls__that_are_wrong__are_told(void **state)
 {
     struct ipvs_kit *k = *state;
@@ -465,6 +493,7 @@ UNIT_MAIN(ipvs_life)
         LIFE(start__without_ipvs__only_where_no_pool_needs_it),
         LIFE(fullnat__without_conntrack__fails_and_writes_nothing),
         LIFE(scheduler__that_the_kernel_lacks__is_named),
+        LIFE(kube_proxy__on_the_director__dr_and_tunnel_are_refused_and_what_serves_stays),
         LIFE(sysctls__that_are_wrong__are_told),
         cmocka_unit_test(test_faults__at_every_step__end_as_if_there_were_none),
     };

@@ -43,6 +43,17 @@ static const struct ipvs_scene scenes[] = {
      .wishes = WISH("scheduler", "sh"),
      .want = "-A " TCP " -s sh -b sh-fallback\n" NAT_REALS},
     {.name = "K19 affinity", .spec = STICKY("60"), .want = "-A " TCP " -s rr -p 60\n" NAT_REALS},
+    {.name = "K20 affinity with nft",
+     .pool = "mode: nft",
+     .spec = STICKY("60"),
+     .want = "",
+     .says =
+         "AffinityTimeoutIgnored: mode nft chooses by the client's address and knows no time: a "
+         "client moves when the targets change"},
+    {.name = "K20 affinity with nft, the default time",
+     .pool = "mode: nft",
+     .spec = STICKY("10800"),
+     .want = ""},
     {.name = "K21 udp",
      .ports = UDP53,
      .want = "-A -u 10.0.0.0:53 -s rr\n" REAL("-u 10.0.0.0:53", "30053", "-m -w 1")},

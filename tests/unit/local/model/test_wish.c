@@ -160,6 +160,23 @@ static const struct row rows[] = {
     {"share empty", L "share': ''", NULL, ""},
     {"share of MetalLB", "'metallb.io/allow-shared-ip': 'dns'", NULL, "share=dns"},
     {"share of Cilium", "'lbipam.cilium.io/sharing-key': 'dns'", NULL, "share=dns"},
+    {"share of old MetalLB", "'metallb.universe.tf/allow-shared-ip': 'dns'", NULL, "share=dns"},
+    {"share of old Cilium", "'io.cilium/lb-ipam-sharing-key': 'dns'", NULL, "share=dns"},
+    {"share of PureLB", "'purelb.io/allow-shared-ip': 'dns'", NULL, "share=dns"},
+    {"two neighbours that disagree",
+     "'purelb.io/allow-shared-ip': 'dns', 'io.cilium/lb-ipam-sharing-key': 'web'", NULL,
+     "E annotations io.cilium/lb-ipam-sharing-key (web) and purelb.io/allow-shared-ip (dns) say "
+     "different things"},
+    {"Cilium, no address", "'lbipam.cilium.io/ips': '10.0.0'", NULL,
+     "E annotation lbipam.cilium.io/ips: \"10.0.0\" is not an address"},
+    {"old MetalLB, two of a family", "'metallb.universe.tf/loadBalancerIPs': '10.0.0.5, 10.0.0.6'",
+     NULL,
+     "E annotation metallb.universe.tf/loadBalancerIPs: two IPv4 addresses asked for; a Service "
+     "has "
+     "one per family"},
+    {"PureLB, a pool that is not here", "'purelb.io/service-group': 'gold'", NULL,
+     "E annotation purelb.io/service-group: pool \"gold\" is not configured (there are: public, "
+     "dsr)"},
     {"mode", L "mode': 'ipvs-tunnel'", NULL, "mode=ipvs-tunnel"},
     {"C13", L "mode': 'dr'", NULL, "E mode \"dr\": did you mean ipvs-dr?"},
     {"mode unknown", L "mode': 'magic'", NULL,
