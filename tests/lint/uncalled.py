@@ -23,7 +23,7 @@ ks_pod_role_word ks_progress_queued ks_progress_updated ks_proxy_answer_body ks_
 ks_slice_is_of kube_ignore_sent kube_small_bytes kube_store_is_staged lease_keeper_until_ms local_bucket_owner
 local_director_is_asking local_holder_must_list local_holder_of local_ipam_waiting local_mirror_count
 nodes_sufficiently_equal option_origin queue_core_fail service_cache_count sigv4_append_escaped sim_calls_total
-sim_set_hook svc_needs_update tt_provider_gce_descriptor user_agent_command user_agent_commit user_agent_version
+sim_set_hook svc_needs_update user_agent_command user_agent_commit user_agent_version
 """.split())
 PRODUCT = ("common/", "controller/", "providers/", "sim/")
 WORD = re.compile(r"\b[a-z_]\w*\b")
