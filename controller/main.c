@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* main.c: the program `trimtab`: a sub-command when the first argument is a word, else the controller.
+/* main.c: the program `trimtab`: a sub-command when the first argument is a word, else the
+ * controller.
  *
- * Called as cloud-controller-manager it is the controller whatever the arguments are, so that it can take the place of
- * upstream's binary.  The one file that knows which providers are built in. */
+ * Called as cloud-controller-manager it is the controller whatever the arguments are, so that it
+ * can take the place of upstream's binary.  The one file that knows which providers
+ * are built in. */
 #include <string.h>
 
 #include "common/base/caps.h"

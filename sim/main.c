@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main.c: the program trimtab-sim: options, the loop, files at the start and at the end.
  *
- * Prints one line when it listens, runs until SIGTERM or SIGINT, saves --state then.  Everything else is in the
- * library (sim.h).  Exit status: 0 after a signal, 1 when it cannot start, 2 for a bad command line. */
+ * Prints one line when it listens, runs until SIGTERM or SIGINT, saves --state then.  Everything
+ * else is in the library (sim.h).  Exit status: 0 after a signal, 1 when it cannot start, 2 for a
+ * bad command line. */
 #include "common/base/file.h"
 #include "common/base/output.h"
 #include "common/net/http_server.h"

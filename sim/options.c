@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* options.c: the command line of trimtab-sim.
  *
- * Flags are "--name=value" or "--name value"; interfaces.md fixes their names and meaning.  What is wrong is said in
- * one line with what is allowed.  Reads no file. */
+ * Flags are "--name=value" or "--name value"; interfaces.md fixes their names and meaning.  An
+ * error is one line with the allowed values.  Reads no file. */
 #include "sim/program.h"
 
 #include <stdio.h>

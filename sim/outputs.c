@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outputs.c: the files by which clients find the simulator: kubeconfig, cloud configuration, env-CLOUD, tokens, CA.
+/* outputs.c: the files by which clients find the simulator: kubeconfig, cloud configuration,
+ * env-CLOUD, tokens, CA.
  *
- * Everything is written whole or not at all.  Tokens and keys in these files are worth nothing beyond this process;
- * they are still written for the owner's eyes only.  Source: interfaces.md, --write-kubeconfig, --write-cloud-config. */
+ * Everything is written whole or not at all.  Tokens and keys in these files are worth nothing
+ * beyond this process; they are still written for the owner's eyes only.  Source: interfaces.md,
+ * --write-kubeconfig, --write-cloud-config. */
 #include "common/base/file.h"
 #include "sim/program.h"
 

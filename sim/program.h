@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program.h: what main.c, options.c and outputs.c share: the command line and the files that it asks for.
+/* program.h: what main.c, options.c and outputs.c share: the command line and the files that it
+ * asks for.
  *
  * Private to the program trimtab-sim; the simulator itself is the library behind sim.h. */
 #ifndef TRIMTAB_SIM_PROGRAM_H
@@ -24,8 +25,8 @@ int sim_options_parse(struct arena *a, int argc, char **argv, struct sim_options
                       struct err *err) _warn_unused_;
 void sim_options_usage(FILE *to);
 
-/* Writes what --write-kubeconfig and --write-cloud-config ask for; `world_config` is the cloud configuration that
- * a world brings along ("<endpoint>" is filled in), or NULL. */
+/* Writes what --write-kubeconfig and --write-cloud-config ask for; `world_config` is the cloud
+ * configuration that a world brings along ("<endpoint>" is filled in), or NULL. */
 int sim_outputs_write(struct sim *s, const struct sim_options *o, const char *world_config,
                       struct err *err) _warn_unused_;
 

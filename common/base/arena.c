@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* arena.c: the arena allocator, and the malloc family that aborts.
  *
- * An arena is a chain of blocks; the newest one is filled from its front.  A request that does not fit
- * opens a new block, each twice as large as the one before up to BLOCK_MAX; a request larger than that
- * gets a block of its own behind the newest, so that the rest of the newest stays usable.
+ * An arena is a chain of blocks; the newest one is filled from its front.  A request that does not
+ * fit opens a new block, each twice as large as the one before up to BLOCK_MAX; a request larger
+ * than that gets a block of its own behind the newest, so that the rest of the newest stays usable.
  * Deferred functions are a list inside the arena itself, newest first.
- * Without NDEBUG given-back memory is filled with POISON; under AddressSanitizer a reset gives every
- * block back instead, so that stale pointers are reported.  One owner at a time; no locks. */
+ * Without NDEBUG given-back memory is filled with POISON; under AddressSanitizer a reset gives
+ * every block back instead, so that stale pointers are reported.  One owner at a time; no locks. */
 #include "common/base/arena.h"
 
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* arena.h: memory that is given back all at once.
  *
- * One arena lives as long as one sync (CONTRIBUTING.md), one request of the simulator, or one command.
- * Strings and structures of desired, observed and plan live here and are const once built.
- * Nothing arena-owned may outlive the arena; in debug builds freed memory is poisoned so that a
- * stale pointer is found at once.  Out of memory aborts the process: it is crash-only and
+ * One arena lives as long as one sync (CONTRIBUTING.md), one request of the simulator, or one
+ * command.  Strings and structures of desired, observed and plan live here and are const once
+ * built.  Nothing arena-owned may outlive the arena; in debug builds freed memory is poisoned so
+ * that a stale pointer is found at once.  Out of memory aborts the process: it is crash-only and
  * level-triggered.  Not thread-safe: one owner at a time. */
 #ifndef TRIMTAB_BASE_ARENA_H
 #define TRIMTAB_BASE_ARENA_H
@@ -22,7 +22,8 @@ struct arena;
 struct arena *arena_new(void) _warn_unused_;
 /* Frees `a` and everything in it, running the deferred functions newest first.  NULL is fine. */
 void arena_free(struct arena *a);
-/* Empties `a` for the next use, keeping one block; deferred functions run.  Same as a fresh arena. */
+/* Empties `a` for the next use, keeping one block; deferred functions run.  Same as
+ * a fresh arena. */
 void arena_reset(struct arena *a);
 /* Bytes handed out since the last reset (not counting overhead). */
 size_t arena_used(const struct arena *a);
@@ -51,7 +52,8 @@ static inline void arena_freep(struct arena **a)
     arena_free(*a);
 }
 
-/* Ends the process, with a line on stderr.  `size` in bytes, 0 when the library that has none does not say. */
+/* Ends the process, with a line on stderr.  `size` in bytes, 0 when the library that has
+ * none does not say. */
 void out_of_memory(size_t size) _noreturn_;
 /* malloc family that aborts when memory is out; for what outlives an arena.  Free with free(). */
 void *xmalloc(size_t size) _warn_unused_ _malloc_;

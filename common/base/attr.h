@@ -2,7 +2,8 @@
 /* attr.h: the annotation vocabulary of the whole tree.
  *
  * Owns no code.  Every macro is a compiler attribute that gcc and clang check for us, or a
- * two-line idiom for ownership.  Lock annotations are understood by clang (-Wthread-safety) only. */
+ * two-line idiom for ownership.  Lock annotations are understood by
+ * clang (-Wthread-safety) only. */
 #ifndef TRIMTAB_BASE_ATTR_H
 #define TRIMTAB_BASE_ATTR_H
 

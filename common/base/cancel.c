@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cancel.c: firing once, telling everybody who asked to be told.
+/* cancel.c: fires once and calls every registered hook.
  *
- * The flag is atomic so that cancel_fired() costs nothing in loops; the hooks are hooks.h's list.  A child
- * is an ordinary hook on its parent.  `lock` makes "is it fired?" and "add a hook" one step, so that a hook
- * is called exactly once whether it comes before or after the firing. */
+ * The flag is atomic so that cancel_fired() costs nothing in loops; the hooks are hooks.h's list.
+ * A child is an ordinary hook on its parent.  `lock` makes "is it fired?" and "add a hook" one
+ * step, so that a hook is called exactly once whether it comes before or after the firing. */
 #include "common/base/cancel.h"
 #include "common/base/arena.h"
 #include "common/base/hooks.h"
@@ -68,7 +68,7 @@ bool cancel_fired(struct cancel *c)
 int cancel_hook(struct cancel *c, void (*fn)(void *arg), void *arg)
 {
     if (c == NULL) {
-        return 0; /* nobody will ever fire */
+        return 0; /* never fired */
     }
     mutex_lock(&c->lock);
     if (!atomic_load(&c->fired)) {

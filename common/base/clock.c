@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clock.c: the real clock, and the one face over both clocks.
  *
- * A clock is a table of five functions; the real one is here, the fake one in clock_fake.c.  Milliseconds
- * are CLOCK_MONOTONIC, wall time is CLOCK_REALTIME.  Thread-safe. */
+ * A clock is a table of five functions; the real one is here, the fake one in clock_fake.c.
+ * Milliseconds are CLOCK_MONOTONIC, wall time is CLOCK_REALTIME.  Thread-safe. */
 #include "common/base/clock_impl.h"
 
 #include <time.h>
@@ -23,17 +23,7 @@ static int64_t real_wall_us(struct clock *c)
 
 static void real_wait(struct clock *c, struct cond *cond, struct mutex *m, int64_t until_ms)
 {
-    if (until_ms == CLOCK_NEVER) {
-        (void)pthread_cond_wait(&cond->c, &m->m); /* cannot fail with a held mutex */
-        return;
-    }
-    if (until_ms < 0) {
-        until_ms = 0;
-    }
-    struct timespec until = {.tv_sec = (time_t)(until_ms / 1000),
-                             .tv_nsec = (long)(until_ms % 1000) * 1000000};
-    (void)pthread_cond_timedwait(&cond->c, &m->m,
-                                 &until); /* callers look at the clock themselves */
+    cond_sleep(cond, m, until_ms);
 }
 
 static const struct clock_ops real_ops = {

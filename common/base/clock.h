@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clock.h: time and randomness as things that are handed in, so that tests can replace them.
  *
- * Pure state machines take `now` as a parameter and never see a clock.  Threads that wait for a moment
- * do it with clock_wait(), so that a fake clock can move them on.  Monotonic milliseconds are for
- * intervals and deadlines; wall time is for what people and servers read.  Thread-safe. */
+ * Pure state machines take `now` as a parameter and never see a clock.  Threads that wait for a
+ * moment do it with clock_wait(), so that a fake clock can move them on.  Monotonic milliseconds
+ * are for intervals and deadlines; wall time is for what people and servers read.  Thread-safe. */
 #ifndef TRIMTAB_BASE_CLOCK_H
 #define TRIMTAB_BASE_CLOCK_H
 
@@ -27,10 +27,11 @@ void clock_fake_free(struct clock *c);
 void clock_fake_advance(struct clock *c, int64_t ms);
 /* Moves the fake wall time alone: a clock jump. */
 void clock_fake_set_wall_us(struct clock *c, int64_t wall_us);
-/* The earliest moment that anybody now waits for in clock_wait(), or CLOCK_NEVER. */
+/* The earliest moment that a thread waits for in clock_wait(), or CLOCK_NEVER. */
 int64_t clock_fake_next_ms(struct clock *c);
-/* How many threads are in clock_wait() for a moment that is still to come: as many as a test has started, and nobody is
- * at work.  One that was woken for another reason counts until it runs. */
+/* How many threads are in clock_wait() for a moment that is still to come: if it equals the number
+ * that a test has started, all are idle.  One that was woken for another reason counts until it
+ * runs. */
 size_t clock_fake_waiting(struct clock *c);
 
 int64_t clock_now_ms(struct clock *c);  /* monotonic, ms since an arbitrary start */
@@ -41,18 +42,19 @@ static inline int64_t clock_wall_s(struct clock *c)
 }
 
 /* Waits on `cond` (whose mutex `m` is held) until signalled or until clock_now_ms() >= until_ms
- * (CLOCK_NEVER: no limit).  May wake early, like pthread_cond_wait.  The condition must have been made
- * with cond_init(). */
+ * (CLOCK_NEVER: no limit).  May wake early, like pthread_cond_wait.  The condition must have been
+ * made with cond_init(). */
 void clock_wait(struct clock *c, struct cond *cond, struct mutex *m, int64_t until_ms)
     _requires_(m);
-/* Calls fn(arg) from the thread that moves a fake clock, unless the subscription has announced a later moment; the
- * real clock never calls it.  For waiters that do not sleep on a condition (a curl multi handle).  Returns an id for
- * clock_unsubscribe(). */
+/* Calls fn(arg) from the thread that moves a fake clock, unless the subscription has announced a
+ * later moment; the real clock never calls it.  For waiters that do not sleep on a condition (a
+ * curl multi handle).  Returns an id for clock_unsubscribe(). */
 int clock_subscribe(struct clock *c, void (*fn)(void *arg), void *arg);
 void clock_unsubscribe(struct clock *c, int id);
 /* Tells a fake clock that some waiter outside clock_wait() waits for `until_ms`; 0 takes it back.
- * `id` is the subscription's.  The clock may have moved past `until_ms` before the call, without a call of fn: the
- * waiter reads the clock once more before it sleeps.  No effect on the real clock. */
+ * `id` is the subscription's.  The clock may have moved past `until_ms` before the call, without a
+ * call of fn: the waiter reads the clock once more before it sleeps.  No effect on
+ * the real clock. */
 void clock_announce(struct clock *c, int id, int64_t until_ms);
 
 /* --- randomness ------------------------------------------------------------------------------- */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clock_fake.c: a clock for tests that stands still until moved.
  *
- * A thread in clock_wait() really sleeps on the caller's condition.  A move broadcasts the conditions of those waiters
- * whose moment has come, each with its caller's mutex held, so no wake-up is lost between the look at the clock and the
- * sleep; the others sleep on.
+ * A thread or task in clock_wait() really sleeps on the caller's condition.  A move broadcasts the
+ * conditions of those waiters whose moment has come, each with its caller's mutex held, so no
+ * wake-up is lost between the look at the clock and the sleep; the others sleep on.
  *
- * Order of locks: the caller's mutex, then the clock's.  The mover must therefore not take a waiter's mutex
- * while it holds the clock's; it *pins* the waiter instead, lets go of the clock, and only then takes
- * the waiter's mutex.  A waiter that wakes up for another reason lets go of its mutex until it is no longer
- * pinned, so the mover never touches a condition that is gone.
- * Rule for tests: do not hold a mutex that somebody waits with while moving the clock.  Thread-safe. */
+ * Order of locks: the caller's mutex, then the clock's.  The mover must therefore not take a
+ * waiter's mutex while it holds the clock's; it *pins* the waiter instead, lets go of the clock,
+ * and only then takes the waiter's mutex.  A waiter that wakes up for another reason lets go of its
+ * mutex until it is no longer pinned, so the mover never touches a condition that is gone.
+ * Rule for tests: do not hold a mutex that a waiter uses while moving the clock. Thread-safe. */
 #include "common/base/arena.h"
 #include "common/base/clock_impl.h"
 
@@ -81,12 +81,12 @@ _no_lock_check_ static void fake_wait(struct clock *c, struct cond *cond, struct
     f->waiters = &self;
     mutex_unlock(&f->lock);
 
-    (void)pthread_cond_wait(&cond->c, &m->m); /* cannot fail with a held mutex */
+    cond_sleep(cond, m, CLOCK_NEVER);
 
     mutex_lock(&f->lock);
     waiter_remove(f, &self);
     if (self.pins > 0) {
-        /* A mover wants `m`: let it have it, else both wait for ever. */
+        /* A mover wants `m`: let it have it, else both wait forever. */
         mutex_unlock(m);
         while (self.pins > 0) {
             (void)pthread_cond_wait(&f->unpinned.c, &f->lock.m);
@@ -129,7 +129,8 @@ void clock_fake_free(struct clock *c)
     free(f);
 }
 
-/* The next waiter whose moment has come and that `move` has not woken yet, pinned; NULL when there is none. */
+/* The next waiter whose moment has come and that `move` has not woken yet, pinned; NULL
+ * when there is none. */
 static struct waiter *waiter_pin(struct fake_clock *f, uint64_t move)
 {
     mutex_lock(&f->lock);

@@ -2,8 +2,8 @@
 /* duration.c: Go's text form of durations, in both directions.
  *
  * Flags, config files and annotations carry it, so every accepted and every refused input is Go's
- * (time.ParseDuration, time.Duration.String), with its limits: whole parts and sums up to 2^63 ns, fraction
- * digits beyond what 63 bits hold are ignored, -2^63 ns is allowed.  Pure. */
+ * (time.ParseDuration, time.Duration.String), with its limits: whole parts and sums up to 2^63 ns,
+ * fraction digits beyond what 63 bits hold are ignored, -2^63 ns is allowed.  Pure. */
 #include "common/base/clock.h"
 #include "common/base/err.h"
 #include "common/base/str.h"
@@ -58,7 +58,8 @@ static bool read_whole(const char **s, uint64_t *ret)
     return true;
 }
 
-/* Digits behind the dot as value/scale; the first digit that does not fit and all after it are ignored. */
+/* Digits behind the dot as value/scale; the first digit that does not fit and all after
+ * it are ignored. */
 static void read_fraction(const char **s, uint64_t *ret, double *ret_scale)
 {
     uint64_t value = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* err.c: filling and extending error messages.
  *
- * Every message that leaves this file keeps the promises of err.h: one line, visible characters only, cut at a
- * character, no trailing stop, never empty.  Texts of servers pass through here, so nothing in them
- * is trusted.  Pure but for the struct it is given; thread-safe. */
+ * Every message that leaves this file keeps the promises of err.h: one line, visible characters
+ * only, cut at a character, no trailing stop, never empty.  Texts of servers pass through here, so
+ * nothing in them is trusted.  Pure but for the struct it is given; thread-safe. */
 #include "common/base/err.h"
 #include "common/base/str.h"
 #include "common/base/utf8.h"
@@ -149,7 +149,8 @@ int err_is_retryable(int code)
     }
 }
 
-/* Copies the characters of `from` into *to as they may be shown; a cut goes before a character or its escape. */
+/* Copies the characters of `from` into *to as they may be shown; a cut goes before a
+ * character or its escape. */
 static size_t copy_clean(const char *from, size_t n, bool was_cut, char *to, size_t cap)
 {
     size_t w = 0;

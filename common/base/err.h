@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* err.h: what a fallible function says when it fails.
  *
- * A fallible function returns an `enum err_code` as int (0 = fine) and takes `struct err *err` last.
- * The codes are what a caller can act on; there are no others (CONTRIBUTING.md).  The caller allocates the
- * struct, nothing in it is owned.  Success never leaves text in it, failure always does.  `err` may be
- * NULL everywhere: then only the code is lost text.
+ * A fallible function returns an `enum err_code` as int (0 = fine) and takes `struct err *err`
+ * last.  The codes are what a caller can act on; there are no others (CONTRIBUTING.md).  The caller
+ * allocates the struct, nothing in it is owned.  Success never leaves text in it, failure always
+ * does.  `err` may be NULL everywhere: then only the code is lost text.
  * The values are those of TT_* in trimtab/types.h (checked in common/lb). */
 #ifndef TRIMTAB_BASE_ERR_H
 #define TRIMTAB_BASE_ERR_H
@@ -53,25 +53,27 @@ struct err {
 #define ERR_INIT ((struct err){0})
 
 /* Fills *err (code, message; the other members become 0) and returns code, so that a function can
- * end in `return err_set(err, ERR_INVALID, "port %d …", p)`.  Line feeds and tabs of the text become spaces, other
- * characters that do not show become escapes ("\u202e", see str_append_clean()); a trailing stop is dropped.  `code` must not be ERR_OK. */
+ * end in `return err_set(err, ERR_INVALID, "port %d …", p)`.  Line feeds and tabs of the text
+ * become spaces, other characters that do not show become escapes ("\u202e", see
+ * str_append_clean()); a trailing stop is dropped.  `code` must not be ERR_OK. */
 int err_set(struct err *err, int code, const char *fmt, ...) _printf_(3, 4);
 int err_vset(struct err *err, int code, const char *fmt, va_list ap) _printf_(3, 0);
-/* Puts "prefix: " before the message: context is added once per layer on the way up.  A prefix that the
- * message begins with is not said again.  Returns code. */
+/* Puts "prefix: " before the message: context is added once per layer on the way up.  A prefix that
+ * the message begins with is not said again.  Returns code. */
 int err_prefix(struct err *err, const char *fmt, ...) _printf_(2, 3);
 /* Copies *src over *dst (either may be NULL); returns src's code. */
 int err_copy(struct err *dst, const struct err *src);
-/* Puts "***" in place of `secret` in a message that quotes a server, also where the message ends in the middle of it: a
- * server that echoes credentials must not make us print them.  NULL and texts of less than 8 bytes hide nothing. */
+/* Puts "***" in place of `secret` in a message that quotes a server, also where the message ends in
+ * the middle of it: a server that echoes credentials must not make us print them.  NULL and texts
+ * of less than 8 bytes hide nothing. */
 void err_mask(struct err *err, const char *secret);
 /* Back to "nothing failed". */
 void err_clear(struct err *err);
-/* "not-found" …; "unknown" for numbers that are no code. */
+/* "not-found" …; "unknown" for other numbers. */
 const char *err_code_name(int code);
 /* The code of that word, or -1. */
 int err_code_parse(const char *word);
-/* True for codes after which the same call may succeed without anybody changing anything. */
+/* True for codes after which the same call may succeed without any change. */
 int err_is_retryable(int code);
 
 #endif

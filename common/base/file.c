@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* file.c: whole files in and out.
  *
- * Reading looks at the opened descriptor, not at the path, so what was checked is what is read; file_read() refuses a FIFO or
- * device before anything can block, and file_read_stream() a FIFO that has no writer.  Messages are worded as Go's ("open PATH: no such file or
- * directory") because users search for those.  Blocks on the disk only.  Thread-safe. */
+ * Reading looks at the opened descriptor, not at the path, so what was checked is what is read;
+ * file_read() refuses a FIFO or device before anything can block, and file_read_stream() a FIFO
+ * that has no writer.  Messages are worded as Go's ("open PATH: no such file or directory") because
+ * users search for those.  Blocks on the disk only.  Thread-safe. */
 #include "common/base/file.h"
 #include "common/base/str.h"
 
@@ -52,7 +53,8 @@ static int refuse(struct err *err, const char *verb, const char *path, int e)
                    text[0] != '\0' ? text + 1 : "");
 }
 
-/* Returns false if nobody opens the other end of a pipe within WRITER_MS.  Regular files and pipes with a past answer at once. */
+/* Returns false if no reader opens the other end of a pipe within WRITER_MS.  Regular files and
+ * pipes with a past answer at once. */
 static bool has_writer(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -63,8 +65,9 @@ static bool has_writer(int fd)
     return n != 0;
 }
 
-/* Reads to the end of the file; a file that grows meanwhile is cut off at the cap.  `fd` does not block: a pipe that has a
- * writer says EAGAIN, and blocks from then on; one that never had a writer looks as if it were at its end. */
+/* Reads to the end of the file; a file that grows meanwhile is cut off at the cap.  `fd` does not
+ * block: a pipe that has a writer says EAGAIN, and blocks from then on; one that never had a writer
+ * looks as if it were at its end. */
 static int read_all(int fd, const char *path, size_t max_bytes, struct str_buf *b, struct err *err)
 {
     char chunk[16384];
@@ -91,7 +94,8 @@ static int read_all(int fd, const char *path, size_t max_bytes, struct str_buf *
     }
 }
 
-/* Opens what may be read: regular files, and with `streams` whatever has an end.  The open itself never blocks. */
+/* Opens what may be read: regular files, and with `streams` whatever has an end.  The
+ * open itself never blocks. */
 static int open_path(const char *path, bool streams, int *ret_fd, struct err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_watch.c: a file that somebody else replaces now and then.
+/* file_watch.c: watches a file that another program replaces.
  *
- * Projected tokens and certificates change by a rename of a folder above them, so the path is opened anew
- * each time instead of being watched by inode.  Reading happens under the lock: the files are small and
- * the readers would all do it otherwise.  The last good content survives failures (controller.md 4.3).
- * Thread-safe. */
+ * Projected tokens and certificates change by a rename of a folder above them, so the path is
+ * opened again each time instead of being watched by inode.  Reading happens under the lock: the
+ * files are small and the readers would all do it otherwise.  The last good content survives
+ * failures (controller.md 4.3).  Thread-safe. */
 #include "common/base/file.h"
 #include "common/base/lock.h"
 
@@ -63,7 +63,7 @@ static void take_content(struct file_watch *w, const char *data, size_t n)
     w->generation++;
 }
 
-/* Nothing but white space: whoever writes the file has not come to its content yet. */
+/* Only white space: the writer has not written the content yet. */
 static bool is_blank(const char *data, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

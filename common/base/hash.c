@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hash.c: SipHash-2-4 (Aumasson and Bernstein, 2012).
  *
- * Chosen over uthash's own functions because keys come from whoever may create objects in the cluster.
- * Thread-safe. */
+ * Chosen over uthash's own functions because any user who may create objects in the cluster chooses
+ * keys.  Thread-safe. */
 #include "common/base/hash.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hash.h: hashing of bytes for tables in memory and for fingerprints.
  *
- * hash_bytes() is SipHash-2-4 with a 64-bit seed used twice: with hash_seed() nobody outside can choose keys
- * that collide; with a fixed seed the value is the same in every process (fingerprints, sharding of
- * tests).  Not for signatures.  Pure but for hash_seed(). */
+ * hash_bytes() is SipHash-2-4 with a 64-bit seed used twice: with hash_seed() an attacker cannot
+ * choose keys that collide; with a fixed seed the value is the same in every process (fingerprints,
+ * sharding of tests).  Not for signatures.  Pure but for hash_seed(). */
 #ifndef TRIMTAB_BASE_HASH_H
 #define TRIMTAB_BASE_HASH_H
 
@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 uint64_t hash_bytes(uint64_t seed, const void *p, size_t n);
-/* A tenth of the cost, for tables that are small and short-lived, or bounded.  Whoever does not know the seed has no
- * easy way to keys that collide, but nobody has proven it.  Differs between machines. */
+/* A tenth of the cost, for tables that are small and short-lived, or bounded.  Without the seed
+ * there is no known easy way to colliding keys, but no proof either.  Differs between machines. */
 uint64_t hash_quick(uint64_t seed, const void *p, size_t n);
 /* A random seed from the kernel; falls back to addresses and time when it has none to give. */
 uint64_t hash_seed(void);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hold.h: who may touch something that many users share, for longer than a mutex is held.
  *
- * Users that can bear each other hold it together; one who must be by himself holds it alone; who has nothing to do with it
- * takes no part.  Google's health check that all Services share is made once by many Services that come at the same time,
- * and never deleted between a Service's look at it and that Service's pool; rules in AWS' groups of nodes are not taken away
- * while somebody else relies on having seen them.  Held across cloud calls: that is what it is for (lock.h).  Waiting ends
- * when `cancel` fires.  Thread-safe.
+ * Users that can bear each other hold it together; one who must be by himself holds it alone; who
+ * has nothing to do with it takes no part.  Google's health check that all Services share is made
+ * once by many Services that come at the same time, and never deleted between a Service's read of
+ * it and that Service's pool; rules in AWS' groups of nodes are not removed while another sync
+ * relies on having read them.  Held across cloud calls: that is what it is for (lock.h).  Waiting
+ * ends when `cancel` fires.  Thread-safe.
  * Source: docs/spec/gce-cloud-provider.md §3.6, §15 row 13; docs/spec/aws.md 7.5. */
 #ifndef TRIMTAB_BASE_HOLD_H
 #define TRIMTAB_BASE_HOLD_H
@@ -26,7 +27,7 @@ void hold_free(struct hold *l);
 /* From `now` to `then`; going up gives the lock up in between, so what was read before must be
  * read again.  False when the wait was cancelled: then nothing is held. */
 bool hold_change(struct hold *l, enum hold_how now, enum hold_how then, struct cancel *cancel);
-/* From nothing to ALONE, without waiting; false: somebody holds it, or waits to. */
+/* Takes it exclusively, without waiting; false if another thread holds it or waits for it. */
 bool hold_try_alone(struct hold *l);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hooks.c: callbacks that can be taken away safely.
  *
- * A round numbers itself and marks the hooks it has called, so that the list may change between two calls
- * and nothing is called twice.  See hooks.h for the promises. */
+ * A round numbers itself and marks the hooks it has called, so that the list may change between two
+ * calls and nothing is called twice.  See hooks.h for the promises. */
 #include "common/base/hooks.h"
 #include "common/base/arena.h"
 

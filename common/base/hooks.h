@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hooks.h: a list of callbacks that one thread runs while others take theirs off it.
  *
- * What makes it worth a file: hooks_remove() returns only when its callback is not running and never will
- * run again, so the remover may free what the callback uses; and no callback runs under the lock.
- * Used by cancel.c (each hook runs once) and clock_fake.c (each hook runs at a move to or past the moment that it has announced).  Private to
- * common/base.  Thread-safe; a callback may remove itself. */
+ * What makes it worth a file: hooks_remove() returns only when its callback is not running and
+ * never will run again, so the remover may free what the callback uses; and no callback runs under
+ * the lock.  Used by cancel.c (each hook runs once) and clock_fake.c (each hook runs at a move to
+ * or past the moment that it has announced).  Private to common/base.  Thread-safe; a callback may
+ * remove itself. */
 #ifndef TRIMTAB_BASE_HOOKS_H
 #define TRIMTAB_BASE_HOOKS_H
 
@@ -37,10 +38,11 @@ void hooks_init(struct hooks *h);
 void hooks_done(struct hooks *h);
 /* Adds a hook and returns its id (never 0). */
 int hooks_add(struct hooks *h, void (*fn)(void *arg), void *arg);
-/* Takes it off; waits while it runs, except when called from inside it.  Unknown ids are ignored. */
+/* Takes it off; waits while it runs, except when called from inside it.  Unknown
+ * ids are ignored. */
 void hooks_remove(struct hooks *h, int id);
-/* Calls every hook on the list that has not announced a moment later than `now_ms`, each once; those added meanwhile
- * are called too. */
+/* Calls every hook on the list that has not announced a moment later than `now_ms`, each once;
+ * those added meanwhile are called too. */
 void hooks_run(struct hooks *h, int64_t now_ms);
 /* Sets until_ms of one hook; reads the smallest one that is set, or INT64_MAX. */
 void hooks_announce(struct hooks *h, int id, int64_t until_ms);

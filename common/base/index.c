@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* index.c: records by their own keys, in a table of pointers with linear probing (index.h).
  *
- * At most three quarters are full.  A record that goes is replaced by a later one of its row, so that no marks stay behind. */
+ * At most three quarters are full.  A record that goes is replaced by a later one of its row, so
+ * that no marks stay behind. */
 #include "common/base/index.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* index.h: a hash table of records that hold their own keys.
  *
- * For tables of tens of thousands of records: it costs about 14 bytes for each, where map.h copies the key and takes about 100.  Records
- * are borrowed, and keep their keys unchanged while they are in the table.  No order of hashing is ever seen: index_sorted()
- * sorts.  Not thread-safe. */
+ * For tables of tens of thousands of records: it costs about 14 bytes for each, where map.h copies
+ * the key and takes about 100.  Records are borrowed, and keep their keys unchanged while they are
+ * in the table.  No order of hashing is ever seen: index_sorted() sorts.  Not thread-safe. */
 #ifndef TRIMTAB_BASE_INDEX_H
 #define TRIMTAB_BASE_INDEX_H
 
@@ -28,7 +28,8 @@ struct index {
 void index_init(struct index *x, const struct index_kind *kind);
 void index_done(struct index *x);                        /* forgets all records */
 void *index_get(const struct index *x, const void *key); /* NULL when absent */
-/* Returns the record of the same key that was there before, which is not any more; NULL: there was none. */
+/* Returns the record of the same key that was there before, which is not any more; NULL:
+ * there was none. */
 void *index_put(struct index *x, void *record);
 void *index_take(struct index *x, const void *key); /* removes; NULL when absent */
 /* Heap array (free it) of all records in the order of their keys; never NULL. */

@@ -16,7 +16,7 @@ struct intern_table {
     struct index strings;
 };
 
-/* ---- the strings of a table --------------------------------------------------------------------------- */
+/* ---- the strings of a table ------------------------------------------------------------------ */
 
 static const void *string_key(const void *record)
 {
@@ -141,7 +141,7 @@ size_t intern_count(struct intern_table *t)
     return n;
 }
 
-/* ---- records by a string of theirs --------------------------------------------------------------------- */
+/* ---- records by a string of theirs ----------------------------------------------------------- */
 
 static const void *first_member(const void *record)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* intern.h: byte strings that are kept once, however many records hold them.
  *
- * A record that is one of tens of thousands holds a pointer in place of a copy; two strings of one table are equal when their
- * pointers are.  Each pointer that intern_get() returns is given back with intern_drop().  A table may be used from any thread. */
+ * A record that is one of tens of thousands holds a pointer in place of a copy; two strings of one
+ * table are equal when their pointers are.  Each pointer that intern_get() returns is given back
+ * with intern_drop().  A table may be used from any thread. */
 #ifndef TRIMTAB_BASE_INTERN_H
 #define TRIMTAB_BASE_INTERN_H
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ip.c: reading and printing addresses and networks as Go does.
  *
- * Two readers: the strict one is Go's net (netip) of today, the sloppy one is what Kubernetes kept from
- * Go 1.16: leading zeros in IPv4 octets count as decimal, and in IPv6 groups any number of leading
- * zeros is fine.  An IPv4-mapped network with a mask of 96 or more becomes an IPv4 network, a shorter one
- * stays IPv6 (controller.md 9.2): whether to accept that is for the caller, who sees `was_mapped`.  Pure. */
+ * Two readers: the strict one is Go's net (netip) of today, the sloppy one is what Kubernetes kept
+ * from Go 1.16: leading zeros in IPv4 octets count as decimal, and in IPv6 groups any number of
+ * leading zeros is fine.  An IPv4-mapped network with a mask of 96 or more becomes an IPv4 network,
+ * a shorter one stays IPv6 (controller.md 9.2): whether to accept that is for the caller, who sees
+ * `was_mapped`.  Pure. */
 #include "common/base/ip.h"
 
 #include <stdio.h>
@@ -60,8 +61,8 @@ static bool read_ipv4(const char *s, bool sloppy, uint8_t out[4])
     return *s == '\0';
 }
 
-/* One group between colons, or the IPv4 tail.  *at is the number of bytes filled; *ret_end says that the
- * text is used up. */
+/* One group between colons, or the IPv4 tail.  *at is the number of bytes filled; *ret_end says
+ * that the text is used up. */
 static bool read_group(const char **s, bool sloppy, int ellipsis, uint8_t out[16], int *at,
                        bool *ret_end)
 {

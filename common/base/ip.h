@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ip.h: IP addresses and CIDRs as Go's net package (and Kubernetes' "sloppy" parsers) read and print them.
+/* ip.h: IP addresses and CIDRs as Go's net package (and Kubernetes' "sloppy" parsers) read and
+ * print them.
  *
- * Source: controller.md §2.6 and §9.2; Go net.ParseIP/ParseCIDR, k8s.io/utils/net ParseCIDRSloppy.  Sloppy
- * means that leading zeros in IPv4 octets are read as decimal.  Pure. */
+ * Source: controller.md §2.6 and §9.2; Go net.ParseIP/ParseCIDR, k8s.io/utils/net ParseCIDRSloppy.
+ * Sloppy means that leading zeros in IPv4 octets are read as decimal.  Pure. */
 #ifndef TRIMTAB_BASE_IP_H
 #define TRIMTAB_BASE_IP_H
 

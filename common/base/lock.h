@@ -8,13 +8,16 @@
  *     4  event recorder, metrics
  *     5  log
  *     6  intern tables
- * No callback runs under a lock, and no lock is held across http_do() (CONTRIBUTING.md). */
+ * No callback runs under a lock, and no lock is held across http_do() (CONTRIBUTING.md), nor while a task blocks (task.h). */
 #ifndef TRIMTAB_BASE_LOCK_H
 #define TRIMTAB_BASE_LOCK_H
 
 #include "common/base/attr.h"
 
 #include <pthread.h>
+#include <stdint.h>
+
+struct task_wait;
 
 struct _capability_("mutex") mutex
 {
@@ -22,6 +25,9 @@ struct _capability_("mutex") mutex
 };
 struct cond {
     pthread_cond_t c; /* CLOCK_MONOTONIC */
+    pthread_mutex_t tasks_lock;
+    _Atomic(struct task_wait *)
+        tasks; /* tasks that wait (task.h), first come first; changed with tasks_lock */
 };
 
 #define MUTEX_INIT                                                                                 \
@@ -37,5 +43,10 @@ void cond_init(struct cond *c);
 void cond_done(struct cond *c);
 void cond_signal(struct cond *c);
 void cond_broadcast(struct cond *c);
+/* Sleeps until signalled, or until `real_until_ms` of the real clock (INT64_MAX: no limit); may return early.  In a task the
+ * others run meanwhile.  For clocks: everybody else calls clock_wait(). */
+void cond_sleep(struct cond *c, struct mutex *m, int64_t real_until_ms) _requires_(m);
+/* How many mutexes the calling thread holds. */
+unsigned mutex_held(void);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log.c: where log lines go, and which ones are wanted.
  *
- * Holds the one piece of process-wide state that CONTRIBUTING.md allows: the log level and its destination, set
- * at start; the level may change later.  How a line looks is in log_line.c, who writes it in log_writer.c: one line is one
- * write(2), so lines of several threads never mix.  Thread-safe, except that log_setup() and log_begin_writing() must not
- * run while others log. */
+ * Holds the one piece of process-wide state that CONTRIBUTING.md allows: the log level and its
+ * destination, set at start; the level may change later.  How a line looks is in log_line.c, who
+ * writes it in log_writer.c: one line is one write(2), so lines of several threads never mix.
+ * Thread-safe, except that log_setup() and log_begin_writing() must not run while others log. */
 #include "common/base/log.h"
 #include "common/base/clock.h"
 #include "common/base/log_line.h"
@@ -23,7 +23,8 @@ static struct log_writer writer; /* runs between log_begin_writing() and log_end
 static atomic_bool has_writer;   /* it was begun; false: its lock is not made yet */
 static struct mutex limit_lock = MUTEX_INIT; /* the counters of every struct log_limit */
 
-/* One "pattern=N" of a list.  False at its end and at a syntax error, which *ret_bad tells apart. */
+/* One "pattern=N" of a list.  False at its end and at a syntax error, which
+ * *ret_bad tells apart. */
 static bool vmodule_next(const char **list, char *pattern, size_t cap, int *ret_level,
                          bool *ret_bad);
 
@@ -151,7 +152,8 @@ uint64_t log_lost(void)
     return atomic_load(&has_writer) ? log_writer_lost(&writer) : 0;
 }
 
-/* A bucket of `burst` that refills by one per interval; used_until_ms is when the next one comes. */
+/* A bucket of `burst` that refills by one per interval; used_until_ms is when the
+ * next one comes. */
 bool log_limit_ok(struct log_limit *l, int64_t now_ms)
 {
     bool ok = true;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log.h: structured log lines, in klog's text form or as JSON.
  *
- * Text (upstream's default):  I1121 10:00:01.123456   1 sync.c:210] "Synced" service="demo/web" calls=14
- * JSON (--logging-format=json): {"ts":…,"caller":"controller/sync/sync.c:210","msg":"Synced","v":0,"service":…}
- * Spec: controller.md §1.20.  A line is a constant message and key/value pairs; the service key comes
- * first.  Pure code and common/ log at debug (v >= 4) only; whoever handles an error logs it, whoever
- * returns it does not.  Values pass as LOG_S("key", text) …; a secret passes as LOG_SECRET and prints ***.
- * Thread-safe: one line is one write(2), by the caller or, after log_begin_writing(), by a thread of its own. */
+ * Text (upstream's default):  I1121 10:00:01.123456   1 sync.c:210] "Synced" service="demo/web"
+ * JSON (--logging-format=json):
+ * {"ts":…,"caller":"controller/sync/sync.c:210","msg":"Synced","v":0,"service":…} Spec:
+ * controller.md §1.20.  A line is a constant message and key/value pairs; the service key comes
+ * first.  Pure code and common/ log at debug (v >= 4) only; the code that handles an error logs it,
+ * the code that returns it does not.  Values pass as LOG_S("key", text) …; a secret passes as
+ * LOG_SECRET and prints ***.  Thread-safe: one line is one write(2), by the caller or, after
+ * log_begin_writing(), by a thread of its own. */
 #ifndef TRIMTAB_BASE_LOG_H
 #define TRIMTAB_BASE_LOG_H
 
@@ -59,15 +61,18 @@ struct log_config {
     int fd;              /* where lines go; 2 in production */
 };
 void log_setup(const struct log_config *cfg);
-/* From here on a thread writes the lines, and whoever logs never waits for the reader of the log (log_writer.h).  After
- * log_setup(), whose fd it uses.  TRANSIENT: there is no thread; lines are written as before. */
+/* From here on a thread writes the lines, and callers never wait for the reader of the log
+ * (log_writer.h).  After log_setup(), whose fd it uses.  TRANSIENT: there is no thread; lines are
+ * written as before. */
 int log_begin_writing(struct err *err) _warn_unused_;
-/* One line as it is, without head, where the log goes: the error with which a program ends.  `text` without its newline. */
+/* One line as it is, without head, where the log goes: the error with which a program ends.  `text`
+ * without its newline. */
 void log_plain(const char *text);
-/* Waits until the lines so far are written, at most `patience_ms`: for what is printed beside the log.  False: they are not. */
+/* Waits until the lines so far are written, at most `patience_ms`: for what is printed beside the
+ * log.  False: they are not. */
 bool log_flush(int64_t patience_ms);
-/* The last lines get `patience_ms`; whoever logs later writes himself.  Without a begin nothing happens.  False: the reader
- * does not read; what waits goes with the process. */
+/* The last lines get `patience_ms`; later callers write themselves.  Without a begin nothing
+ * happens.  False: the reader does not read; what waits goes with the process. */
 bool log_end_writing(int64_t patience_ms);
 /* How many lines were dropped because the log was not read fast enough. */
 uint64_t log_lost(void);
@@ -92,8 +97,9 @@ void log_write(enum log_severity sev, int v, const char *file, int line, const c
 #define log_warning(msg, ...)         LOG_AT_(LOG_WARNING, 0, NULL, msg, __VA_ARGS__)
 #define log_error(err_text, msg, ...) LOG_AT_(LOG_ERROR, 0, err_text, msg, __VA_ARGS__)
 
-/* Says yes at most `burst` times, then once per `interval_ms`: for warnings that repeat.  Declare it
- * static beside the call (the one exception to "no mutable file-scope state", CONTRIBUTING.md). */
+/* Says yes at most `burst` times, then once per `interval_ms`: for warnings that repeat.  Declare
+ * it static beside the call (the one exception to "no mutable file-scope state",
+ * CONTRIBUTING.md). */
 struct log_limit {
     int64_t interval_ms;
     int burst;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log_line.c: the two forms of a log line.
  *
- * Source: controller.md 1.20; klog's header and key/value form, component-base's JSON keys.  One deviation:
- * klog spreads a value with line feeds over several lines, here every value is quoted and a line stays a
- * line.  Values longer than VALUE_MAX are cut, so that no object of a user can flood the log. */
+ * Source: controller.md 1.20; klog's header and key/value form, component-base's JSON keys.  One
+ * deviation:  klog spreads a value with line feeds over several lines, here every value is quoted
+ * and a line stays a line.  Values longer than VALUE_MAX are cut, so that no object of a user can
+ * flood the log. */
 #include "common/base/log_line.h"
 #include "common/base/clock.h"
 #include "common/base/utf8.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log_line.h: one log line as bytes.  Private to log.c and its tests.
  *
- * Everything a line shows comes in as a value, so that its form can be tested without a clock.  Pure but
- * for the time zone, which text lines use as klog does. */
+ * Everything a line shows comes in as a value, so that its form can be tested without a clock.
+ * Pure but for the time zone, which text lines use as klog does. */
 #ifndef TRIMTAB_BASE_LOG_LINE_H
 #define TRIMTAB_BASE_LOG_LINE_H
 

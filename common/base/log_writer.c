@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log_writer.c: see log_writer.h.
  *
- * The thread takes all that waits at once and writes it without the lock.  `lost` counts what came behind a full buffer,
- * so its line belongs behind what was taken together with the count. */
+ * The thread takes all that waits at once and writes it without the lock.  `lost` counts what came
+ * behind a full buffer, so its line belongs behind what was taken together with the count. */
 #include "common/base/log_writer.h"
 
 #include <errno.h>
@@ -14,7 +14,8 @@
 #include "common/base/clock.h"
 #include "common/base/limits.h"
 
-/* A file descriptor that does not block is somebody else's choice; it is waited for all the same. */
+/* The descriptor may be non-blocking by another program's choice; the thread waits for it
+ * anyway. */
 static bool wait_for_room(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLOUT};

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log_writer.h: a thread that writes log lines, so that whoever logs never waits for the reader of the log.
+/* log_writer.h: a thread that writes log lines, so that callers never wait for the reader of the
+ * log.
  *
  *     struct log_writer w = {…};                        zero, but for what log_writer_begin() sets
  *     rc = log_writer_begin(&w, STDERR_FILENO, lost);
  *     log_writer_put(&w, line, n);                      from any thread; at once
  *     log_writer_end(&w, 500);                          the last lines get half a second
  *
- * Lines wait in a buffer of LOG_WRITER_MAX bytes.  What comes when it is full is dropped and counted; a line that says how
- * many stands where they would have stood, as soon as the reader goes on.  Why: a pipe whose reader stopped would stop
- * every thread that logs, and with them a leader that keeps its lease.
+ * Lines wait in a buffer of LOG_WRITER_MAX bytes.  What comes when it is full is dropped and
+ * counted; a line that says how many stands where they would have stood, as soon as the reader
+ * continues.  Why: a pipe whose reader stopped would stop every thread that logs, and with them a
+ * leader that keeps its lease.
  * log.c owns the one that the process uses; tests make their own.  Thread-safe. */
 #ifndef TRIMTAB_BASE_LOG_WRITER_H
 #define TRIMTAB_BASE_LOG_WRITER_H
@@ -40,20 +42,23 @@ struct log_writer {
     bool ending _guarded_by_(lock);
 };
 
-/* Starts the thread, which blocks all signals.  `fd` is borrowed until the end.  TRANSIENT: there is no thread to have; the
- * writer is as before and can be begun again. */
+/* Starts the thread, which blocks all signals.  `fd` is borrowed until the end.  TRANSIENT: there
+ * is no thread to have; the writer is as before and can be begun again. */
 int log_writer_begin(struct log_writer *w, int fd, void (*tell_lost)(struct str_buf *b, uint64_t n),
                      struct err *err) _warn_unused_;
-/* Hands over one line.  False when the writer does not run (any more): the caller writes the line himself. */
+/* Hands over one line.  False when the writer does not run (any more): the caller writes
+ * the line himself. */
 bool log_writer_put(struct log_writer *w, const char *line, size_t n);
-/* Waits until all that was handed over is written, at most `patience_ms` of real time; false: it is not. */
+/* Waits until all that was handed over is written, at most `patience_ms` of real time; false:
+ * it is not. */
 bool log_writer_flush(struct log_writer *w, int64_t patience_ms);
-/* Flushes and ends the thread.  False: a write still hangs, and the thread with it; the writer must not be freed then. */
+/* Flushes and ends the thread.  False: a write still hangs, and the thread with it; the writer must
+ * not be freed then. */
 bool log_writer_end(struct log_writer *w, int64_t patience_ms);
 /* How many lines were dropped since the beginning. */
 uint64_t log_writer_lost(struct log_writer *w);
-/* One write(2) per line, and the rest of it where a write was short; an error drops the line, for there is nowhere to say
- * so.  Blocks. */
+/* One write(2) per line, and the rest of it where a write was short; an error drops the line, for
+ * there is nowhere to say so.  Blocks. */
 void log_writer_write(int fd, const char *lines, size_t n);
 
 #endif

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* map.c: string to pointer, by open addressing: a table of pointers to entries, at most three quarters full.
+/* map.c: string to pointer, by open addressing: a table of pointers to entries, at most three
+ * quarters full.
  *
- * Maps hold an entry for each Service of a cluster, so an entry is small: one block with value, hash and key, beside one
- * or two places of the table.  Linear probing; the hash in the entry spares most comparisons of keys, and what is
- * removed lets those behind it move up, so that no place is marked as deleted.
+ * Maps hold an entry for each Service of a cluster, so an entry is small: one block with value,
+ * hash and key, beside one or two places of the table.  Linear probing; the hash in the entry
+ * spares most comparisons of keys, and what is removed lets those behind it move up, so that no
+ * place is marked as deleted.
  * Keys come from outside (object names, annotations), so they are hashed with a random seed per map
- * (hash.h): nobody can choose keys that all fall into one place.  The order of hashing never
- * leaves this file: every iteration is by sorted key.  The first one sorts, and from then on the
- * order is kept up to date: a map that is gone through again and again while it grows is not sorted each time.
- * Not thread-safe, iterating included. */
+ * (hash.h): an attacker cannot choose keys that all fall into one place.  The order of hashing
+ * never leaves this file: every iteration is by sorted key.  The first one sorts, and from then on
+ * the order is kept up to date: a map that is gone through again and again while it grows is not
+ * sorted each time.  Not thread-safe, iterating included. */
 #include "common/base/map.h"
 #include "common/base/arena.h"
 #include "common/base/hash.h"
@@ -25,7 +27,7 @@ struct entry {
     char key[]; /* NUL-terminated */
 };
 
-/* The entries by key; empty until somebody iterates. */
+/* The entries by key; empty until the first iteration. */
 struct order {
     struct entry **at;
     size_t n;
@@ -87,7 +89,8 @@ static void map_reserve(struct map *m)
     m->room = room;
 }
 
-/* Those behind a place that comes free move up, as far as each may: not before the place of its hash. */
+/* Those behind a place that comes free move up, as far as each may: not before the place
+ * of its hash. */
 static void close_gap(struct map *m, size_t gap)
 {
     size_t mask = m->room - 1;
@@ -109,7 +112,7 @@ static void drop_value(const struct map *m, void *value)
     }
 }
 
-/* --- order ------------------------------------------------------------------------------------- */
+/* --- order ------------------------------------------------------------------------------------ */
 
 static int cmp_entries(const void *a, const void *b)
 {
@@ -183,7 +186,7 @@ static const struct order *order_of(const struct map *m)
     return o;
 }
 
-/* --- the map ----------------------------------------------------------------------------------- */
+/* --- the map ---------------------------------------------------------------------------------- */
 
 struct map *map_new(void (*free_value)(void *value))
 {

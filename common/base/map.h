@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* map.h: a hash map from string to pointer.
  *
- * Keys are copied; values are borrowed unless the map was made with a free function.  Iteration is by
- * sorted key, so that no order of hashing is ever seen.  Not thread-safe. */
+ * Keys are copied; values are borrowed unless the map was made with a free function.  Iteration is
+ * by sorted key, so that no order of hashing is ever seen.  Not thread-safe. */
 #ifndef TRIMTAB_BASE_MAP_H
 #define TRIMTAB_BASE_MAP_H
 
@@ -13,7 +13,8 @@
 
 struct map;
 
-/* `free_value` (may be NULL) is called for a value that is replaced, removed or freed with the map. */
+/* `free_value` (may be NULL) is called for a value that is replaced, removed or freed
+ * with the map. */
 struct map *map_new(void (*free_value)(void *value)) _warn_unused_;
 void map_free(struct map *m); /* NULL is fine */
 size_t map_size(const struct map *m);

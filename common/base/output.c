@@ -14,8 +14,8 @@
 
 #define STDOUT_NAME "the output"
 
-/* stdio keeps that an earlier write failed, but not why.  One more line end, behind text with a gap in it, meets the same
- * cause again.  0: it does not. */
+/* stdio keeps that an earlier write failed, but not why.  One more line end, behind text with a gap
+ * in it, meets the same cause again.  0: it does not. */
 static int cause_of_earlier(FILE *f)
 {
     return write(fileno(f), "\n", 1) < 0 ? errno : 0;
@@ -53,7 +53,8 @@ int output_close_stream(FILE *f, const char *name, struct err *err)
     return failed_before ? set_failure(name, earlier, err) : ERR_OK;
 }
 
-/* Ends the process as the signal would have.  Returns where the signal cannot end it: process 1 of a container. */
+/* Ends the process as the signal would have.  Returns where the signal cannot end it: process
+ * 1 of a container. */
 static void end_by_sigpipe(void)
 {
     sigset_t set;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plain_run.h: how many bytes of a JSON string stand for themselves.
  *
- * The inner loop of all that reads JSON: sixteen bytes at a time where the machine can say in one go which of
- * them are special (SSE2, which every x86-64 has), else eight, and the last few one by one.  Reads nothing behind
- * p[n-1].  Pure. */
+ * The inner loop of all that reads JSON: sixteen bytes at a time where the machine can say in one
+ * go which of them are special (SSE2, which every x86-64 has), else eight, and the last few one by
+ * one.  Reads nothing behind p[n-1].  Pure. */
 #ifndef TRIMTAB_BASE_PLAIN_RUN_H
 #define TRIMTAB_BASE_PLAIN_RUN_H
 
@@ -19,8 +19,8 @@ static inline bool plain_run_ends(unsigned char b, bool ascii)
     return b == '"' || b == '\\' || b < 0x20 || (ascii && b >= 0x80);
 }
 
-/* The high bit of each of eight bytes that ends a run.  Subtracting sets it in a byte below what is subtracted; the
- * borrow may set it in the byte after that one, too, so only the lowest is sure. */
+/* The high bit of each of eight bytes that ends a run.  Subtracting sets it in a byte below what is
+ * subtracted; the borrow may set it in the byte after that one, too, so only the lowest is sure. */
 static inline uint64_t plain_run_ends8(const char *p, bool ascii)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rng.c: random numbers from the kernel, or repeatable ones from a seed.
  *
- * The repeatable generator is xoshiro256** (Blackman and Vigna), started by SplitMix64 from the seed, so
- * that a run of the simulator or of a chaos test can be repeated from one printed number.  It is not for
- * secrets; rng_real() is.  Thread-safe. */
+ * The repeatable generator is xoshiro256** (Blackman and Vigna), started by SplitMix64 from the
+ * seed, so that a run of the simulator or of a chaos test can be repeated from one printed number.
+ * It is not for secrets; rng_real() is.  Thread-safe. */
 #include "common/base/arena.h"
 #include "common/base/clock.h"
 
@@ -98,7 +98,8 @@ uint64_t rng_u64(struct rng *r)
     return value;
 }
 
-/* Numbers from the incomplete last stretch of the range are thrown away, so all are equally likely. */
+/* Numbers from the incomplete last stretch of the range are thrown away, so all
+ * are equally likely. */
 uint64_t rng_below(struct rng *r, uint64_t bound)
 {
     uint64_t smallest = (0 - bound) % bound; /* 2^64 mod bound */

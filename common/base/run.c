@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run.c: one child process: started, listened to, ended (see run.h).
  *
- * Its end is looked for every few milliseconds instead of waiting for the end of its output, because a grandchild may hold
- * the pipes open for ever.  The group is killed while the child is still a zombie, so that its id cannot belong to others.
- * Must not run in a thread that others wait for; must not log what was printed. */
+ * Its end is looked for every few milliseconds instead of waiting for the end of its output,
+ * because a grandchild may hold the pipes open forever.  The group is killed while the child is
+ * still a zombie, so that its id cannot belong to others.  Must not run in a thread that others
+ * wait for; must not log what was printed. */
 #include "common/base/run.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/str.h"
+#include "common/base/task.h"
 
 #define TICK_MS 10 /* at most so long after its end we notice it */
 
@@ -31,7 +33,7 @@ struct listener {
 struct child {
     pid_t pid;
     bool own_group;
-    bool lost; /* somebody else took its exit status */
+    bool lost; /* another waiter took its exit status */
     struct listener out, err;
     int64_t until_ms; /* real */
 };
@@ -55,7 +57,7 @@ static void child_done(struct child *c)
     str_buf_done(&c->err.text);
 }
 
-/* --- starting ------------------------------------------------------------------------------------ */
+/* --- starting --------------------------------------------------------------------------------- */
 
 /* Descriptors of the child's side. */
 struct ends {
@@ -97,7 +99,7 @@ static int open_ends(const struct run_args *args, struct child *c, struct ends *
     return rc;
 }
 
-/* Our mask and handlers are no business of the program's. */
+/* The program does not inherit our mask and handlers. */
 static void set_attributes(posix_spawnattr_t *attr, bool own_group)
 {
     sigset_t none, all;
@@ -149,7 +151,7 @@ static int spawn(const struct run_args *args, struct child *c, const struct ends
                    : err_set(err, ERR_TRANSIENT, "%.400s: %s", args->argv[0], strerror(rc));
 }
 
-/* --- listening ----------------------------------------------------------------------------------- */
+/* --- listening -------------------------------------------------------------------------------- */
 
 static void keep(struct listener *l, const char *bytes, size_t n)
 {
@@ -196,7 +198,7 @@ static void listen_a_while(struct child *c)
     if (c->err.fd >= 0) {
         fds[n++] = (struct pollfd){.fd = c->err.fd, .events = POLLIN};
     }
-    (void)poll(fds, n, n == 0 ? 1 : TICK_MS); /* without output it is about to end */
+    (void)task_poll(fds, n, n == 0 ? 1 : TICK_MS); /* without output it is about to end */
     drain(&c->out);
     drain(&c->err);
 }
@@ -217,7 +219,7 @@ static int listen_on(const struct run_args *args, struct child *c, struct err *e
             break;
         }
     }
-    drain(&c->out); /* what it wrote last; nobody waits for those that it left behind */
+    drain(&c->out); /* its last output; children that it left behind are not waited for */
     drain(&c->err);
     if (c->out.over) {
         return err_set(err, ERR_INVALID, "%.400s printed more than %zu bytes", args->argv[0],
@@ -226,7 +228,7 @@ static int listen_on(const struct run_args *args, struct child *c, struct err *e
     return ERR_OK;
 }
 
-/* --- ending -------------------------------------------------------------------------------------- */
+/* --- ending ----------------------------------------------------------------------------------- */
 
 /* The child and, while its id is still taken, all that it started in its group. */
 static int bury(struct child *c)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* str.c: the growing text buffer.
  *
- * Keeps the promise of str.h that data is NUL-terminated after its first use.  Growth is by doubling.
- * Quoting is in str_quote.c, helpers that build new strings in str_util.c.  No locale, no locks. */
+ * Keeps the promise of str.h that data is NUL-terminated after its first use.  Growth is by
+ * doubling.  Quoting is in str_quote.c, helpers that build new strings in str_util.c.
+ * No locale, no locks. */
 #include "common/base/str.h"
 
 #include <stdio.h>
@@ -10,8 +11,8 @@
 
 #define FIRST_CAP ((size_t)64)
 
-/* Room for `more` bytes and the NUL; the sum cannot overflow because one object fits in memory twice
- * at most before realloc refuses it. */
+/* Room for `more` bytes and the NUL; the sum cannot overflow because one object fits in memory
+ * twice at most before realloc refuses it. */
 void str_buf_reserve(struct str_buf *b, size_t more)
 {
     size_t need = b->len + more + 1;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* str_clean.c: foreign text for people's eyes, in plain characters only.
  *
- * Annotations, manifests, plugins and answers of servers may hold characters that move a terminal's cursor, turn the
- * direction of a line, fake a line of ours, or show nothing.  All text for people passes through str_clean_next(); JSON for
- * programs keeps the characters, as \u escapes.  Pure apart from the buffer appended to. */
+ * Annotations, manifests, plugins and answers of servers may hold characters that move a terminal's
+ * cursor, turn the direction of a line, fake a line of ours, or show nothing.  All text for people
+ * passes through str_clean_next(); JSON for programs keeps the characters, as \u escapes.  Pure
+ * apart from the buffer appended to. */
 #include "common/base/str.h"
 #include "common/base/utf8.h"
 

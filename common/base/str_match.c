@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* str_match.c: globs, and the nearest word for "did you mean".
  *
- * Both are bounded: a glob never backtracks over more than its last star, and the distance of words longer
- * than DISTANCE_MAX_LEN is not worth knowing.  Pure. */
+ * Both are bounded: a glob never backtracks over more than its last star, and the distance of words
+ * longer than DISTANCE_MAX_LEN is not worth knowing.  Pure. */
 #include "common/base/str.h"
 
 #include <string.h>

@@ -24,7 +24,8 @@ static size_t nearness(const char *word, const char *item)
     return last != NULL && str_eq(last, other) ? STR_NEAR_ELSEWHERE : SIZE_MAX;
 }
 
-/* Keeps the NEAR_MAX nearest, each once, the nearest first; of two that are as near the one that came first. */
+/* Keeps the NEAR_MAX nearest, each once, the nearest first; of two that are as near the
+ * one that came first. */
 static size_t insert(const char **names, size_t *far, size_t n, const char *item, size_t distance)
 {
     size_t at = n;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* str_quote.c: strings as Go and as JSON write them, and base64.
  *
- * Log lines and error texts are compared with upstream's, so the Go form follows strconv.Quote to the
- * letter: printable characters of all scripts stay themselves.  Pure apart from the buffer appended to. */
+ * Log lines and error texts are compared with upstream's, so the Go form follows strconv.Quote to
+ * the letter: printable characters of all scripts stay themselves.  Pure apart from
+ * the buffer appended to. */
 #include "common/base/str.h"
 #include "common/base/utf8.h"
 
@@ -70,7 +71,8 @@ void str_append_json_quoted(struct str_buf *b, const char *s)
     str_append_json_quoted_n(b, s, s != NULL ? strlen(s) : 0);
 }
 
-/* How many bytes from the start stand for themselves in JSON; nearly all of nearly every text do. */
+/* How many bytes from the start stand for themselves in JSON; nearly all of nearly
+ * every text do. */
 static size_t json_plain_run(const char *s, size_t n)
 {
     size_t i = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* str_util.c: small questions about strings, numbers in strings, and new strings in an arena.
  *
- * Where a function has a counterpart in Go's package strings or strconv, its edge cases are those of Go,
- * because annotations and config values must be read as upstream reads them.  Pure. */
+ * Where a function has a counterpart in Go's package strings or strconv, its edge cases are those
+ * of Go, because annotations and config values must be read as upstream reads them.  Pure. */
 #include "common/base/str.h"
 #include "common/base/utf8.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* str_wrap.c: text in columns, for what people read on a terminal: plans, explanations, --help.
  *
- * A column is a character, not a byte: continuation bytes of UTF-8 take no room.  (No wide characters occur in names of
- * clouds or in our texts.)  Words are never cut: people paste them. */
+ * A column is a character, not a byte: continuation bytes of UTF-8 take no room.  (No wide
+ * characters occur in names of clouds or in our texts.)  Words are never cut: people paste them. */
 #include "common/base/str.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* strset.c: sorted string sets and the sorted merge.
  *
- * Everything is built once in an arena and const afterwards; comparing two sets is one walk over both.
- * Pure. */
+ * Everything is built once in an arena and const afterwards; comparing two sets is one
+ * walk over both.  Pure. */
 #include "common/base/strset.h"
 #include "common/base/str.h"
 

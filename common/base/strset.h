@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* strset.h: sorted sets of strings, and the sorted merge by which two lists are compared.
  *
- * Sets that are compared are sorted by byte value at construction (CONTRIBUTING.md), so that hash order never
- * reaches an API call, a log line or a golden file.  Items are borrowed; the array lives in the arena. */
+ * Sets that are compared are sorted by byte value at construction (CONTRIBUTING.md), so that hash
+ * order never reaches an API call, a log line or a golden file.  Items are borrowed; the array
+ * lives in the arena. */
 #ifndef TRIMTAB_BASE_STRSET_H
 #define TRIMTAB_BASE_STRSET_H
 
@@ -31,9 +32,9 @@ char *str_set_text(struct arena *m, const struct str_set *s, const char *sep);
 #define STR_SET_EACH(var, set)                                                                     \
     for (size_t var##_i = 0; var##_i < (set)->n && ((var) = (set)->items[var##_i], 1); var##_i++)
 
-/* Walks two sorted arrays of pointers in step: cmp() orders one element of each side; `only_a`, `only_b`
- * and `both` are called in order (any may be NULL).  The one way in which desired and observed lists
- * are compared. */
+/* Walks two sorted arrays of pointers in step: cmp() orders one element of each side; `only_a`,
+ * `only_b` and `both` are called in order (any may be NULL).  The one way in which desired and
+ * observed lists are compared. */
 struct sort_merge {
     int (*cmp)(const void *a, const void *b, void *arg);
     void (*only_a)(const void *a, void *arg);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* timefmt.c: moments as RFC 3339 text and back.
  *
- * Calendar arithmetic is done here (proleptic Gregorian, always UTC) and not by libc, whose functions
- * depend on the environment.  Reading follows Go's time.Parse(time.RFC3339): 'T' and 'Z' in upper case, no
- * second 60, a fraction of one digit or more.  Years outside 0000-9999 are clamped when printed.  Pure. */
+ * Calendar arithmetic is done here (proleptic Gregorian, always UTC) and not by libc, whose
+ * functions depend on the environment.  Reading follows Go's time.Parse(time.RFC3339): 'T' and 'Z'
+ * in upper case, no second 60, a fraction of one digit or more.  Years outside 0000-9999 are
+ * clamped when printed.  Pure. */
 #include "common/base/timefmt.h"
 
 #include <stdbool.h>

@@ -2,9 +2,9 @@
 /* unicode.c: classes of characters, as ranges of the Unicode Character Database 15.0.0.
  *
  * Go's gcfg scanner accepts letters and digits of every script in names, and Go's %q prints every
- * printable character as itself; upstream's config files and messages can only be matched with the same
- * tables.  The tables list what is above ASCII, sorted, without overlap, made from the database's general
- * categories; a newer Unicode version only adds ranges.  Pure. */
+ * printable character as itself; upstream's config files and messages can only be matched with the
+ * same tables.  The tables list what is above ASCII, sorted, without overlap, made from the
+ * database's general categories; a newer Unicode version only adds ranges.  Pure. */
 #include "common/base/utf8.h"
 
 #include "common/base/attr.h"
@@ -447,7 +447,8 @@ bool unicode_is_print(uint32_t rune)
     return in_ranges(prints, ARRAY_LEN(prints), rune);
 }
 
-/* Printable by their category, and yet nothing shows: fillers, joiners, variation selectors, the blank of Braille. */
+/* Printable by their category, and yet nothing shows: fillers, joiners, variation selectors, the
+ * blank of Braille. */
 static const struct rune_range invisibles[] = {
     {0x034F, 0x034F}, {0x115F, 0x1160}, {0x17B4, 0x17B5}, {0x180B, 0x180F},   {0x2800, 0x2800},
     {0x3164, 0x3164}, {0xFE00, 0xFE0F}, {0xFFA0, 0xFFA0}, {0xE0100, 0xE01EF},

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gcfg.c: the gcfg dialect of git-config as a flat list of entries.
  *
- * Accepts and refuses exactly what upstream's library does (gce-cloud-provider.md 1.1, 17): names of any
- * script's letters and digits but no underscore, quotes anywhere in a value, a backslash outside quotes
- * only before a line end or a quote, and no invalid UTF-8 or NUL anywhere, comments included.  The first
- * thing wrong ends the parse; it is told with line and byte column.  Meaning is gcfg_decode.c's.  Pure. */
+ * Accepts and refuses exactly what upstream's library does (gce-cloud-provider.md 1.1, 17): names
+ * of any script's letters and digits but no underscore, quotes anywhere in a value, a backslash
+ * outside quotes only before a line end or a quote, and no invalid UTF-8 or NUL anywhere, comments
+ * included.  The first error ends the parse; its message has line and byte column.  Meaning is
+ * gcfg_decode.c's.  Pure. */
 #include "common/data/gcfg.h"
 #include "common/base/str.h"
 #include "common/base/utf8.h"
@@ -117,7 +118,7 @@ static int unexpected(struct scanner *s, const char *what)
     return begins_token ? fail(s, mark_here(s), what) : illegal(s);
 }
 
-/* What must follow a header and a value. */
+/* Allowed characters after a header or a value. */
 static int expect_line_end(struct scanner *s)
 {
     int rc = skip_to_token(s);
@@ -141,7 +142,7 @@ static int scan_name(struct scanner *s, const char **ret)
     return rc;
 }
 
-/* Takes the current character over and goes on. */
+/* Takes the current character over and continues. */
 static int take(struct scanner *s, struct str_buf *b)
 {
     str_append_n(b, s->text + s->at, s->len);
@@ -185,7 +186,8 @@ static int scan_subsection(struct scanner *s, const char **ret)
     return rc;
 }
 
-/* Behind a backslash outside quotes: a line end (dropped) or a literal quote, after an optional CR. */
+/* Behind a backslash outside quotes: a line end (dropped) or a literal quote, after
+ * an optional CR. */
 static int scan_bare_escape(struct scanner *s, struct mark value, struct str_buf *b)
 {
     int rc = s->c == '\r' ? next(s) : ERR_OK;

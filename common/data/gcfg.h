@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gcfg.h: the dialect of git-config in which gce.conf (and aws.conf) are written.
  *
- * Spec: gce-cloud-provider.md §1.1 and §17 rows 2; every row there is a test.  The scanner gives a flat
- * list of entries in file order; what keys mean, which are lists and which are unknown is the caller's
- * table.  Errors are ERR_INVALID and begin with "line:col: ". */
+ * Spec: gce-cloud-provider.md §1.1 and §17 rows 2; every row there is a test.  The scanner gives a
+ * flat list of entries in file order; what keys mean, which are lists and which are unknown is the
+ * caller's table.  Errors are ERR_INVALID and begin with "line:col: ". */
 #ifndef TRIMTAB_BASE_GCFG_H
 #define TRIMTAB_BASE_GCFG_H
 
@@ -24,7 +24,8 @@ struct gcfg_entry {
 
 int gcfg_parse(struct arena *a, const char *text, size_t n, struct gcfg_entry **ret, size_t *ret_n,
                struct err *err) _warn_unused_;
-/* gcfg's words for true and false (true yes on 1 / false no off 0, any case); false when it is none. */
+/* gcfg's words for true and false (true yes on 1 / false no off 0, any case); false if it
+ * is not one. */
 bool gcfg_bool(const char *value, bool *ret);
 
 /* One key that a caller knows. */
@@ -45,7 +46,7 @@ struct gcfg_list {
     const char **items;
     size_t n;
 };
-/* What was found but is not in the table: one per unknown section or key. */
+/* An unknown section or key: one per unknown section or key. */
 struct gcfg_unknown {
     const char *section;
     const char *key;     /* NULL: the whole section is unknown */
@@ -62,7 +63,8 @@ int gcfg_decode(struct arena *a, const char *text, size_t n, const struct gcfg_k
 int gcfg_decode_entries(struct arena *a, const struct gcfg_entry *entries, size_t n,
                         const struct gcfg_key *keys, void *out, struct gcfg_unknown **ret_unknown,
                         size_t *ret_n_unknown, struct err *err) _warn_unused_;
-/* Is that the name of a section or key?  `known` is ASCII; compared as upstream's library folds case. */
+/* Is that the name of a section or key?  `known` is ASCII; compared as upstream's
+ * library folds case. */
 bool gcfg_name_is(const char *known, const char *written);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gcfg_decode.c: what the keys of a gcfg file mean.
  *
- * Fills a structure from a table of keys with upstream's rules (gce-cloud-provider.md 1.1): the last value of
- * a single key wins, lists grow by repetition, a blank is true for a bool, empties a list, and is an error
- * for the rest.  Unknown sections and keys are no errors; they are handed back so that the caller can
- * warn.  A sub-section of a known section counts as unknown.  Pure. */
+ * Fills a structure from a table of keys with upstream's rules (gce-cloud-provider.md 1.1): the
+ * last value of a single key wins, lists grow by repetition, a blank is true for a bool, empties a
+ * list, and is an error for the rest.  Unknown sections and keys are not errors; they are returned
+ * so that the caller can warn.  A sub-section of a known section counts as unknown.  Pure. */
 #include "common/base/str.h"
 #include "common/base/utf8.h"
 #include "common/data/gcfg.h"
@@ -23,7 +23,8 @@ struct decoder {
     struct err *err;
 };
 
-/* Names compare under Unicode's simple case folding; two characters above ASCII fold to ASCII letters. */
+/* Names compare under Unicode's simple case folding; two characters above ASCII fold
+ * to ASCII letters. */
 static uint32_t fold(uint32_t rune)
 {
     if (rune >= 'A' && rune <= 'Z') {

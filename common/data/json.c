@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json.c: questions to JSON trees, and building them.
  *
- * Small and forgiving: a member of the wrong type counts as absent, so that callers can walk documents of
- * servers without asking at every step.  Where a wrong type must be an error, json_decode() is used.
- * Trees never cross threads. */
+ * Small and forgiving: a member of the wrong type counts as absent, so that callers can walk
+ * documents of servers without asking at every step.  Where a wrong type must be an error,
+ * json_decode() is used.  Trees never cross threads. */
 #include "common/data/json.h"
 
 #include <math.h>
@@ -97,8 +97,8 @@ void json_clear(struct json_object *o)
     }
 }
 
-/* The fewest slots of json-c's table that take `n` members: it doubles the table when a member comes to one that is filled
- * by LH_LOAD_FACTOR. */
+/* The fewest slots of json-c's table that take `n` members: it doubles the table when a member
+ * comes to one that is filled by LH_LOAD_FACTOR. */
 static int slots_for(size_t n)
 {
     return n == 0 ? 1 : (int)((double)(n - 1) / LH_LOAD_FACTOR) + 1;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json_decode.c: filling C structures from JSON by tables of fields.
  *
- * One row of a table per member, so that all decoders of the project refuse the same things in the same
- * words.  Where we are is a chain of frames on the stack; it becomes text only when something is wrong.
- * It reads views (json_view.h); a tree is opened as one, level by level, where a row asks for what is below.
- * Nothing is kept of a tree except JSON_T_RAW members; its strings are copied to the arena, those of a parsed view
- * are in one already.  Pure. */
+ * One row of a table per member, so that all decoders of the project refuse the same things in the
+ * same words.  Where we are is a chain of frames on the stack; it becomes text only when something
+ * is wrong.  It reads views (json_view.h); a tree is opened as one, level by level, where a row
+ * asks for what is below.  Nothing is kept of a tree except JSON_T_RAW members; its strings are
+ * copied to the arena, those of a parsed view are in one already.  Pure. */
 #include "common/data/json_view.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #define ITEMS_DEFAULT     ((size_t)10000)
 #define SHOWN_MAX         ((size_t)60)
 
-/* The way from the root to the value that is looked at. */
+/* The way from the root to the value that is checked. */
 struct frame {
     const struct frame *up; /* NULL = the caller's `where` */
     const char *name;       /* member name, or NULL for an array element */
@@ -305,7 +305,7 @@ static void put_tree(void *arg)
     json_object_put(arg);
 }
 
-/* What a parsed view has no tree of gets one that lives as long as the arena. */
+/* A member without a tree gets one that lives as long as the arena. */
 static struct json_object *raw_tree(const struct decoder *d, const struct json_view *o)
 {
     if (o->tree == NULL) {
@@ -370,7 +370,8 @@ static int check_unknown(const struct decoder *d, const struct json_view *items,
     return ERR_OK;
 }
 
-/* One of 64 bits for a name: a field whose bit no member has is absent, without asking each of them. */
+/* One of 64 bits for a name: a field whose bit no member has is absent, without asking
+ * each of them. */
 static uint64_t mark_of(const char *name)
 {
     unsigned first = (unsigned char)name[0];
@@ -388,8 +389,8 @@ static uint64_t marks_of(const struct json_view *items, size_t n)
     return marks;
 }
 
-/* The member, unless it is absent or null.  Objects and tables are mostly in one order, so the search begins at *at,
- * behind the last one that was found. */
+/* The member, unless it is absent or null.  Objects and tables are mostly in one order, so the
+ * search begins at *at, behind the last one that was found. */
 static const struct json_view *find_member(const struct json_view *items, size_t n,
                                            const char *name, size_t *at)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json_grammar.c: outside bytes read as JSON, under caps.
  *
- * A recursive-descent reader of RFC 8259 instead of json-c's own tokener: that one neither counts values, nor
- * sees duplicate members, nor says where it failed, and checking first and tokenising afterwards would be two
- * opinions about one text.  Recursion is as deep as the depth cap, which is itself capped.
+ * A recursive-descent reader of RFC 8259 instead of json-c's own tokener: that one neither counts
+ * values, nor sees duplicate members, nor says where it failed, and checking first and tokenising
+ * afterwards would be two opinions about one text.  Recursion is as deep as the depth cap, which is
+ * itself capped.
  *
- * Numbers: whole ones of 64 bits (signed or unsigned) are ints; all others are doubles that remember
- * their text, so that what is not changed prints as it came.  Lone surrogates become U+FFFD, as in Go;
- * invalid UTF-8 is refused.  Builds nothing.  Pure. */
+ * Numbers: whole ones of 64 bits (signed or unsigned) are ints; all others are doubles that
+ * remember their text, so that what is not changed prints as it came.  Lone surrogates become
+ * U+FFFD, as in Go; invalid UTF-8 is refused.  Builds nothing.  Pure. */
 #include "common/data/json_grammar.h"
 
 #include <math.h>
@@ -249,7 +250,8 @@ static int scan_number(struct parser *p, bool *ret_whole)
     return ERR_OK;
 }
 
-/* A whole number without sign or with '-'; false when it has too many digits to be sure that it fits. */
+/* A whole number without sign or with '-'; false when it has too many digits to be sure
+ * that it fits. */
 static bool short_number(const char *text, size_t n, int64_t *ret)
 {
     bool negative = text[0] == '-';

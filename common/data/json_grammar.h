@@ -4,7 +4,8 @@
  * Reads a text under caps and tells a builder what stands in it, in its order:
  *   json_parse.c   builds json-c trees
  *   json_view.c    builds views
- * After a refusal the builder has an unfinished document, which its owner drops.  Private to common/base. */
+ * After a refusal the builder has an unfinished document, which its owner drops.
+ * Private to common/base. */
 #ifndef TRIMTAB_BASE_JSON_GRAMMAR_H
 #define TRIMTAB_BASE_JSON_GRAMMAR_H
 
@@ -12,8 +13,9 @@
 
 #define JSON_DEPTH_CEILING 1024 /* whatever the limits say: containers that are open at once */
 
-/* Each function gets the `arg` of json_grammar_read().  Texts are valid UTF-8, borrowed for the call.  `in_place`: the
- * text stands so in the document, with a quote behind it; else it is NUL-terminated. */
+/* Each function gets the `arg` of json_grammar_read().  Texts are valid UTF-8, borrowed for the
+ * call.  `in_place`: the text stands so in the document, with a quote behind it; else it is
+ * NUL-terminated. */
 struct json_builder {
     /* A member's name; its value follows.  False: the object has one of that name. */
     bool (*name)(void *arg, const char *text, size_t n, bool in_place);
@@ -23,7 +25,8 @@ struct json_builder {
     void (*close)(void *arg);
 };
 
-/* ERR_INVALID with "line L, column C: …" for what is no JSON or over a cap.  `limits` may be NULL. */
+/* ERR_INVALID with "line L, column C: …" for text that is not JSON or exceeds a limit.  `limits`
+ * may be NULL. */
 int json_grammar_read(const char *text, size_t n, const struct json_limits *limits,
                       const struct json_builder *builder, void *arg, struct err *err) _warn_unused_;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json_parse.c: outside bytes into a json-c tree.
  *
- * json_grammar.c reads; here is its builder of trees, for documents that are changed, or kept.  Duplicates are found
- * in json-c's seeded hash table, so hostile input costs linear time.  What is only decoded and dropped is cheaper as
- * a view (json_view.h).  Pure. */
+ * json_grammar.c reads; here is its builder of trees, for documents that are changed, or kept.
+ * Duplicates are found in json-c's seeded hash table, so hostile input costs linear time.  What is
+ * only decoded and dropped is cheaper as a view (json_view.h).  Pure. */
 #include "common/data/json.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static int compare_names(const void *key, const void *item)
     return strcmp(key, *(const char *const *)item);
 }
 
-/* One of the names that live as long as the program; NULL when it is none. */
+/* One of the names that live as long as the program; NULL if it is not one. */
 static const char *lasting(const struct tree *t, const char *name)
 {
     const char *const *found =

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json_print.c: JSON trees as bytes, always the same ones for the same tree.
  *
- * Own printer because bodies, golden files and annotations must not depend on the json-c version: '/' and
- * non-ASCII stay as they are (characters that do not show are escaped in the pretty form), members come in the order of insertion or sorted by bytes, doubles print in
- * their shortest form that reads back the same, or as they came when they were parsed and not changed.
- * Recursion is as deep as the tree, which json_parse() caps.  Pure. */
+ * Own printer because bodies, golden files and annotations must not depend on the json-c version:
+ * '/' and non-ASCII stay as they are (characters that do not show are escaped in the pretty form),
+ * members come in the order of insertion or sorted by bytes, doubles print in their shortest form
+ * that reads back the same, or as they came when they were parsed and not changed.  Recursion is as
+ * deep as the tree, which json_parse() caps.  Pure. */
 #include "common/data/json.h"
 
 #include <math.h>
@@ -39,8 +40,9 @@ static void shortest_digits(double d, char *out, size_t cap)
     }
 }
 
-/* Laid out as Go and ECMAScript do: with an exponent only below 1e-6 and from 1e21 on.  Whole numbers that
- * need more than 53 bits print all their digits, because they may be read back as integers. */
+/* Laid out as Go and ECMAScript do: with an exponent only below 1e-6 and from 1e21 on.  Whole
+ * numbers that need more than 53 bits print all their digits, because they may be read
+ * back as integers. */
 static void append_double(struct str_buf *b, double d)
 {
     char text[40];

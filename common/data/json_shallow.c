@@ -29,8 +29,8 @@ static void skip_string(struct scan *s)
     s->at = s->at < s->n ? s->at + 1 : s->n;
 }
 
-/* To the bracket that makes more than `depth` containers open, or that makes fewer than `least`; false: there is none.  The
- * bracket is not counted yet. */
+/* To the bracket that makes more than `depth` containers open, or that makes fewer than `least`;
+ * false if there is none.  The bracket is not counted yet. */
 static bool find(struct scan *s, size_t depth, size_t least)
 {
     while (s->at < s->n) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json_splitter.c: a byte-level state machine with a small stack (see json_splitter.h).
  *
- * What is kept is decided by a tree of wanted names, built once: each open container remembers which of its
- * nodes it stands at, or that everything or nothing below it is kept.  A member's name is held back until it
- * is complete, because only then is it known whether it goes out.
+ * What is kept is decided by a tree of wanted names, built once: each open container remembers
+ * which of its nodes it stands at, or that everything or nothing below it is kept.  A member's name
+ * is held back until it is complete, because only then is it known whether it goes out.
  * Inside an item, what is in order takes a shorter way (json_splitter_fast.c).
  * Pure but for the callback; no I/O. */
 #include "common/data/json_splitter.h"
@@ -16,7 +16,7 @@
 #define NAME_MAX_BYTES ((size_t)512) /* longer member names are kept only where all is kept */
 #define BUFFER_KEEP    ((size_t)256 << 10)
 
-/* --- names ------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static int node_new(struct json_splitter *c, const char *name, size_t len)
 {
@@ -121,7 +121,7 @@ const char *json_splitter_head(const struct json_splitter *c, size_t *ret_n)
     return str_buf_text(&c->head);
 }
 
-/* --- output ------------------------------------------------------------------------------------ */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static bool is_kept(const struct json_splitter *c)
 {
@@ -163,7 +163,7 @@ static int fail_cap(struct json_splitter *c, struct err *err, const char *what, 
     return err_set(err, ERR_INVALID, "byte %zu: %s %zu", c->at, what, cap);
 }
 
-/* --- values ------------------------------------------------------------------------------------ */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static bool item_starts_here(const struct json_splitter *c)
 {
@@ -273,7 +273,7 @@ static int close_container(struct json_splitter *c, char bracket, struct err *er
     return end_value(c, err);
 }
 
-/* What stands behind the list's "items": its brackets go nowhere. */
+/* The value of the list's "items": its brackets are not passed on. */
 static int open_items(struct json_splitter *c, unsigned char b, struct err *err)
 {
     c->items_next = false;
@@ -328,7 +328,7 @@ static int begin_value(struct json_splitter *c, unsigned char b, struct err *err
     return ERR_OK;
 }
 
-/* --- names of members --------------------------------------------------------------------------- */
+/* --- names of members ------------------------------------------------------------------------- */
 
 static void begin_name(struct json_splitter *c)
 {
@@ -350,7 +350,7 @@ static void add_name(struct json_splitter *c, const char *bytes, size_t n)
     }
 }
 
-/* The byte that an escape stands for, and in *p where the text goes on; 0: none of ASCII. */
+/* The byte that an escape stands for, and in *p where the text continues; 0: none of ASCII. */
 static unsigned char escaped_byte(const char **p)
 {
     static const char letters[] = "\"\\/bfnrt";
@@ -388,7 +388,7 @@ static bool is_name(const struct json_splitter *c, const char *text)
     return c->name.len == c->name_len && str_eq(str_buf_text(&c->name), text);
 }
 
-/* What becomes of the value behind this name. */
+/* The treatment of this name's value. */
 static int keep_of_name(const struct json_splitter *c)
 {
     int keep = c->stack[c->depth - 1].keep;
@@ -399,7 +399,8 @@ static int keep_of_name(const struct json_splitter *c)
         return KEEP_NONE;
     }
     struct str_buf plain _cleanup_(str_buf_done) = STR_BUF_INIT;
-    if (c->name_escaped) { /* seldom: the parser says what it means, here it is known whether it is wanted */
+    if (c->name_escaped) {
+        /* seldom: the parser says what it means, here it is known whether it is wanted */
         unescape(str_buf_text(&c->name), &plain);
         return cutter_keep_of(c, keep, str_buf_text(&plain), plain.len);
     }
@@ -445,7 +446,7 @@ static int end_name(struct json_splitter *c, struct err *err)
     return ERR_OK;
 }
 
-/* --- bytes ------------------------------------------------------------------------------------- */
+/* --- bytes ------------------------------------------------------------------------------------ */
 
 static bool is_blank(unsigned char b)
 {
@@ -487,7 +488,7 @@ static int structural(struct json_splitter *c, unsigned char b, struct err *err)
     }
 }
 
-/* --- text and structure --------------------------------------------------------------------------- */
+/* --- text and structure ----------------------------------------------------------------------- */
 
 /* Inside a string or a name.  Returns in *ret_used how many bytes were read. */
 static int in_text(struct json_splitter *c, const char *p, size_t n, size_t *ret_used,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_splitter_caps.c: an item that breaks a cap: the field goes, the item stays (see json_splitter.h).
+/* json_splitter_caps.c: an item that breaks a cap: the field goes, the item stays (see
+ * json_splitter.h).
  *
- * The output of an item is whole at each moment but for what is open, and each open object knows where its last member
- * begins.  So a field can be taken back when it turns out to be too much.
+ * The output of an item is whole at each moment but for what is open, and each open object knows
+ * where its last member begins.  So a field can be taken back when it turns out to be too much.
  * Pure. */
 #include "common/data/json_splitter_internal.h"
 
@@ -67,7 +68,7 @@ static void keep_none_from(struct json_splitter *c, int level)
 void cutter_note_broken(struct json_splitter *c, const char *path, const char *what, size_t cap,
                         const char *unit)
 {
-    if (c->broken[0] == '\0') { /* the first one is the one that is told */
+    if (c->broken[0] == '\0') { /* the first one is reported */
         (void)snprintf(c->broken, sizeof c->broken, "%.*s %s %zu%s", PATH_SHOWN, str_or(path, "it"),
                        what, cap, unit);
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json_splitter_fast.c: the cutter's short way through what is in order.
  *
- * Nearly all bytes of a list go through here: inside an item, token by token instead of byte by byte, kept or
- * dropped.  Same states as the whole machine (json_splitter.c), which takes over at the item's end, at blanks, at escapes,
- * where a token goes over the end of the bytes, and at whatever is wrong: this way says nothing, it stops in front of it.
- * What goes out is never more than what was read, so room for it is made once per call.
- * Pure. */
+ * Nearly all bytes of a list go through here: inside an item, token by token instead of byte by
+ * byte, kept or dropped.  Same states as the whole machine (json_splitter.c), which takes over at
+ * the item's end, at blanks, at escapes, where a token goes over the end of the bytes, and at
+ * whatever is wrong: this way says nothing, it stops in front of it.  What goes out is never more
+ * than what was read, so room for it is made once per call.  Pure. */
 #include "common/data/json_splitter_internal.h"
 
 #include <assert.h>
@@ -64,7 +64,8 @@ static inline bool run_name(struct run *r, struct level *top)
     return true;
 }
 
-/* From the opening quote; what is behind an escape or the end of the bytes is the whole machine's. */
+/* From the opening quote; what is behind an escape or the end of the bytes is
+ * the whole machine's. */
 static inline bool run_string(struct run *r)
 {
     size_t from = r->i;
@@ -152,7 +153,7 @@ static inline bool run_next(struct run *r, const struct level *top)
     return true;
 }
 
-/* One token; false: the whole machine goes on from here. */
+/* One token; false: the whole machine continues from here. */
 static inline bool run_token(struct run *r)
 {
     struct level *top = &r->c->stack[r->depth - 1];

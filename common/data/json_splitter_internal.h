@@ -92,7 +92,7 @@ static inline bool is_scalar_byte(unsigned char b)
            b == 'E';
 }
 
-/* What is kept behind a member's name, below `node`. */
+/* The kept parts of a member's value, below `node`. */
 static inline int cutter_keep_of(const struct json_splitter *c, int node, const char *name,
                                  size_t len)
 {
@@ -110,8 +110,9 @@ static inline bool cutter_is_inside(const struct json_splitter *c)
     return c->in_item && c->depth > c->item_depth;
 }
 
-/* json_splitter_caps.c.  Takes the item's output back to where the field at hand began, and puts a value there that no field of
- * that name has.  The cutter drops what is still to come of the field.  "spec.ports <what> <cap><unit>" becomes the reason. */
+/* json_splitter_caps.c.  Takes the item's output back to where the field at hand began, and puts a
+ * value there that no field of that name has.  The cutter drops what is still to come of the field.
+ * "spec.ports <what> <cap><unit>" becomes the reason. */
 void cutter_break_field(struct json_splitter *c, const char *what, size_t cap, const char *unit);
 /* A member that comes now is a part of a field. */
 bool cutter_is_below_field(const struct json_splitter *c);
@@ -121,7 +122,8 @@ void cutter_note_broken(struct json_splitter *c, const char *path, const char *w
 /* After each step: a step may go over a cap by what it was fed. */
 void cutter_check_item(struct json_splitter *c);
 
-/* json_splitter_fast.c: reads what it can of p[0..n), inside an item.  Returns how many bytes that were. */
+/* json_splitter_fast.c: reads what it can of p[0..n), inside an item.  Returns how many
+ * bytes that were. */
 size_t cutter_run(struct json_splitter *c, const char *p, size_t n);
 
 #endif

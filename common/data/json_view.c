@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json_view.c: the builder of views, and views of trees.
  *
- * The text is copied once; each string that stands in it as it is gets its NUL where its closing quote was.  Values
- * whose container is not complete lie on a stack: an open container, then its children so far.  Closing it moves
- * them to the arena, side by side.
- * Duplicate names are looked for among the siblings if a mask of 64 bits says that there may be one; an object
- * with many members gets a seeded hash table, so that hostile input costs linear time.  Pure. */
+ * The text is copied once; each string that stands in it as it is gets its NUL where its closing
+ * quote was.  Values whose container is not complete lie on a stack: an open container, then its
+ * children so far.  Closing it moves them to the arena, side by side.
+ * Duplicate names are looked for among the siblings if a mask of 64 bits says that there may be
+ * one; an object with many members gets a seeded hash table, so that hostile input
+ * costs linear time.  Pure. */
 #include "common/data/json_view.h"
 
 #include <stdlib.h>
@@ -26,8 +27,8 @@ struct name_set {
     uint32_t *slot; /* place of the member behind its object on the stack, 0: free */
 };
 
-/* While a container is open, its view on the stack has other things in two members: `n` is the container around it (or
- * NO_CONTAINER), `u` the mask of names so far. */
+/* While a container is open, its view on the stack has other things in two members: `n` is the
+ * container around it (or NO_CONTAINER), `u` the mask of names so far. */
 struct view_builder {
     struct arena *arena;
     const char *text; /* as it came */
@@ -43,7 +44,7 @@ struct view_builder {
     struct json_view first[FIRST_STACK];
 };
 
-/* --- names of members ------------------------------------------------------------------------------------ */
+/* --- names of members ------------------------------------------------------------------------- */
 
 /* The text in the arena, with a NUL behind it. */
 static const char *settle(struct view_builder *b, const char *text, size_t n, bool in_place)
@@ -140,7 +141,7 @@ static bool view_name(void *arg, const char *text, size_t n, bool in_place)
     return !known;
 }
 
-/* --- values ------------------------------------------------------------------------------------------------ */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static void grow(struct view_builder *b)
 {
@@ -228,7 +229,7 @@ int json_view_parse(struct arena *a, const char *text, size_t n, const struct js
     return rc;
 }
 
-/* --- trees --------------------------------------------------------------------------------------------- */
+/* --- trees ------------------------------------------------------------------------------------ */
 
 static void view_of_number(struct json_object *o, struct json_view *v)
 {
@@ -370,7 +371,7 @@ struct json_object *json_view_tree(const struct json_view *v)
     return container_tree(v);
 }
 
-/* --- questions --------------------------------------------------------------------------------------- */
+/* --- questions -------------------------------------------------------------------------------- */
 
 const struct json_view *json_view_member(const struct json_view *v, const char *name)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json_view.h: a JSON text as plain values in an arena: what is read once, decoded and forgotten.
  *
- * A tree of json-c (json.h) is for documents that are changed and written back: each value is a block of malloc, each
- * object a hash table.  A view has neither: the children of a container lie side by side in their order, members know
- * their names, texts stand in one copy of the text.  So it costs a fifth to build, nothing to free, and a question
- * for a member is a search among its siblings.
- * json_view_parse() and json_parse() are one grammar (json_grammar.h): they take and refuse the same texts
- * with the same words.  Immutable once built.  Pure. */
+ * A tree of json-c (json.h) is for documents that are changed and written back: each value is a
+ * block of malloc, each object a hash table.  A view has neither: the children of a container lie
+ * side by side in their order, members know their names, texts stand in one copy of the text.  So
+ * it costs a fifth to build, nothing to free, and a question for a member is a search among its
+ * siblings.
+ * json_view_parse() and json_parse() are one grammar (json_grammar.h): they take and refuse the
+ * same texts with the same words.  Immutable once built.  Pure. */
 #ifndef TRIMTAB_BASE_JSON_VIEW_H
 #define TRIMTAB_BASE_JSON_VIEW_H
 
@@ -44,8 +45,8 @@ struct json_view {
     struct json_object *tree; /* what it shows, borrowed; NULL when it was parsed from text */
 };
 
-/* Parses all of text[0..n), which need not stay.  *ret and what it points to live in `a`.  Of `limits` the names and
- * the sharing of strings mean nothing here.  Errors as json_parse(). */
+/* Parses all of text[0..n), which need not stay.  *ret and what it points to live in `a`.  Of
+ * `limits` the names and the sharing of strings mean nothing here.  Errors as json_parse(). */
 int json_view_parse(struct arena *a, const char *text, size_t n, const struct json_limits *limits,
                     const struct json_view **ret, struct err *err) _warn_unused_;
 /* One value of a tree; its texts stay the tree's.  NULL is a null. */
@@ -57,12 +58,12 @@ const struct json_view *json_view_whole(struct arena *a, const struct json_view 
 /* The same value as a tree.  New reference; NULL for a null. */
 struct json_object *json_view_tree(const struct json_view *v);
 
-/* Questions as those of json.h, to views that were parsed from text: NULL when `v` is NULL or no object, or
- * the member is absent or null. */
+/* Questions as those of json.h, to views that were parsed from text: NULL when `v` is NULL or no
+ * object, or the member is absent or null. */
 const struct json_view *json_view_member(const struct json_view *v, const char *name);
 /* The text of a string member, or NULL when absent or no string. */
 const char *json_view_str(const struct json_view *v, const char *name);
-/* What an error shows of it: a string as it is, anything else as JSON.  In `a`. */
+/* Its text in an error: a string as it is, anything else as JSON.  In `a`. */
 const char *json_view_shown(struct arena *a, const struct json_view *v);
 
 /* As json_decode(), from a view.  Texts are borrowed from it if it was parsed from text. */

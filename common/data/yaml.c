@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* yaml.c: libyaml's events into JSON trees.
  *
- * Walks the event stream by recursive descent; what a scalar means is in yaml_scalar.c.  An anchor is a
- * reference to a finished subtree; an alias becomes a deep copy, and every copied node counts
- * against the cap, so an "alias bomb" ends at the cap instead of in memory.  Explicit keys win over merged
- * ones wherever the merge key stands, earlier merges over later ones (YAML 1.1 merge type).
- * Text that is JSON is parsed by json_parse(), which is faster and knows escapes that libyaml does not.
- * Pure. */
+ * Walks the event stream by recursive descent; what a scalar means is in yaml_scalar.c.  An anchor
+ * is a reference to a finished subtree; an alias becomes a deep copy, and every copied node counts
+ * against the cap, so an "alias bomb" ends at the cap instead of in memory.  Explicit keys win over
+ * merged ones wherever the merge key stands, earlier merges over later ones (YAML 1.1 merge type).
+ * Text that is JSON is parsed by json_parse(), which is faster and knows escapes that
+ * libyaml does not.  Pure. */
 #include "common/data/yaml.h"
 #include "common/base/map.h"
 #include "common/base/str.h"
@@ -26,8 +26,9 @@ struct loader {
     yaml_parser_t parser;
     yaml_event_t event; /* the current one; owned by us until the next */
     bool has_event;
-    struct map *anchors;   /* name → struct anchor *, of the current document */
-    struct arena *scratch; /* the anchors themselves: a name may be used anew inside its own node */
+    struct map *anchors; /* name → struct anchor *, of the current document */
+    /* the anchors themselves: a name may be used again inside its own node */
+    struct arena *scratch;
     size_t nodes_left;
     int depth_left;
     struct arena *a;        /* of the result */
@@ -408,7 +409,8 @@ static bool looks_like_json(const char *text, size_t n)
     return i < n && (text[i] == '{' || text[i] == '[');
 }
 
-/* The bytes of the first object or array of text[0..n): up to the bracket that closes it, or all. */
+/* The bytes of the first object or array of text[0..n): up to the bracket that closes
+ * it, or all. */
 static size_t json_document_len(const char *text, size_t n)
 {
     size_t depth = 0;
@@ -429,8 +431,8 @@ static size_t json_document_len(const char *text, size_t n)
     return n;
 }
 
-/* JSON documents one behind the other, as kubectl and jq write them.  Returns false if text[0..n) is something else; then
- * *err tells about the first document that is not JSON. */
+/* JSON documents one behind the other, as kubectl and jq write them.  Returns false if text[0..n)
+ * is something else; then *err tells about the first document that is not JSON. */
 static bool parse_json(struct arena *a, const char *text, size_t n, struct yaml_docs *ret,
                        struct err *err)
 {

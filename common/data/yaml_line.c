@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* yaml_line.c: finds the line of a node again, for messages about documents that were read already.
  *
- * The trees of yaml.c keep no lines: few documents have a fault, and those that have one are small.  So the text is parsed
- * once more, up to the node.  Follows neither aliases nor merge keys.  Pure. */
+ * The trees of yaml.c keep no lines: few documents have a fault, and those that have one are small.
+ * So the text is parsed once more, up to the node.  Follows neither aliases nor
+ * merge keys. Pure. */
 #include "common/data/yaml.h"
 
 #include "common/base/str.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* yaml_scalar.c: plain scalars by the rules of go-yaml v2, which sigs.k8s.io/yaml stands on.
  *
- * Facts that users meet: y, yes, on (and their capitals) are true; 010 is 8, 08 is 8 too (no octal, so a
- * decimal float); 0o10, 0x1F, 0b11 and 1_000 are numbers; dates stay strings; +.inf is a float, which has no
- * JSON form and is refused.  A float without a fraction becomes a whole number, as Go's JSON prints it.
- * Pure. */
+ * Facts that users meet: y, yes, on (and their capitals) are true; 010 is 8, 08 is 8 too (no octal,
+ * so a decimal float); 0o10, 0x1F, 0b11 and 1_000 are numbers; dates stay strings; +.inf is a
+ * float, which has no JSON form and is refused.  A float without a fraction becomes a whole number,
+ * as Go's JSON prints it.  Pure. */
 #include "common/data/yaml_scalar.h"
 #include "common/base/arena.h"
 #include "common/base/str.h"
@@ -156,7 +156,7 @@ static struct json_object *read_number(const char *text, enum kind *ret_kind)
     return number;
 }
 
-/* What the text would be if it stood there unquoted and untagged. */
+/* The type of the text if it were unquoted and untagged. */
 static int resolve_plain(const char *text, enum kind *ret_kind, struct json_object **ret,
                          struct err *err)
 {
@@ -200,7 +200,8 @@ static int resolve_binary(const char *text, struct json_object **ret, struct err
     return ERR_OK;
 }
 
-/* !!null, !!bool, !!int, !!float: the plain meaning must be of that kind (a whole number is a float, too). */
+/* !!null, !!bool, !!int, !!float: the plain meaning must be of that kind (a whole number
+ * is a float, too). */
 static int resolve_tagged(const struct yaml_scalar *s, enum kind want, struct json_object **ret,
                           struct err *err)
 {

@@ -16,8 +16,8 @@ struct yaml_scalar {
     bool is_plain;   /* unquoted and untagged: may be anything but a string, too */
 };
 
-/* A new reference in *ret (NULL for null).  ERR_INVALID when the text is none of what its tag says, or
- * has no JSON form (infinity, NaN, NUL bytes). */
+/* A new reference in *ret (NULL for null).  ERR_INVALID when the text is none of what its tag says,
+ * or has no JSON form (infinity, NaN, NUL bytes). */
 int yaml_scalar_resolve(const struct yaml_scalar *s, struct json_object **ret, struct err *err);
 
 /* Returns the length of the byte order mark with which `text` begins; 0: it has none. */

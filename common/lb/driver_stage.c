@@ -290,20 +290,30 @@ static void failure_settle(struct drive *d, const struct drive_failure *f)
     }
 }
 
+/* Keeps in mind that there is no room for this; false: its planner has no other order for it, or has been told before. */
+static bool note_full(struct drive *d, struct lb_item *item, const char *what)
+{
+    const struct lb_plan_service *planned = lb_plan_service(&d->plan, item->key);
+    if (!lb_kinds_have(planned->asks_room, what) || lb_kinds_have(planned->full, what)) {
+        return false;
+    }
+    lb_kinds_add(d->s.life, &item->full, what);
+    return lb_kinds_have(item->full, what);
+}
+
 /* At a limit the Services whose planner has another order for it are planned once more, with what goes before what comes
- * (lb_plan_makes_room()).  Returns whether the failure is settled by that: an owner of it is.  Once per Service, kind and stage. */
+ * (lb_plan_makes_room()).  Returns whether the failure is settled by that: an owner of it is.  Once per stage for each Service
+ * and what it asks about. */
 static bool make_room(struct drive *d, const struct drive_failure *f)
 {
+    const char *list = arena_printf(d->s.life, "%s %s", f->op->kind, f->op->name);
     bool some = false;
     const char *key;
     STR_SET_EACH (key, &f->op->owners) {
         struct lb_item *item = f->err.code == ERR_QUOTA ? item_of(d, key) : NULL;
-        const struct lb_plan_service *planned = lb_plan_service(&d->plan, key);
-        if (item != NULL && lb_item_is_active(item) &&
-            lb_kinds_have(planned->asks_room, f->op->kind) &&
-            !lb_kinds_have(planned->full, f->op->kind)) {
-            lb_kinds_add(d->s.life, &item->full, f->op->kind);
-            some = some || lb_kinds_have(item->full, f->op->kind);
+        if (item != NULL && lb_item_is_active(item)) {
+            bool of_kind = note_full(d, item, f->op->kind);
+            some = note_full(d, item, list) || of_kind || some;
         }
     }
     return some;

@@ -141,11 +141,11 @@ static void tell_room(struct lb_plan *p, struct lb_plan_service *s)
     }
 }
 
-bool lb_plan_makes_room(struct lb_plan *p, const char *key, const char *kind)
+bool lb_plan_makes_room(struct lb_plan *p, const char *key, const char *what)
 {
     struct lb_plan_service *s = lb_plan_service(p, key);
-    lb_kinds_add(p->a, &s->asks_room, kind);
-    bool full = lb_kinds_have(s->full, kind);
+    lb_kinds_add(p->a, &s->asks_room, what);
+    bool full = lb_kinds_have(s->full, what);
     if (full) {
         tell_room(p, s);
     }

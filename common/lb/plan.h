@@ -188,7 +188,7 @@ struct lb_plan_service {
     const struct tt_finding *findings;
     size_t n_findings;
     const char *serves_nobody;
-    /* Of limits; NULL: none.  Kinds of which the cloud has refused something of this Service's; those for which the planner
+    /* Of limits; NULL: none.  Kinds, and kinds with names, of which the cloud has refused something; those for which the planner
      * would do otherwise then (lb_plan_makes_room()); and whether its owner is told that it does. */
     const struct lb_kinds *full;
     struct lb_kinds *asks_room;
@@ -215,10 +215,11 @@ void lb_plan_init(struct lb_plan *p, struct arena *a);
 struct lb_plan_service *lb_plan_service(struct lb_plan *p, const char *key);
 void lb_plan_because(struct lb_plan *p, const char *key, const char *fmt, ...) _printf_(3, 4);
 void lb_plan_effect(struct lb_plan *p, const char *key, const char *fmt, ...) _printf_(3, 4);
-/* Asked where both something comes to a list of a limited length and something leaves it; `kind` is that of the operation that
- * makes what comes.  Returns true if what leaves must go first: in this stage the cloud has refused such an operation for a
- * limit (ERR_QUOTA).  The effect says so, once. */
-bool lb_plan_makes_room(struct lb_plan *p, const char *key, const char *kind);
+/* Asked where both something comes to a list of a limited length and something leaves it; `what` is the kind of the operation
+ * that makes what comes, or, where each resource has a limit of its own, its kind and name ("security group nodes").  Returns
+ * true if what leaves must go first: in this stage the cloud has refused such an operation for a limit
+ * (ERR_QUOTA).  The effect says so, once. */
+bool lb_plan_makes_room(struct lb_plan *p, const char *key, const char *what);
 /* All that is known of limits, and was asked and told about them, holds for `key` in `to` as in `from`: a plan that is a part of
  * another one. */
 void lb_plan_room_like(struct lb_plan *to, struct lb_plan *from, const char *key);

@@ -3,11 +3,16 @@
  *
  * Holds everything that the text says, with the member names that docs/interfaces.md promises: those are never
  * renamed; more may be added, there too (tests/sim/cli_test.py compares).  An operation is listed with each of its
- * owners; `n` is its identity.  Part of plan_print.h.  Pure. */
+ * owners; `n` is its identity.  All owners of an operation that has many stand in its first listing alone: else the document
+ * would grow with the square of the Services.  Part of plan_print.h.  Pure. */
 #include "common/lb/plan_print.h"
+
+#include "common/base/map.h"
 
 #include <assert.h>
 #include <string.h>
+
+#define OWNERS_EACH_TIME 100 /* an operation of more Services names them once */
 
 static const char *verb_word(uint32_t verb)
 {
@@ -47,7 +52,8 @@ static struct json_object *numbers_json(const uint32_t *numbers, uint32_t n)
     return list;
 }
 
-static struct json_object *operation_json(const struct tt_operation *op)
+/* `alone`: the one owner that is named; NULL: all are. */
+static struct json_object *operation_json(const struct tt_operation *op, const char *alone)
 {
     struct json_object *o = json_object_new_object();
     json_add_int(o, "n", op->n);
@@ -56,7 +62,11 @@ static struct json_object *operation_json(const struct tt_operation *op)
     add_text(o, "name", op->name);
     json_add_int(o, "wave", op->wave);
     add_text(o, "why", op->why);
-    json_add(o, "owners", json_strs(op->owners, op->n_owners));
+    json_add(o, "owners",
+             alone != NULL ? json_strs(&alone, 1) : json_strs(op->owners, op->n_owners));
+    if (op->n_owners > OWNERS_EACH_TIME) {
+        json_add_int(o, "n_owners", op->n_owners);
+    }
     json_add(o, "fields", fields_json(op));
     json_add_str(o, "summary", op->summary);
     json_add_str(o, "note", op->note);
@@ -74,25 +84,38 @@ static struct json_object *operation_json(const struct tt_operation *op)
     return o;
 }
 
-static bool is_owner(const struct tt_operation *op, const char *key)
+static void put_list(void *list)
 {
-    for (uint32_t i = 0; i < op->n_owners; i++) {
-        if (strcmp(op->owners[i], key) == 0) {
-            return true;
-        }
-    }
-    return false;
+    json_object_put(list);
 }
 
-static struct json_object *operations_json(const struct tt_plan *plan, const char *key)
+/* Adds the operation to the lists of its owners. */
+static void list_operation(struct map *lists, const struct tt_operation *op)
 {
-    struct json_object *list = json_object_new_array();
-    for (uint32_t i = 0; i < plan->n_operations; i++) {
-        if (is_owner(plan->operations[i], key)) {
-            json_object_array_add(list, operation_json(plan->operations[i]));
+    bool listed = false;
+
+    for (uint32_t i = 0; i < op->n_owners; i++) {
+        struct json_object *list = map_get(lists, op->owners[i]);
+        if (list != NULL) {
+            bool all = !listed || op->n_owners <= OWNERS_EACH_TIME;
+            json_object_array_add(list, operation_json(op, all ? NULL : op->owners[i]));
+            listed = true;
         }
     }
-    return list;
+}
+
+/* "namespace/name" of each Service → its operations. */
+static struct map *operations_json(const struct tt_plan *plan)
+{
+    struct map *lists = map_new(put_list);
+
+    for (uint32_t i = 0; i < plan->n_services; i++) {
+        map_set(lists, plan->services[i]->key, json_object_new_array());
+    }
+    for (uint32_t i = 0; i < plan->n_operations; i++) {
+        list_operation(lists, plan->operations[i]);
+    }
+    return lists;
 }
 
 static struct json_object *findings_json(const struct tt_plan_service *s)
@@ -108,7 +131,8 @@ static struct json_object *findings_json(const struct tt_plan_service *s)
     return list;
 }
 
-static struct json_object *service_json(const struct tt_plan *plan, const struct tt_plan_service *s)
+static struct json_object *service_json(const struct tt_plan_service *s,
+                                        struct json_object *operations)
 {
     struct json_object *o = json_object_new_object();
     add_text(o, "service", s->key);
@@ -116,7 +140,7 @@ static struct json_object *service_json(const struct tt_plan *plan, const struct
     json_add(o, "because", json_strs(s->because, s->n_because));
     /* null: no plan was made.  That is not the same as a plan without operations. */
     bool elsewhere = s->code == TT_IMPLEMENTED_ELSEWHERE;
-    json_add(o, "operations", s->code == TT_OK || elsewhere ? operations_json(plan, s->key) : NULL);
+    json_add(o, "operations", s->code == TT_OK || elsewhere ? json_object_get(operations) : NULL);
     json_add_str(o, "kind", s->kind);
     json_add(o, "effects", json_strs(s->effects, s->n_effects));
     if (s->n_left > 0) {
@@ -144,9 +168,12 @@ struct json_object *plan_print_json(const struct tt_plan *plan)
         counts[verb]++;
     }
     struct json_object *services = json_object_new_array();
+    struct map *operations = operations_json(plan);
     for (uint32_t i = 0; i < plan->n_services; i++) {
-        json_object_array_add(services, service_json(plan, plan->services[i]));
+        const struct tt_plan_service *s = plan->services[i];
+        json_object_array_add(services, service_json(s, map_get(operations, s->key)));
     }
+    map_free(operations);
     struct json_object *summary = json_object_new_object();
     json_add_int(summary, "create", counts[TT_OP_CREATE]);
     json_add_int(summary, "change", counts[TT_OP_CHANGE]);

@@ -117,6 +117,11 @@ void http_bind(struct http *h, struct cancel *cancel, bool (*may_mutate)(void *a
     }
 }
 
+void *http_owner(const struct http *h)
+{
+    return h->owner;
+}
+
 void http_end_job(struct http_transfer *t)
 {
     err_set(&t->job->err, ERR_CANCELLED, "stopped");
@@ -149,6 +154,7 @@ void http_free(struct http *h)
         close(h->wake_fd);
     }
     http_tls_done(&h->tls);
+    free(h->fds);
     free(h);
     http_global_done();
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http.h: HTTP requests that block, several at a time, over one libcurl multi handle.
  *
- * A `struct http` belongs to one thread (a sync worker, the reflector thread) and keeps its own
+ * A `struct http` belongs to one thread or task (a sync worker, the reflector thread) and keeps its own
  * connection cache; it is made once and never per request (docs/architecture.md).  The unit of work is a
  * *job*: a small state machine that is asked for its next request until it says that it is done.
  * A cloud call with its waiting (insert, then wait for the operation) is one job; a wave of a
  * plan is several jobs on the same handle; a reflector is a job that never ends.
+ *
+ * In a task (common/base/task.h) the thread's other tasks run while one of these functions blocks.
  *
  *     http_do()      one request, one answer
  *     http_run()     n jobs at once, returns when all are done (fan-out)
@@ -223,6 +225,9 @@ void http_pool_put(struct http_pool *p, struct http *h);
  * counted for (http_sent.owner); NULL: for none. */
 void http_bind(struct http *h, struct cancel *cancel, bool (*may_mutate)(void *arg), void *arg,
                void *owner);
+
+/* The `owner` that is bound; NULL: none. */
+void *http_owner(const struct http *h);
 
 /* Process-wide set-up of libcurl and SIGPIPE, which each handle has done for its life as well: a program that makes handles
  * in several threads calls it before the first of them, and http_global_done() once at exit.  Others need neither, so that

@@ -329,10 +329,8 @@ static void sleep_until_something(struct http *h, int64_t until_ms)
             ms = 0;
         }
     }
-    struct curl_waitfd wake = {.fd = fd, .events = CURL_WAIT_POLLIN};
-    int n_ready;
     int64_t before_ms = http_real_ms();
-    curl_multi_poll(h->multi, &wake, fd < 0 ? 0 : 1, (int)ms, &n_ready);
+    http_sleep(h, fd, ms);
     learn_lull(h, http_real_ms() - before_ms);
     clock_announce(h->cfg.clock, h->clock_sub, 0);
 

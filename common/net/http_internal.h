@@ -2,7 +2,8 @@
 /* http_internal.h: what the files of the HTTP client share; nobody else includes it.
  *
  *   http.c           handles: made, bound, freed; jobs: started, stopped; http_do()
- *   http_drive.c     the loop: who is due, who is late, who is cancelled; one curl_multi_poll()
+ *   http_drive.c     the loop: who is due, who is late, who is cancelled; one http_sleep()
+ *   http_sleep.c     the wait for sockets, of a thread or of a task
  *   http_transfer.c  one transfer: begin, follow a redirect, complete, recycle
  *   http_send.c      request -> options of an easy handle
  *   http_receive.c   libcurl's callbacks: header, body, progress, "about to send"
@@ -19,6 +20,7 @@
 #define TRIMTAB_NET_HTTP_INTERNAL_H
 
 #include <curl/curl.h>
+#include <poll.h>
 #include <stdatomic.h>
 
 #include "common/net/http.h"
@@ -72,6 +74,9 @@ struct http {
     uint64_t round;   /* of the loop; a transfer begins at most once in each */
     int64_t lull_ms;  /* the longest sleep beside HTTP/2 streams, see http_drive.c; real time */
     struct tls_state tls;
+    struct pollfd *fds; /* room for one sleep in a task */
+    size_t cap_fds;
+    bool has_high_fd; /* a socket's number was FD_SETSIZE or more */
 };
 
 struct http_transfer {
@@ -133,6 +138,12 @@ int64_t http_real_ms(void);
 /* http_drive.c */
 /* One turn: everything that can be done now, then sleeps until something can. */
 void http_drive(struct http *h, int64_t until_ms);
+
+/* http_sleep.c */
+/* Blocks for `ms` of real time, until a socket of libcurl's is ready, or until bytes come from `wake_fd` (-1: none). */
+void http_sleep(struct http *h, int wake_fd, int64_t ms);
+/* A new socket of this handle. */
+void http_sleep_note_socket(struct http *h, int fd);
 
 /* http_transfer.c */
 struct http_transfer *http_transfer_new(struct http *h, struct http_job *job);

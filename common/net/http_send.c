@@ -238,9 +238,10 @@ static void set_method(struct http_transfer *t)
 
 /* --- connection ------------------------------------------------------------------------------ */
 
-static int on_socket(void *arg, curl_socket_t fd, curlsocktype purpose)
+static int on_socket(void *http, curl_socket_t fd, curlsocktype purpose)
 {
-    (void)arg, (void)purpose;
+    (void)purpose;
+    http_sleep_note_socket(http, fd);
     unsigned int ms = USER_TIMEOUT_MS;
     /* Best effort: without it a dead peer is found by the idle limit or by keep-alive probes. */
     (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof(ms));
@@ -277,6 +278,7 @@ static void set_connection(struct http_transfer *t)
     curl_easy_setopt(e, CURLOPT_TCP_KEEPIDLE, KEEPALIVE_S);
     curl_easy_setopt(e, CURLOPT_TCP_KEEPINTVL, KEEPALIVE_S);
     curl_easy_setopt(e, CURLOPT_SOCKOPTFUNCTION, on_socket);
+    curl_easy_setopt(e, CURLOPT_SOCKOPTDATA, t->http);
     curl_easy_setopt(e, CURLOPT_CLOSESOCKETFUNCTION, on_close);
     curl_easy_setopt(e, CURLOPT_CLOSESOCKETDATA, t->http);
     curl_easy_setopt(e, CURLOPT_HTTP_VERSION,

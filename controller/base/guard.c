@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* guard.c: see guard.h.
  *
- * Everything from on_signal() downwards runs in a signal handler of a process whose heap may be broken: no allocation, no
- * stdio, no locks.  The child that counts is made by clone() itself, because fork() runs handlers of libraries. */
+ * Everything from on_signal() downwards runs in a signal handler of a process whose heap may be
+ * broken: no allocation, no stdio, no locks.  The child that counts is made by clone() itself,
+ * because fork() runs handlers of libraries. */
 #include "controller/base/guard.h"
 
 #include <errno.h>
@@ -19,12 +20,13 @@
 
 #include "common/base/attr.h"
 #include "common/base/str.h"
+#include "common/base/task.h"
 
 #define STACK_BYTES  65536 /* of the handler: the thread's own may be what overflowed */
 #define LINE_MAX_    1024
 #define DEATH_MAX    1024
 #define ENV_MAX      1024
-#define ROOM_MS      1000 /* a log that nobody reads does not hold the end up */
+#define ROOM_MS      1000 /* a log without a reader does not delay the exit */
 #define WAIT_STEPS   500  /* of WAIT_STEP_NS: 5 s for the program that counts */
 #define WAIT_STEP_NS 10000000
 #define DAY_S        86400
@@ -50,11 +52,19 @@ static struct {
 } g;
 static atomic_flag dying = ATOMIC_FLAG_INIT;
 static _Atomic(atomic_bool *) fence_closed;
-static _Thread_local struct guard_mark *mark;
+static _Thread_local struct guard_mark *thread_mark; /* outside of tasks */
 static _Thread_local bool has_stack;
 static _Thread_local bool is_mine; /* this thread is the one that is dying */
 
-/* ---- a line without stdio ------------------------------------------------------------------------ */
+/* Where the innermost call of the running task, or else of this thread, is noted. */
+static struct guard_mark **mark_place(void)
+{
+    void **of_task = task_local();
+
+    return of_task != NULL ? (struct guard_mark **)of_task : &thread_mark;
+}
+
+/* ---- a line without stdio -------------------------------------------------------------------- */
 
 struct line {
     char text[LINE_MAX_];
@@ -103,7 +113,8 @@ static void put_pair(struct line *l, const char *key, const char *value)
     put(l, "\"");
 }
 
-/* Month and day of the days since 1970 (proleptic Gregorian calendar, years that begin in March). */
+/* Month and day of the days since 1970 (proleptic Gregorian calendar, years that
+ * begin in March). */
 static void put_date(struct line *l, int64_t days)
 {
     int64_t z = days + 719468;
@@ -153,7 +164,7 @@ static void put_head(struct line *l)
 static void write_line(const char *cause, bool from_outside)
 {
     struct line l = {.n = 0};
-    const struct guard_mark *m = mark;
+    const struct guard_mark *m = *mark_place();
 
     put_head(&l);
     put(&l, from_outside ? "The process was sent a fatal signal"
@@ -173,7 +184,7 @@ static void write_line(const char *cause, bool from_outside)
     }
 }
 
-/* ---- counting ------------------------------------------------------------------------------------ */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static void fill_death(const struct guard_mark *m)
 {
@@ -194,17 +205,19 @@ static void fill_death(const struct guard_mark *m)
     g.death[l.n] = '\0';
 }
 
-/* Runs this program again, which counts, and waits for it: the end of this process may be the end of its container. */
+/* Runs this program again, which counts, and waits for it: the end of this process may be the end
+ * of its container. */
 static void count_death(void)
 {
     const struct timespec step = {.tv_nsec = WAIT_STEP_NS};
+    const struct guard_mark *m = *mark_place();
     sigset_t none;
     int status = 0;
 
-    if (g.args.argv == NULL || mark == NULL || mark->counted == NULL) {
+    if (g.args.argv == NULL || m == NULL || m->counted == NULL) {
         return;
     }
-    fill_death(mark);
+    fill_death(m);
     pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
     if (child == 0) {
         (void)sigemptyset(&none);
@@ -217,7 +230,8 @@ static void count_death(void)
     }
 }
 
-/* The other threads go on for a moment, with a heap that may be broken: they may change nothing any more. */
+/* The other threads continue for a moment, with a heap that may be broken: they may
+ * change nothing any more. */
 static void close_fence(void)
 {
     atomic_bool *closed = atomic_load(&fence_closed);
@@ -236,7 +250,7 @@ static void last_words(const char *cause, bool from_outside)
     }
 }
 
-/* ---- the ends ------------------------------------------------------------------------------------ */
+/* ---- the ends -------------------------------------------------------------------------------- */
 
 /* Another thread has the last word, and counts: ending the process now would end that. */
 static void wait_for_the_end(void)
@@ -266,7 +280,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
         (void)sigaction(number, &g.before[i], NULL);
     }
     (void)raise(number);
-    /* The kernel spares process 1 of a container what would end others: a leader that may change nothing must not stay. */
+    /* The kernel spares process 1 of a container what would end others: a leader that may change
+     * nothing must not stay. */
     if (getpid() == 1) {
         _exit(128 + number);
     }
@@ -279,7 +294,7 @@ static void on_end(int status, void *arg)
     struct line cause = {.n = 0};
 
     (void)arg;
-    if ((mark == NULL && pthread_equal(pthread_self(), g.main_thread) != 0) ||
+    if ((*mark_place() == NULL && pthread_equal(pthread_self(), g.main_thread) != 0) ||
         atomic_flag_test_and_set(&dying)) {
         return;
     }
@@ -291,7 +306,7 @@ static void on_end(int status, void *arg)
     last_words(cause.text, false);
 }
 
-/* ---- installing ---------------------------------------------------------------------------------- */
+/* ---- installing ------------------------------------------------------------------------------ */
 
 static void free_stack(void *stack)
 {
@@ -331,8 +346,9 @@ void guard_install(const struct guard_args *args)
 
     g.args = *args;
     take_environment();
-    /* Functions run in the reverse order: the last one is before those of a plugin and of the libraries that it loaded,
-     * while nobody's destructors have run.  The first one that runs is the only one that does anything. */
+    /* Functions run in the reverse order: the last one is before those of a plugin and of the
+     * libraries that it loaded, before any other destructor has run.  The first one that runs is
+     * the only one that does anything. */
     (void)on_exit(on_end, NULL);
     if (g.installed) {
         return;
@@ -366,13 +382,14 @@ void guard_enter(struct guard_mark *m)
     if (g.installed && !has_stack) {
         give_stack();
     }
-    m->outer = mark;
+    struct guard_mark **place = mark_place();
+    m->outer = *place;
     atomic_signal_fence(memory_order_release);
-    mark = m;
+    *place = m;
 }
 
 void guard_leave(struct guard_mark *m)
 {
-    mark = m->outer;
+    *mark_place() = m->outer;
     atomic_signal_fence(memory_order_release);
 }

@@ -7,7 +7,7 @@
 
 #define ZONE_LABEL "topology.kubernetes.io/zone"
 
-/* ---- a Service ------------------------------------------------------------------------------------------ */
+/* ---- a Service ------------------------------------------------------------------------------- */
 
 static const struct ks_service_port *ports_of(struct arena *a, const struct tt_service *svc)
 {
@@ -75,7 +75,7 @@ const struct ks_service *inside_service(struct arena *a, const struct tt_service
     return s;
 }
 
-/* ---- nodes ---------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static const char *label_of(const struct tt_node *n, const char *key)
 {
@@ -120,7 +120,7 @@ struct ks_backend *inside_backends(struct arena *a, const struct tt_node *const 
     return all;
 }
 
-/* ---- slices ---------------------------------------------------------------------------------------------- */
+/* ---- slices ---------------------------------------------------------------------------------- */
 
 static enum ks_tri flag_of(const struct tt_endpoint *e, uint32_t flag)
 {

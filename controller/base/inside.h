@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inside.h: objects as the controller holds them, as the library of common/services reads them.
  *
- * The stores keep the structs of the plugin ABI, without hints, CPU and the difference between an absent condition and one
- * that is false.  What the library says of these objects is therefore about pods, nodes, shares and the source address alone.
- * Everything lives in `a` and borrows texts, so that the originals must live as long.  Pure. */
+ * The stores keep the structs of the plugin ABI, without hints, CPU and the difference between an
+ * absent condition and one that is false.  What the library says of these objects is therefore
+ * about pods, nodes, shares and the source address alone.  Everything lives in `a` and borrows
+ * texts, so that the originals must live as long.  Pure. */
 #ifndef TRIMTAB_CONTROLLER_INSIDE_H
 #define TRIMTAB_CONTROLLER_INSIDE_H
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* term.h: what a terminal can do, decided in one place for every text of every command: colour, moves of the cursor, width.
+/* term.h: what a terminal can do, decided in one place for every text of every command: colour,
+ * moves of the cursor, width.
  *
- * Only a terminal gets any of these.  TERM=dumb, or no TERM, means a terminal that shows bytes and nothing else. */
+ * Only a terminal gets any of these.  TERM=dumb, or no TERM, means a terminal that shows
+ * bytes and nothing else. */
 #ifndef TRIMTAB_CONTROLLER_TERM_H
 #define TRIMTAB_CONTROLLER_TERM_H
 
@@ -11,8 +13,8 @@
 struct term {
     bool color; /* escape sequences for colours may be written */
     bool moves; /* so may those that go back in the line or erase it: progress */
-    size_t
-        columns; /* for str_buf.columns: width of the terminal, at least TERM_COLUMNS_MIN; 0: not a terminal */
+    /* for str_buf.columns: width of the terminal, at least TERM_COLUMNS_MIN; 0: not a terminal */
+    size_t columns;
 };
 #define TERM_COLUMNS_MIN ((size_t)40)
 

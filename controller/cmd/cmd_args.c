@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_args.c: the table of flags and its parser.
  *
- * Forms: --flag=value, --flag value, -f value, -fvalue; switches --flag and --flag=true|false; `_` counts as `-`; `--`
- * ends the flags.  A provider's options are parsed by their names in its own table. */
+ * Forms: --flag=value, --flag value, -f value, -fvalue; switches --flag and --flag=true|false; `_`
+ * counts as `-`; `--` ends the flags.  A provider's options are parsed by their names in
+ * its own table. */
 #include "controller/cmd/cmd_args.h"
 
 #include <string.h>
@@ -222,7 +223,8 @@ static int apply_flag(struct parse *p, const struct cmd_flag *f, const char *wor
     return ERR_OK;
 }
 
-/* A duration reaches the provider as milliseconds; the others as they are written, once they are valid. */
+/* A duration reaches the provider as milliseconds; the others as they are written, once
+ * they are valid. */
 static int check_option(struct parse *p, const struct tt_option *o, const char *value,
                         const char **ret, struct err *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_args.h: the flags of the sub-commands, by one table.
  *
- * Which flags a sub-command takes is a bit mask in the table; a provider's own options are taken by plan, explain and
- * check-config.  Everything lives in the arena. */
+ * Which flags a sub-command takes is a bit mask in the table; a provider's own options are taken by
+ * plan, explain and check-config.  Everything lives in the arena. */
 #ifndef TRIMTAB_CONTROLLER_CMD_CMD_ARGS_H
 #define TRIMTAB_CONTROLLER_CMD_CMD_ARGS_H
 
@@ -82,7 +82,7 @@ struct cmd_args {
     int64_t timeout_ms;    /* what it says */
     const char *log_level; /* --v, as it was written; NULL: 0 */
     int64_t verbosity;     /* what it says; 0: no log lines */
-    struct cmd_list words; /* what is no flag */
+    struct cmd_list words; /* arguments that are not flags */
     struct tt_kv *options; /* the provider's, all of them, and repair-adopted; sorted by name */
     uint32_t n_options;
 };
@@ -100,16 +100,16 @@ struct cmd_flag {
 extern const struct cmd_flag cmd_flags[];
 extern const size_t cmd_flags_n;
 
-/* The values of --cloud-provider ("" when it is absent) and --provider-plugin-dir (or its default), before the provider's
- * options are known. */
+/* The values of --cloud-provider ("" when it is absent) and --provider-plugin-dir (or its default),
+ * before the provider's options are known. */
 void cmd_args_peek(int argc, char *const *argv, struct plugin_search *ret);
-/* Parses argv[1…] (argv[0] is the name of the sub-command).  ERR_INVALID: "unknown flag: --x; did you mean --y?", "flag needs
- * an argument: --x", … */
+/* Parses argv[1…] (argv[0] is the name of the sub-command).  ERR_INVALID: "unknown flag: --x; did
+ * you mean --y?", "flag needs an argument: --x", … */
 int cmd_args_parse(struct arena *a, unsigned command, int argc, char *const *argv,
                    const struct tt_option *extra, size_t n_extra, struct cmd_args *ret,
                    struct err *err) _warn_unused_;
-/* A buffer as wide as the terminal on stdout, which holds the usage: a sentence is wrapped, what is indented (examples) is
- * not.  The caller calls str_buf_done(). */
+/* A buffer as wide as the terminal on stdout, which holds the usage: a sentence is wrapped, what is
+ * indented (examples) is not.  The caller calls str_buf_done(). */
 struct str_buf cmd_help_begin(const char *usage);
 /* The flags of `command`, as --help prints them. */
 void cmd_args_help(struct str_buf *b, unsigned command, const struct tt_option *extra, size_t n);

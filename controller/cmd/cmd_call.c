@@ -30,7 +30,8 @@ bool cmd_is_taken_over(const struct cmd_session *s, const char *key)
     return cmd_verb(s, svc) == TT_VERB_ENSURE && lb_service_stands(svc) && flags_of(s, key) == 0;
 }
 
-/* The item as a sync would hand it over: an edit of a Service that the controller serves is one here, too. */
+/* The item as a sync would hand it over: an edit of a Service that the controller serves
+ * is one here, too. */
 static struct tt_item item_of(const struct cmd_session *s, const char *key)
 {
     const struct sync_scope scope = cmd_session_scope(s);

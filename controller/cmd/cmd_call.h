@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_call.h: calling an optional, read-only operation of a provider, for one Service or for a batch. */
+/* cmd_call.h: calling an optional, read-only operation of a provider, for one Service or
+ * for a batch. */
 #ifndef TRIMTAB_CONTROLLER_CMD_CMD_CALL_H
 #define TRIMTAB_CONTROLLER_CMD_CMD_CALL_H
 
@@ -34,9 +35,11 @@ int cmd_call(struct cmd_session *s, const char *key, cmd_call_fn *fn, struct cmd
 int cmd_validate(struct cmd_session *s, const char *key, struct err *err) _warn_unused_;
 /* Is validate() asked before a plan?  Not where the provider's plan makes its check. */
 bool cmd_validates(const struct cmd_session *s);
-/* Asks validate() about a Service that is to be planned, if the provider has it; ERR_OK for one that goes away. */
+/* Asks validate() about a Service that is to be planned, if the provider has it; ERR_OK for one
+ * that goes away. */
 int cmd_may_plan(struct cmd_session *s, const char *key, struct err *err) _warn_unused_;
-/* Was its load balancer only taken over, as far as the Service says?  Values that it names may be left then. */
+/* Was its load balancer only taken over, as far as the Service says?  Values that it names
+ * may be left then. */
 bool cmd_is_taken_over(const struct cmd_session *s, const char *key);
 /* TT_VERB_… that a sync of this Service would use. */
 uint32_t cmd_verb(const struct cmd_session *s, const struct tt_service *svc);

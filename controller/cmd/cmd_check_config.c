@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_check_config.c: `trimtab check-config`: reads the provider's configuration as the controller would, and says what
- * is wrong with it.  Opens no connection. */
+/* cmd_check_config.c: `trimtab check-config`: reads the provider's configuration as the controller
+ * would, and says what is wrong with it.  Opens no connection. */
 #include <stdio.h>
 #include <unistd.h>
 

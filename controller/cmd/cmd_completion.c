@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_completion.c: `trimtab completion SHELL`: a script that completes sub-commands, flags and file names.
+/* cmd_completion.c: `trimtab completion SHELL`: a script that completes sub-commands, flags and
+ * file names.
  *
  * Generated from the tables of flags, so it is never out of date. */
 #include <stdio.h>

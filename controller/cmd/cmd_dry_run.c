@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_dry_run.c: asks the API server for a dry run, and compares its answer; see the header.
  *
- * A right that is lacking and an admission that refuses are both 403; the authorizer's words tell them apart
- * ("User … cannot create resource"). */
+ * A right that is lacking and an admission that refuses are both 403; the authorizer's words tell
+ * them apart ("User … cannot create resource"). */
 #include "controller/cmd/cmd_dry_run.h"
 #include "common/net/url_build.h"
 
@@ -12,7 +12,7 @@
 #define SHOWN_MAX     8   /* differences per note */
 #define VALUE_MAX     120 /* bytes of a value in a note */
 
-/* ---- the request ------------------------------------------------------------------------------------ */
+/* ---- the request ----------------------------------------------------------------------------- */
 
 static const char *query(struct cmd_dry_run *d)
 {
@@ -165,7 +165,7 @@ int cmd_dry_run_ask(struct cmd_dry_run *d, const struct cmd_manifest *m, struct 
     return ERR_OK;
 }
 
-/* ---- the answer ------------------------------------------------------------------------------------- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 struct differences {
     struct arena *a;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_explain.c: `trimtab explain`: which load balancer a Service gets, by which rule, and which nodes take part.
+/* cmd_explain.c: `trimtab explain`: which load balancer a Service gets, by which rule, and which
+ * nodes take part.
  *
- * The provider's part is its own text; the nodes are the controller's rule, and are only spoken of where there is a load
- * balancer for them; what is behind the nodes is the library's (common/services/tell/inside.h).  Changes nothing. */
+ * The provider's part is its own text; the nodes are the controller's rule, and are only spoken of
+ * where there is a load balancer for them; what is behind the nodes is the library's
+ * (common/services/tell/inside.h).  Changes nothing. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,8 +35,8 @@ static const char usage[] =
 struct answer {
     const char *key;
     const char *text; /* in lines; NULL: `err` is all there is to say */
-    const struct tt_explain_row
-        *rows; /* what the text is made of; none: the provider wrote it itself */
+    /* what the text is made of; none: the provider wrote it itself */
+    const struct tt_explain_row *rows;
     size_t n_rows;
     const struct ks_inside *inside; /* NULL: not known */
     struct err err;                 /* why it could not be explained, or why it is refused */
@@ -58,7 +60,8 @@ static void take_rows(struct cmd_session *s, struct answer *r, const struct cmd_
     }
 }
 
-/* The sentences of the plans made since the `from`th about values that are left as they were taken over. */
+/* The sentences of the plans made since the `from`th about values that are left as they
+ * were taken over. */
 static size_t left_in_plans(const struct cmd_session *s, const char *key, size_t from,
                             struct tt_explain_row *ret)
 {
@@ -83,8 +86,8 @@ static size_t left_in_plans(const struct cmd_session *s, const char *key, size_t
     return n;
 }
 
-/* Adds the wishes that a load balancer taken over does not follow; only its plan names them.  Without a plan the
- * explanation goes without them. */
+/* Adds the wishes that a load balancer taken over does not follow; only its plan names them.
+ * Without a plan the explanation goes without them. */
 static void add_left(struct cmd_session *s, const char *key, struct cmd_said *said)
 {
     struct err err = ERR_INIT;
@@ -133,8 +136,8 @@ static bool is_said(const struct cmd_said *said, const char *text)
     return false;
 }
 
-/* Appends what the Service's plan says beside operations: wishes without effect, and that nobody is served.  Where no plan can be
- * made, what the provider itself explained is all there is. */
+/* Appends the findings of the Service's plan: settings without effect, and that no client is
+ * served.  Where no plan can be made, what the provider itself explained is all there is. */
 static void add_findings(struct cmd_session *s, const char *key, struct cmd_said *said)
 {
     struct err err = ERR_INIT;
@@ -172,7 +175,8 @@ static void add_findings(struct cmd_session *s, const char *key, struct cmd_said
 /* Nodes that are printed without -v. */
 #define ROWS 20
 
-/* Adds what is inside the cluster to an explanation that is made of rows, for a Service that is served. */
+/* Adds what is inside the cluster to an explanation that is made of rows, for a Service
+ * that is served. */
 static void add_inside(struct cmd_session *s, const struct cmd_inside *in, struct answer *r,
                        size_t columns)
 {

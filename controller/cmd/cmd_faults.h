@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_faults.h: the faults of manifests, collected so that a person sees all of them at once.
  *
- * A soft fault is one that --validate decides about, as with kubectl: a field that the API does not know, a key that stands
- * twice.  A hard one would make the API server refuse the object whatever --validate says.  Everything lives in the arena. */
+ * A soft fault is one that --validate decides about, as with kubectl: a field that the API does not
+ * know, a key that stands twice.  A hard one would make the API server refuse the object whatever
+ * --validate says.  Everything lives in the arena. */
 #ifndef TRIMTAB_CONTROLLER_CMD_CMD_FAULTS_H
 #define TRIMTAB_CONTROLLER_CMD_CMD_FAULTS_H
 
@@ -20,7 +21,8 @@ enum cmd_validate {
     CMD_VALIDATE_WARN,       /* they are printed on stderr */
     CMD_VALIDATE_IGNORE,     /* they are passed over */
 };
-/* Reads the value of --validate: true, strict, warn, ignore, false, as kubectl spells them; NULL is strict. */
+/* Reads the value of --validate: true, strict, warn, ignore, false, as kubectl spells them;
+ * NULL is strict. */
 int cmd_validate_parse(const char *text, enum cmd_validate *ret, struct err *err) _warn_unused_;
 
 /* Where in which file an object stands. */
@@ -37,7 +39,8 @@ struct cmd_origin {
 /* "web.yaml:7", the line where the object begins. */
 char *cmd_origin_place(struct arena *a, const struct cmd_origin *origin);
 
-/* A place below the object: a list of steps, each pointing to the one above; NULL is the object itself. */
+/* A place below the object: a list of steps, each pointing to the one above; NULL is
+ * the object itself. */
 struct cmd_path {
     const struct cmd_path *up;
     const char *name; /* of a member; NULL: an item of a list */
@@ -63,8 +66,8 @@ void cmd_faults_add_line(struct cmd_faults *f, const struct cmd_origin *origin, 
                          const char *text);
 /* How many of them are hard. */
 size_t cmd_faults_hard(const struct cmd_faults *f);
-/* Prints warnings on stderr as `how` says.  ERR_INVALID when there are errors: of several all but the summary, which goes
- * to *err, are printed, CMD_FAULTS_SHOWN at most. */
+/* Prints warnings on stderr as `how` says.  ERR_INVALID when there are errors: of several all but
+ * the summary, which goes to *err, are printed, CMD_FAULTS_SHOWN at most. */
 int cmd_faults_settle(const struct cmd_faults *f, enum cmd_validate how,
                       struct err *err) _warn_unused_;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_fields.c: checks an object by the tables of cmd_field_tables.c; see the header.
  *
- * null counts as absent everywhere, as with the API server.  Enumerations of lists (ipFamilies) are checked item by item. */
+ * null counts as absent everywhere, as with the API server.  Enumerations of lists (ipFamilies) are
+ * checked item by item. */
 #include "controller/cmd/cmd_fields.h"
 
 #include <inttypes.h>

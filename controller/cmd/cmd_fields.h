@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_fields.h: the fields of the Kubernetes objects that files may hold, and the strict check of an object by them.
+/* cmd_fields.h: the fields of the Kubernetes objects that files may hold, and the strict check of
+ * an object by them.
  *
- * Source: OpenAPI of Kubernetes 1.36 (core/v1, meta/v1); a test compares the tables with it.  What is
- * deprecated but accepted (selfLink, loadBalancerIP, externalID) is known.  Pure. */
+ * Source: OpenAPI of Kubernetes 1.36 (core/v1, meta/v1); a test compares the tables with it.  What
+ * is deprecated but accepted (selfLink, loadBalancerIP, externalID) is known.  Pure. */
 #ifndef TRIMTAB_CONTROLLER_CMD_CMD_FIELDS_H
 #define TRIMTAB_CONTROLLER_CMD_CMD_FIELDS_H
 
@@ -41,7 +42,8 @@ extern const struct cmd_type cmd_type_node;
 extern const struct cmd_type
     cmd_type_list; /* kind List, ServiceList …; items are not looked into */
 
-/* Adds a fault for each field of `o` that is unknown (soft), of the wrong type or without an allowed value (hard). */
+/* Adds a fault for each field of `o` that is unknown (soft), of the wrong type or without an
+ * allowed value (hard). */
 void cmd_fields_check(struct cmd_faults *faults, const struct cmd_origin *origin,
                       const struct cmd_type *type, struct json_object *o);
 

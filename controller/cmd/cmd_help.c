@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_help.c: the flags of a sub-command as --help prints them: one column of flags, one of texts, as wide as the terminal.
+/* cmd_help.c: the flags of a sub-command as --help prints them: one column of flags, one of texts,
+ * as wide as the terminal.
  *
  * Knows only the tables (cmd_args.h, the provider's options), so no flag can be forgotten. */
 #include "controller/cmd/cmd_args.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_input.h: the files of a command line: regular ones, pipes, standard input, folders.  Reads files; nothing else. */
+/* cmd_input.h: the files of a command line: regular ones, pipes, standard input, folders.  Reads
+ * files; nothing else. */
 #ifndef TRIMTAB_CONTROLLER_CMD_CMD_INPUT_H
 #define TRIMTAB_CONTROLLER_CMD_CMD_INPUT_H
 
@@ -14,8 +15,9 @@ struct cmd_input {
     const char *path; /* "-": standard input */
     bool in_folder;   /* it was not named itself */
 };
-/* The files that -f names, in order; of a folder its *.yaml, *.yml and *.json, sorted by name, without those of folders in it.
- * ERR_INVALID for a folder without any, and when "-" is named twice. */
+/* The files that -f names, in order; of a folder its *.yaml, *.yml and *.json, sorted by name,
+ * without those of folders in it.  ERR_INVALID for a folder without any, and when "-"
+ * is named twice. */
 int cmd_input_expand(struct arena *a, const struct cmd_list *names, struct cmd_input **ret,
                      size_t *ret_n, struct err *err) _warn_unused_;
 /* The whole text, in the arena; blocks until a pipe ends.  Errors name the file. */

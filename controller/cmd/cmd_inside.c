@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_inside.c: reads what trace and render look at, from files, a saved state or a cluster; see the header.
+/* cmd_inside.c: reads what trace and render look at, from files, a saved state or a cluster; see
+ * the header.
  *
- * A cluster is listed page by page, and each page is decoded and given back before the next: what stays are the library's
- * compact structs.  Pods are not listed: slices name them, and the one that --from names is read by itself. */
+ * A cluster is listed page by page, and each page is decoded and given back before the next: what
+ * stays are the library's compact structs.  Pods are not listed: slices name them, and the one that
+ * --from names is read by itself. */
 #include "controller/cmd/cmd_inside.h"
 
 #include <stdio.h>
@@ -19,7 +21,7 @@
 
 #define OF_EACH_MAX 8 /* Services whose slices are listed one by one */
 
-/* ---- a cluster ------------------------------------------------------------------------------------------- */
+/* ---- a cluster ------------------------------------------------------------------------------- */
 
 static int get(struct cmd_session *s, struct arena *a, const char *path, const char *query,
                struct json_object **ret, struct err *err)
@@ -135,7 +137,7 @@ static int read_cluster(struct cmd_inside *in, struct err *err)
     return code;
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int read_files(struct cmd_inside *in, struct err *err)
 {
@@ -171,7 +173,7 @@ static int read_all(struct cmd_inside *in, struct err *err)
     return code == ERR_OK ? read_files(in, err) : code;
 }
 
-/* ---- what is missing ---------------------------------------------------------------------------------------- */
+/* ---- what is missing ------------------------------------------------------------------------- */
 
 /* Files without Nodes: those that the slices name, with the zones that stand there. */
 static void make_nodes(struct cmd_inside *in)
@@ -205,7 +207,8 @@ static void make_nodes(struct cmd_inside *in)
     in->nodes_made = list->n > 0;
 }
 
-/* Adds the slices that the EndpointSlice controller would make for a Service of its Pods, `pods` to `pods` + n. */
+/* Adds the slices that the EndpointSlice controller would make for a Service of its Pods,
+ * `pods` to `pods` + n. */
 static void add_slices(struct cmd_inside *in, const struct ks_service *s,
                        const struct ks_pod *const *pods, size_t n)
 {
@@ -225,7 +228,8 @@ static void add_slices(struct cmd_inside *in, const struct ks_service *s,
     }
 }
 
-/* Files without EndpointSlices: those that the controller would make.  Pods and Services are sorted by namespace. */
+/* Files without EndpointSlices: those that the controller would make.  Pods and Services
+ * are sorted by namespace. */
 static void make_slices(struct cmd_inside *in)
 {
     const struct ks_cluster *c = &in->cluster;
@@ -303,7 +307,7 @@ int cmd_inside_load(struct cmd_inside *in, struct cmd_session *s, struct err *er
                        "services,endpointslices,nodes,configmaps -A -o json",
                        in->source);
     }
-    /* In a cluster no slices are no pods; in files they may have been left out. */
+    /* In a cluster no slices mean no pods; in files they may be missing. */
     const bool no_slices = in->n_seen[CMD_INSIDE_SLICE] == 0 && s->client == NULL;
     const bool can_make = in->lists[CMD_INSIDE_POD].n > 0 && in->lists[CMD_INSIDE_NODE].n > 0;
     if (no_slices && !can_make) {
@@ -329,9 +333,10 @@ int cmd_inside_load(struct cmd_inside *in, struct cmd_session *s, struct err *er
     return ERR_OK;
 }
 
-/* ---- behind Services that are known ------------------------------------------------------------------------ */
+/* ---- behind Services that are known ---------------------------------------------------------- */
 
-/* The slices of the Services at hand: of each by itself while they are few, else all of the cluster. */
+/* The slices of the Services at hand: of each by itself while they are few, else all
+ * of the cluster. */
 static int list_slices(struct cmd_inside *in, struct err *err)
 {
     struct cmd_session *s = in->s;

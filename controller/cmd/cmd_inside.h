@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_inside.h: what trace and render look at: Services, EndpointSlices, Nodes, Pods, and kube-proxy's configuration.
+/* cmd_inside.h: what trace and render look at: Services, EndpointSlices, Nodes, Pods, and
+ * kube-proxy's configuration.
  *
- * From files (-f: manifests, or what `kubectl get … -o json` printed), from a saved state (--state), or from a cluster,
- * which is only listed.  With a cluster and files together a file's object stands in for the cluster's of the same name.
- * An object that cannot be read is left out, with a warning; what was wrong is counted.  One thread. */
+ * From files (-f: manifests, or what `kubectl get … -o json` printed), from a saved state
+ * (--state), or from a cluster, which is only listed.  With a cluster and files together a file's
+ * object stands in for the cluster's of the same name.  An object that cannot be read is left out,
+ * with a warning; what was wrong is counted.  One thread. */
 #ifndef TRIMTAB_CONTROLLER_CMD_CMD_INSIDE_H
 #define TRIMTAB_CONTROLLER_CMD_CMD_INSIDE_H
 
@@ -43,18 +45,21 @@ struct cmd_inside {
     bool behind; /* only what is behind Services, and the session's own lists stay as they are */
 };
 
-/* Reads everything that the flags name, and sorts it.  ERR_INVALID for files that cannot be parsed or hold no Service. */
+/* Reads everything that the flags name, and sorts it.  ERR_INVALID for files that cannot be parsed
+ * or hold no Service. */
 int cmd_inside_load(struct cmd_inside *in, struct cmd_session *s, struct err *err) _warn_unused_;
 void cmd_inside_done(struct cmd_inside *in);
 /* The name of the pod that --from names, and its namespace; NULL: it names none. */
 const char *cmd_inside_client_pod(const struct cmd_inside *in, const char **ret_ns);
-/* Reads what is behind the Services that the session is about, which has its Services and Nodes already: EndpointSlices,
- * Nodes with their CPU, and the Pods of files.  What cannot be read is left out, with a note on stderr: it is not what the
- * command is for.  Of a cluster it lists the Services' own slices, and the Nodes where there are any. */
+/* Reads what is behind the Services that the session is about, which has its Services and Nodes
+ * already: EndpointSlices, Nodes with their CPU, and the Pods of files.  What cannot be read is
+ * left out, with a note on stderr: it is not what the command is for.  Of a cluster it lists the
+ * Services' own slices, and the Nodes where there are any. */
 void cmd_inside_load_behind(struct cmd_inside *in, struct cmd_session *s);
 
-/* --- cmd_inside_read.c ---------------------------------------------------------------------------------- */
-/* Adds an object, of `kind` where the object itself does not say it (NULL: it must).  `place` is for warnings. */
+/* --- cmd_inside_read.c ------------------------------------------------------------------------ */
+/* Adds an object, of `kind` where the object itself does not say it (NULL: it must).
+ * `place` is for warnings. */
 void cmd_inside_add(struct cmd_inside *in, struct json_object *o, const char *kind,
                     const char *place);
 /* Adds the objects of one file: documents, Lists, or a saved state. */

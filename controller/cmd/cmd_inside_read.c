@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_inside_read.c: objects of documents, Lists and saved states; see cmd_inside.h.
  *
- * A dump of a large cluster is larger than a manifest may be, so that JSON is read here up to 256 MiB; YAML up to what
- * yaml.h allows. */
+ * A dump of a large cluster is larger than a manifest may be, so that JSON is read here up to 256
+ * MiB; YAML up to what yaml.h allows. */
 #include <stdio.h>
 #include <string.h>
 
@@ -67,7 +67,8 @@ static const struct ks_service_port *port_of(const struct ks_service *live,
     return NULL;
 }
 
-/* A manifest has no addresses: it keeps those that the API server and the controller gave the Service that stands. */
+/* A manifest has no addresses: it keeps those that the API server and the controller gave the
+ * Service that stands. */
 static const struct ks_service *keep_allocated(struct arena *a, const struct ks_service *live,
                                                const struct ks_service *mine)
 {
@@ -203,7 +204,8 @@ static int check_word(const char *path, const char *value, struct err *err)
                          value);
 }
 
-/* A file may hold what no API server stores; names stand in rules that render prints, and may be loaded. */
+/* A file may hold what no API server stores; names stand in rules that render prints, and
+ * may be loaded. */
 static int check_names(enum cmd_inside_kind kind, const void *item, const struct ks_meta *meta,
                        struct err *err)
 {
@@ -283,7 +285,7 @@ void cmd_inside_add(struct cmd_inside *in, struct json_object *o, const char *ki
     }
 }
 
-/* ---- documents ------------------------------------------------------------------------------------------ */
+/* ---- documents ------------------------------------------------------------------------------- */
 
 static void add_document(struct cmd_inside *in, struct json_object *doc, const char *place,
                          int depth)

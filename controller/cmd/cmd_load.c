@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_load.c: Services and Nodes for a sub-command, from where the flags say; see cmd_session.h.
  *
- * A live cluster is read once, by the controller's own reflectors, which end when the first lists are in.  Decoding is the
- * controller's own, so what is planned here is what the controller would see. */
+ * A live cluster is read once, by the controller's own reflectors, which end when the first lists
+ * are in.  Decoding is the controller's own, so what is planned here is what the
+ * controller would see. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 #include "controller/metrics/client_metrics.h"
 
 #define REACH_MS  10000 /* for a server that has trouble which may pass */
-#define SLICE_MS  500   /* how often that is looked at */
+#define SLICE_MS  500   /* how often that is checked */
 #define STATE_MAX (512u << 20)
 
 static void unref_object(void *o)
@@ -41,7 +42,7 @@ int cmd_load_decode(struct cmd_session *s, enum kube_kind kind, struct json_obje
     return code;
 }
 
-/* ---- lists of the session -------------------------------------------------------------------------- */
+/* ---- lists of the session -------------------------------------------------------------------- */
 
 static int cmp_node(const void *a, const void *b)
 {
@@ -87,8 +88,8 @@ static int cmp_placed(const void *a, const void *b)
     return c != 0 ? c : (x->at > y->at) - (x->at < y->at);
 }
 
-/* By key; of several with the same key the one that was pushed last stays: a manifest beats the cluster, whose object is kept
- * among the replaced ones. */
+/* By key; of several with the same key the one that was pushed last stays: a manifest beats the
+ * cluster, whose object is kept among the replaced ones. */
 static void sort_services(struct cmd_session *s)
 {
     struct placed *all = ARENA_ARRAY(s->a, struct placed, s->n_services);
@@ -108,7 +109,7 @@ static void sort_services(struct cmd_session *s)
     s->n_services = n;
 }
 
-/* ---- the cluster ------------------------------------------------------------------------------------ */
+/* ---- the cluster ----------------------------------------------------------------------------- */
 
 bool cmd_load_names_no_cluster(const struct cmd_args *a)
 {
@@ -139,7 +140,7 @@ static void note_unreadable(struct cmd_session *s, const struct kube_object *o)
 bool cmd_session_can_read(const struct cmd_session *s, const char *key, struct err *err)
 {
     const struct tt_service *svc = cmd_session_service(s, key);
-    bool is_left = svc_is_unreadable(svc) && svc->deleted_us == 0; /* a manifest may mend it */
+    bool is_left = svc_is_unreadable(svc) && svc->deleted_us == 0; /* a manifest may fix it */
     for (size_t i = 0; is_left && i < s->n_unreadable; i++) {
         if (str_eq(s->unreadable[i].key, key)) {
             (void)err_set(
@@ -173,7 +174,7 @@ static void take_nodes(struct cmd_session *s, const struct kube_snapshot *all)
     }
 }
 
-/* The controller would wait for ever; a person wants to hear soon what is wrong. */
+/* The controller would wait forever; a person wants to hear soon what is wrong. */
 static int wait_for_lists(struct cmd_session *s, struct kube_reflectors *r, struct err *err)
 {
     const int64_t began = clock_now_ms(clock_real());
@@ -299,7 +300,7 @@ static int open_cluster(struct cmd_session *s, struct err *err)
     return code == ERR_OK ? read_cluster(s, err) : code;
 }
 
-/* ---- files ------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 int cmd_load_state(struct cmd_session *s, struct err *err)
 {
@@ -319,7 +320,8 @@ int cmd_load_state(struct cmd_session *s, struct err *err)
     return code;
 }
 
-/* One of many objects of a saved state or a list: a warning names what cannot be read, and the others are used. */
+/* One of many objects of a saved state or a list: a warning names what cannot be read, and the
+ * others are used. */
 static int load_one_of_many(struct cmd_session *s, enum kube_kind kind, struct json_object *o,
                             struct kube_object **ret, struct err *err)
 {
@@ -397,7 +399,7 @@ static int read_world_services(struct cmd_session *s, struct err *err)
     return ERR_OK;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static bool is_ours(const struct cmd_session *s, const struct tt_service *svc)
 {
@@ -458,7 +460,8 @@ static int choose(struct cmd_session *s, struct err *err)
     return ERR_OK;
 }
 
-/* Reads the files that are not manifests.  Then the patience for cluster and cloud begins: a pipe may be slow. */
+/* Reads the files that are not manifests.  Then the patience for cluster and cloud begins:
+ * a pipe may be slow. */
 static int read_files(struct cmd_session *s, struct err *err)
 {
     int code = ERR_OK;

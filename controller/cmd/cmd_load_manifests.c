@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_load_manifests.c: the Services of -f as the API server would store them, beside what the cluster has; see cmd_load.h.
+/* cmd_load_manifests.c: the Services of -f as the API server would store them, beside what the
+ * cluster has; see cmd_load.h.
  *
- * Each is completed here, or by the API server where --server-dry-run asks it, and then decoded as the controller decodes it.
- * A Service that the server would refuse becomes a fault; the command prints all faults together. */
+ * Each is completed here, or by the API server where --server-dry-run asks it, and then decoded as
+ * the controller decodes it.  A Service that the server would refuse becomes a fault; the command
+ * prints all faults together. */
 #include <stdio.h>
 
 #include "common/lb/service_rules.h"
@@ -80,8 +82,8 @@ static void tell_lacking(struct cmd_session *s, bool create, const char *lacking
     *told = true;
 }
 
-/* Puts the API server's answer to a dry run in the place of l->whole, unless the user may not ask.  A refusal of the object
- * becomes a fault. */
+/* Puts the API server's answer to a dry run in the place of l->whole, unless the user may not ask.
+ * A refusal of the object becomes a fault. */
 static int ask_server(struct cmd_session *s, struct loading *l, struct err *err)
 {
     struct cmd_dry_run d = {.a = s->a, .client = s->client, .validate = s->targets.validate};
@@ -165,7 +167,8 @@ static int complete_and_add(struct cmd_session *s, struct loading *l, struct err
     return code;
 }
 
-/* Adds the Service of a manifest as the API server would store it; what it would refuse becomes a fault. */
+/* Adds the Service of a manifest as the API server would store it; what it would refuse
+ * becomes a fault. */
 static int load_manifest(struct cmd_session *s, const struct cmd_manifest *m,
                          struct cmd_faults *faults, struct err *err)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_manifest.c: completes Services as the API server would store them; see the header.  Reading is in cmd_manifest_read.c.
+/* cmd_manifest.c: completes Services as the API server would store them; see the header.  Reading
+ * is in cmd_manifest_read.c.
  *
- * Source of the defaults: Kubernetes core/v1 defaulting of Services (controller.md §5.2; recorded answers 016, 018, 157, 162). */
+ * Source of the defaults: Kubernetes core/v1 defaulting of Services (controller.md §5.2; recorded
+ * answers 016, 018, 157, 162). */
 #include "controller/cmd/cmd_manifest.h"
 
 #include <string.h>
@@ -40,7 +42,8 @@ static bool has_node_port(struct json_object *ports, int64_t number)
     return false;
 }
 
-/* Members that the manifest lacks: those of the live object stay, unless the last apply had them.  Maps are merged. */
+/* Members that the manifest lacks: those of the live object stay, unless the last apply had them.
+ * Maps are merged. */
 static void take_over(struct json_object *o, struct json_object *live, struct json_object *last)
 {
     if (!json_object_is_type(live, json_type_object)) {
@@ -57,7 +60,7 @@ static void take_over(struct json_object *o, struct json_object *live, struct js
     }
 }
 
-/* ---- ports ------------------------------------------------------------------------------------------ */
+/* ---- ports ----------------------------------------------------------------------------------- */
 
 #define NO_PORT SIZE_MAX
 
@@ -66,8 +69,8 @@ static int64_t number_of(struct json_object *port)
     return json_int(port, "port", 0);
 }
 
-/* Returns the index of the port of `others` with which a strategic merge merges `port` of `ports`: of the same number, and
- * of the same protocol where several have the number; or NO_PORT. */
+/* Returns the index of the port of `others` with which a strategic merge merges `port` of `ports`:
+ * of the same number, and of the same protocol where several have the number; or NO_PORT. */
 static size_t same_port(struct json_object *ports, struct json_object *port,
                         struct json_object *others)
 {
@@ -89,7 +92,8 @@ static size_t same_port(struct json_object *ports, struct json_object *port,
     return n == 1 ? first : NO_PORT;
 }
 
-/* Tells whether live port `k` is the cluster's alone: the manifest lacks it, and the last apply lacked it. */
+/* Tells whether live port `k` is the cluster's alone: the manifest lacks it, and the
+ * last apply lacked it. */
 static bool is_theirs(struct json_object *ports, struct json_object *live_ports, size_t k,
                       struct json_object *last_ports)
 {
@@ -102,9 +106,10 @@ static bool is_theirs(struct json_object *ports, struct json_object *live_ports,
     return same_port(live_ports, live, last_ports) == NO_PORT;
 }
 
-/* Merges the manifest's ports with those of the live object, as the strategic merge of kubectl apply does.  A live port
- * that stays stands before the first of the manifest's that comes later in the live object.  `last_spec` is NULL where
- * kubectl apply did not write the object: Helm and kubectl replace write all ports of the manifest and no others. */
+/* Merges the manifest's ports with those of the live object, as the strategic merge of kubectl
+ * apply does.  A live port that stays stands before the first of the manifest's that comes later in
+ * the live object.  `last_spec` is NULL where kubectl apply did not write the object: Helm and
+ * kubectl replace write all ports of the manifest and no others. */
 static void merge_ports(struct json_object *spec, struct json_object *live_ports,
                         struct json_object *last_spec)
 {
@@ -148,7 +153,8 @@ static void merge_ports(struct json_object *spec, struct json_object *live_ports
     json_add(spec, "ports", merged);
 }
 
-/* A port without a node port has that of the live port of its name, unless another port has taken it. */
+/* A port without a node port has that of the live port of its name, unless another port
+ * has taken it. */
 static void keep_node_port(struct json_object *spec, struct json_object *port,
                            struct json_object *live_ports)
 {
@@ -197,7 +203,7 @@ static void complete_ports(struct json_object *spec, struct json_object *live_sp
     }
 }
 
-/* ---- the spec --------------------------------------------------------------------------------------- */
+/* ---- the spec -------------------------------------------------------------------------------- */
 
 static bool wants_check_port(struct json_object *spec)
 {
@@ -205,7 +211,8 @@ static bool wants_check_port(struct json_object *spec)
            str_eq(json_str(spec, "externalTrafficPolicy"), "Local");
 }
 
-/* The node port of another port of that number, which a new Service shares with it; 0: there is none. */
+/* The node port of another port of that number, which a new Service shares with it; 0 if
+ * there is none. */
 static int64_t port_of_sibling(struct json_object *ports, int64_t number)
 {
     for (size_t i = 0; i < json_len(ports); i++) {
@@ -217,8 +224,8 @@ static int64_t port_of_sibling(struct json_object *ports, int64_t number)
     return 0;
 }
 
-/* Ports to which the API server would give a node port get one after the other; those of a new Service that differ in their
- * protocol alone get one together.  True: some did. */
+/* Ports to which the API server would give a node port get one after the other; those of a new
+ * Service that differ in their protocol alone get one together.  True: some did. */
 static bool make_node_ports(struct json_object *spec, bool is_new)
 {
     struct json_object *ports = json_member(spec, "ports");
@@ -265,7 +272,8 @@ static bool is_outside(struct json_object *spec)
            (has_type(spec, "ClusterIP") && json_len(json_member(spec, "externalIPs")) > 0);
 }
 
-/* With its type a Service loses fields, unless the manifest says something new of them (recorded 088, 090). */
+/* With its type a Service loses fields, unless the manifest says something new of
+ * them (recorded 088, 090). */
 static void drop_same(struct json_object *spec, struct json_object *live_spec, const char *name)
 {
     struct json_object *v = json_member(spec, name);
@@ -327,8 +335,9 @@ static bool is_unchanged(struct json_object *spec, struct json_object *live_spec
     return was != NULL && json_equal(json_member(spec, name), was);
 }
 
-/* RequireDualStack brings the other family (a cluster without one refuses the Service), SingleStack takes the second one away.
- * What PreferDualStack brings depends on the cluster: nothing is added for it. */
+/* RequireDualStack brings the other family (a cluster without one refuses the Service), SingleStack
+ * takes the second one away.  What PreferDualStack brings depends on the cluster: nothing
+ * is added for it. */
 static void complete_families(struct json_object *spec, struct json_object *live_spec)
 {
     const char *policy = json_str(spec, "ipFamilyPolicy");
@@ -459,7 +468,8 @@ static bool has_text(struct json_object *list, const char *text)
     return false;
 }
 
-/* The live object's stay, but for those that only the last apply had; then come those that only the manifest has. */
+/* The live object's stay, but for those that only the last apply had; then come those that
+ * only the manifest has. */
 static void merge_finalizers(struct json_object *meta, struct json_object *live,
                              struct json_object *last)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_manifest_read.c: finds Services and Nodes in the documents of files and checks their fields; see cmd_manifest.h.
+/* cmd_manifest_read.c: finds Services and Nodes in the documents of files and checks their fields;
+ * see cmd_manifest.h.
  *
- * Kinds and versions are told apart as kubectl does it: a Service of another API group is not ours.  An absent apiVersion is
- * taken for v1, which changes no plan. */
+ * Kinds and versions are distinguished as kubectl does it: a Service of another API group is not
+ * ours.  An absent apiVersion is taken for v1, which changes no plan. */
 #include <string.h>
 
 #include "common/data/yaml.h"
@@ -186,7 +187,7 @@ static int read_file(struct reading *r, const char *file, struct err *err)
         return code;
     }
     code = yaml_parse_lenient(r->a, text, n, &docs, err);
-    if (code != ERR_OK) { /* a fault like others: those of other files are told, too */
+    if (code != ERR_OK) { /* an error like others: those of other files are reported, too */
         cmd_faults_add(r->faults, &r->origin, NULL, true, "%s", err->message);
         err_clear(err);
         return ERR_OK;
@@ -212,7 +213,7 @@ static int read_file(struct reading *r, const char *file, struct err *err)
     return ERR_OK;
 }
 
-/* ---- Services --------------------------------------------------------------------------------------- */
+/* ---- Services -------------------------------------------------------------------------------- */
 
 static const char *text_or_null(struct json_object *o, const char *name)
 {
@@ -294,7 +295,7 @@ int cmd_manifest_read(struct cmd_manifests *m, const char *file, bool in_folder,
     return code;
 }
 
-/* ---- Nodes ------------------------------------------------------------------------------------------ */
+/* ---- Nodes ----------------------------------------------------------------------------------- */
 
 struct nodes {
     struct arena *a;

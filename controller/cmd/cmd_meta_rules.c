@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_meta_rules.c: the API server's complaints about the metadata of a Service, in its words and order; see the header. */
+/* cmd_meta_rules.c: the API server's complaints about the metadata of a Service, in its words and
+ * order; see the header. */
 #include "controller/cmd/cmd_meta_rules.h"
 
 #include <string.h>
@@ -17,7 +18,7 @@ struct meta {
 
 static const struct cmd_path at_meta = {NULL, "metadata", 0};
 
-/* ---- complaints ------------------------------------------------------------------------------------- */
+/* ---- complaints ------------------------------------------------------------------------------ */
 
 static void invalid(const struct meta *m, const struct cmd_path *at, const char *value,
                     const char *detail)
@@ -53,7 +54,7 @@ static const char *text_of(struct json_object *v)
     return json_object_is_type(v, json_type_string) ? json_object_get_string(v) : "";
 }
 
-/* ---- labels and annotations ------------------------------------------------------------------------- */
+/* ---- labels and annotations ------------------------------------------------------------------ */
 
 static void check_labels(const struct meta *m)
 {
@@ -89,7 +90,7 @@ static void check_annotations(const struct meta *m)
     }
 }
 
-/* ---- owners ------------------------------------------------------------------------------------------ */
+/* ---- owners ---------------------------------------------------------------------------------- */
 
 static void check_owner(const struct meta *m, const struct cmd_path *at_owners,
                         struct json_object *owner)
@@ -133,7 +134,7 @@ static void check_owners(const struct meta *m)
     }
 }
 
-/* ---- finalizers -------------------------------------------------------------------------------------- */
+/* ---- finalizers ------------------------------------------------------------------------------ */
 
 static bool is_standard(const char *finalizer)
 {
@@ -156,7 +157,7 @@ static void check_finalizers(const struct meta *m)
     }
 }
 
-/* ---- all --------------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 void cmd_meta_check(struct cmd_faults *faults, const struct cmd_origin *origin,
                     struct json_object *service)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_orphans.c: `trimtab orphans`: what is ours in the cloud, and belongs to no Service any more.
  *
- * The provider says what is ours and whom it is for (list_owned); what a Service has is left out here.  Nothing is changed
- * without --delete.  Exit 0: there is none; 2: there are some; 1: error. */
+ * The provider says what is ours and whom it is for (list_owned); what a Service has is left out
+ * here.  Nothing is changed without --delete.  Exit 0 if there is none; 2: there are
+ * some; 1: error. */
 #include "controller/cmd/cmd_orphans.h"
 
 #include <stdio.h>
@@ -29,6 +30,9 @@ static const char usage[] =
     "do it by hand is shown. A name that is neither an orphan's nor a Service's is an error:\n"
     "nothing is deleted then.\n"
     "\n"
+    "--delete deletes nothing, and exits 1, while a controller holds its lease: that one may be\n"
+    "making what looks like an orphan. Stop it first, or pass --force.\n"
+    "\n"
     "Examples:\n"
     "  trimtab orphans --cloud-provider=gce --cloud-config=gce.conf --kubeconfig=kc\n"
     "  trimtab orphans --cloud-provider=gce --cloud-config=gce.conf --kubeconfig=kc --delete\n"
@@ -37,7 +41,7 @@ static const char usage[] =
     "\n"
     "Exit status: 0 there is none, 2 there are some, 1 error.\n";
 
-/* ---- listing ------------------------------------------------------------------------------------- */
+/* ---- listing --------------------------------------------------------------------------------- */
 
 static void unref_object(void *o)
 {
@@ -55,7 +59,7 @@ static void add_texts(struct json_object *meta, const char *name, const char *co
     json_add(meta, name, list);
 }
 
-/* A copy that outlives the call; NULL when it is no Service. */
+/* A copy that outlives the call; NULL if it is not a Service. */
 static const struct tt_service *copy_service(struct orphans *o, const struct tt_service *svc)
 {
     _cleanup_(json_putp) struct json_object *doc = json_object_new_object();
@@ -156,12 +160,20 @@ static bool is_asked(const struct orphans *o)
     return o->names.n + o->n_services > 0;
 }
 
+bool orphans_go_together(const struct tt_service *a, const struct tt_service *b)
+{
+    if (!str_is_empty(a->uid) || !str_is_empty(b->uid)) {
+        return str_eq(a->uid, b->uid);
+    }
+    return str_eq(a->ns, b->ns) && str_eq(a->name, b->name);
+}
+
 /* Is any of the resources that go together one that was named? */
 static bool is_named_with_others(const struct orphans *o, const struct orphan *item)
 {
     for (size_t i = 0; i < o->n; i++) {
         const struct tt_service *svc = o->items[i].remove_as;
-        if (svc != NULL && str_eq(svc->uid, item->remove_as->uid) && is_named(o, &o->items[i])) {
+        if (svc != NULL && orphans_go_together(svc, item->remove_as) && is_named(o, &o->items[i])) {
             return true;
         }
     }
@@ -237,7 +249,7 @@ int orphans_list(struct orphans *o, struct err *err)
     return ERR_OK;
 }
 
-/* ---- the command --------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static void warn(const struct cmd_session *s)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_orphans.h: what `trimtab orphans` keeps between listing, printing and deleting.  Private to cmd_orphans*.c. */
+/* cmd_orphans.h: what `trimtab orphans` keeps between listing, printing and deleting.  Private to
+ * cmd_orphans*.c. */
 #ifndef TRIMTAB_CONTROLLER_CMD_CMD_ORPHANS_H
 #define TRIMTAB_CONTROLLER_CMD_CMD_ORPHANS_H
 
@@ -42,31 +43,34 @@ struct orphans {
     bool tried;       /* --delete was carried out */
 };
 
-/* --- cmd_orphans.c ---------------------------------------------------------------------------------- */
+/* --- cmd_orphans.c ---------------------------------------------------------------------------- */
 /* Lists, and chooses what --delete would take away.  What was there before is forgotten. */
 int orphans_list(struct orphans *o, struct err *err) _warn_unused_;
+/* Do the resources of these two Services go with one deletion?  By uid, and where neither has one, by name. */
+bool orphans_go_together(const struct tt_service *a, const struct tt_service *b);
 
-/* --- cmd_orphans_named.c ---------------------------------------------------------------------------- */
+/* --- cmd_orphans_named.c ---------------------------------------------------------------------- */
 /* Keeps the name of a resource that the provider listed. */
 void orphans_note_name(struct orphans *o, const struct tt_owned *owned);
-/* "; did you mean demo?" where neither the cluster nor the cloud has anything of a Service of the namespace o->ns, "" when none is
- * near; NULL: something is of it. */
+/* "; did you mean demo?" where neither the cluster nor the cloud has anything of a Service of the
+ * namespace o->ns, "" when none is near; NULL: something is of it. */
 const char *orphans_unknown_ns(const struct orphans *o);
-/* ERR_NOT_FOUND with the nearest names, or ERR_IN_USE with the Service, for the last bad name of the command line; those
- * before it are printed to stderr. */
+/* ERR_NOT_FOUND with the nearest names, or ERR_IN_USE with the Service, for the last bad name of
+ * the command line; those before it are printed to stderr. */
 int orphans_check_names(const struct orphans *o, struct err *err) _warn_unused_;
 
-/* --- cmd_orphans_print.c ---------------------------------------------------------------------------- */
+/* --- cmd_orphans_print.c ---------------------------------------------------------------------- */
 void orphans_print_text(const struct orphans *o, int64_t now_us);
 void orphans_print_json(const struct orphans *o, int64_t now_us);
 /* "3d", "5h", "12m", "7s"; "" for a moment that is not known. */
 const char *orphans_age(struct arena *a, int64_t created_us, int64_t now_us);
 
-/* --- cmd_orphans_delete.c --------------------------------------------------------------------------- */
-/* May it be done now?  Refuses a saved state, and a controller that is running, and asks the person.  CANCELLED: the answer
- * was no. */
+/* --- cmd_orphans_delete.c --------------------------------------------------------------------- */
+/* May it be done now?  Refuses a saved state, and a controller that is running, and asks the
+ * person.  CANCELLED: the answer was no. */
 int orphans_may_delete(struct orphans *o, struct err *err) _warn_unused_;
-/* Deletes what is chosen, Service by Service, and lists again.  The first failure; the others are tried all the same. */
+/* Deletes what is chosen, Service by Service, and lists again.  The first failure; the others are
+ * tried all the same. */
 int orphans_delete(struct orphans *o, struct err *err) _warn_unused_;
 
 #endif

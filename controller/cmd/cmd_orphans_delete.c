@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_orphans_delete.c: taking orphans away: who may, and how.
  *
- * Each Service that is gone is deleted by the provider's own ensure_load_balancer_deleted(), so the order, the fingerprints
- * and the care for what others use are the controller's.  It is refused while a controller is running: that one may be making
- * the very load balancer whose Service was not there yet when the Services were listed.  For the same reason each Service is
- * asked for once more right before. */
+ * Each Service that is gone is deleted by the provider's own ensure_load_balancer_deleted(), so the
+ * order, the fingerprints and the care for what others use are the controller's.  It is refused
+ * while a controller is running: that one may be making the very load balancer whose Service was
+ * not there yet when the Services were listed.  For the same reason each Service is asked for once
+ * more right before. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@
 #define ANSWER_MAX 64
 #define ANSWER_MS  ((int64_t)24 * 60 * 60 * 1000) /* a person may think as long as that */
 
-/* ---- is a controller running? -------------------------------------------------------------------- */
+/* ---- is a controller running? ---------------------------------------------------------------- */
 
 /* By its clock: who renewed it within its duration holds it. */
 static bool is_held(const struct lease_record *r, int64_t now_us)
@@ -78,7 +79,7 @@ static int check_leases(struct orphans *o, struct err *err)
     return rc;
 }
 
-/* ---- the question ---------------------------------------------------------------------------------- */
+/* ---- the question ---------------------------------------------------------------------------- */
 
 static int ask(const struct orphans *o, struct err *err)
 {
@@ -124,7 +125,7 @@ int orphans_may_delete(struct orphans *o, struct err *err)
     return rc;
 }
 
-/* ---- deleting -------------------------------------------------------------------------------------- */
+/* ---- deleting -------------------------------------------------------------------------------- */
 
 /* Has a Service of these very resources come, or come back? */
 static int check_still_gone(struct orphans *o, const struct tt_service *svc, struct err *err)
@@ -189,7 +190,7 @@ static int delete_one(struct orphans *o, const struct tt_service *svc, struct er
 static bool is_first(const struct orphan *items, size_t at)
 {
     for (size_t i = 0; i < at; i++) {
-        if (items[i].chosen && str_eq(items[i].remove_as->uid, items[at].remove_as->uid)) {
+        if (items[i].chosen && orphans_go_together(items[i].remove_as, items[at].remove_as)) {
             return false;
         }
     }
@@ -226,7 +227,11 @@ int orphans_delete(struct orphans *o, struct err *err)
         }
         cmd_wait_count(o->s.wait, i, n);
         if (delete_one(o, before[i].remove_as, &one) != ERR_OK) {
-            err_prefix(&one, "Service %s", before[i].owner);
+            if (*before[i].owner != '\0') {
+                err_prefix(&one, "Service %s", before[i].owner);
+            } else {
+                err_prefix(&one, "%s %s", before[i].kind, before[i].name);
+            }
             cmd_wait_end(o->s.wait);
             fprintf(stderr, "error: %s\n", one.message);
             cmd_wait_for(o->s.wait, "deleting");

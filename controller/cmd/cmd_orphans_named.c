@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_orphans_named.c: the resources and Services that the command line names: each must be there, a resource be an orphan.
+/* cmd_orphans_named.c: the resources and Services that the command line names: each must be there,
+ * a resource be an orphan.
  *
  * Nothing is listed or deleted when one of them is not: the slip of a pen is not an answer. */
 #include <stdio.h>

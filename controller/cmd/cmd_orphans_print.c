@@ -50,7 +50,7 @@ static struct sums sums_of(const struct orphans *o)
     return n;
 }
 
-/* ---- text ---------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 struct widths {
     int kind, name, age;
@@ -100,7 +100,8 @@ static void put_text(size_t lead, const char *text)
     puts(str_buf_text(&b));
 }
 
-/* A command that a person pastes into a shell: lines of a terminal that is too narrow end in a backslash. */
+/* A command that a person pastes into a shell: lines of a terminal that is too narrow end
+ * in a backslash. */
 static void put_command(struct arena *a, size_t lead, const char *text)
 {
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
@@ -247,7 +248,7 @@ void orphans_print_text(const struct orphans *unclean, int64_t now_us)
     print_sum(o);
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void add_text(struct json_object *to, const char *name, const char *text)
 {

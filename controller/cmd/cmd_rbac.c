@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_rbac.c: `trimtab rbac`: the roles that the controller needs with a provider, as a manifest.
  *
- * Made from what the provider declares and the controller's own table (rbac_rules.h); opens nothing and makes no request. */
+ * Made from what the provider declares and the controller's own table (rbac_rules.h); opens nothing
+ * and makes no request. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_render.c: `trimtab render`: what kube-proxy on a node installs, and how what the node has differs.
+/* cmd_render.c: `trimtab render`: what kube-proxy on a node installs, and how what the node has
+ * differs.
  *
- * Reads objects (cmd_inside.h) and prints the library's texts (common/services/render), as the kernel's own tools save them.
- * Touches no rules. */
+ * Reads objects (cmd_inside.h) and prints the library's texts (common/services/render), as the
+ * kernel's own tools save them.  Touches no rules. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_service_rules.c: the API server's complaints about Services, in its words; see the header.
  *
- * The order within a Service is the server's.  Each complaint names the line of the field in the manifest. */
+ * The order within a Service is the server's.  Each complaint names the line of the field
+ * in the manifest. */
 #include "controller/cmd/cmd_service_rules.h"
 
 #include <string.h>
@@ -28,7 +29,7 @@ struct rules {
 static const struct cmd_path at_spec = {NULL, "spec", 0};
 static const struct cmd_path at_meta = {NULL, "metadata", 0};
 
-/* ---- complaints ------------------------------------------------------------------------------------- */
+/* ---- complaints ------------------------------------------------------------------------------ */
 
 /* As the server spells it: it writes this one field with a capital. */
 static const char *shown_path(const struct rules *r, const struct cmd_path *at)
@@ -115,7 +116,8 @@ static bool is_type(const struct rules *r, const char *type)
     return str_eq(r->type, type);
 }
 
-/* The manifest has it, and not only because the cluster's object does: the server drops that with the type. */
+/* The manifest has it, and not only because the cluster's object does: the server drops
+ * that with the type. */
 static bool is_new(const struct rules *r, const char *name)
 {
     struct json_object *v = json_member(r->spec, name);
@@ -123,7 +125,7 @@ static bool is_new(const struct rules *r, const char *name)
     return v != NULL && (was == NULL || !json_equal(v, was));
 }
 
-/* ---- ports ------------------------------------------------------------------------------------------ */
+/* ---- ports ----------------------------------------------------------------------------------- */
 
 static void check_port_number(const struct rules *r, const struct cmd_path *at, int64_t port)
 {
@@ -229,7 +231,7 @@ static void check_repeated_ports(const struct rules *r)
     }
 }
 
-/* ---- by type ---------------------------------------------------------------------------------------- */
+/* ---- by type --------------------------------------------------------------------------------- */
 
 static void check_external_name(const struct rules *r)
 {
@@ -304,7 +306,7 @@ static void check_affinity(const struct rules *r)
     }
 }
 
-/* ---- addresses -------------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 static void check_ip(const struct rules *r, const struct cmd_path *at, const char *ip)
 {
@@ -425,7 +427,8 @@ static void check_ip_stays(const struct rules *r)
     }
 }
 
-/* Two of anything need a policy that says so; without one it is SingleStack, but for headless Services without pods. */
+/* Two of anything need a policy that says so; without one it is SingleStack, but for headless
+ * Services without pods. */
 static void check_policy_of_two(const struct rules *r)
 {
     static const char *const lists[][2] = {{"clusterIPs", "cluster IPs"},
@@ -495,7 +498,7 @@ static void check_ranges_annotation(const struct rules *r)
     }
 }
 
-/* The server lets stay what it took, but it never took what is no CIDR at all. */
+/* The server keeps values that it accepted before, but it never accepted an invalid CIDR. */
 static bool may_stay(const struct rules *r, struct json_object *live, const char *range)
 {
     struct ip_net net;
@@ -526,7 +529,7 @@ static void check_ranges(const struct rules *r)
     }
 }
 
-/* ---- fields that belong to types -------------------------------------------------------------------- */
+/* ---- fields that belong to types ------------------------------------------------------------- */
 
 static void check_node_ports(const struct rules *r)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_session.c: opening and closing what a sub-command needs; see the header.  Loading is in cmd_load.c. */
+/* cmd_session.c: opening and closing what a sub-command needs; see the header.  Loading
+ * is in cmd_load.c. */
 #include "controller/cmd/cmd_session.h"
 
 #include <stdio.h>
@@ -128,7 +129,7 @@ int cmd_session_begin(struct cmd_session *s, unsigned command, const char *usage
     return code;
 }
 
-/* ---- what the provider reports ------------------------------------------------------------------- */
+/* ---- what the provider reports --------------------------------------------------------------- */
 
 static void on_plan(void *arg, const struct tt_plan *plan)
 {
@@ -146,7 +147,8 @@ static void on_finding(void *arg, uint32_t severity, const char *where, const ch
         severity, arena_strdup(s->a, str_nonnull(where)), arena_strdup(s->a, str_nonnull(message))};
 }
 
-/* Without a cluster there is a world's objects or none, which is an answer, too: nothing is "forbidden". */
+/* Without a cluster there is a world's objects or none, which is an answer, too:
+ * nothing is "forbidden". */
 static struct json_object *objects_of_files(const struct cmd_session *s)
 {
     struct json_object *in_world = s->world == NULL ? NULL : json_member(s->world, "kubernetes");

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_session.h: what plan, explain and check-config stand on: a provider opened for looking only, Services and Nodes.
+/* cmd_session.h: what plan, explain and check-config stand on: a provider opened for looking only,
+ * Services and Nodes.
  *
- * Services come from manifests (-f), else from the cluster, else from a saved world; Nodes from --nodes, else from the
- * cluster, else from the world.  The host that the provider gets refuses every write.  One thread drives it; the reflectors
- * of a live cluster run only while the first lists are read. */
+ * Services come from manifests (-f), else from the cluster, else from a saved world; Nodes from
+ * --nodes, else from the cluster, else from the world.  The host that the provider gets refuses
+ * every write.  One thread drives it; the reflectors of a live cluster run only while the first
+ * lists are read. */
 #ifndef TRIMTAB_CONTROLLER_CMD_CMD_SESSION_H
 #define TRIMTAB_CONTROLLER_CMD_CMD_SESSION_H
 
@@ -51,8 +53,8 @@ struct cmd_session {
     const struct tt_node **nodes;
     uint32_t n_nodes;
     size_t cap_nodes; /* of cmd_load_node() */
-    struct kube_store
-        *slices;         /* of a live cluster, where they concern what is asked about; else NULL */
+    /* of a live cluster, where they concern what is asked about; else NULL */
+    struct kube_store *slices;
     const char **wanted; /* keys that the command is about; sorted, each once */
     size_t n_wanted, cap_wanted;
     struct cmd_note *unreadable; /* Services of which something cannot be read, and what */
@@ -76,13 +78,14 @@ struct cmd_session {
     size_t n_findings, cap_findings;
 };
 
-/* Reads the command line of `command`; finds the provider when one is named.  *ret_done is true when the answer was
- * printed already (--help). */
+/* Reads the command line of `command`; finds the provider when one is named.  *ret_done is true
+ * when the answer was printed already (--help). */
 int cmd_session_begin(struct cmd_session *s, unsigned command, const char *usage, int argc,
                       char *const *argv, bool *ret_done, struct err *err) _warn_unused_;
 /* Reads cluster, nodes, manifests and world as the flags say. */
 int cmd_session_load(struct cmd_session *s, struct err *err) _warn_unused_;
-/* Reads the EndpointSlices of a live cluster where the provider, which is open, wants them for what is asked about. */
+/* Reads the EndpointSlices of a live cluster where the provider, which is open, wants them for what
+ * is asked about. */
 int cmd_session_load_slices(struct cmd_session *s, struct err *err) _warn_unused_;
 /* Opens the provider, for planning only unless `writes` is set. */
 int cmd_session_open(struct cmd_session *s, struct err *err) _warn_unused_;
@@ -92,19 +95,21 @@ void cmd_session_done(struct cmd_session *s);
 struct sync_scope cmd_session_scope(const struct cmd_session *s);
 /* The Service of a key, or NULL. */
 const struct tt_service *cmd_session_service(const struct cmd_session *s, const char *key);
-/* Returns the Service as the controller has synced it, for one whose manifest is an edit of it: the cluster's (or the saved
- * state's) object of the same UID that has an address.  NULL for others. */
+/* Returns the Service as the controller has synced it, for one whose manifest is an edit of it: the
+ * cluster's (or the saved state's) object of the same UID that has an address.  NULL for others. */
 const struct tt_service *cmd_session_previous(const struct cmd_session *s, const char *key);
-/* False: something of it cannot be read, and it is not being deleted, so that the controller would leave its load balancer as it
- * is; *err says so. */
+/* False: something of it cannot be read, and it is not being deleted, so that the controller would
+ * leave its load balancer as it is; *err says so. */
 bool cmd_session_can_read(const struct cmd_session *s, const char *key, struct err *err);
 /* Prints "error: …" to stderr, and after a misused command line where to look; returns 1. */
 int cmd_session_fail(const struct cmd_session *s, const struct err *err);
-/* The exit code of a command that printed its answer: `status`; says on stderr when the deadline is why it is 1. */
+/* The exit code of a command that printed its answer: `status`; says on stderr when the
+ * deadline is why it is 1. */
 int cmd_session_end(const struct cmd_session *s, int status);
 /* The same as cmd_session_fail() for a command line that could not be read. */
 int cmd_fail_usage(const char *command, const struct err *err);
-/* Log lines go to stderr from --v=1 on; without it a command prints its answer and its error, and nothing else. */
+/* Log lines go to stderr from --v=1 on; without it a command prints its answer and its
+ * error, and nothing else. */
 void cmd_log_setup(int64_t verbosity);
 /* Room for one more in an array in the arena: grows by doubling. */
 void *cmd_grow(struct arena *a, void *items, size_t n, size_t *cap, size_t item_size);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_status.c: `trimtab status`: what a running trimtab says of itself and of each Service.
  *
- * It asks the process's own HTTPS port for /status, with the credentials of the kubeconfig; that port asks the API server
- * whether they suffice (docs/operations.md).  Nothing is read from the cloud, and nothing is changed. */
+ * It asks the process's own HTTPS port for /status, with the credentials of the kubeconfig; that
+ * port asks the API server whether they suffice (docs/operations.md).  Nothing is read from the
+ * cloud, and nothing is changed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +57,8 @@ struct ask {
     struct file_watch *kept_ca; /* the kubeconfig's, in its place again at the end */
 };
 
-/* The kubeconfig's user; anonymous where neither a flag nor $KUBECONFIG names a kubeconfig and the default one fails. */
+/* The kubeconfig's user; anonymous where neither a flag nor $KUBECONFIG names a kubeconfig and the
+ * default one fails. */
 static int load_user(struct ask *q, struct err *err)
 {
     const struct kube_config_args user = {.kubeconfig = q->args.kubeconfig,
@@ -188,7 +190,8 @@ static int verdict(const struct status_view *v, const struct status_filter *f)
     return 0;
 }
 
-/* Whether the key comes from a manifest of another type than LoadBalancer, as in a folder with a whole application. */
+/* Whether the key comes from a manifest of another type than LoadBalancer, as in a folder with a
+ * whole application. */
 static bool may_be_absent(const struct ask *q, size_t key)
 {
     if (key < q->targets.words.n) {
@@ -198,8 +201,8 @@ static bool may_be_absent(const struct ask *q, size_t key)
     return !str_eq(json_str(json_member(m->object, "spec"), "type"), "LoadBalancer");
 }
 
-/* Each Service that was named must be there, also where an older process answers; a note on stderr names the manifests
- * that have no load balancer. */
+/* Each Service that was named must be there, also where an older process answers; a note on stderr
+ * names the manifests that have no load balancer. */
 static int check_shown(const struct ask *q, const struct status_view *v, struct err *err)
 {
     _cleanup_(str_buf_done) struct str_buf absent = STR_BUF_INIT;

@@ -83,7 +83,7 @@ void cmd_targets_check_twice(const struct cmd_manifests *m, const char *ns,
     }
 }
 
-/* Faults that no object of the cluster can mend. */
+/* Faults that no object of the cluster can fix. */
 static void check_alone(struct cmd_manifests *m, const char *ns)
 {
     for (size_t i = 0; i < m->n; i++) {

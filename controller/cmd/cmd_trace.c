@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_trace.c: `trimtab trace`: does a client reach an address of a Service, by which nodes and pods, and if not, why.
+/* cmd_trace.c: `trimtab trace`: does a client reach an address of a Service, by which nodes and
+ * pods, and if not, why.
  *
- * Reads objects (cmd_inside.h), asks the provider for its part of the way where one is named, and prints the library's
- * answers (common/services/tell/answer.h).  Changes nothing, sends no packet. */
+ * Reads objects (cmd_inside.h), asks the provider for its part of the way where one is named, and
+ * prints the library's answers (common/services/tell/answer.h).  Changes nothing,
+ * sends no packet. */
 #include "controller/cmd/cmd_trace.h"
 
 #include <stdio.h>
@@ -43,11 +45,11 @@ struct tracing {
     const char *refused;   /* why the provider cannot be asked; NULL: it can */
     struct map *balancers; /* by Service, as far as they were asked for */
     struct ks_show show;
-    bool
-        lacks_balancer; /* the Service of trace_service() is to have a load balancer, and has no address of it yet */
+    /* the Service of trace_service() is to have a load balancer, and has no address of it yet */
+    bool lacks_balancer;
 };
 
-/* ---- the load balancer -------------------------------------------------------------------------------------- */
+/* ---- the load balancer ----------------------------------------------------------------------- */
 
 static const char *left_out_by(const struct cmd_said *said, const char *node)
 {
@@ -113,7 +115,8 @@ static const struct ks_balancer *balancer_of(struct tracing *t, const char *key)
     return b;
 }
 
-/* Opens the provider where one is named; what keeps it from being asked becomes a part of the answer. */
+/* Opens the provider where one is named; what keeps it from being asked becomes a part
+ * of the answer. */
 static void open_provider(struct tracing *t)
 {
     struct cmd_session *s = t->s;
@@ -127,9 +130,10 @@ static void open_provider(struct tracing *t)
     }
 }
 
-/* ---- one question --------------------------------------------------------------------------------------------- */
+/* ---- one question ---------------------------------------------------------------------------- */
 
-/* Holds the facts about the load balancer of a Service: asked once, however many addresses it has. */
+/* Holds the facts about the load balancer of a Service: asked once, however many
+ * addresses it has. */
 static const struct ks_balancer *known_balancer(struct tracing *t, const struct ks_service *s)
 {
     const char *key = arena_printf(t->s->a, "%s/%s", s->meta.ns, s->meta.name);
@@ -166,7 +170,8 @@ static bool is_reached(const struct ks_answer *x)
     return x->outcome == KS_DELIVERED && !x->partly;
 }
 
-/* The answer about one address of the Service that was named.  One that leads to another Service does not reach it. */
+/* The answer about one address of the Service that was named.  One that leads to another Service
+ * does not reach it. */
 static const struct ks_answer *answer_of_service(struct tracing *t, struct arena *a,
                                                  const struct ks_question *q)
 {
@@ -221,10 +226,10 @@ static int trace_one(struct tracing *t, const struct ks_question *q, struct err 
     return is_reached(x) ? 0 : 2;
 }
 
-/* ---- a whole Service ------------------------------------------------------------------------------------------- */
+/* ---- a whole Service ------------------------------------------------------------------------- */
 
-/* Keeps a part of the answers about a Service: a Service with a thousand ports has three thousand addresses, and an answer
- * holds all nodes. */
+/* Keeps a part of the answers about a Service: a Service with a thousand ports has three thousand
+ * addresses, and an answer holds all nodes. */
 struct told {
     struct str_buf body;
     struct json_object *list; /* -o json */
@@ -357,7 +362,7 @@ static int trace_service(struct tracing *t, struct err *err)
     return tell_service(t, s, questions, n);
 }
 
-/* ---- the command line ------------------------------------------------------------------------------------------- */
+/* ---- the command line ------------------------------------------------------------------------ */
 
 static int check_args(struct cmd_session *s, struct cmd_target *ret, struct err *err)
 {

@@ -115,9 +115,10 @@ int cmd_trace_node(const struct cmd_inside *in, const char *name, const struct k
                    str_near_hint(in->s->a, name, names, c->n_nodes));
 }
 
-/* ---- the destination ---------------------------------------------------------------------------------------- */
+/* ---- the destination ------------------------------------------------------------------------- */
 
-/* A Service by its name in the cluster's DNS: NAME, NAME.NAMESPACE, NAME.NAMESPACE.svc…; NULL: there is none. */
+/* A Service by its name in the cluster's DNS: NAME, NAME.NAMESPACE, NAME.NAMESPACE.svc…; NULL if
+ * there is none. */
 static const struct ks_service *service_named(const struct cmd_inside *in, const char *host)
 {
     size_t n = 0;
@@ -174,9 +175,10 @@ int cmd_trace_resolve(const struct cmd_inside *in, const struct ip_addr *client,
     return ERR_OK;
 }
 
-/* ---- the client --------------------------------------------------------------------------------------------- */
+/* ---- the client ------------------------------------------------------------------------------ */
 
-/* The node of the pod that has the address, by Pods and by slices; "" when it is not known, NULL for no such pod. */
+/* The node of the pod that has the address, by Pods and by slices; "" when it is not known, NULL
+ * for no such pod. */
 static const char *pod_node_at(const struct ks_cluster *c, const struct ip_addr *ip)
 {
     for (size_t i = 0; i < c->n_pods; i++) {
@@ -291,7 +293,7 @@ int cmd_trace_client(const struct cmd_inside *in, struct ks_question *q, struct 
     return code;
 }
 
-/* ---- a whole Service ------------------------------------------------------------------------------------------ */
+/* ---- a whole Service ------------------------------------------------------------------------- */
 
 struct asking {
     struct arena *a;

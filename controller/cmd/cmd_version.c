@@ -17,8 +17,9 @@ static const char usage[] =
     "Usage:\n"
     "  trimtab version [-o json]\n";
 
-/* libcurl and what it is built with, as far as trimtab uses it.  curl_version() would ask every library, and OpenLDAP answers
- * after reading its configuration files, one of them in the current folder. */
+/* libcurl and what it is built with, as far as trimtab uses it.  curl_version() would ask every
+ * library, and OpenLDAP answers after reading its configuration files, one of them in
+ * the current folder. */
 static const char *curl_versions(struct arena *a)
 {
     const curl_version_info_data *d = curl_version_info(CURLVERSION_NOW);

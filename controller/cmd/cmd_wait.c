@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_wait.c: see cmd_wait.h.  `lock` guards what both threads use, and the line on the terminal: the command never prints
- * its answer into it. */
+/* cmd_wait.c: see cmd_wait.h.  `lock` guards what both threads use, and the line on the terminal:
+ * the command never prints its answer into it. */
 #include "controller/cmd/cmd_wait.h"
 
 #include <pthread.h>
@@ -41,7 +41,7 @@ static int64_t now(void)
     return clock_now_ms(clock_real());
 }
 
-/* --- the line ------------------------------------------------------------------------------------ */
+/* --- the line --------------------------------------------------------------------------------- */
 
 /* The bytes of `s` that take `columns` columns at most. */
 static size_t bytes_of_columns(const char *s, size_t columns)
@@ -102,7 +102,7 @@ static void clear(struct cmd_wait *w) _requires_(&w->lock)
     }
 }
 
-/* --- the thread ---------------------------------------------------------------------------------- */
+/* --- the thread ------------------------------------------------------------------------------- */
 
 static int64_t next_moment(struct cmd_wait *w, int64_t now_ms) _requires_(&w->lock)
 {
@@ -179,7 +179,7 @@ static char *clean_copy(const char *what)
     return str_buf_steal(&b);
 }
 
-/* --- what the command says of itself --------------------------------------------------------------- */
+/* --- what the command says of itself ---------------------------------------------------------- */
 
 void cmd_wait_for(struct cmd_wait *w, const char *what)
 {

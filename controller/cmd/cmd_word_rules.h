@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_word_rules.h: the shapes of names in Kubernetes objects, with the API server's words for what is wrong.
+/* cmd_word_rules.h: the shapes of names in Kubernetes objects, with the API server's words for what
+ * is wrong.
  *
- * Each calls `say` once per complaint, in the server's order.  Source: apimachinery util/validation of Kubernetes 1.36 (recorded
- * answers 038, 041).  Pure. */
+ * Each calls `say` once per complaint, in the server's order.  Source: apimachinery util/validation
+ * of Kubernetes 1.36 (recorded answers 038, 041).  Pure. */
 #ifndef TRIMTAB_CONTROLLER_CMD_CMD_WORD_RULES_H
 #define TRIMTAB_CONTROLLER_CMD_CMD_WORD_RULES_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* commands.h: the sub-commands that controller/cmd/cmd.c lists.  Each gets argv from its own name on and returns the exit code. */
+/* commands.h: the sub-commands that controller/cmd/cmd.c lists.  Each gets argv from its own name
+ * on and returns the exit code. */
 #ifndef TRIMTAB_CONTROLLER_CMD_COMMANDS_H
 #define TRIMTAB_CONTROLLER_CMD_COMMANDS_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_command.c: `trimtab plan`: what a sync would do, and why, without doing it.
  *
- * Asks the provider for the plans of Services, those together that a sync takes together, joins them and prints text for people or JSON for programs (ux.md,
- * interfaces.md).  Exit 0: nothing to do; 2: changes; 1: error.  A provider that cannot plan gets a sentence. */
+ * Asks the provider for the plans of Services, those together that a sync takes together, joins
+ * them and prints text for people or JSON for programs (ux.md, interfaces.md).  Exit 0: nothing to
+ * do; 2: changes; 1: error.  A provider that cannot plan gets a sentence. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +92,8 @@ static void print_sum(const struct cmd_session *s, size_t n)
     printf("\n%s\n", str_buf_text(&b));
 }
 
-/* The provider's validate() refuses it, or says that it is another controller's: a sync would not call. */
+/* The provider's validate() refuses it, or says that it is another controller's: a sync
+ * would not call. */
 static void print_refused(struct json_object *services, const char *key, const struct err *err)
 {
     bool elsewhere = err->code == ERR_IMPLEMENTED_ELSEWHERE;
@@ -211,7 +213,8 @@ static void plan_batch(struct asking *x, struct cmd_batch *b)
     }
 }
 
-/* Takes those out of the batch that the provider's validate() refuses; each becomes a plan that says so. */
+/* Takes those out of the batch that the provider's validate() refuses; each becomes a
+ * plan that says so. */
 static void leave_out_refused(struct asking *x, struct cmd_batch *b)
 {
     struct cmd_session *s = x->s;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fence.h: may this process change anything right now?
  *
- * Every mutation, of the cloud and of Kubernetes objects, asks right before its bytes are sent, and again while they are
- * (common/net/http.h).  The fence asks its guards: the main lease (election.h), the provider's leases (leases.h).  Without
- * guards it stands open until it is closed for good.
+ * Every mutation, of the cloud and of Kubernetes objects, asks right before its bytes are sent, and
+ * again while they are (common/net/http.h).  The fence asks its guards: the main lease
+ * (election.h), the provider's leases (leases.h).  Without guards it stands open until it is closed
+ * for good.
  * Thread-safe, but guards are added and closed by the thread that starts and stops the app. */
 #ifndef TRIMTAB_CONTROLLER_FENCE_H
 #define TRIMTAB_CONTROLLER_FENCE_H
@@ -22,11 +23,11 @@ struct fence_guard {
 
 struct fence {
     atomic_bool closed;
-    atomic_uint
-        refusals; /* how often it said no: whoever was refused something can be told apart */
+    /* number of refusals, to recognise a call that was refused */
+    atomic_uint refusals;
     atomic_uint n_guards;
-    struct fence_guard
-        guards[FENCE_GUARDS_MAX]; /* filled before they are counted, never changed after */
+    /* filled before they are counted, never changed after */
+    struct fence_guard guards[FENCE_GUARDS_MAX];
 };
 
 static inline bool fence_may_mutate(struct fence *f)
@@ -46,7 +47,8 @@ static inline bool fence_may_mutate_arg(void *fence)
 {
     return fence_may_mutate(fence);
 }
-/* From now on this one must agree, too; `arg` must live until the fence is closed and nobody asks any more. */
+/* Adds a guard that must agree; `arg` must live until the fence is closed and no check is
+ * running. */
 static inline void fence_add_guard(struct fence *f, bool (*is_held)(void *arg), void *arg)
 {
     unsigned n = atomic_load(&f->n_guards);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host.c: life of a host and of its calls; clock, randomness, fence, and the snapshots of nodes and slices.
+/* host.c: life of a host and of its calls; clock, randomness, fence, and the snapshots of nodes and
+ * slices.
  *
- * A snapshot is taken when a call first asks for it and is the same until the call ends, so that a provider
- * sees one state of the cluster throughout.  A call without `struct tt_call` (open()) gets none. */
+ * A snapshot is taken when a call first asks for it and is the same until the call ends, so that a
+ * provider sees one state of the cluster throughout.  A call without `struct tt_call`
+ * (open()) gets none. */
 #include "controller/host/host.h"
 
 #include <stdlib.h>
@@ -37,8 +39,8 @@ static int32_t call_cancelled(const struct tt_call *call)
     return cancel_fired(c->cancel) || clock_now_ms(c->host->args.clock) >= call->deadline_ms;
 }
 
-/* Without a call nothing says for how long, or for whom, something is changed: only open() may ask so, and a provider that
- * declares threads of its own. */
+/* Without a call nothing says for how long, or for whom, something is changed: only open() may ask
+ * so, and a provider that declares threads of its own. */
 static int32_t host_may_mutate(struct tt_host_ctx *h, const struct tt_call *call)
 {
     if (h->args.planning || (call != NULL && call->planning)) {
@@ -55,7 +57,7 @@ static int32_t host_may_mutate(struct tt_host_ctx *h, const struct tt_call *call
     return fence_may_mutate(h->args.fence);
 }
 
-/* ---- snapshots ----------------------------------------------------------------------------------- */
+/* ---- snapshots ------------------------------------------------------------------------------- */
 
 /* Where a provider gives no place for an answer, it gets none. */
 bool host_has_places(struct tt_host_ctx *h, const void *ret, const void *ret_n, const char *what)
@@ -121,7 +123,7 @@ void host_set_slices(struct tt_host_ctx *h, struct kube_store *slices)
     h->args.slices = slices;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 struct tt_host_ctx *host_new(const struct host_args *args)
 {
@@ -178,7 +180,7 @@ bool host_text_ok(const char *text, size_t max)
     return n <= max && str_is_utf8(text, n);
 }
 
-/* ---- calls --------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static void note_open(struct host_call *c)
 {
@@ -319,6 +321,8 @@ void host_call_item(struct host_call *c, uint32_t i, struct tt_item *in)
     r->key = arena_printf(c->arena, "%s/%s", in->service->ns, in->service->name);
     mutex_unlock(&c->lock);
     in->result = r;
+    c->abi.background = (i == 0 || c->abi.background) && in->verb != TT_VERB_DELETE &&
+                        in->reasons == TT_REASON_RESYNC;
 }
 
 void host_call_set_planning(struct host_call *c)

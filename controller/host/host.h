@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host.h: the controller's side of struct tt_host: what a provider is offered, and what it handed back.
+/* host.h: the controller's side of struct tt_host: what a provider is offered, and what it handed
+ * back.
  *
- * A `struct host` lives as long as the provider is open.  Each call into the provider is a `struct host_call`:
- * made before it, it carries the items with their results, holds snapshots for the length of the call, and is
- * read and freed after it.  Whatever a provider hands over is checked here (length, UTF-8, size of lists, codes): what
- * does not pass turns the result into TT_BUG, and nothing of it is used.
+ * A `struct host` lives as long as the provider is open.  Each call into the provider is a
+ * `struct host_call`:  made before it, it carries the items with their results, holds snapshots for
+ * the length of the call, and is read and freed after it.  Whatever a provider hands over is
+ * checked here (length, UTF-8, size of lists, codes): what does not pass turns the result into
+ * TT_BUG, and nothing of it is used.
  *
  * The host decides nothing about Services; the service controller does (sync.c).
  * Thread-safe: a provider may call from any thread of a call. */
@@ -36,8 +38,8 @@ struct host_call;
 #define HOST_ANNOTATIONS_MAX 64
 #define HOST_FINALIZERS_MAX  16
 
-/* What one Service's call ended in, and what was reported on the way.  Everything text is in the call's arena;
- * to be read after the call returned. */
+/* Result of one Service's call, and its reports.  Everything text is in the call's arena; to be
+ * read after the call returned. */
 struct tt_result {
     struct host_call *call;
     const struct tt_service *service; /* whose; NULL in open() and list_owned() */
@@ -77,13 +79,15 @@ struct tt_result {
     const struct tt_finding *findings; /* of its plans; each message once */
     size_t n_findings;
     bool has_plan;             /* a plan spoke of it: findings and serves_nobody are known */
-    const char *serves_nobody; /* of its last plan; NULL: it serves somebody, or nobody knows */
+    const char *serves_nobody; /* of its last plan; NULL: it serves clients, or unknown */
     bool held;                 /* the finalizers were put there in this call */
-    /* set by the syncer: a patch that goes with the finalizers before the first mutation (sync_mark.c); NULL: none */
+    /* set by the syncer: a patch that goes with the finalizers before the first mutation
+     * (sync_mark.c); NULL: none */
     const char *mark_body;
     bool mark_alone; /* it goes also when all finalizers are there */
     bool marked;     /* it was sent in this call */
-    /* set by the syncer: a patch that goes before something that works is taken down (sync_former.c); NULL: none */
+    /* set by the syncer: a patch that goes before something that works is taken down
+     * (sync_former.c); NULL: none */
     const char *former_body;
     bool former_sent; /* in this call */
     char *version; /* set by the syncer: the resourceVersion that was seen last (service_patch.h) */
@@ -92,8 +96,8 @@ struct tt_result {
 };
 
 struct host_hooks {
-    /* A plan with something to do for this Service is about to be carried out; once per call and Service.
-     * `call_arg` is that of host_call_begin(). */
+    /* A plan with something to do for this Service is about to be carried out; once per call and
+     * Service.  `call_arg` is that of host_call_begin(). */
     void (*on_work)(void *call_arg, struct tt_result *result);
     /* Every plan; for sub-commands.  The plan is the provider's: copy what is kept. */
     void (*on_plan)(void *arg, const struct tt_plan *plan);
@@ -124,19 +128,21 @@ struct host_args {
     struct kube_store *slices;
     struct orphan_guard *orphan_guard; /* its Services are among services(); NULL: there are none */
     const char *cluster_name;
-    const char *
-        cleanup_finalizer; /* the controller's, or NULL: hold_finalizers adds only the named ones */
-    bool planning;         /* nothing may be changed, in no call */
-    bool note_plans;       /* tt_result.changes is filled */
+    /* the controller's, or NULL: hold_finalizers adds only the named ones */
+    const char *cleanup_finalizer;
+    bool planning;      /* nothing may be changed, in no call */
+    bool note_plans;    /* tt_result.changes is filled */
     bool counts_deaths; /* a call says for which Service it is, as quarantine_rules.h counts it */
     bool quiet;         /* plans and operations are not logged: sub-commands print them */
     struct host_hooks hooks;
-    /* In place of stores, for sub-commands that read Services from files.  Sorted; NULL: the stores. */
+    /* In place of stores, for sub-commands that read Services from files.  Sorted;
+     * NULL: the stores. */
     const struct tt_service *const *fixed_services;
     uint32_t n_fixed_services;
     const struct tt_node *const *fixed_nodes;
     uint32_t n_fixed_nodes;
-    /* In place of the API server, for kube_get without a client: {plural: [object, …]} as a world has it; borrowed. */
+    /* In place of the API server, for kube_get without a client: {plural: [object, …]} as a world
+     * has it; borrowed. */
     struct json_object *fixed_objects;
 };
 
@@ -148,12 +154,13 @@ void host_end_watches(struct tt_host_ctx *h);
 const struct tt_host *host_table(const struct tt_host_ctx *h);
 /* Around open(): until it has returned the provider may ask for writing without a call. */
 void host_set_opening(struct tt_host_ctx *h, bool opening);
-/* What is watched is known once the provider is open: before the first call that reads it. */
+/* The watched kinds are known once the provider is open: before the first call that reads it. */
 void host_set_slices(struct tt_host_ctx *h, struct kube_store *slices);
 
-/* --- calls ---------------------------------------------------------------------------------------------- */
-/* A call for n Services: results, snapshots and texts live in `a`, which no other thread may use until the call has
- * returned.  `waiting`: how many keys wait in the queue.  End it with host_call_end(). */
+/* --- calls ------------------------------------------------------------------------------------ */
+/* A call for n Services: results, snapshots and texts live in `a`, which no other thread may use
+ * until the call has returned.  `waiting`: how many keys wait in the queue.  End it with
+ * host_call_end(). */
 struct host_call *host_call_begin(struct tt_host_ctx *h, struct arena *a, uint32_t n_items,
                                   int64_t timeout_ms, uint32_t waiting, void *call_arg);
 /* Places item `i`: fills result->service and key, and in->result. */
@@ -161,24 +168,25 @@ void host_call_item(struct host_call *c, uint32_t i, struct tt_item *in);
 struct tt_result *host_call_result(struct host_call *c, uint32_t i);
 /* The call is one of plan(): nothing may be changed in it.  Before it is made. */
 void host_call_set_planning(struct host_call *c);
-/* The thread is about to call the provider's `function` with it, until host_call_end(): when the process dies in there, its
- * last line says so (guard.h). */
+/* The thread is about to call the provider's `function` with it, until host_call_end(): when the
+ * process dies in there, its last line says so (guard.h). */
 void host_call_enter(struct host_call *c, const char *function);
 const struct tt_call *host_call_abi(const struct host_call *c);
 /* Requests to the cloud that were reported during the call. */
 unsigned host_call_requests(const struct host_call *c);
-/* Returns for how long the call has been open that is more than `grace_ms` beyond its time-out, the longest of all; 0: none is.
- * Any thread. */
+/* Returns for how long the call has been open that is more than `grace_ms` beyond its time-out, the
+ * longest of all; 0: none is.  Any thread. */
 int64_t host_calls_stuck_ms(struct tt_host_ctx *h, int64_t grace_ms);
-/* A call that has used half of its time, or that is beyond its deadline by more than a grace; copies in the arena. */
+/* A call that has used half of its time, or that is beyond its deadline by more than a grace;
+ * copies in the arena. */
 #define HOST_LATE_SERVICES 16
 struct host_late {
     const char *function;
     const char *key; /* for people, as in struct guard_mark; "" */
     bool over;       /* beyond its deadline; false: half of its time is gone */
     int64_t age_ms;
-    struct tt_service
-        *services; /* ns, name, uid and resource_version, of at most HOST_LATE_SERVICES */
+    /* ns, name, uid and resource_version, of at most HOST_LATE_SERVICES */
+    struct tt_service *services;
     size_t n_services;
 };
 struct host_looked {
@@ -194,11 +202,12 @@ void host_call_nodes(struct host_call *c, const struct tt_node *const **ret, uin
 /* Gives snapshots back; the results stay readable as long as the arena. */
 void host_call_end(struct host_call *c);
 
-/* What the call ended in for one Service: `rc` is what the provider's function returned, `must_settle` whether
- * silence is a fault (reconcile_batch).  Fills *ret (ERR_OK, or code, message, retry_after_ms). */
+/* Result of the call for one Service: `rc` is what the provider's function returned, `must_settle`
+ * whether silence is a fault (reconcile_batch).  Fills *ret (ERR_OK, or code, message,
+ * retry_after_ms). */
 int host_result_outcome(const struct tt_result *r, int32_t rc, bool must_settle, struct err *ret);
 
-/* --- inside (host_*.c) ------------------------------------------------------------------------------ */
+/* --- inside (host_*.c) ------------------------------------------------------------------------ */
 /* True when `text` is UTF-8 of at most `max` bytes. */
 bool host_text_ok(const char *text, size_t max);
 

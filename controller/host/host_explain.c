@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host_explain.c: what a provider says in explain(): rows of facts, or whole lines of text.
  *
- * Texts are charged to the result, so that one Service's explanation has a bound.  The first thing that may not be makes
- * the result broken (host_result.c). */
+ * Texts are charged to the result, so that one Service's explanation has a bound.  The first thing
+ * that may not be makes the result broken (host_result.c). */
 #include <string.h>
 
 #include "common/base/str.h"
@@ -12,7 +12,8 @@
 #define HOST_EXPLAIN_MAX                                                                           \
     ((size_t)4 * 1024 * 1024) /* texts and names of all rows; 10,000 nodes fit */
 
-/* Counts bytes that the result is about to keep; false (and a broken result) when they are too many. */
+/* Counts bytes that the result is about to keep; false (and a broken result) when they
+ * are too many. */
 static bool charge(struct tt_result *r, size_t n) _requires_(r->call->lock)
 {
     if (n > HOST_EXPLAIN_MAX - r->rows_bytes) {
@@ -88,7 +89,8 @@ static bool is_one_of(const char *const *words, const char *text)
     return *words != NULL;
 }
 
-/* Breaks the result when the row lacks a text of its section, or has a word that its section does not know. */
+/* Breaks the result when the row lacks a text of its section, or has a word that its
+ * section does not know. */
 static void check_row(struct tt_result *r, const struct tt_explain_row *row,
                       const struct row_rule *rule) _requires_(r->call->lock)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host_internal.h: what a host and a call are made of.  Private to host*.c.
  *
- * The parts: host.c life, calls, snapshots of nodes and slices; host_services.c Services; host_result.c the setters of
- * results; host_report.c logs, events, metrics, plans; host_kube.c Kubernetes objects and finalizers; host_watch.c
- * watches.  A call's lock guards its results, its arena and
- * its snapshots, because a provider may use several threads inside one call. */
+ * The parts: host.c life, calls, snapshots of nodes and slices; host_services.c Services;
+ * host_result.c the setters of results; host_report.c logs, events, metrics, plans; host_kube.c
+ * Kubernetes objects and finalizers; host_watch.c watches.  A call's lock guards its results, its
+ * arena and its snapshots, because a provider may use several threads inside one call. */
 #ifndef TRIMTAB_CONTROLLER_HOST_INTERNAL_H
 #define TRIMTAB_CONTROLLER_HOST_INTERNAL_H
 
@@ -17,14 +17,14 @@
 struct tt_host_ctx {
     struct host_args args;
     struct tt_host table;
-    atomic_bool
-        opening; /* open() runs: the only time when a function may be asked without a call */
+    /* open() runs: the only time when a function may be asked without a call */
+    atomic_bool opening;
     struct mutex lock;
     struct host_call *open _guarded_by_(lock); /* calls that have not ended, linked by next_open */
     struct host_watch *watches _guarded_by_(lock);
 };
 
-/* What the provider was shown, kept for the length of the call: all Services, or slices of one. */
+/* The provider's view, kept for the length of the call: all Services, or slices of one. */
 struct host_snapshot {
     struct kube_snapshot *snapshot;
     const void *const *views; /* of the snapshot, and of what is kept beside it */
@@ -72,11 +72,12 @@ void host_table_reports(struct tt_host *t);
 void host_table_kube(struct tt_host *t);
 void host_table_watch(struct tt_host *t);
 void host_table_services(struct tt_host *t);
-/* Where a provider gives no place for an answer, it gets none: false, and `what` is logged as its fault. */
+/* Where a provider gives no place for an answer, it gets none: false, and `what` is logged
+ * as its fault. */
 bool host_has_places(struct tt_host_ctx *h, const void *ret, const void *ret_n, const char *what);
 
-/* --- host_result.c ---------------------------------------------------------------------------------- */
-/* Returns whether `r` is there; a provider that handed NULL to the function `name` is told so in the log. */
+/* --- host_result.c ---------------------------------------------------------------------------- */
+/* Returns whether `r` is set; logs that the provider passed NULL to the function `name`. */
 bool host_has_result(const struct tt_result *r, const char *name);
 /* The result is a fault of the provider from now on: "the provider handed over WHAT". */
 void host_break_result(struct tt_result *r, const char *what) _requires_(r->call->lock);
@@ -84,20 +85,21 @@ void host_break_result(struct tt_result *r, const char *what) _requires_(r->call
 const char *host_take_text(struct tt_result *r, const char *text, size_t max, const char *what)
     _requires_(r->call->lock);
 
-/* --- host_kube.c ------------------------------------------------------------------------------------ */
+/* --- host_kube.c ------------------------------------------------------------------------------ */
 /* The descriptor declares the kind of `ref` with that verb. */
 bool host_kind_is_declared(const struct tt_host_ctx *h, const struct tt_kube_ref *ref,
                            const char *verb);
-/* Sends r->former_body, before the plan that takes something down is carried out.  A failure is logged. */
+/* Sends r->former_body, before the plan that takes something down is carried out.  A
+ * failure is logged. */
 void host_keep_former(struct tt_host_ctx *h, struct tt_result *r);
 
-/* --- host_plan.c ------------------------------------------------------------------------------------ */
+/* --- host_plan.c ------------------------------------------------------------------------------ */
 #define HOST_WHY_MAX 256
 /* May the plan, or the operation, be read?  False: `why` says what is wrong with it. */
 bool host_plan_ok(const struct tt_plan *plan, char why[HOST_WHY_MAX]);
 bool host_operation_ok(const struct tt_operation *op, char why[HOST_WHY_MAX]);
 
-/* --- host_report.c ---------------------------------------------------------------------------------- */
+/* --- host_report.c ---------------------------------------------------------------------------- */
 /* Logs a fault of the provider that no result can carry; rate-limited. */
 void host_log_fault(struct tt_host_ctx *h, const char *what);
 

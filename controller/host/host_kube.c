@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host_kube.c: Kubernetes objects for a provider: only the kinds and verbs that its descriptor declares.
+/* host_kube.c: Kubernetes objects for a provider: only the kinds and verbs that its descriptor
+ * declares.
  *
- * RBAC is generated from the same table, so what passes here passes the API server.  While planning every write is
- * refused.  Finalizers of a Service are held here too: one patch with the controller's and the provider's.
- * Failures are logged at v 2 (a provider gets only the code). */
+ * RBAC is generated from the same table, so what passes here passes the API server.  While planning
+ * every write is refused.  Finalizers of a Service are held here too: one patch with the
+ * controller's and the provider's.  Failures are logged at v 2 (a provider gets only the code). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,7 +63,8 @@ struct kube_ask {
     const char *content_type;
     const char *body;
     const char *label_selector;
-    const char *page; /* of kube_each: "" the first one, else where it goes on; NULL: all at once */
+    /* of kube_each: "" the first one, else where it continues; NULL: all at once */
+    const char *page;
 };
 
 static int refuse_if_not_allowed(struct tt_host_ctx *h, const struct tt_call *call,
@@ -105,7 +107,8 @@ static const char *query_of(const struct kube_ask *ask, struct arena *a)
     return query.len > 0 ? str_buf_to_arena(&query, a) : NULL;
 }
 
-/* A thread of the provider's own asks: it must be able to say goodbye when the process ends, but not hold up the end. */
+/* A thread of the provider's own asks: it must be able to say goodbye when the process ends, but
+ * not hold up the end. */
 static bool is_alone(struct tt_host_ctx *h, const struct tt_call *call)
 {
     return call == NULL && !atomic_load(&h->opening) &&
@@ -152,7 +155,8 @@ static int do_ask(struct tt_host_ctx *h, const struct tt_call *call, const struc
     return rc;
 }
 
-/* The provider gets the code alone, so that the reason stands here.  It expects answers such as "not found". */
+/* The provider gets the code alone, so that the reason stands here.  It expects answers
+ * such as "not found". */
 static void log_failure(const struct tt_kube_ref *ref, const struct kube_ask *ask,
                         const struct err *err)
 {
@@ -243,7 +247,7 @@ static void take_page(void *arg, const char *text, size_t n)
     str_append_n(arg, text, n);
 }
 
-/* One page; *ret_next is where it goes on, "" at the end. */
+/* One page; *ret_next is where it continues, "" at the end. */
 static int32_t each_of_page(struct tt_host_ctx *h, const struct tt_call *call,
                             const struct tt_kube_ref *ref, const struct kube_ask *ask,
                             const struct tt_text_sink *each, char **ret_next)
@@ -333,7 +337,7 @@ static int32_t host_kube_delete(struct tt_host_ctx *h, const struct tt_call *cal
     return ask_kube(h, call, ref, &ask, NULL);
 }
 
-/* ---- finalizers ---------------------------------------------------------------------------------- */
+/* ---- finalizers ------------------------------------------------------------------------------ */
 
 static bool is_own_finalizer(const struct tt_provider *desc, const char *name)
 {

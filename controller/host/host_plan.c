@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host_plan.c: is a plan that a provider reports one that can be read?
  *
- * Looks at every pointer, count, word and text before anything else does; what does not pass is refused as a whole, because
- * a plan that shows a part of what is going to be done is worse than none.  Pure. */
+ * Looks at every pointer, count, word and text before anything else does; what does not pass is
+ * refused as a whole, because a plan that shows a part of what is going to be done is
+ * worse than none.  Pure. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

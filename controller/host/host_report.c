@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host_report.c: what a provider tells along the way: logs, events, metrics, plans, operations, calls.
+/* host_report.c: what a provider tells along the way: logs, events, metrics, plans, operations,
+ * calls.
  *
- * A plan is logged as a plan, one line per Service with something to do, and each operation when it has ended
- * (ux.md, Log).  An empty plan says nothing. */
+ * A plan is logged as a plan, one line per Service with something to do, and each operation when it
+ * has ended (ux.md, Log).  An empty plan says nothing. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -79,9 +80,9 @@ static void host_event(struct tt_host_ctx *h, const struct tt_service *service, 
                      type == TT_EVENT_WARNING ? "Warning" : "Normal", reason, message);
 }
 
-/* ---- metrics ------------------------------------------------------------------------------------- */
+/* ---- metrics --------------------------------------------------------------------------------- */
 
-/* May a value be kept?  Infinity would stay in a sum for ever. */
+/* May a value be kept?  Infinity would stay in a sum forever. */
 static bool is_metric_use(const struct tt_host_ctx *h, const char *name, const struct tt_kv *labels,
                           uint32_t n)
 {
@@ -121,7 +122,7 @@ static void host_metric_observe(struct tt_host_ctx *h, const char *name, const s
     }
 }
 
-/* ---- plans --------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 struct plan_counts {
     unsigned create;
@@ -141,7 +142,8 @@ static bool op_is_for(const struct tt_operation *op, const char *key)
     return false;
 }
 
-/* Of each Service, by its key: one pass, as a plan may be of thousands of Services and operations. */
+/* Of each Service, by its key: one pass, as a plan may be of thousands of
+ * Services and operations. */
 static struct map *counts_of(const struct tt_plan *plan)
 {
     struct map *all = map_new(free);
@@ -210,7 +212,8 @@ static void note_finding(struct tt_result *r, const struct tt_finding *f) _requi
     }
 }
 
-/* Keeps the findings of a plan about one Service.  Of several plans of a call the last one counts, but for findings. */
+/* Keeps the findings of a plan about one Service.  Of several plans of a call the last one counts,
+ * but for findings. */
 static void note_service(struct tt_result *r, const struct tt_plan *plan) _requires_(r->call->lock)
 {
     for (uint32_t i = 0; i < plan->n_services; i++) {
@@ -226,7 +229,8 @@ static void note_service(struct tt_result *r, const struct tt_plan *plan) _requi
     }
 }
 
-/* No one was shown what is going to be done, so it is not done: the call's Services fail, and may_mutate() says no. */
+/* No one was shown what is going to be done, so it is not done: the call's Services fail, and
+ * may_mutate() says no. */
 static void refuse_plan(struct tt_host_ctx *h, const struct tt_call *call, const char *why)
 {
     log_error(why, "Fault of the provider: its plan is refused",
@@ -308,7 +312,8 @@ static const char *verb_word(uint32_t verb)
 
 #define FIELDS_SHOWN 4
 
-/* Port, ranges, members, or the attributes that change: what the name of a resource does not tell. */
+/* Port, ranges, members, or the attributes that change: what the name of a resource
+ * does not tell. */
 static void detail_of(struct str_buf *b, const struct tt_operation *op)
 {
     uint32_t shown = 0;
@@ -422,7 +427,7 @@ static void host_report_call(struct tt_host_ctx *h, const struct tt_call *call, 
     metrics_observe(h->args.metrics, METRIC_CLOUD_DURATION, labels, 2, (double)took_ms / 1000);
 }
 
-/* ---- findings ------------------------------------------------------------------------------------ */
+/* ---- findings -------------------------------------------------------------------------------- */
 
 static void host_report_finding(struct tt_host_ctx *h, uint32_t severity, const char *where,
                                 const char *message)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host_result.c: what a provider sets as the outcome of one Service, checked and copied.
  *
- * The first thing that may not be makes the result broken, with a sentence that names it; later settings do not
- * mend that.  The lists here are compared with the descriptor where it has a say (finalizers, codes). */
+ * The first thing that may not be makes the result broken, with a sentence that names it; later
+ * settings do not fix that.  The lists here are compared with the descriptor where it has a say
+ * (finalizers, codes). */
 #include <string.h>
 
 #include "common/base/ip.h"
@@ -271,7 +272,8 @@ static bool code_is_allowed(const struct tt_provider *desc, int32_t code)
     return desc->codes == 0 || code == TT_OK || code == TT_BUG || (desc->codes >> code & 1u) != 0;
 }
 
-/* A wait that ends: a provider that says INT64_MAX must not make a Service wait for ever.  `most` in ms. */
+/* A wait that ends: a provider that says INT64_MAX must not make a Service wait forever.
+ * `most` in ms. */
 static int64_t bounded_wait(const struct tt_result *r, int64_t asked_ms, int64_t most)
 {
     static struct log_limit limit = {.interval_ms = 60000, .burst = 3};
@@ -318,7 +320,7 @@ static void result_resource(struct tt_result *r, const char *kind, const char *n
     mutex_unlock(&r->call->lock);
 }
 
-/* ---- the end of a call --------------------------------------------------------------------------- */
+/* ---- the end of a call ----------------------------------------------------------------------- */
 
 static void result_own(struct tt_result *r, uint32_t bits)
 {

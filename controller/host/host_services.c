@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host_services.c: the Services that a provider is shown: all of them, one by name, or those that have changed.
+/* host_services.c: the Services that a provider is shown: all of them, one by name, or those that
+ * have changed.
  *
- * To the Services of the store belong those that are gone while their load balancers are kept (orphan_guard.h): they
- * use what they share.  Sub-commands that read files have a fixed list. */
+ * To the Services of the store belong those that are gone while their load balancers are kept
+ * (orphan_guard.h): they use what they share.  Sub-commands that read files have a fixed list. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +48,7 @@ static const struct tt_service **kept_services(struct tt_host_ctx *h, struct are
     return found;
 }
 
-/* ---- all ----------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static void fill_services(struct tt_host_ctx *h, struct host_call *c, struct host_snapshot *s)
 {
@@ -96,7 +97,7 @@ static void host_services(struct tt_host_ctx *h, const struct tt_call *call,
     mutex_unlock(&c->lock);
 }
 
-/* ---- one ----------------------------------------------------------------------------------------- */
+/* ---- one ------------------------------------------------------------------------------------- */
 
 static const struct tt_service *find_service(const struct tt_service *const *all, size_t n,
                                              const char *ns, const char *name)
@@ -150,7 +151,7 @@ static const struct tt_service *host_service(struct tt_host_ctx *h, const struct
     return found;
 }
 
-/* ---- those that have changed ----------------------------------------------------------------------- */
+/* ---- those that have changed ----------------------------------------------------------------- */
 
 /* Services of the store on their way to the provider, and between them those that are kept. */
 struct telling {
@@ -222,7 +223,7 @@ static int32_t host_services_since(struct tt_host_ctx *h, const struct tt_call *
     bool all = kube_store_since(h->args.services, version, tell_one, &t);
     tell_kept_before(&t, NULL);
     if (t.n_kept > 0) {
-        *version = 0; /* what becomes of them is no change of the store */
+        *version = 0; /* a change of their results is not a change of the store */
     }
     return all;
 }

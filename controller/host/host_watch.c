@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host_watch.c: watches of a provider: objects of the kinds that its descriptor declares with the verb "watch".
+/* host_watch.c: watches of a provider: objects of the kinds that its descriptor declares with the
+ * verb "watch".
  *
- * Each watch has a thread of its own (kube/object_watch.h) and lives until the provider is closed: host_end_watches() comes before close(), so
- * that no call reaches a provider after its end.  Errors are logged at v 2; the watch retries by itself. */
+ * Each watch has a thread of its own (kube/object_watch.h) and lives until the provider is closed:
+ * host_end_watches() comes before close(), so that no call reaches a provider after its end.
+ * Errors are logged at v 2; the watch retries by itself. */
 #include <stdlib.h>
 #include <string.h>
 

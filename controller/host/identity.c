@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* identity.c: the main configuration, and the one that speaks for the service account (see identity.h).
+/* identity.c: the main configuration, and the one that speaks for the service account (see
+ * identity.h).
  *
- * Must not send anything: tokens are requested when somebody needs one. */
+ * Must not send anything: tokens are requested on first use. */
 #include "controller/host/identity.h"
 
 #include <math.h>
@@ -23,7 +24,7 @@ struct identity {
     atomic_llong until_s; /* of the plugin's certificate; 0: none */
 };
 
-/* ---- metrics ------------------------------------------------------------------------------------- */
+/* ---- metrics --------------------------------------------------------------------------------- */
 
 static void count_exec(void *arg, int code, const char *call_status)
 {
@@ -55,7 +56,7 @@ static void note_rotation(void *arg, double age_s)
     metrics_observe(i->args.metrics, METRIC_EXEC_ROTATION, NULL, 0, age_s);
 }
 
-/* ---- configurations ------------------------------------------------------------------------------ */
+/* ---- configurations -------------------------------------------------------------------------- */
 
 static void observe_request(void *arg, const struct kube_sent *sent)
 {

@@ -31,7 +31,7 @@ static bool is_name(const char *name)
     return n >= 1 && n <= 63 && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
 }
 
-/* ---- the descriptor ------------------------------------------------------------------------------ */
+/* ---- the descriptor -------------------------------------------------------------------------- */
 
 static int check_texts(const struct tt_provider *d, const char *name, const char *origin,
                        struct err *err)
@@ -116,7 +116,7 @@ int plugin_check(const struct tt_provider *found, const char *name, const char *
     return rc;
 }
 
-/* ---- finding ------------------------------------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------------------------------- */
 
 const char *plugin_builtin_names(struct arena *a, const struct tt_provider *const *builtins,
                                  size_t n)
@@ -153,7 +153,8 @@ static int load(const char *name, const char *path, struct plugin *p, struct err
     if (p->handle == NULL) {
         return err_set(err, ERR_INVALID, "cannot load provider %s: %s", path, dlerror());
     }
-    /* ISO C has no cast from an object pointer to a function pointer; POSIX promises that this works. */
+    /* ISO C has no cast from an object pointer to a function pointer; POSIX promises
+     * that this works. */
     descriptor_fn *fn = NULL;
     void *symbol = dlsym(p->handle, SYMBOL);
     memcpy(&fn, &symbol, sizeof(fn));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plugin.h: finding a provider: a built-in one by name, else NAME.so in the plugin folder.
  *
- * A plugin is code of somebody else: what its descriptor says is checked before any of it is used (ABI, size, names,
- * mandatory members, tables), and each fault is a sentence.  The descriptor is copied into a full one, so that the rest
- * of the controller never asks how new a plugin is: members that it does not have are NULL.
- * Main thread only. */
+ * A plugin is foreign code: its descriptor is checked before any of it is used (ABI, size, names,
+ * mandatory members, tables), with a message for each error.  The descriptor is copied into a full
+ * one, so that the rest of the controller never asks how new a plugin is: members that it does not
+ * have are NULL.  Main thread only. */
 #ifndef TRIMTAB_CONTROLLER_PLUGIN_H
 #define TRIMTAB_CONTROLLER_PLUGIN_H
 
@@ -32,9 +32,9 @@ struct plugin_search {
     const struct tt_provider *const *builtins;
     size_t n_builtins;
 };
-/* ERR_INVALID (a name that is none, a descriptor that may not be), ERR_FORBIDDEN (others may write to the file: see
- * plugin_file.h), ERR_NOT_FOUND (no such provider; the text names those that are built in and the file that was looked
- * for). */
+/* ERR_INVALID (a name that is none, a descriptor that may not be), ERR_FORBIDDEN (others may write
+ * to the file: see plugin_file.h), ERR_NOT_FOUND (no such provider; the text names those that are
+ * built in and the file that was looked for). */
 int plugin_open(const struct plugin_search *search, struct plugin **ret,
                 struct err *err) _warn_unused_;
 /* From a file; false for a built-in one, and for NULL. */

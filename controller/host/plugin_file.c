@@ -19,7 +19,7 @@ static bool is_mounted_read_only(const char *path)
     return statvfs(path, &fs) == 0 && (fs.f_flag & ST_RDONLY) != 0;
 }
 
-/* One file or folder that is no link. */
+/* One file or folder that is not a link. */
 static int check_one(const char *path, uid_t uid, struct err *err)
 {
     struct stat st;

@@ -74,7 +74,7 @@ static int check_names(const struct names_rule *rule, const char *const *names, 
     return ERR_OK;
 }
 
-/* ---- options ------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 /* Absent, or something that can be shown. */
 static bool is_text(const char *text)
@@ -134,9 +134,10 @@ static int check_options(const struct tt_provider *d, const char *origin, struct
     return ERR_OK;
 }
 
-/* ---- metrics ------------------------------------------------------------------------------------- */
+/* ---- metrics --------------------------------------------------------------------------------- */
 
-/* Ends that a histogram's name gets, and the end that OpenMetrics takes off a counter's: what a metric makes of its name. */
+/* Ends that a histogram's name gets, and the end that OpenMetrics takes off a counter's: what a
+ * metric makes of its name. */
 static const char *const histogram_ends[] = {"", "_bucket", "_count", "_sum"};
 
 static size_t base_len(const struct tt_metric *m)
@@ -167,7 +168,8 @@ static bool claims(const struct tt_metric *m, const char *name, size_t n)
     return false;
 }
 
-/* Every name under which a metric is printed begins with its base, so that most pairs differ at a look. */
+/* Every name under which a metric is printed begins with its base, so that most pairs differ
+ * at a look. */
 static bool claims_one_of(const struct tt_metric *m, const struct tt_metric *other)
 {
     size_t n_ends = other->type == TT_METRIC_HISTOGRAM ? ARRAY_LEN(histogram_ends) : 1;
@@ -288,7 +290,7 @@ static int check_metrics(const struct tt_provider *d, const char *origin, struct
     return rc;
 }
 
-/* ---- Kubernetes ---------------------------------------------------------------------------------- */
+/* ---- Kubernetes ------------------------------------------------------------------------------ */
 
 static int check_kind(const struct tt_kube_kind *k, uint32_t n, const char *origin, struct err *err)
 {
@@ -360,7 +362,7 @@ static int check_component(const struct tt_provider *d, const char *origin, stru
                    shown(d->event_component));
 }
 
-/* ---- all of them --------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 int plugin_check_tables(const struct tt_provider *d, const char *origin, struct err *err)
 {

@@ -23,7 +23,7 @@ static void take_version(const struct service_patch *p, const char *version)
                    n < SERVICE_VERSION_MAX ? str_nonnull(version) : "");
 }
 
-/* The metadata of the answer's object, or of the only item of its list; NULL: there is none. */
+/* The metadata of the answer's object, or of the only item of its list; NULL if there is none. */
 static struct json_object *metadata_of(struct json_object *o)
 {
     struct json_object *items = json_member(o, "items");
@@ -55,7 +55,8 @@ static int send_once(struct arena *a, const struct service_patch *p, const char 
     if (rc != ERR_OK) {
         return rc;
     }
-    /* What cannot be read was written all the same: the next PATCH says nothing about the version then. */
+    /* An unreadable answer still means a write: the next PATCH says nothing about the version
+     * then. */
     if (json_parse_arena(a, resp.body, resp.body_len, NULL, &answer, NULL) != ERR_OK) {
         answer = NULL;
     }

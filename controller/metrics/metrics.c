@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* metrics.c: the registry behind metrics.h.
  *
- * A family per registered name; in it a map from the label values (joined with 0x1F, in the order of the
- * family's table) to the series.  Values never leave under the lock but as copies. */
+ * A family per registered name; in it a map from the label values (joined with 0x1F, in the order
+ * of the family's table) to the series.  Values never leave under the lock but as copies. */
 #include "controller/metrics/metrics.h"
 
 #include <assert.h>
@@ -17,11 +17,12 @@
 #include "common/base/str.h"
 
 #define LABEL_SEPARATOR '\x1f'
-#define SERIES_MAX      2000 /* per family: labels come from outside, memory does not grow with them */
-#define ALL_SERIES_MAX  20000 /* of all families */
-#define FAMILIES_MAX    4096  /* also of names that are not known: a plugin may say any */
-#define VALUE_MAX       200   /* bytes of a label's value */
-#define COLLECTORS_MAX  32
+/* per family: labels come from outside, memory does not grow with them */
+#define SERIES_MAX     2000
+#define ALL_SERIES_MAX 20000 /* of all families */
+#define FAMILIES_MAX   4096  /* also of names that are not known: a plugin may say any */
+#define VALUE_MAX      200   /* bytes of a label's value */
+#define COLLECTORS_MAX 32
 
 struct series {
     char *labels;       /* as it is printed */
@@ -44,7 +45,7 @@ struct metrics {
     struct mutex lock;
     struct map *families _guarded_by_(lock);
     size_t n_series _guarded_by_(lock); /* of all families */
-    /* Collectors run outside both locks; `running` of them do, and whoever removes one waits. */
+    /* Collectors run outside both locks; `running` counts them, and removing one waits. */
     struct mutex collectors_lock;
     struct cond collectors_idle;
     struct collector collectors[COLLECTORS_MAX] _guarded_by_(collectors_lock);
@@ -350,7 +351,7 @@ double metrics_value(struct metrics *m, const char *name, const struct tt_kv *la
     return v;
 }
 
-/* ---- collectors ---------------------------------------------------------------------------------- */
+/* ---- collectors ------------------------------------------------------------------------------ */
 
 void metrics_add_collector(struct metrics *m, metrics_collect_fn *collect, void *arg)
 {
@@ -395,7 +396,7 @@ static void run_collectors(struct metrics *m)
     mutex_unlock(&m->collectors_lock);
 }
 
-/* ---- copies for printing ------------------------------------------------------------------------- */
+/* ---- copies for printing --------------------------------------------------------------------- */
 
 const char *const *metrics_collect(struct metrics *m, struct arena *a, size_t *ret_n)
 {

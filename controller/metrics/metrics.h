@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* metrics.h: a small registry of counters, gauges and histograms.
  *
- * Metrics are registered from tables (struct tt_metric): the controller's own here (metrics_table.c, names and help as
- * upstream's, controller.md §1.19) and the provider's.  Series come into being when they are first touched.  What
- * is not registered is ignored and said once per name.  A family has 2,000 series at most, all together 20,000, a
- * label's value 200 bytes: labels may come from outside.  metrics_text.c prints them.
- * Thread-safe; one lock (row 4 of common/base/lock.h), held for a few instructions. */
+ * Metrics are registered from tables (struct tt_metric): the controller's own here
+ * (metrics_table.c, names and help as upstream's, controller.md §1.19) and the provider's.  Series
+ * come into being when they are first touched.  What is not registered is ignored and said once per
+ * name.  A family has 2,000 series at most, all together 20,000, a label's value 200 bytes: labels
+ * may come from outside.  metrics_text.c prints them.  Thread-safe; one lock (row 4 of
+ * common/base/lock.h), held for a few instructions. */
 #ifndef TRIMTAB_CONTROLLER_METRICS_H
 #define TRIMTAB_CONTROLLER_METRICS_H
 
@@ -33,26 +34,28 @@ void metrics_set(struct metrics *m, const char *name, const struct tt_kv *labels
 void metrics_observe(struct metrics *m, const char *name, const struct tt_kv *labels, size_t n,
                      double v);
 
-/* The value of a counter or gauge, or the number of observations; 0 for a series that is not there. */
+/* The value of a counter or gauge, or the number of observations; 0 for a series that
+ * is not there. */
 double metrics_value(struct metrics *m, const char *name, const struct tt_kv *labels, size_t n);
 
-/* Brings a counter that somebody else keeps (CPU time, a queue) to `v`; it never goes back. */
+/* Sets a counter that is kept elsewhere (CPU time, a queue) to `v`; it never decreases. */
 void metrics_raise(struct metrics *m, const char *name, const struct tt_kv *labels, size_t n,
                    double v);
 /* Drops all series of a metric. */
 void metrics_reset(struct metrics *m, const char *name);
 
-/* Called before each printing, outside the lock: sets what is only known by looking (process_*, ages).  Must not block,
- * and must not add or remove collectors. */
+/* Called before each printing, outside the lock: sets what is only known by looking (process_*,
+ * ages).  Must not block, and must not add or remove collectors. */
 typedef void metrics_collect_fn(void *arg, struct metrics *m);
 void metrics_add_collector(struct metrics *m, metrics_collect_fn *collect, void *arg);
-/* When it returns, the collector is not running and is not called any more.  One that is not there is fine. */
+/* When it returns, the collector is not running and is not called any more.  One that is
+ * not there is fine. */
 void metrics_remove_collector(struct metrics *m, metrics_collect_fn *collect, void *arg);
 
-/* --- for metrics_text.c: a copy of what there is, so that nothing is printed under the lock ------------- */
+/* --- for metrics_text.c: a copy of what there is, so that nothing is printed under the lock --- */
 struct metrics_series {
-    const char
-        *labels; /* as both formats print them, without braces: code="200",zone="a"; "" for none */
+    /* as both formats print them, without braces: code="200",zone="a"; "" for none */
+    const char *labels;
     const char *const *values; /* of its labels, in the order of the metric's table */
     double value;              /* counter, gauge; sum of a histogram */
     uint64_t count;            /* observations */
@@ -60,8 +63,8 @@ struct metrics_series {
 };
 struct metrics_family {
     const struct tt_metric *def;
-    const struct metrics_series
-        *series; /* sorted by the values of their labels; all in the arena */
+    /* sorted by the values of their labels; all in the arena */
+    const struct metrics_series *series;
     size_t n;
 };
 /* Runs the collectors, and returns the names of all metrics, sorted.  In the arena. */
@@ -69,7 +72,8 @@ const char *const *metrics_collect(struct metrics *m, struct arena *a, size_t *r
 /* One without labels always has its series.  Only names that metrics_collect() gave. */
 struct metrics_family metrics_copy(struct metrics *m, struct arena *a, const char *name);
 
-/* The controller's own tables: of the controller and what is ours; of what every process of Kubernetes has. */
+/* The controller's own tables: of the controller and what is ours; of what every process of
+ * Kubernetes has. */
 extern const struct tt_metric metrics_own[];
 extern const size_t metrics_own_n;
 extern const struct tt_metric metrics_process[];
@@ -117,6 +121,7 @@ extern const size_t metrics_process_n;
 #define METRIC_CLOUD_DURATION   "trimtab_cloud_request_duration_seconds"
 #define METRIC_SYNC_DURATION    "trimtab_sync_duration_seconds"
 #define METRIC_CHANGE_DURATION  "trimtab_change_duration_seconds"
+#define METRIC_TO_ADDRESS       "trimtab_time_to_address_seconds"
 #define METRIC_SYNCS            "trimtab_syncs_total"
 #define METRIC_LEADER_STATUS    "leader_election_master_status"
 #define METRIC_LEADER_SLOW_PATH "leader_election_slowpath_total"
@@ -136,5 +141,9 @@ extern const size_t metrics_process_n;
 #define METRIC_WRITE_CONFLICTS "trimtab_service_write_conflicts_total"
 #define METRIC_API_TOKENS      "trimtab_api_tokens"
 #define METRIC_API_WAIT        "trimtab_api_wait_seconds_total"
+/* Set by providers (common/lb/budget_report.h); per kind of requests of a cloud's API. */
+#define METRIC_CLOUD_RATE    "trimtab_budget_requests_per_second"
+#define METRIC_CLOUD_HELD    "trimtab_budget_held_total"
+#define METRIC_CLOUD_REFUSED "trimtab_budget_refused_total"
 
 #endif

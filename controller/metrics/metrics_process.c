@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* metrics_process.c: see metrics_process.h.
  *
- * Reads /proc/self at each scrape, as Prometheus' own collector does, so that the figures mean the same. */
+ * Reads /proc/self at each scrape, as Prometheus' own collector does, so that the figures
+ * mean the same. */
 #include "controller/metrics/metrics_process.h"
 
 #include <dirent.h>
@@ -18,9 +19,11 @@
 
 #define STAT_MAX    4096
 #define NETSTAT_MAX 65536
-#define BOOT_MAX    ((size_t)4 << 20) /* /proc/stat has a line per CPU and a long one of interrupts */
+/* /proc/stat has a line per CPU and a long one of interrupts */
+#define BOOT_MAX ((size_t)4 << 20)
 
-/* Of /proc/self/stat, by proc(5)'s numbers; what stands behind the name in parentheses begins with 3. */
+/* Of /proc/self/stat, by proc(5)'s numbers; what stands behind the name in parentheses
+ * begins with 3. */
 enum { STAT_FIRST = 3, STAT_UTIME = 14, STAT_STIME = 15, STAT_START = 22, STAT_VSIZE = 23 };
 enum { STAT_RSS = 24, STAT_LAST = 24 };
 
@@ -89,7 +92,7 @@ int64_t process_started_us(void)
     return read_started(a, &s) ? (int64_t)(s * 1e6) : 0;
 }
 
-/* ---- at each scrape ------------------------------------------------------------------------------ */
+/* ---- at each scrape -------------------------------------------------------------------------- */
 
 static void collect_stat(struct arena *a, struct metrics *m)
 {
@@ -180,7 +183,7 @@ static void collect(void *arg, struct metrics *m)
     metrics_raise(m, METRIC_LOG_LOST, NULL, 0, (double)log_lost());
 }
 
-/* ---- once ---------------------------------------------------------------------------------------- */
+/* ---- once ------------------------------------------------------------------------------------ */
 
 static void set_build_info(struct metrics *m)
 {

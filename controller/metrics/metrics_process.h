@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics_process.h: what the process knows of itself: process_*, kubernetes_build_info, kubernetes_feature_enabled.
+/* metrics_process.h: what the process knows of itself: process_*, kubernetes_build_info,
+ * kubernetes_feature_enabled.
  *
  * Source: controller.md §3.7; /proc of Linux.  What cannot be read there is left as it was. */
 #ifndef TRIMTAB_CONTROLLER_METRICS_PROCESS_H

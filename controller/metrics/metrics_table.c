@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics_table.c: names, help texts and buckets of the controller's own metrics; those of every process are in
- * metrics_table_process.c.
+/* metrics_table.c: names, help texts and buckets of the controller's own metrics; those of every
+ * process are in metrics_table_process.c.
  *
- * Those that upstream has carry its names, labels, buckets and help, with the stability prefix that it prints
- * (controller.md §1.19, 3.7); ours begin with trimtab_. */
+ * Those that upstream has carry its names, labels, buckets and help, with the stability prefix that
+ * it prints (controller.md §1.19, 3.7); ours begin with trimtab_. */
 #include "controller/metrics/metrics.h"
 
 static const double seconds_to_hours[] = {1,   2,   4,    8,    16,   32,   64,   128,
@@ -19,6 +19,7 @@ static const char *const queue_labels[] = {"name"};
 static const char *const cloud_count_labels[] = {"api", "operation", "code"};
 static const char *const cloud_time_labels[] = {"api", "operation"};
 static const char *const sync_labels[] = {"verb", "result"};
+static const char *const part_labels[] = {"part"};
 static const char *const verb_labels[] = {"verb"};
 static const char *const leader_labels[] = {"name"};
 static const char *const running_labels[] = {"name", "manager"};
@@ -29,6 +30,7 @@ static const char *const state_labels[] = {"state"};
 static const char *const resource_labels[] = {"resource"};
 static const char *const api_labels[] = {"api"};
 static const char *const kind_labels[] = {"kind"};
+static const char *const budget_labels[] = {"api", "kind"};
 
 #define LABELS(l)  .labels = (l), .n_labels = sizeof(l) / sizeof((l)[0])
 #define BUCKETS(b) .buckets = (b), .n_buckets = sizeof(b) / sizeof((b)[0])
@@ -102,6 +104,14 @@ const struct tt_metric metrics_own[] = {
          "had ended well, status included; waiting and retries count, too",
      LABELS(verb_labels),
      BUCKETS(change_seconds)},
+    {.name = METRIC_TO_ADDRESS,
+     .type = TT_METRIC_HISTOGRAM,
+     .help =
+         "Seconds from a change of a Service until its status had a new address (whole), and of "
+         "these: until the sync that did it began, with tries before it (waiting), in the "
+         "provider (provider), for the status (status)",
+     LABELS(part_labels),
+     BUCKETS(change_seconds)},
     {.name = METRIC_SYNC_DURATION,
      .type = TT_METRIC_HISTOGRAM,
      .help = "Seconds that a sync took, by what was asked of the provider",
@@ -167,6 +177,19 @@ const struct tt_metric metrics_own[] = {
      .type = TT_METRIC_COUNTER,
      .help = "Seconds that requests were held back by our own rate limit",
      LABELS(api_labels)},
+    {.name = METRIC_CLOUD_RATE,
+     .type = TT_METRIC_GAUGE,
+     .help = "Requests that may be sent to the cloud per second: less after refusals, more again "
+             "without",
+     LABELS(budget_labels)},
+    {.name = METRIC_CLOUD_HELD,
+     .type = TT_METRIC_COUNTER,
+     .help = "Requests to the cloud that waited for their turn",
+     LABELS(budget_labels)},
+    {.name = METRIC_CLOUD_REFUSED,
+     .type = TT_METRIC_COUNTER,
+     .help = "Requests that the cloud refused because there were too many",
+     LABELS(budget_labels)},
     {.name = METRIC_LATE_CALLS,
      .type = TT_METRIC_GAUGE,
      .help = "Calls into a plugin that are beyond their deadline now; each holds a thread and its "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics_table_process.c: names, help texts and buckets of what upstream's libraries count for every process: the
- * client of the API server, the process itself, the registry, the health checks (controller.md §3.5, 3.7). */
+/* metrics_table_process.c: names, help texts and buckets of what upstream's libraries count for
+ * every process: the client of the API server, the process itself, the registry, the health checks
+ * (controller.md §3.5, 3.7). */
 #include "controller/metrics/metrics.h"
 
 static const double request_seconds[] = {0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60};

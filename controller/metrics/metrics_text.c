@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* metrics_text.c: see metrics_text.h.
  *
- * What costs is text, so nothing is formatted twice: a series carries its labels as text, and the bounds of a histogram
- * are written once per family.  Knows both formats and their few differences: OpenMetrics names a counter's family
- * without "_total", calls a counter whose name has no such end "unknown", writes whole numbers as "1.0", and ends with
- * "# EOF". */
+ * What costs is text, so nothing is formatted twice: a series carries its labels as text, and the
+ * bounds of a histogram are written once per family.  Knows both formats and their few differences:
+ * OpenMetrics names a counter's family without "_total", calls a counter whose name has no such end
+ * "unknown", writes whole numbers as "1.0", and ends with "# EOF". */
 #include "controller/metrics/metrics_text.h"
 
 #include <ctype.h>
@@ -21,7 +21,7 @@ const char *metrics_content_type(enum metrics_format format)
                                   : "text/plain; version=0.0.4; charset=utf-8";
 }
 
-/* ---- what the client wants ----------------------------------------------------------------------- */
+/* ---- what the client wants ------------------------------------------------------------------- */
 
 struct wish {
     const char *type;
@@ -73,7 +73,7 @@ enum metrics_format metrics_negotiate(const char *accept)
     return open > 0 && open >= text ? METRICS_OPEN : METRICS_TEXT;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static void append_u64(struct str_buf *b, uint64_t v)
 {
@@ -176,7 +176,7 @@ static void append_float(struct str_buf *b, enum metrics_format format, double v
     }
 }
 
-/* ---- families ------------------------------------------------------------------------------------ */
+/* ---- families -------------------------------------------------------------------------------- */
 
 /* One family being printed. */
 struct printer {

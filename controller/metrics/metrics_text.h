@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* metrics_text.h: the registry as text that Prometheus reads.
  *
- * Two formats: text 0.0.4, which everybody gets, and OpenMetrics 1.0.0 for those who ask for it.  Families are sorted by
- * name, series by the values of their labels; numbers are written as Go writes them, so that `le` is upstream's.
- * Source: prometheus.io/docs/instrumenting/exposition_formats, the OpenMetrics 1.0 text; controller.md §3.5, 3.7.
- * Thread-safe.  Never blocks for longer than a copy of one family takes. */
+ * Two formats: text 0.0.4 by default, and OpenMetrics 1.0.0 on request.
+ * Families are sorted by name, series by the values of their labels; numbers are written as Go
+ * writes them, so that `le` is upstream's.
+ * Source: prometheus.io/docs/instrumenting/exposition_formats, the OpenMetrics 1.0 text;
+ * controller.md §3.5, 3.7.  Thread-safe.  Never blocks for longer than a copy of
+ * one family takes. */
 #ifndef TRIMTAB_CONTROLLER_METRICS_TEXT_H
 #define TRIMTAB_CONTROLLER_METRICS_TEXT_H
 
@@ -17,7 +19,7 @@ enum metrics_format {
     METRICS_OPEN,     /* application/openmetrics-text; version=1.0.0 */
 };
 
-/* What the client likes best of the two, by its header Accept ("" and NULL: the first). */
+/* The format that the client prefers, by its header Accept ("" and NULL: the first). */
 enum metrics_format metrics_negotiate(const char *accept);
 /* The Content-Type; static. */
 const char *metrics_content_type(enum metrics_format format);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* options.c: reading a command line by the table, as pflag does.
  *
- * Accepted: --name=value, --name value, -x value, -xvalue, -x=value; booleans without a value mean true; '_' stands for '-'
- * in names; "--" ends the flags.  Words that are no flags are refused. */
+ * Accepted: --name=value, --name value, -x value, -xvalue, -x=value; booleans without a value mean
+ * true; '_' stands for '-' in names; "--" ends the flags.  Arguments that are not flags are
+ * refused. */
 #include "controller/options/options.h"
 
 #include <stdlib.h>
@@ -49,7 +50,7 @@ struct option_def *options_full_table(struct arena *a, const struct tt_option *e
     return all;
 }
 
-/* ---- finding flags on the line ------------------------------------------------------------------- */
+/* ---- finding flags on the line --------------------------------------------------------------- */
 
 static bool name_matches(const char *written, size_t n, const char *name)
 {
@@ -155,7 +156,7 @@ struct option_peek options_peek(struct arena *a, int argc, char *const *argv)
     return peek;
 }
 
-/* ---- setting values ------------------------------------------------------------------------------ */
+/* ---- setting values -------------------------------------------------------------------------- */
 
 static void *member_of(struct options *o, const struct option_def *def)
 {
@@ -274,7 +275,7 @@ static int take_all(struct options *o, const struct options_input *in,
     return ERR_OK;
 }
 
-/* ---- the provider's values ----------------------------------------------------------------------- */
+/* ---- the provider's values ------------------------------------------------------------------- */
 
 static int compare_kv(const void *a, const void *b)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* options.h: the command line of the controller: upstream's flags, by a table.
  *
- * Every flag of upstream's cloud-controller-manager 1.36 is accepted with its default; those that a service
- * controller has no use for do nothing.  Texts of errors are those of upstream's flag library (pflag), because scripts
- * and people know them.  The provider's own options are appended to the table before the line is parsed.
+ * Every flag of upstream's cloud-controller-manager 1.36 is accepted with its default; those that a
+ * service controller has no use for do nothing.  Texts of errors are those of upstream's flag
+ * library (pflag), because scripts and people know them.  The provider's own options are appended
+ * to the table before the line is parsed.
  * Source: controller.md §3.2, 3.3.  Knows no provider and opens nothing; one thread. */
 #ifndef TRIMTAB_CONTROLLER_OPTIONS_H
 #define TRIMTAB_CONTROLLER_OPTIONS_H
@@ -145,7 +146,8 @@ struct options {
     size_t n_provider_values;
 };
 
-/* What is known before the provider is: its name and where plugins are.  Faulty lines give what can be read. */
+/* Flags needed before the provider is loaded: its name and where plugins are.  Faulty lines give
+ * what can be read. */
 struct option_peek {
     const char *cloud_provider;
     const char *plugin_dir;
@@ -153,8 +155,8 @@ struct option_peek {
 };
 struct option_peek options_peek(struct arena *a, int argc, char *const *argv);
 
-/* Parses argv[1…].  `extra` (n of them) are the provider's.  `warn` gets a line for each deprecated flag; may be NULL.
- * ERR_INVALID with pflag's text. */
+/* Parses argv[1…].  `extra` (n of them) are the provider's.  `warn` gets a line for each deprecated
+ * flag; may be NULL.  ERR_INVALID with pflag's text. */
 struct options_input {
     int argc;
     char *const *argv;
@@ -170,7 +172,7 @@ void options_free(struct options *o); /* NULL is fine */
 
 /* Checks that need more than one flag; all faults at once: "a" or "[a, b]". */
 int options_validate(const struct options *o, struct err *err) _warn_unused_;
-/* §3.3: "A=true,B=false".  Unknown gates are told to `warn`, not errors. */
+/* §3.3: "A=true,B=false".  Unknown gates are reported to `warn`, and are not errors. */
 int options_check_gates(struct arena *a, const char *text,
                         void (*warn)(void *arg, const char *text), void *warn_arg,
                         struct err *err) _warn_unused_;
@@ -183,17 +185,18 @@ struct option_gate {
 };
 const struct option_gate *options_gates(size_t *ret_n);
 bool options_gate_on(const struct options *o, const struct option_gate *gate);
-/* Whether the list leaves a controller on: the first item that names it decides, "*" stands for all but those that are off
- * by default.  Long names only, as upstream's IsControllerEnabled.  Pure. */
+/* Whether the list leaves a controller on: the first item that names it decides, "*" stands for all
+ * but those that are off by default.  Long names only, as upstream's IsControllerEnabled.  Pure. */
 bool options_controller_enabled(const char *name, const char *const *controllers, size_t n,
                                 const char *const *off_by_default, size_t n_off);
 /* True when --controllers leaves the service controller on (§6.12, 219–224). */
 bool options_service_controller_on(const struct options *o);
 /* The same for a list. */
 bool options_service_controller_in(const char *const *controllers, size_t n);
-/* Of those that are off by default and are a part of trimtab: the one that the list names; NULL: none.  Static. */
+/* Of those that are off by default and are a part of trimtab: the one that the list names; NULL:
+ * none.  Static. */
 const char *options_more_controllers(struct arena *a, const char *const *controllers, size_t n);
-/* What is said to whoever switches off all that a provider has; its name. */
+/* The error if all parts of a provider are switched off; its name. */
 #define OPTIONS_NOTHING_TO_RUN                                                                     \
     "--controllers switches \"service-lb-controller\" off, and provider \"%s\" has nothing else "  \
     "to "                                                                                          \
@@ -203,11 +206,11 @@ const char *options_unknown_controller(const char *const *controllers, size_t n)
 
 /* All flags by section, as --help prints them. */
 void options_help(struct str_buf *b, const struct tt_option *extra, size_t n);
-/* Which program has a flag of options_table: "Kubernetes" (its cloud-controller-manager), "cloud-provider-azure",
- * "trimtab". */
+/* Which program has a flag of options_table: "Kubernetes" (its cloud-controller-manager),
+ * "cloud-provider-azure", "trimtab". */
 const char *option_origin(const char *name);
 
-/* --- inside (options_*.c) --------------------------------------------------------------------------- */
+/* --- inside (options_*.c) --------------------------------------------------------------------- */
 extern const struct option_def options_table[];
 extern const size_t options_table_n;
 /* Reads `text` as `type` into *out (a member of struct options) and gives its canonical form. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options_check.c: checks across flags, feature gates, and the --controllers list (controller.md §3.2, 3.3, 6.12).
+/* options_check.c: checks across flags, feature gates, and the --controllers list (controller.md
+ * §3.2, 3.3, 6.12).
  *
- * Faults are collected, so that a user mends them in one go. */
+ * Faults are collected, so that a user fixes them in one go. */
 #include <string.h>
 
 #include "controller/base/progress.h"
@@ -23,7 +24,7 @@ static void problem(struct problems *p, const char *text)
     }
 }
 
-/* ---- feature gates ------------------------------------------------------------------------------- */
+/* ---- feature gates --------------------------------------------------------------------------- */
 
 static const struct option_gate gates[] = {
     {"AllAlpha", "ALPHA", false, false},
@@ -134,9 +135,10 @@ int options_check_gates(struct arena *a, const char *text,
     return ERR_OK;
 }
 
-/* ---- --controllers ------------------------------------------------------------------------------- */
+/* ---- --controllers --------------------------------------------------------------------------- */
 
-/* Those of Google's program, too (gce-cloud-provider.md §14.2), so that its command lines are read. */
+/* Those of Google's program, too (gce-cloud-provider.md §14.2), so that its command
+ * lines are read. */
 struct controller_name {
     const char *name;
     const char *alias;
@@ -247,7 +249,8 @@ const char *options_unknown_controller(const char *const *controllers, size_t n)
     return NULL;
 }
 
-/* `item` is one of the list.  "-x" says that another program does it: that is what we want to hear. */
+/* `item` is one of the list.  "-x" says that another program does it: that is what we
+ * want to hear. */
 static void check_controller(const char *item, struct problems *p)
 {
     const char *unknown = options_unknown_controller(&item, 1);
@@ -272,14 +275,16 @@ static void check_controllers(const struct options *o, struct problems *p)
     }
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------ */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
-/* client-go's texts (vectors 155, 156), which it says when the election begins; here, before anything does. */
+/* client-go's texts (vectors 155, 156), which it says when the election begins; here, before
+ * anything does. */
 static void check_election_times(const struct options *o, struct problems *p)
 {
     if (o->lease_duration_ms < 1000) {
         problem(p, "leaseDuration must be a second or more");
-        /* Others see whole seconds: 10.9s are ten for them, and must still be more than we go on without a renewal. */
+        /* Others see whole seconds: 10.9s are ten for them, and must still be more than we continue
+         * without a renewal. */
     } else if (o->lease_duration_ms / 1000 * 1000 <= o->renew_deadline_ms) {
         problem(p, "leaseDuration must be greater than renewDeadline");
     }

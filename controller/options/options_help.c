@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options_help.c: --help, in sections as kubectl and upstream print it; and which program a flag is of. */
+/* options_help.c: --help, in sections as kubectl and upstream print it; and which program a
+ * flag is of. */
 #include <string.h>
 
 #include "controller/options/options.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* options_table.c: the flags, in the order and with the defaults of upstream (controller.md §3.2).
  *
- * Help texts are ours.  Flags that a service controller has no use for have no member and say so in --help.  Upstream's
- * protobuf default of --kube-api-content-type stands for "whatever is best", which here is JSON. */
+ * Help texts are ours.  Flags that a service controller has no use for have no member and say so in
+ * --help.  Upstream's protobuf default of --kube-api-content-type stands for "whatever is best",
+ * which here is JSON. */
 #include "controller/install_paths.h" /* made by meson */
 #include "controller/options/options.h"
 
@@ -73,7 +74,7 @@ const struct option_def options_table[] = {
     ROW("provider-quarantine", B, "true", CLOUD, AT(provider_quarantine), "Do not call a plugin any more for a Service for which it ended the process three times in a row"),
     ROW("repair-adopted", B, "false", CLOUD, AT(repair_adopted), "Repair deviations from today's recommendations on load balancers that another controller made"),
     /* service controller */
-    ROW("concurrent-service-syncs", I, "1", SERVICE, AT(concurrent_service_syncs), "How many Services are synced at the same time"),
+    ROW("concurrent-service-syncs", I, "10", SERVICE, AT(concurrent_service_syncs), "How many Services are in flight at the same time; they share few threads"),
     ROW("resync-period", D, "0s", SERVICE, AT(resync_period_ms), "Check every load balancer again after this time, with jitter; 0 never"),
     ROW("drift", S, "off", SERVICE, AT(drift), "What is done about load balancers that somebody else changed: off, report, repair"),
     ROW("drift-period", D, "1h0m0s", SERVICE, AT(drift_period_ms), "How often each load balancer is compared with its Service for that, with jitter"),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options_value.c: one value of a flag: from text to its type, with the errors of Go's strconv and time packages. */
+/* options_value.c: one value of a flag: from text to its type, with the errors of Go's strconv and
+ * time packages. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* app.c: the life of the controller as one object, and its end: takes apart what app_start.c built.
  *
- * Everything here runs in the thread that starts and stops the app, but for app_request_stop() and what tests ask. */
+ * Everything here runs in the thread that starts and stops the app, but for app_request_stop() and
+ * what tests ask. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +61,7 @@ static bool is_running(struct app *a)
     return running;
 }
 
-/* ---- stop ---------------------------------------------------------------------------------------- */
+/* ---- stop ------------------------------------------------------------------------------------ */
 
 void app_request_stop(struct app *a)
 {
@@ -109,7 +110,7 @@ bool app_stop(struct app *a, int64_t timeout_ms)
     if (a->events != NULL) {
         kube_events_free(STEAL(a->events), EVENTS_FLUSH_MS);
     }
-    fence_close(&a->fence); /* before anybody else can take the provider's leases */
+    fence_close(&a->fence); /* before another process can take the provider's leases */
     leases_free(STEAL(a->leases), LEASE_RELEASE_MS);
     cancel_fire(a->hard);
     return true;
@@ -158,7 +159,7 @@ void app_free(struct app *a)
     free(a);
 }
 
-/* ---- looking ------------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 /* Its parts are there from the moment it runs until it is freed. */
 void app_look(struct app *a, struct arena *arena, struct status_view *ret)
@@ -214,7 +215,7 @@ void app_work(struct app *a, struct progress_work *ret)
     mutex_unlock(&a->lock);
 }
 
-/* ---- for tests ----------------------------------------------------------------------------------- */
+/* ---- for tests ------------------------------------------------------------------------------- */
 
 bool app_is_idle(struct app *a)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* app_internal.h: the app's parts, for app.c (life, end) and app_start.c (beginning).
  *
- * Two cancels: `cancel` ends the work (calls, reflectors, waiting), `hard` also the client, which the event writer still
- * needs for a moment.  All but `lock`'s belongs to the thread that starts and stops the app. */
+ * Two cancels: `cancel` ends the work (calls, reflectors, waiting), `hard` also the client, which
+ * the event writer still needs for a moment.  All but `lock`'s belongs to the thread that starts
+ * and stops the app. */
 #ifndef TRIMTAB_CONTROLLER_APP_INTERNAL_H
 #define TRIMTAB_CONTROLLER_APP_INTERNAL_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* app_start.c: builds the controller from its parts, in the order that they need each other.
  *
- * With an election it starts warm: connected, the provider open, the first lists in, while the fence is closed; only the
- * workers wait for the lease.  The provider's leases come after the main one, or two replicas that each hold one of them
- * would wait for each other.
+ * With an election it starts warm: connected, the provider open, the first lists in, while the
+ * fence is closed; only the workers wait for the lease.  The provider's leases come after the main
+ * one, or two replicas that each hold one of them would wait for each other.
  * Source: controller.md §3.4.  Runs in the thread that starts and stops the app. */
 #include <string.h>
 
@@ -39,7 +39,7 @@ void app_set_running(struct app *a, bool running)
     }
 }
 
-/* ---- start --------------------------------------------------------------------------------------- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 static struct kube_client_args client_args(struct app *a)
 {
@@ -121,7 +121,8 @@ static int wait_for_api_once(struct app *a, struct err *err)
     return ERR_OK;
 }
 
-/* A replica among others waits as long as it takes: it has nothing to lose, and another one may be at work. */
+/* A replica among others waits as long as it takes: it has nothing to lose, and another one
+ * may be at work. */
 static int wait_for_api(struct app *a, struct err *err)
 {
     int64_t began_ms = clock_now_ms(a->args.clock);
@@ -271,8 +272,8 @@ static int open_once(struct app *a, struct err *err)
     return ERR_OK;
 }
 
-/* A provider may want to write while it is opened.  Where the fence said no to that, whatever came of it: once more, when
- * this process leads. */
+/* A provider may want to write while it is opened.  Where the fence said no to that, whatever came
+ * of it: once more, when this process leads. */
 static int open_provider(struct app *a, struct err *err)
 {
     unsigned before = fence_refusals(&a->fence);
@@ -288,7 +289,7 @@ static int open_provider(struct app *a, struct err *err)
     return rc == ERR_OK ? open_once(a, err) : rc;
 }
 
-/* ---- the provider's leases ----------------------------------------------------------------------- */
+/* ---- the provider's leases ------------------------------------------------------------------- */
 
 static size_t choose_leases(const struct app *a, const char *identity,
                             struct lease_terms terms[LEASE_KEEPER_LOCKS_MAX])
@@ -398,7 +399,7 @@ bool app_lease_lost(struct app *a, struct err *ret)
     return election_why_lost(a->args.election, ret) || leases_why_lost(a->leases, ret);
 }
 
-/* ---- another configuration ----------------------------------------------------------------------- */
+/* ---- another configuration ------------------------------------------------------------------- */
 
 /* Would the provider open with it?  One that cannot say is tried. */
 static int check_config(void *arg, const struct config_texts *config, struct err *err)
@@ -458,7 +459,7 @@ bool app_wants_reload(struct app *a)
     return atomic_load(&a->reload);
 }
 
-/* Whether endpoints concern anybody may hang on the provider's configuration. */
+/* The provider's configuration may decide whether endpoints are needed. */
 static void make_slices(struct app *a)
 {
     const struct tt_provider *d = a->args.provider;
@@ -473,7 +474,8 @@ static void make_slices(struct app *a)
     }
 }
 
-/* A provider that cannot plan was refused, or is synced again and again in place of being looked at (controller_main.c). */
+/* A provider that cannot plan was refused, or is synced again and again in place of being looked at
+ * (controller_main.c). */
 static void make_drift(struct app *a)
 {
     const struct options *o = a->args.options;

@@ -65,7 +65,8 @@ static int ask_secret(const struct config_source *src, struct arena *a, struct j
     return ERR_OK;
 }
 
-/* The names of the keys that there are: a slip of the pen is seen at once.  Values are never shown. */
+/* The names of the keys that there are: a slip of the pen is seen at once.  Values
+ * are never shown. */
 static int no_such_key(const struct config_source *src, struct json_object *data, struct arena *a,
                        struct err *err)
 {

@@ -47,7 +47,7 @@ static bool is_kept(const struct kept *k, const struct config_texts *t)
     return k->a != NULL && config_texts_equal(&k->t, t);
 }
 
-/* ---- looking ------------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 static void tell_trouble(struct config_watch *w, const struct err *err)
 {
@@ -98,7 +98,7 @@ bool config_watch_look(struct config_watch *w)
     return is_fit(w, &t);
 }
 
-/* ---- the thread ---------------------------------------------------------------------------------- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 static void wake(void *arg)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config_watch.h: notices that the provider's configuration has changed (--enable-dynamic-reloading).
+/* config_watch.h: notices that the provider's configuration has changed
+ * (--enable-dynamic-reloading).
  *
- * One thread reads the sources again and again: files that are mounted from a ConfigMap change by renamed folders, and a
- * Secret needs no more than the permission to get it, so looking is simpler and more robust than watching.  A change
- * counts when it was seen twice in a row (nobody reads a file that is half written) and is fit to start with; what is not
- * is logged once, and the old configuration stays.  It tells of a change once and is done: whoever listens opens everything
- * anew, with a new watch. */
+ * One thread reads the sources again and again: files that are mounted from a ConfigMap change by
+ * renamed folders, and a Secret needs no more than the permission to get it, so looking is simpler
+ * and more robust than watching.  A change counts when it was read twice in a row (so that no
+ * half-written file is used) and is valid; an invalid one is logged once, and the old configuration
+ * stays.  It reports one change and ends: the listener opens everything again, with a new watch. */
 #ifndef TRIMTAB_CONTROLLER_CONFIG_WATCH_H
 #define TRIMTAB_CONTROLLER_CONFIG_WATCH_H
 
@@ -32,7 +33,7 @@ int config_watch_start(struct config_watch *w, struct err *err) _warn_unused_;
 /* Ends the thread, and the request that it may wait for.  NULL is fine. */
 void config_watch_free(struct config_watch *w);
 
-/* --- inside, for tests ------------------------------------------------------------------------------ */
+/* --- inside, for tests ------------------------------------------------------------------------ */
 /* One look.  True: the configuration has changed and is fit. */
 bool config_watch_look(struct config_watch *w);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* controller_main.c: from argv to a running app and back.
  *
- * The main thread runs the event loop, for signals.  The app is started and stopped by a thread of its own, so that a
- * signal is seen at once, whatever the start is waiting for; when the configuration changes, that thread builds another
- * app.  Identity, election and the HTTPS port are the process's and outlive every app.  The first SIGTERM or SIGINT ends it
- * in order, within STOP_MS; a second one at once, also when the loop hangs.  SIGHUP has certificates read anew.  The log is
- * written by a thread of its own from the moment the process runs, so that no reader of it can stop anybody. */
+ * The main thread runs the event loop, for signals.  The app is started and stopped by a thread of
+ * its own, so that a signal is seen at once, whatever the start is waiting for; when the
+ * configuration changes, that thread builds another app.  Identity, election and the HTTPS port are
+ * the process's and outlive every app.  The first SIGTERM or SIGINT ends it in order, within
+ * STOP_MS; a second one at once, also when the loop hangs.  SIGHUP has certificates read again.
+ * A separate thread writes the log from the start, so that its reader can block no other thread. */
 #include "controller/process/controller_main.h"
 
 #include <event2/event.h>
@@ -36,16 +37,15 @@
 #include "controller/sync/notify.h"
 #include "controller/sync/quarantine.h"
 
-#define STOP_MS   1500 /* for calls into the provider; the whole exit stays within 2 s */
-#define RELOAD_MS 5000 /* the same before another configuration is taken over */
-#define GIVE_UP_S                                                                                  \
-    4 /* the end at the latest: a lost lease is nobody else's for longer than that (§3.8) */
+#define STOP_MS    1500 /* for calls into the provider; the whole exit stays within 2 s */
+#define RELOAD_MS  5000 /* the same before another configuration is taken over */
+#define GIVE_UP_S  4 /* the latest end: no other process can hold a lost lease before it (§3.8) */
 #define LOG_END_MS 200 /* for the last lines of the log */
 /* The event loop's names for SIGTERM and SIGINT. */
 #define STOP_BY_TERM SIGRTMIN
 #define STOP_BY_INT  (SIGRTMIN + 1)
 
-/* ---- before anything runs ------------------------------------------------------------------------ */
+/* ---- before anything runs -------------------------------------------------------------------- */
 
 /* Behind all lines of the log, and like them without waiting for a reader. */
 static int fail(const struct err *err)
@@ -172,14 +172,14 @@ static int check_options(const struct options *o, struct err *err)
     return rc;
 }
 
-/* ---- running ------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 struct run {
     struct app_args args;
     struct serving *serving; /* NULL: --secure-port=0 */
     struct event_base *base;
     struct notify *notify; /* NULL: no service manager wants to know */
-    struct event *pulse;   /* when the manager is told again that the loop turns */
+    struct event *pulse;   /* time of the next watchdog notification */
     int exit_code;
     struct progress progress;
     struct mutex lock;
@@ -196,8 +196,8 @@ static void end_loop(evutil_socket_t fd, short what, void *arg)
     event_base_loopbreak(r->base);
 }
 
-/* Something hangs that nobody can end.  Without a word to the API server: whoever leads next waits until the lease has run
- * out, because what hangs may still write. */
+/* A call hangs and cannot be cancelled.  The lease is not released: the next leader must wait until
+ * it has expired, because the hanging call may still write. */
 static void give_up(evutil_socket_t fd, short what, void *arg)
 {
     (void)fd;
@@ -267,7 +267,8 @@ static bool run_once(struct run *r)
     }
     bool again = r->exit_code == 0 && app_wants_reload(app) && !is_stopping(r);
     if (!app_stop(app, again ? RELOAD_MS : STOP_MS)) {
-        /* A call into the provider hangs: its memory cannot be freed.  A reload becomes a restart. */
+        /* A call into the provider hangs: its memory cannot be freed.  A reload
+         * becomes a restart. */
         (void)log_flush(LOG_END_MS); /* else the line that says so is lost */
         _exit(again ? 1 : r->exit_code);
     }
@@ -284,7 +285,7 @@ static void *app_thread(void *arg)
     }
     serving_election_ends(r->serving);
     mutex_lock(&r->lock);
-    struct election *election = STEAL(r->args.election); /* nobody looks at it any more */
+    struct election *election = STEAL(r->args.election); /* no longer used */
     mutex_unlock(&r->lock);
     election_free(election); /* nothing works any more: the next one may begin */
     const struct timeval now = {0};
@@ -318,7 +319,8 @@ static void exit_at_once(int number)
     _exit(1);
 }
 
-/* The first of the two, whichever it is.  The kernel itself counts: whatever the loop does, another one ends the process. */
+/* The first of the two, whichever it is.  The kernel itself counts: whatever the loop does, another
+ * one ends the process. */
 static void first_signal(int number)
 {
     (void)signal(SIGTERM, exit_at_once);
@@ -339,7 +341,8 @@ static void on_pulse(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* The first turn of the loop: this process serves and competes, so what waits for it may go on. */
+/* The first turn of the loop: this process serves and competes, so what waits for
+ * it may continue. */
 static void on_first_turn(evutil_socket_t fd, short what, void *arg)
 {
     struct run *r = arg;
@@ -377,7 +380,7 @@ static int run_loop(struct run *r)
         event_base_loop(r->base, EVLOOP_NO_EXIT_ON_EMPTY);
         pthread_join(thread, NULL);
         rc = r->exit_code;
-        (void)signal(SIGTERM, exit_at_once); /* nobody listens to the loop's any more */
+        (void)signal(SIGTERM, exit_at_once); /* the loop's handlers are removed */
         (void)signal(SIGINT, exit_at_once);
     }
     event_free(term);
@@ -387,7 +390,8 @@ static int run_loop(struct run *r)
     return rc;
 }
 
-/* Only a provider with more than the service controller's part has something left to do without that. */
+/* Only a provider with more than the service controller's part has something left to
+ * do without that. */
 static int check_parts(const struct options *o, const struct plugin *plugin, struct err *err)
 {
     if (options_service_controller_on(o) || (plugin->desc.capabilities & TT_CAP_MORE_PARTS) != 0) {
@@ -396,7 +400,7 @@ static int check_parts(const struct options *o, const struct plugin *plugin, str
     return err_set(err, ERR_INVALID, OPTIONS_NOTHING_TO_RUN, plugin->desc.name);
 }
 
-/* What differs is told from a plan. */
+/* Drift is found by a plan. */
 static int check_drift(const struct options *o, const struct plugin *plugin, struct err *err)
 {
     if (plugin->desc.plan != NULL || strcmp(o->drift, "report") != 0) {
@@ -408,8 +412,9 @@ static int check_drift(const struct options *o, const struct plugin *plugin, str
                    plugin->desc.name);
 }
 
-/* The C library gives each thread a heap of its own, and what is free in one is of no use to the others: with ten workers
- * that is a tenth of the memory.  Workers wait for a cloud, not for each other's malloc(). */
+/* The C library gives each thread a heap of its own, and what is free in one is of no use to the
+ * others: with ten workers that is a tenth of the memory.  Workers wait for a cloud, not for each
+ * other's malloc(). */
 static void share_heap(void)
 {
 #ifdef M_ARENA_MAX
@@ -475,7 +480,8 @@ static bool may_renew(void *arg, struct err *err)
     return false;
 }
 
-/* What /livez says, port or no port: neither the election nor a worker hangs.  That the loop turns, its caller shows. */
+/* The result of /livez, with or without the port: neither the election nor a worker hangs.  That
+ * the loop turns, its caller shows. */
 static bool is_alive(void *arg, char *why, size_t n)
 {
     struct run *r = arg;

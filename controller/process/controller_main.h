@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* controller_main.h: the controller as a program: command line, signals, exit codes (controller.md §3.4, 3.8). */
+/* controller_main.h: the controller as a program: command line, signals, exit
+ * codes (controller.md §3.4, 3.8). */
 #ifndef TRIMTAB_CONTROLLER_CONTROLLER_MAIN_H
 #define TRIMTAB_CONTROLLER_CONTROLLER_MAIN_H
 
@@ -15,7 +16,8 @@ struct controller_program {
     const struct tt_provider *const *builtins;
     size_t n_builtins;
 };
-/* Returns the exit code: 0 after --help, --version and SIGTERM or SIGINT; 1 for every error that keeps it from running. */
+/* Returns the exit code: 0 after --help, --version and SIGTERM or SIGINT; 1 for every error that
+ * keeps it from running. */
 int controller_main(const struct controller_program *p, int argc, char **argv);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* election.c: see election.h.
  *
- * Owns what the main lease needs of its own: configuration, client, events; taking and keeping it is leases.h's.  `lock`
- * guards which object the events are about; it is never held while somebody is called. */
+ * Owns what the main lease needs of its own: configuration, client, events; taking and keeping it
+ * is leases.h's.  `lock` guards which object the events are about; it is never held during a
+ * callback. */
 #include "controller/process/election.h"
 
 #include <stdio.h>
@@ -37,7 +38,7 @@ struct election {
     char version[OBJECT_TEXT_MAX] _guarded_by_(lock);
 };
 
-/* ---- what is told -------------------------------------------------------------------------------- */
+/* ---- what is told ---------------------------------------------------------------------------- */
 
 static void set_status(struct election *e, bool leads)
 {
@@ -112,7 +113,7 @@ static void observe_request(void *arg, const struct kube_sent *sent)
     client_metrics_count(e->args.metrics, e->kube->server, sent);
 }
 
-/* ---- life ---------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static struct kube_client_args client_args(struct election *e, const char *agent)
 {
@@ -197,7 +198,7 @@ void election_free(struct election *e)
     if (e == NULL) {
         return;
     }
-    leases_end(e->leases); /* from here on nothing is told any more */
+    leases_end(e->leases); /* no callbacks from here on */
     if (leases_were_held(e->leases) && !leases_why_lost(e->leases, &why)) {
         emit(e, "stopped leading");
     }
@@ -206,7 +207,7 @@ void election_free(struct election *e)
     destroy(e);
 }
 
-/* ---- asking -------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 int election_wait(struct election *e, struct cancel *cancel, struct err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leases.c: see leases.h.
  *
- * `lock` guards what the keeper's threads tell; it is never held while somebody is called. */
+ * `lock` guards what the keeper's threads tell; it is never held during a callback. */
 #include "controller/process/leases.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ struct leases {
     struct err why_lost _guarded_by_(lock); /* OK: none was */
 };
 
-/* ---- what the keeper tells ----------------------------------------------------------------------- */
+/* ---- what the keeper tells ------------------------------------------------------------------- */
 
 static void wake(void *arg)
 {
@@ -84,7 +84,7 @@ static void on_lost(void *arg, const char *name, const struct err *why)
     l->lost(l->arg);
 }
 
-/* ---- life ---------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 void leases_make_identity(struct rng *rng, char out[LEASES_IDENTITY_MAX])
 {
@@ -167,7 +167,7 @@ void leases_free(struct leases *l, int64_t release_ms)
     }
 }
 
-/* ---- waiting and asking -------------------------------------------------------------------------- */
+/* ---- waiting and asking ---------------------------------------------------------------------- */
 
 int leases_wait(struct leases *l, struct cancel *cancel, struct err *err)
 {

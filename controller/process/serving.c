@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* serving.c: see serving.h.
  *
- * Only puts together: the port (serve/serve.h), who may ask (serve/access.h), checks (serve/health.h), pages
- * (serve/pages.h).  Texts and rules are theirs. */
+ * Only puts together: the port (serve/serve.h), who may ask (serve/access.h), checks
+ * (serve/health.h), pages (serve/pages.h).  Texts and rules are theirs. */
 #include "controller/process/serving.h"
 
 #include <stdlib.h>
@@ -88,7 +88,7 @@ static void add_pages(struct serving *s)
     }
 }
 
-/* Who may ask is known before anybody can. */
+/* Access control is ready before the port accepts requests. */
 static int begin(struct serving *s, struct err *err)
 {
     int rc = open_access(s, err);
@@ -140,7 +140,7 @@ void serving_free(struct serving *s)
     free(s);
 }
 
-/* Whoever runs can answer: upstream's check of a controller without one of its own. */
+/* A running process passes: upstream's check of a controller without one of its own. */
 static bool ping(void *arg, char *why, size_t n)
 {
     (void)arg;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* queue.c: lock, conditions and clock around queue_core.c.
  *
- * Two conditions: `work` wakes workers (something was added, a delay may have become the earliest one, shut
- * down), `quiet` wakes whoever waits for the queue to be idle.  Lock order: row 1 of common/base/lock.h. */
+ * Two conditions: `work` wakes workers (something was added, a delay may have become the earliest
+ * one, shut down), `quiet` wakes the waiters for an idle queue.  Lock order: row 1 of
+ * common/base/lock.h. */
 #include "controller/queue/queue.h"
 
 #include <stdlib.h>

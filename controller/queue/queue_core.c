@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* queue_core.c: see queue_core.h for what it promises.
  *
- * An entry exists while anything is known about its key (dirty, processing, delayed, or failures), and is
- * freed when nothing is.  Entries stand in one of: the urgent line, the background line, the line of looks, a group's line; delayed
- * ones are in a binary heap besides. */
+ * An entry exists while anything is known about its key (dirty, processing, delayed, or failures),
+ * and is freed when nothing is.  Entries stand in one of: the urgent line, the background line, the
+ * line of looks, a group's line; delayed ones are in a binary heap besides. */
 #include "controller/queue/queue_core.h"
 
 #include <assert.h>
@@ -17,7 +17,7 @@
 #include "controller/queue/queue_internal.h"
 #include "controller/queue/queue_rules.h"
 
-/* ---- entries and groups -------------------------------------------------------------------------- */
+/* ---- entries and groups ---------------------------------------------------------------------- */
 
 static void entry_free(void *p)
 {
@@ -147,7 +147,7 @@ static struct line *line_for(struct queue_core *q, uint32_t reasons)
     return is_urgent(reasons) ? &q->urgent : &q->background;
 }
 
-/* Puts a dirty entry that nobody processes in line. */
+/* Queues a dirty entry that no worker processes. */
 static void entry_line_up(struct queue_core *q, struct entry *e, int64_t now_ms)
 {
     e->queued_ms = now_ms;
@@ -166,7 +166,7 @@ static void entry_line_up(struct queue_core *q, struct entry *e, int64_t now_ms)
     queue_line_push(&g->line, e);
 }
 
-/* ---- public -------------------------------------------------------------------------------------- */
+/* ---- public ---------------------------------------------------------------------------------- */
 
 struct queue_core *queue_core_new(const struct queue_limits *limits)
 {
@@ -267,7 +267,7 @@ void queue_core_add_after(struct queue_core *q, const char *key, const char *bat
     }
     q->retries++;
     if (delay_ms <= 0) {
-        queue_core_add(q, key, batch_key, reasons, now_ms);
+        queue_core_add(q, key, batch_key, reasons & ~QUEUE_REASON_AWAITS, now_ms);
         return;
     }
     struct entry *e = entry_get(q, key);
@@ -318,6 +318,9 @@ bool queue_core_undelay(struct queue_core *q, const char *key, uint32_t reasons)
     for (size_t i = 0; i < N_DELAYS; i++) {
         e->delays[i].reasons &= ~reasons;
     }
+    if (e->delays[DELAY_OTHER].reasons == QUEUE_REASON_AWAITS) {
+        e->delays[DELAY_OTHER].reasons = 0; /* of what is gone now */
+    }
     queue_heap_settle(q, e);
     if (e->delayed_ms != NEVER) {
         return false;
@@ -326,25 +329,57 @@ bool queue_core_undelay(struct queue_core *q, const char *key, uint32_t reasons)
     return true;
 }
 
+/* Ends those delays of an entry whose moment is not after `until_ms`, and puts it in line as of `at_ms`. */
+static void end_delays(struct queue_core *q, struct entry *e, int64_t until_ms, int64_t at_ms)
+{
+    uint32_t reasons = 0;
+    char *batch_key = e->batch_key == NULL ? NULL : xstrdup(e->batch_key);
+
+    for (size_t i = 0; i < N_DELAYS; i++) {
+        if (e->delays[i].reasons != 0 && e->delays[i].at_ms <= until_ms) {
+            reasons |= e->delays[i].reasons;
+            e->delays[i].reasons = 0;
+        }
+    }
+    queue_heap_settle(q, e);
+    if ((reasons & QUEUE_REASON_AWAITS) != 0) {
+        reasons = (reasons & ~QUEUE_REASON_AWAITS) | TT_REASON_RESYNC;
+    }
+    queue_core_add(q, e->key, batch_key, reasons, at_ms);
+    free(batch_key);
+}
+
 /* Delayed entries whose moment has come get in line. */
 static void promote(struct queue_core *q, int64_t now_ms)
 {
     while (q->heap_n > 0 && q->heap[0]->delayed_ms <= now_ms) {
-        struct entry *e = q->heap[0];
-        uint32_t reasons = 0;
-        int64_t at = e->delayed_ms;
-        char *batch_key = e->batch_key == NULL ? NULL : xstrdup(e->batch_key);
-
-        for (size_t i = 0; i < N_DELAYS; i++) {
-            if (e->delays[i].reasons != 0 && e->delays[i].at_ms <= now_ms) {
-                reasons |= e->delays[i].reasons;
-                e->delays[i].reasons = 0;
-            }
-        }
-        queue_heap_settle(q, e);
         /* It joins its group as of its own moment: no second debounce after a long wait. */
-        queue_core_add(q, e->key, batch_key, reasons, at);
-        free(batch_key);
+        end_delays(q, q->heap[0], now_ms, q->heap[0]->delayed_ms);
+    }
+}
+
+static bool awaits(const struct entry *e, const struct group *g)
+{
+    return (e->delays[DELAY_OTHER].reasons & QUEUE_REASON_AWAITS) != 0 && !e->dirty &&
+           !e->processing && e->batch_key != NULL && strcmp(e->batch_key, g->key) == 0;
+}
+
+/* Those of the group that wait for what an edit of another one may let go of come along. */
+static void call_waiting(struct queue_core *q, const struct group *g, int64_t now_ms)
+{
+    bool edited = false;
+
+    for (const struct entry *e = g->line.head; e != NULL && !edited; e = e->next) {
+        edited = is_urgent(e->reasons);
+    }
+    for (size_t i = 0; edited && i < q->heap_n;) {
+        struct entry *e = q->heap[i];
+        if (awaits(e, g)) {
+            end_delays(q, e, e->delays[DELAY_OTHER].at_ms, now_ms);
+            i = 0; /* the heap is another one now */
+        } else {
+            i++;
+        }
     }
 }
 
@@ -371,8 +406,10 @@ static void take_single(struct queue_core *q, struct queue_batch *ret, struct en
     take(q, ret, e);
 }
 
-static void take_group(struct queue_core *q, struct queue_batch *ret, struct group *g)
+static void take_group(struct queue_core *q, struct queue_batch *ret, struct group *g,
+                       int64_t now_ms)
 {
+    call_waiting(q, g, now_ms);
     size_t n = g->line.n < q->limits.batch_max ? g->line.n : q->limits.batch_max;
 
     ret->batch_key = xstrdup(g->key);
@@ -408,15 +445,15 @@ bool queue_core_get(struct queue_core *q, int64_t now_ms, struct queue_batch *re
     if (old != NULL && now_ms - old->queued_ms >= QUEUE_PATIENCE_MS) {
         take_single(q, &b, old);
     } else if (due != NULL && now_ms - due->first_ms >= QUEUE_PATIENCE_MS) {
-        take_group(q, &b, due);
+        take_group(q, &b, due, now_ms);
     } else if (q->urgent.head != NULL) {
         take_single(q, &b, q->urgent.head);
     } else if (due != NULL) {
-        take_group(q, &b, due);
+        take_group(q, &b, due, now_ms);
     } else if (old != NULL) {
         take_single(q, &b, old);
     } else if (looks != NULL) {
-        take_group(q, &b, looks);
+        take_group(q, &b, looks, now_ms);
     } else if (q->looks.head != NULL) {
         take_single(q, &b, q->looks.head);
     } else {

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* queue_core.h: the work queue as a state machine; `now` is a parameter, nothing waits, nothing locks.
+/* queue_core.h: the work queue as a state machine; `now` is a parameter, nothing waits, nothing
+ * locks.
  *
  * Per key there are three independent facts, as in client-go:
  *   dirty       it needs a run (and stands in line, unless it is being run right now)
- *   processing  a worker has it; what is added meanwhile makes it dirty, and it lines up again at done
- *   delayed     it becomes dirty at a moment; of two moments the earlier one counts (a re-sync has a moment of its own)
- * so one key is never run by two workers, and many adds before a run are one run.  Reasons are bits and add up.
+ *   processing  a worker has it; what is added meanwhile makes it dirty, and it lines up again at
+ *               done
+ *   delayed     it becomes dirty at a moment; of two moments the earlier one counts (a re-sync has
+ *               a moment of its own)
+ * so one key is never run by two workers, and many adds before a run are one run.  Reasons are bits
+ * and add up.
  *
- * Keys that share one cloud object have a *batch key*.  They gather in a group until nothing new came for
- * idle_ms, or max_ms after the first one; then the whole group is one batch, or its first batch_max keys are, and the
- * others are due at once.  While a batch of a group is being
- * processed the group yields no second one.
+ * Keys that share one cloud object have a *batch key*.  They gather in a group until nothing new
+ * came for idle_ms, or max_ms after the first one; then the whole group is one batch, or its first
+ * batch_max keys are, and the others are due at once.  While a batch of a group is being processed
+ * the group yields no second one.
  *
- * Order: looks (QUEUE_REASON_LOOK) last; keys with a reason other than a re-sync or a node change go first; a key that waits for
- * QUEUE_PATIENCE_MS counts as one of them, so nothing starves.
+ * Order: looks (QUEUE_REASON_LOOK) last; keys with a reason other than a re-sync or a node change
+ * go first; a key that waits for QUEUE_PATIENCE_MS counts as one of them, so nothing starves.
  * Source: controller.md §1.18, vectors 103–113.  Thread rule: one caller at a time (queue.h). */
 #ifndef TRIMTAB_CONTROLLER_QUEUE_CORE_H
 #define TRIMTAB_CONTROLLER_QUEUE_CORE_H
@@ -23,10 +27,13 @@
 #include <stdint.h>
 
 #define QUEUE_PATIENCE_MS 30000
-/* A reason of the queue's own, beside TT_REASON_…: only look whether somebody else changed its load balancer.  Such a key
- * waits behind all work, without patience, in a line or group of its own, and has a moment of its own; any other reason
- * takes it out of there. */
+/* A reason of the queue, beside TT_REASON_…: check the load balancer for drift.  Such a key waits
+ * behind all work, without patience, in a line or group of its own, and has a moment of its own;
+ * any other reason takes it out of there. */
 #define QUEUE_REASON_LOOK 0x80000000u
+/* Of a delay alone: what the key waits for may be held by another one of its group, and an edit of that one lets it go.  So it
+ * comes along, before its moment, with the next batch of the group in which something was edited or is going. */
+#define QUEUE_REASON_AWAITS 0x40000000u
 
 struct queue_core;
 
@@ -38,12 +45,12 @@ struct queue_limits {
     size_t batch_max; /* keys of one batch; 0: TT_LIST_MAX, the most that a plan can be of */
 };
 
-/* What a worker gets: the keys of one group, or a single key without one. */
+/* A worker's batch: the keys of one group, or a single key without one. */
 struct queue_item {
     char *key;
     uint32_t reasons; /* TT_REASON_… */
-    int64_t
-        changed_ms; /* when the first change came that no good run has served yet; INT64_MAX: none, a re-sync */
+    /* when the first change came that no good run has served yet; INT64_MAX: none, a re-sync */
+    int64_t changed_ms;
 };
 struct queue_batch {
     char *batch_key; /* "" for a single key without one */
@@ -67,7 +74,8 @@ struct queue_counts {
 struct queue_core *queue_core_new(const struct queue_limits *limits);
 void queue_core_free(struct queue_core *q);
 
-/* `batch_key` NULL or "": none.  It counts when the key gets in line; while it is dirty a new one is ignored. */
+/* `batch_key` NULL or "": none.  It counts when the key gets in line; while it is dirty a
+ * new one is ignored. */
 void queue_core_add(struct queue_core *q, const char *key, const char *batch_key, uint32_t reasons,
                     int64_t now_ms);
 /* delay_ms <= 0: add now. */
@@ -80,15 +88,16 @@ int queue_core_failures(const struct queue_core *q, const char *key);
 /* Takes these reasons off a delay; one without reasons left is gone.  True when it is. */
 bool queue_core_undelay(struct queue_core *q, const char *key, uint32_t reasons);
 
-/* Fills *ret (clear it after use) when something is due.  All its keys are processing from then on. */
+/* Fills *ret (clear it after use) when something is due.  All its keys are processing
+ * from then on. */
 bool queue_core_get(struct queue_core *q, int64_t now_ms, struct queue_batch *ret);
 /* Each key of a batch, once. */
 void queue_core_done(struct queue_core *q, const char *key, int64_t now_ms);
 /* The next moment at which get could succeed without a further add or done; INT64_MAX: none. */
 int64_t queue_core_next_ms(const struct queue_core *q, int64_t now_ms);
 
-/* Adds are ignored from now on.  `drain` true: what stands in line is still handed out (delays are not waited
- * for); false: everything that waits is dropped. */
+/* Adds are ignored from now on.  `drain` true: what stands in line is still handed out (delays are
+ * not waited for); false: everything that waits is dropped. */
 void queue_core_shutdown(struct queue_core *q, bool drain);
 bool queue_core_is_shut_down(const struct queue_core *q);
 struct queue_counts queue_core_counts(const struct queue_core *q);

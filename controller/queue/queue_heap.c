@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* queue_heap.c: the lines in which keys of a work queue stand, and the binary heap of those that are delayed.
+/* queue_heap.c: the lines in which keys of a work queue stand, and the binary heap of those that
+ * are delayed.
  *
  * Owns no rule of the queue: which line, and when, is queue_core.c's. */
 #include <assert.h>
@@ -8,7 +9,7 @@
 #include "common/base/arena.h"
 #include "controller/queue/queue_internal.h"
 
-/* ---- lines --------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 void queue_line_push(struct line *l, struct entry *e)
 {
@@ -48,7 +49,7 @@ void queue_line_remove(struct entry *e)
     e->prev = NULL;
 }
 
-/* ---- the heap of delayed entries ----------------------------------------------------------------- */
+/* ---- the heap of delayed entries ------------------------------------------------------------- */
 
 static void heap_place(struct queue_core *q, size_t at, struct entry *e)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* queue_internal.h: what a work queue is made of, and its two structures: lines, and the heap of delays (queue_heap.c).
- * Private to queue_core.c and queue_heap.c. */
+/* queue_internal.h: what a work queue is made of, and its two structures: lines, and the heap of
+ * delays (queue_heap.c).  Private to queue_core.c and queue_heap.c. */
 #ifndef TRIMTAB_CONTROLLER_QUEUE_INTERNAL_H
 #define TRIMTAB_CONTROLLER_QUEUE_INTERNAL_H
 
@@ -31,7 +31,8 @@ struct group {
     struct group *prev;
 };
 
-/* A re-sync is a run of its own: what else is delayed neither brings it forward nor is made one by it.  So is a look. */
+/* A re-sync is a run of its own: what else is delayed neither brings it forward nor is made one by
+ * it.  So is a look. */
 enum { DELAY_RESYNC, DELAY_OTHER, DELAY_LOOK, N_DELAYS };
 
 struct delay {
@@ -77,7 +78,7 @@ struct queue_core {
     bool dropping; /* shut down, and nothing may line up any more */
 };
 
-/* --- queue_heap.c ----------------------------------------------------------------------------------- */
+/* --- queue_heap.c ----------------------------------------------------------------------------- */
 void queue_line_push(struct line *l, struct entry *e);
 void queue_line_remove(struct entry *e); /* wherever it stands */
 /* Of two moments the earlier one counts; the reasons add up. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* queue_rules.c: the arithmetic of trying again.
  *
- * Whole numbers only: Go computes the same in floating point and cuts at the maximum, which gives the same
- * value for every base and maximum of whole milliseconds. */
+ * Whole numbers only: Go computes the same in floating point and cuts at the maximum, which gives
+ * the same value for every base and maximum of whole milliseconds. */
 #include "controller/queue/queue_rules.h"
 
 int64_t queue_retry_delay_ms(int64_t base_ms, int64_t max_ms, int64_t failures)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbac_print.c: rules as Roles and bindings in YAML; see rbac_rules.h.
  *
- * One rule is one line, so that a reader sees the whole role at once.  Scalars that YAML could take for something else than
- * a text are quoted. */
+ * One rule is one line, so that a reader sees the whole role at once.  Scalars that YAML could take
+ * for something else than a text are quoted. */
 #include <stdio.h>
 #include <string.h>
 
@@ -71,7 +71,7 @@ static void print_metadata(struct str_buf *b, const char *name, const char *suff
     str_append(b, ", labels: {app.kubernetes.io/name: trimtab}}\n");
 }
 
-/* Who gets roles, and the name of these. */
+/* The accounts that get roles, and the names of the roles. */
 struct holder {
     const char *ns, *account;
     const char *roles;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rbac_rules.c: the controller's own requests as a table, joined with the provider's; see rbac_rules.h.
+/* rbac_rules.c: the controller's own requests as a table, joined with the provider's; see
+ * rbac_rules.h.
  *
- * A row is one resource in one place.  Rows about the same thing become one; what a wider row allows is taken out of the
- * narrower ones; rows that differ in their resource only become one rule. */
+ * A row is one resource in one place.  Rows about the same thing become one; what a wider row
+ * allows is taken out of the narrower ones; rows that differ in their resource only
+ * become one rule. */
 #include "controller/rbac/rbac_rules.h"
 
 #include <stdlib.h>
@@ -14,9 +16,10 @@ const char *const rbac_verbs[] = {"get",    "list",  "watch",  "create",
                                   "update", "patch", "delete", "deletecollection"};
 const size_t rbac_verbs_n = ARRAY_LEN(rbac_verbs);
 
-/* Everything that controller/ asks of the API server, whatever the provider is.  Finalizers, annotations and status go
- * through services/status alone.  The reviews of the HTTPS port's callers are not here: roles that every cluster has
- * (system:auth-delegator, extension-apiserver-authentication-reader) are bound for them. */
+/* Everything that controller/ asks of the API server, whatever the provider is.  Finalizers,
+ * annotations and status go through services/status alone.  The reviews of the HTTPS port's callers
+ * are not here: roles that every cluster has (system:auth-delegator,
+ * extension-apiserver-authentication-reader) are bound for them. */
 static const struct own_kind {
     unsigned whose;
     struct tt_kube_kind kind;
@@ -26,7 +29,8 @@ static const struct own_kind {
     {RBAC_PROCESS, {.api_version = "v1", .resource = "nodes", .verbs = "list,watch"}},
     {RBAC_ALL, {.api_version = "v1", .resource = "events", .verbs = "create,patch"}},
 };
-/* Only where Services have an account of their own: it is made when it is missing, and its tokens are requested. */
+/* Only where Services have an account of their own: it is made when it is missing, and its tokens
+ * are requested. */
 static const struct tt_kube_kind account_kinds[] = {
     {"v1", "serviceaccounts", RBAC_SERVICES_NS, NULL, "create"},
     {"v1", "serviceaccounts", RBAC_SERVICES_NS, RBAC_SERVICES_ACCOUNT, "get"},
@@ -156,7 +160,7 @@ static int add_process(struct rows *rows, const struct rbac_input *in, struct er
     return code;
 }
 
-/* What the provider asks for by the host, and its configuration. */
+/* Rights for the provider's requests through the host, and for its configuration. */
 static int add_services(struct rows *rows, const struct rbac_input *in, struct err *err)
 {
     const struct tt_provider *d = in->desc;

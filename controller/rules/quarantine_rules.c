@@ -15,7 +15,7 @@
 #define DIGEST_DIGITS 16
 #define OWN_PREFIX    "trimtab.io/"
 
-/* ---- the digest ---------------------------------------------------------------------------------- */
+/* ---- the digest ------------------------------------------------------------------------------ */
 
 static uint64_t mix_text(uint64_t h, const char *text)
 {
@@ -92,7 +92,7 @@ uint64_t quarantine_digest(const struct tt_service *s, const struct tt_provider 
     return h == 0 ? 1 : h;
 }
 
-/* ---- the text ------------------------------------------------------------------------------------ */
+/* ---- the text -------------------------------------------------------------------------------- */
 
 static struct quarantine_entry read_entry(struct arena *a, const char *key, struct json_object *o)
 {
@@ -151,7 +151,7 @@ const char *quarantine_print(struct arena *a, const struct quarantine_record *r)
     return text;
 }
 
-/* ---- counting ------------------------------------------------------------------------------------ */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static bool is_of(const struct quarantine_record *r, const struct tt_provider *desc)
 {

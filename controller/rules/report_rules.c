@@ -102,7 +102,7 @@ const char *report_stable(struct arena *a, const char *text)
     return changed ? str_buf_to_arena(&b, a) : text;
 }
 
-/* What may mend itself says nothing about a load balancer that is there. */
+/* A temporary failure says nothing about a load balancer that is there. */
 static bool is_passing(int32_t code)
 {
     switch (code) {
@@ -143,7 +143,7 @@ struct tt_condition report_condition(struct arena *a, const struct report_outcom
     };
 }
 
-/* The moment that an annotation of ours begins with; false when somebody else wrote it. */
+/* The time at the start of trimtab's annotation; false if another writer wrote it. */
 static bool since_of(const char *was, char ret[TIME_BYTES + 1])
 {
     int64_t us = 0;

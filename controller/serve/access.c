@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access.c: life of struct access, and the way of one request through it (access.h, access_internal.h).
+/* access.c: life of struct access, and the way of one request through it (access.h,
+ * access_internal.h).
  *
- * Two doors, one way: access_decide() walks it with what is in memory and gives up where the API server would have to be
- * asked, access_ask() walks it whole.  A request is counted and logged once, by whoever came to its end. */
+ * Two doors, one way: access_decide() walks it with what is in memory and gives up where the API
+ * server would have to be asked, access_ask() walks it whole.  A request is counted and logged
+ * once, where it ends. */
 #include "controller/serve/access.h"
 
 #include <stdlib.h>
@@ -17,7 +19,7 @@
 #define TOKENS_MAX   4096 /* upstream: 32 parts of 128 */
 #define SUBJECTS_MAX 8192
 
-/* --- life ------------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static int open_apis(struct access *a, struct err *err)
 {
@@ -132,7 +134,7 @@ void access_free(struct access *a)
     free(a);
 }
 
-/* --- verdicts -------------------------------------------------------------------------------------- */
+/* --- verdicts --------------------------------------------------------------------------------- */
 
 static struct access_verdict refused(struct access_trial *t)
 {
@@ -173,7 +175,7 @@ static struct access_verdict forbidden(struct access_trial *t, const char *reaso
     };
 }
 
-/* --- the way --------------------------------------------------------------------------------------- */
+/* --- the way ---------------------------------------------------------------------------------- */
 
 static void count_shown(struct access_trial *t)
 {

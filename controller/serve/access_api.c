@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* access_api.c: see access_api.h.
  *
- * A try is a call of kube_client; between two tries it waits on a condition that a cancel wakes.  Must not log bodies:
- * they hold tokens. */
+ * A try is a call of kube_client; between two tries it waits on a condition that a cancel wakes.
+ * Must not log bodies:  they hold tokens. */
 #include "controller/serve/access_api.h"
 
 #include <stdlib.h>
@@ -109,7 +109,7 @@ const struct kube_config *access_api_config(const struct access_api *api)
     return api->config;
 }
 
-/* --- waiting --------------------------------------------------------------------------------------- */
+/* --- waiting ---------------------------------------------------------------------------------- */
 
 static void wake(void *arg)
 {
@@ -141,7 +141,7 @@ static bool pause_until(struct access_api *api, struct cancel *cancel, int64_t u
     return !is_over(api, cancel);
 }
 
-/* --- calls ----------------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 int access_api_post(struct access_api *api, struct arena *a, const struct access_post *post,
                     struct cancel *cancel, struct kube_response *ret, struct err *err)

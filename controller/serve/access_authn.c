@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* access_authn.c: who a request comes from.
  *
- * The order is upstream's: proxy, certificate, token.  The first who names somebody wins.  What is shown and wrong is
- * remembered and the next one asked; when nobody names anybody it makes the difference between 401 and anonymous.
- * Source: controller.md §3.6; apiserver/pkg/authentication/authenticatorfactory/delegating.go. */
+ * The order is upstream's: proxy, certificate, token.  The first authenticator that names a user
+ * wins.  A wrong credential is remembered and the next authenticator asked; if none names a user,
+ * it decides between 401 and anonymous.  Source: controller.md §3.6;
+ * apiserver/pkg/authentication/authenticatorfactory/delegating.go. */
 #include <string.h>
 
 #include "common/base/log.h"
@@ -17,7 +18,7 @@ static int64_t now_ms(const struct access_trial *t)
     return clock_now_ms(t->a->args.clock);
 }
 
-/* The first fault is the one that is told. */
+/* The first error is reported. */
 static void note(struct access_trial *t, const struct err *err)
 {
     if (t->err.code == ERR_OK && err->code != ERR_OK) {
@@ -35,7 +36,7 @@ void access_keep(struct access_trial *t, struct access_answer *x)
     arena_defer(t->req->a, unref, x);
 }
 
-/* --- certificates ---------------------------------------------------------------------------------- */
+/* --- certificates ----------------------------------------------------------------------------- */
 
 static bool by_proxy(struct access_trial *t, const struct access_trust *trust)
 {
@@ -77,7 +78,7 @@ static bool by_either(struct access_trial *t)
     return found;
 }
 
-/* --- tokens ---------------------------------------------------------------------------------------- */
+/* --- tokens ----------------------------------------------------------------------------------- */
 
 struct token_question {
     struct access *a;
@@ -156,7 +157,7 @@ static struct access_answer *look_up(struct access_trial *t, const char *token)
     return x;
 }
 
-/* DONE: the token names somebody; REFUSED: there is none, or a bad one (then t->err says so). */
+/* DONE: the token names a user; REFUSED: there is none, or a bad one (then t->err says so). */
 static enum access_step by_token(struct access_trial *t)
 {
     const char *full;

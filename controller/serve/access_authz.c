@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* access_authz.c: whether a user may do what the request asks for.
  *
- * Members of system:masters may, open paths are everybody's, the rest is the API server's to say; without one nobody may.
- * Source: controller.md §3.6. */
+ * Members of system:masters are allowed, open paths are open to all, the API server decides the
+ * rest; without one the rest is refused.  Source: controller.md §3.6. */
 #include <string.h>
 
 #include "common/base/str.h"
 #include "controller/serve/access_internal.h"
 #include "controller/serve/access_review_rules.h"
 
-#define CACHED_MAX 10000 /* bytes of path and verb: longer ones are somebody's game */
+#define CACHED_MAX 10000 /* bytes of path and verb: longer ones are attacks */
 
 struct subject_question {
     struct access *a;

@@ -33,7 +33,7 @@ struct access_cache {
     struct entry ring; /* its `older` is the newest entry, its `newer` the oldest */
 };
 
-/* --- answers --------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 struct access_answer *access_answer_new(enum access_outcome outcome)
 {
@@ -59,7 +59,7 @@ void access_answer_unref(struct access_answer *x)
     }
 }
 
-/* --- keys ------------------------------------------------------------------------------------------ */
+/* --- keys ------------------------------------------------------------------------------------- */
 
 struct access_key access_key_of(const unsigned char secret[32], const char *text)
 {
@@ -77,7 +77,7 @@ struct access_key access_key_of(const unsigned char secret[32], const char *text
     return key;
 }
 
-/* --- the cache ------------------------------------------------------------------------------------- */
+/* --- the cache -------------------------------------------------------------------------------- */
 
 struct access_cache *access_cache_new(size_t max)
 {

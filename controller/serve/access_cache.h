@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* access_cache.h: answers of the API server that are used for a while.
  *
- * A bounded map from the digest of a question to a shared answer.  Least recently used ones go first, by number and by
- * bytes.  Keys are keyed digests (HMAC-SHA256 with a key that lives as long as the process): nobody finds a token in our
- * memory by looking at the cache, and nobody outside can choose keys that collide.
+ * A bounded map from the digest of a question to a shared answer.  Least recently used ones go
+ * first, by number and by bytes.  Keys are keyed digests (HMAC-SHA256 with a key that lives as long
+ * as the process): the cache holds no token, and an attacker cannot choose keys that collide.
  * `now` is a parameter.  Not thread-safe: access_memo.c holds a lock around it. */
 #ifndef TRIMTAB_SERVE_ACCESS_CACHE_H
 #define TRIMTAB_SERVE_ACCESS_CACHE_H
@@ -18,16 +18,16 @@
 enum access_outcome {
     ACCESS_NO = 0, /* not authenticated; not allowed */
     ACCESS_YES,
-    ACCESS_TROUBLE,   /* nobody knows: `text` says why */
-    ACCESS_CANCELLED, /* whoever asked was told to stop */
+    ACCESS_TROUBLE,   /* unknown: `text` gives the reason */
+    ACCESS_CANCELLED, /* the request was cancelled */
 };
-/* What the API server said.  Immutable, reference counted. */
+/* An answer of the API server.  Immutable, reference counted. */
 struct access_answer {
     enum access_outcome outcome;
     const char *text;        /* TROUBLE: the error; NO: what the server said; or "" */
     struct access_user user; /* YES to a token */
-    bool denied;             /* NO to a user: somebody said no, instead of nobody yes */
-    struct arena *a;         /* owns it and its texts */
+    bool denied;     /* NO to a user: an explicit denial, not just the lack of a permission */
+    struct arena *a; /* owns it and its texts */
 };
 /* A new one with one reference, in an arena of its own that the caller fills before sharing it. */
 struct access_answer *access_answer_new(enum access_outcome outcome) _warn_unused_;

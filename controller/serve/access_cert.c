@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access_cert.c: see access_cert.h.  All of OpenSSL's objects that belong to access are made and read here. */
+/* access_cert.c: see access_cert.h.  All of OpenSSL's objects that belong to access are
+ * made and read here. */
 #include "controller/serve/access_cert.h"
 
 #include <openssl/err.h>
@@ -16,7 +17,7 @@
 #define UID_OID        "1.3.6.1.4.1.57683.2"
 #define CREDENTIAL_ID  "authentication.kubernetes.io/credential-id"
 
-/* --- bundles --------------------------------------------------------------------------------------- */
+/* --- bundles ---------------------------------------------------------------------------------- */
 
 struct bundle {
     X509_STORE *store;
@@ -98,7 +99,7 @@ int access_cas_parse(const char *pem, size_t n, X509_STORE **ret, STACK_OF(X509_
     return ERR_OK;
 }
 
-/* --- verifying ------------------------------------------------------------------------------------- */
+/* --- verifying -------------------------------------------------------------------------------- */
 
 static const char *shown_name(X509 *cert, char *out, int size)
 {
@@ -166,7 +167,7 @@ int64_t access_cert_remaining_s(X509 *cert, int64_t wall_s)
     return (int64_t)days * 86400 + seconds;
 }
 
-/* --- whom it names --------------------------------------------------------------------------------- */
+/* --- whom it names ---------------------------------------------------------------------------- */
 
 static int entry_text(struct arena *a, X509_NAME *subject, int at, const char **ret,
                       struct err *err)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access_header_rules.c: see access_header_rules.h.  Pure; what it makes lives in the request's arena. */
+/* access_header_rules.c: see access_header_rules.h.  Pure; what it makes lives in
+ * the request's arena. */
 #include "controller/serve/access_header_rules.h"
 
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* access_header_rules.h: the user whom an aggregation proxy names in headers.
  *
- * Called only after the proxy's certificate was verified: these headers are worth nothing without it.
+ * Called only after the proxy's certificate was verified: these headers are worth nothing without
+ * it.
  * Source: controller.md §3.6 (1); apiserver/pkg/authentication/request/headerrequest.  Pure. */
 #ifndef TRIMTAB_SERVE_ACCESS_HEADER_RULES_H
 #define TRIMTAB_SERVE_ACCESS_HEADER_RULES_H
@@ -20,7 +21,8 @@ struct access_header_names {
     struct option_list allowed; /* common names of the proxy's certificate; none: any */
 };
 
-/* True with the user in *ret; false when no header names one.  INVALID (in *err, and false): more than the caps allow. */
+/* True with the user in *ret; false when no header names one.  INVALID (in *err, and false): more
+ * than the caps allow. */
 bool access_header_user(const struct access_request *req, const struct access_header_names *names,
                         struct access_user *ret, struct err *err);
 /* True when a certificate of that common name may speak for others. */

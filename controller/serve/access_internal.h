@@ -4,7 +4,8 @@
  *   access.c         life; the way of a request: authenticate, authorize, verdict
  *   access_authn.c   who it is: proxy, certificate, token, nobody
  *   access_authz.c   whether it may: groups, paths, SubjectAccessReview
- *   access_lookup.c  CAs and header names, kept up to date      access_trust.c, access_cert.c, access_header_rules.c
+ *   access_lookup.c  CAs and header names, kept up to date      access_trust.c, access_cert.c,
+ *                    access_header_rules.c
  *   access_memo.c    answers that are remembered, asked once     access_cache.c
  *   access_api.c     the API server                              access_review_rules.c
  * Private to controller/serve/access*.c. */
@@ -22,7 +23,7 @@ struct access {
     struct access_args args;
     unsigned char secret[32]; /* keys the digests of what is remembered */
     struct cancel *cancel;    /* ends every call */
-    struct access_api *authn; /* NULL: tokens are not looked at */
+    struct access_api *authn; /* NULL: tokens are not checked */
     struct access_api *authz; /* NULL: only open paths and masters */
     struct access_lookup *lookup;
     struct access_memo *tokens;

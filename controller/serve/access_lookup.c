@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* access_lookup.c: see access_lookup.h.
  *
- * `build` is held while a trust is put together, by whichever thread has news; `lock` only while the pointer is
- * exchanged, so requests never wait for the parsing of certificates. */
+ * `build` is held while a trust is put together, by whichever thread has news; `lock` only while
+ * the pointer is exchanged, so requests never wait for the parsing of certificates. */
 #include "controller/serve/access_lookup.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct access_lookup {
     struct access_header_names headers; /* of the flags */
     struct file_watch *client_file;     /* NULL: no flag */
     struct file_watch *proxy_file;
-    struct object_watch *watch; /* NULL: the ConfigMap is not looked at */
+    struct object_watch *watch; /* NULL: the ConfigMap is not checked */
 
     struct mutex build;              /* the two below */
     char *data _guarded_by_(&build); /* JSON of the ConfigMap's data that counts; NULL: none */
@@ -38,7 +38,7 @@ struct access_lookup {
     pthread_t thread; /* of the files */
 };
 
-/* --- building -------------------------------------------------------------------------------------- */
+/* --- building --------------------------------------------------------------------------------- */
 
 /* NULL content when there is no such flag. */
 static int read_file(struct file_watch *w, const char *flag, struct arena *a, const char **ret,
@@ -75,8 +75,8 @@ static bool has_fault(const struct access_trust_faults *f)
     return f->client.code != ERR_OK || f->proxy.code != ERR_OK;
 }
 
-/* Puts a trust together from the files and `data` (JSON text, or NULL); what cannot be used is the old one's.  Fails when
- * a file cannot be had. */
+/* Puts a trust together from the files and `data` (JSON text, or NULL); what cannot be used is the
+ * old one's.  Fails when a file cannot be had. */
 static int make_trust(struct access_lookup *l, const char *data, uint64_t *ret_generations,
                       struct access_trust **ret, struct access_trust_faults *faults,
                       struct err *err)
@@ -144,7 +144,7 @@ static void take_data(struct access_lookup *l, struct json_object *data)
     say_faults(&faults, SOURCE);
 }
 
-/* --- the ConfigMap --------------------------------------------------------------------------------- */
+/* --- the ConfigMap ---------------------------------------------------------------------------- */
 
 static void seen(void *arg, struct json_object *object)
 {
@@ -185,7 +185,7 @@ static int read_config(struct access_lookup *l, struct err *err)
     return ERR_OK;
 }
 
-/* What an error of the first reading means: NULL when it is waited for or does not matter. */
+/* Reaction to an error of the first reading: NULL if it is waited for or does not matter. */
 static bool is_fatal(const struct access_lookup *l, const struct err *err)
 {
     bool answered = err->code != ERR_TRANSIENT && err->code != ERR_THROTTLED &&
@@ -236,7 +236,7 @@ static int start_watch(struct access_lookup *l, struct err *err)
     return object_watch_start(&args, &l->watch, err);
 }
 
-/* --- the files ------------------------------------------------------------------------------------- */
+/* --- the files -------------------------------------------------------------------------------- */
 
 static void look_at_files(struct access_lookup *l)
 {
@@ -286,7 +286,7 @@ static struct file_watch *watch_file(const char *path, struct clock *clock)
                               : file_watch_new(path, ACCESS_CA_BYTES_MAX, FILE_EVERY_MS / 2, clock);
 }
 
-/* --- life ------------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static bool needs_config(const struct access_lookup *l)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* access_memo.c: see access_memo.h.
  *
- * `lock` guards everything; no call is made under it.  A flight lives as long as somebody asks or waits for it. */
+ * `lock` guards everything; no call is made under it.  A flight lives as long as a request fetches
+ * it or waits for it. */
 #include "controller/serve/access_memo.h"
 
 #include <stdlib.h>
@@ -10,13 +11,13 @@
 #include "common/base/map.h"
 
 struct flight {
-    struct access_answer *answer; /* NULL: under way */
+    struct access_answer *answer; /* NULL: in progress */
     size_t users;                 /* who asks, and who waits */
 };
 struct access_memo {
     struct clock *clock;
     struct mutex lock;
-    struct cond changed; /* an answer came, or somebody who waits was told to stop */
+    struct cond changed; /* an answer came, or a waiter was cancelled */
     struct access_cache *cache _guarded_by_(&lock);
     struct map *flights _guarded_by_(&lock); /* by key */
     size_t fetching _guarded_by_(&lock);
@@ -70,7 +71,7 @@ static void leave(struct flight *f)
     }
 }
 
-/* Asks for everybody.  The lock is held before and after, not while it asks. */
+/* Fetches for all waiters.  The lock is held before and after, not while it asks. */
 static struct access_answer *lead(struct access_memo *m, const struct access_key *key,
                                   struct cancel *cancel, access_fetch_fn *fetch, void *arg)
     _requires_(&m->lock)
@@ -92,7 +93,7 @@ static struct access_answer *lead(struct access_memo *m, const struct access_key
     return x;
 }
 
-/* Waits for somebody else's answer; NULL: `cancel` fired, or whoever asked was told to stop. */
+/* Waits for another request's answer; NULL: `cancel` fired, or that request was cancelled. */
 static struct access_answer *wait_for(struct access_memo *m, struct flight *f,
                                       struct cancel *cancel) _requires_(&m->lock)
 {

@@ -19,7 +19,7 @@ static const struct json_limits answer_limits = {
     .max_values = 20000,
 };
 
-/* --- out ------------------------------------------------------------------------------------------- */
+/* --- out -------------------------------------------------------------------------------------- */
 
 const char *access_token_body(struct arena *a, const char *token)
 {
@@ -81,9 +81,9 @@ const char *access_subject_body(struct arena *a, const struct access_user *u, co
     return str_buf_to_arena(&b, a);
 }
 
-/* --- in -------------------------------------------------------------------------------------------- */
+/* --- in --------------------------------------------------------------------------------------- */
 
-/* What both answers have in common: an object of that kind with a status. */
+/* Common part of both answers: an object of that kind with a status. */
 static int open_review(struct arena *a, const char *body, size_t n, const char *kind,
                        struct json_object **ret_status, struct err *err)
 {
@@ -297,14 +297,15 @@ int access_subject_read(struct arena *a, const char *body, size_t n,
     return ERR_OK;
 }
 
-/* --- retries --------------------------------------------------------------------------------------- */
+/* --- retries ---------------------------------------------------------------------------------- */
 
 void access_retry_begin(struct access_retry *r, int64_t now_ms)
 {
     *r = (struct access_retry){.until_ms = now_ms + ACCESS_QUESTION_MS, .delay_ms = DELAY_FIRST_MS};
 }
 
-/* Upstream's list: a connection that was reset, 500, 504, 429, and whatever says when to come back. */
+/* Upstream's list: a connection that was reset, 500, 504, 429, and whatever says when
+ * to come back. */
 static bool is_worth_it(const struct err *err)
 {
     return (err->http_status == 0 && str_eq(err->reason, "broken")) || err->http_status == 500 ||

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access_review_rules.h: what is asked of the API server about a token or a user, and what its answer says.
+/* access_review_rules.h: what is asked of the API server about a token or a user, and what its
+ * answer says.
  *
- * TokenReview (authentication.k8s.io/v1) and SubjectAccessReview (authorization.k8s.io/v1): bodies out as upstream's
- * client writes them, answers in with caps and exact types, because whoever answers decides who may do what here.
- * Also which failures are worth another try, and when.
- * Source: controller.md §3.6; recorded exchanges 131–134; client-requests.jsonl.  Pure. */
+ * TokenReview (authentication.k8s.io/v1) and SubjectAccessReview (authorization.k8s.io/v1): bodies
+ * out as upstream's client writes them, answers in with caps and exact types, because the answer
+ * decides about access here.  Also which failures are worth another try, and when.  Source:
+ * controller.md §3.6; recorded exchanges 131–134; client-requests.jsonl.  Pure. */
 #ifndef TRIMTAB_SERVE_ACCESS_REVIEW_RULES_H
 #define TRIMTAB_SERVE_ACCESS_REVIEW_RULES_H
 
@@ -27,10 +28,11 @@ struct access_token_answer {
 };
 struct access_subject_answer {
     bool allowed;
-    bool denied;        /* else nobody had an opinion */
+    bool denied;        /* else no authorizer had an opinion */
     const char *reason; /* or "" */
 };
-/* INVALID: no such object, a member of the wrong type, more than the caps; the texts quote no value. */
+/* INVALID: no such object, a member of the wrong type, more than the caps; the texts
+ * quote no value. */
 int access_token_read(struct arena *a, const char *body, size_t n, struct access_token_answer *ret,
                       struct err *err) _warn_unused_;
 /* INVALID also when it is both allowed and denied. */

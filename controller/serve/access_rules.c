@@ -15,7 +15,7 @@ const struct access_user access_anonymous = {
     .n_groups = 1,
 };
 
-/* --- users ----------------------------------------------------------------------------------------- */
+/* --- users ------------------------------------------------------------------------------------ */
 
 bool access_in_group(const struct access_user *u, const char *group)
 {
@@ -111,7 +111,7 @@ const char *access_user_bucket(const char *name)
     return strchr(name, '@') != NULL ? "email_id" : "other";
 }
 
-/* --- what was shown -------------------------------------------------------------------------------- */
+/* --- what was shown --------------------------------------------------------------------------- */
 
 const char *access_bearer(struct arena *a, const char *authorization)
 {
@@ -132,7 +132,7 @@ const char *access_bearer(struct arena *a, const char *authorization)
     return n == 0 ? NULL : arena_strndup(a, text, n);
 }
 
-/* --- paths ----------------------------------------------------------------------------------------- */
+/* --- paths ------------------------------------------------------------------------------------ */
 
 static const char *without_slash(const char *path)
 {
@@ -166,9 +166,10 @@ bool access_path_is_open(const struct option_list *paths, const char *path)
     return false;
 }
 
-/* --- texts ----------------------------------------------------------------------------------------- */
+/* --- texts ------------------------------------------------------------------------------------ */
 
-/* The message may end up in a browser: upstream takes the three characters of HTML out of what the client chose. */
+/* The message may end up in a browser: upstream takes the three characters of HTML out of
+ * what the client chose. */
 static const char *sanitize(struct arena *a, const char *s)
 {
     return str_replace(a, str_replace(a, str_replace(a, s, "&", "&amp;"), "<", "&lt;"), ">",

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access_rules.h: who a user is, what everybody may see, and what is said to whoever may not.
+/* access_rules.h: a user's identity, the open paths, and the text of a refusal.
  *
  * Rules of delegated authentication and authorization that look at nothing but their arguments.
- * Source: controller.md §3.6; apiserver/pkg/authorization/path, apiserver/pkg/authentication/group.  Pure. */
+ * Source: controller.md §3.6;
+ * apiserver/pkg/authorization/path, apiserver/pkg/authentication/group. Pure. */
 #ifndef TRIMTAB_SERVE_ACCESS_RULES_H
 #define TRIMTAB_SERVE_ACCESS_RULES_H
 
@@ -27,7 +28,8 @@ struct access_extra {
     const char *const *values;
     size_t n;
 };
-/* Whom a request comes from.  Everything is borrowed from one owner: an arena, or an answer that is kept. */
+/* Whom a request comes from.  Everything is borrowed from one owner: an arena, or an answer
+ * that is kept. */
 struct access_user {
     const char *name; /* never "" */
     const char *uid;  /* or "" */
@@ -37,10 +39,11 @@ struct access_user {
     size_t n_extra;
 };
 
-/* Whoever showed nothing. */
+/* The user without credentials. */
 extern const struct access_user access_anonymous;
 
-/* With system:authenticated behind the groups, unless that or system:unauthenticated is among them; shares the rest. */
+/* With system:authenticated behind the groups, unless that or system:unauthenticated is among them;
+ * shares the rest. */
 struct access_user access_with_authenticated(struct arena *a, const struct access_user *u);
 /* A deep copy. */
 struct access_user access_user_dup(struct arena *a, const struct access_user *u);
@@ -48,7 +51,8 @@ bool access_in_group(const struct access_user *u, const char *group);
 /* True when the user is within the caps above. */
 bool access_user_fits(const struct access_user *u);
 
-/* The token of an Authorization header: "Bearer TOKEN", the word in any case.  NULL: none is there, or another scheme. */
+/* The token of an Authorization header: "Bearer TOKEN", the word in any case.  NULL: none is there,
+ * or another scheme. */
 const char *access_bearer(struct arena *a, const char *authorization);
 
 /* --authorization-always-allow-paths.  INVALID: a '*' that is not the last character. */

@@ -34,7 +34,7 @@ void access_trust_unref(struct access_trust *t)
     }
 }
 
-/* --- the ConfigMap --------------------------------------------------------------------------------- */
+/* --- the ConfigMap ---------------------------------------------------------------------------- */
 
 static int read_list(struct arena *a, struct json_object *data, const char *key,
                      struct option_list *ret, struct err *err)
@@ -89,7 +89,7 @@ struct access_config access_config_read(struct arena *a, struct json_object *dat
     return out;
 }
 
-/* --- building -------------------------------------------------------------------------------------- */
+/* --- building --------------------------------------------------------------------------------- */
 
 static struct option_list copy_list(struct arena *a, const struct option_list *from)
 {
@@ -132,7 +132,7 @@ static X509_STORE *share(X509_STORE *cas)
     return cas;
 }
 
-/* A bundle; "" and NULL: there is none. */
+/* A bundle; "" and NULL if there is none. */
 static int read_cas(const char *pem, const char *whose, X509_STORE **ret,
                     STACK_OF(X509_NAME) * *ret_names, struct err *err)
 {

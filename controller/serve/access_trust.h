@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access_trust.h: whom we believe: CAs of clients and of the aggregation proxy, and the proxy's header names.
+/* access_trust.h: whom we believe: CAs of clients and of the aggregation proxy, and the proxy's
+ * header names.
  *
- * A trust is immutable and reference counted, so that a change is one exchange of a pointer while requests run.  It has two
- * parts, the clients' and the proxy's (CAs and header names).  A part that cannot be read leaves the old one in place and
- * does not hold up the other: a CA that is taken out must be out.  Sources: the files of the flags, and the data of
- * ConfigMap kube-system/extension-apiserver-authentication for what no flag gives.
+ * A trust is immutable and reference counted, so that a change is one exchange of a pointer while
+ * requests run.  It has two parts, the clients' and the proxy's (CAs and header names).  A part
+ * that cannot be read leaves the old one in place and does not hold up the other: a CA that is
+ * taken out must be out.  Sources: the files of the flags, and the data of ConfigMap
+ * kube-system/extension-apiserver-authentication for what no flag gives.
  * Source: controller.md §3.6.  No I/O here: contents come in; access_lookup.h fetches them. */
 #ifndef TRIMTAB_SERVE_ACCESS_TRUST_H
 #define TRIMTAB_SERVE_ACCESS_TRUST_H
@@ -15,7 +17,7 @@
 #include "controller/serve/access_header_rules.h"
 
 struct access_trust {
-    X509_STORE *client_cas;             /* NULL: certificates name nobody */
+    X509_STORE *client_cas;             /* NULL: client certificates are not accepted */
     X509_STORE *proxy_cas;              /* NULL: there is no proxy */
     STACK_OF(X509_NAME) * client_names; /* subjects, for the handshake; may be empty */
     STACK_OF(X509_NAME) * proxy_names;
@@ -25,15 +27,15 @@ struct access_trust {
 struct access_trust *access_trust_ref(struct access_trust *t);
 void access_trust_unref(struct access_trust *t); /* NULL is fine */
 
-/* What the ConfigMap says.  Members are NULL, or have no items, where it says nothing. */
+/* Contents of the ConfigMap.  Members are NULL, or have no items, where it says nothing. */
 struct access_config {
     const char *client_ca; /* PEM */
     const char *proxy_ca;
     struct access_header_names headers;
     struct err fault; /* of the header names: they are not to be used */
 };
-/* `data`: the ConfigMap's member of that name; NULL: it has none.  A fault (INVALID) is a list that is no JSON array of
- * strings, a name that is empty, more than ACCESS_HEADERS_MAX names. */
+/* `data`: the ConfigMap's member of that name; NULL: it has none.  Errors (INVALID): a list that is
+ * not a JSON array of strings, a name that is empty, more than ACCESS_HEADERS_MAX names. */
 struct access_config access_config_read(struct arena *a, struct json_object *data);
 
 struct access_trust_parts {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ask_pool.c: a bounded queue, a few threads, and a list of answers.
  *
- * Owns each question from put to drain.  A question belongs to a thread only while it is asked; what the loop keeps of it
- * (`done`, `arg`) no thread ever reads, so that a client may leave at any moment.
- * Must not know requests or the server.  The lock is held for list work only. */
+ * Owns each question from put to drain.  A question belongs to a thread only while it is asked;
+ * what the loop keeps of it (`done`, `arg`) no thread ever reads, so that a client may leave at any
+ * moment.  Must not know requests or the server.  The lock is held for list work only. */
 #include "controller/serve/ask_pool.h"
 
 #include <pthread.h>
@@ -118,7 +118,7 @@ void ask_pool_free(struct ask_pool *p)
     free(p);
 }
 
-/* --- the loop's side ----------------------------------------------------------------------------- */
+/* --- the loop's side -------------------------------------------------------------------------- */
 
 static struct ask *ask_new(const struct access_request *req, const struct headers *headers)
 {
@@ -201,7 +201,7 @@ void ask_pool_drain(struct ask_pool *p)
     }
 }
 
-/* --- the threads' side --------------------------------------------------------------------------- */
+/* --- the threads' side ------------------------------------------------------------------------ */
 
 /* The next question, marked as being asked in `slot`; NULL at the end. */
 static struct ask *take(struct ask_pool *p, size_t *ret_slot)

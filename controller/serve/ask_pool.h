@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ask_pool.h: questions about access that may take a while, on a few threads of their own.
  *
- * Why: access_ask() blocks for as long as the API server takes, and the event loop must not.  The loop puts a question
- * (which copies what it needs of the request), a thread asks, and the loop fetches the verdict:
+ * Why: access_ask() blocks for as long as the API server takes, and the event loop must not.  The
+ * loop puts a question (which copies what it needs of the request), a thread asks, and the loop
+ * fetches the verdict:
  *
  *     ask = ask_pool_put(pool, &request, &headers, done, arg);    NULL: too many questions
  *     …wake()… → the loop calls ask_pool_drain(pool) → done(arg, verdict)
- *     ask_forget(ask);                                            the client has left: done will not be called
+ *     ask_forget(ask);                                            the client has left: done will
+ *                                                                 not be called
  *
- * All functions belong to the loop's thread; only `wake` is called from the pool's.  Threads are started when there is
- * work for them, ASK_THREADS at most; ASK_QUEUE questions wait at most.  A forgotten question is cancelled. */
+ * All functions belong to the loop's thread; only `wake` is called from the pool's.  Threads are
+ * started when there is work for them, ASK_THREADS at most; ASK_QUEUE questions wait at most.  A
+ * forgotten question is cancelled. */
 #ifndef TRIMTAB_SERVE_ASK_POOL_H
 #define TRIMTAB_SERVE_ASK_POOL_H
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* certs.c: the pairs of certificate and key behind the HTTPS port.
  *
- * Owns where each pair comes from: a pair of files (flags, or --cert-dir), or one that we made and keep in memory.  A
- * change is tried as a whole: all pairs together become one server_tls, or everything stays.
- * Must not know the server or who is served.  Keys are wiped from memory when they were used. */
+ * Owns where each pair comes from: a pair of files (flags, or --cert-dir), or one that we made and
+ * keep in memory.  A change is tried as a whole: all pairs together become one server_tls, or
+ * everything stays.  Must not know the server or who is served.  Keys are wiped from memory when
+ * they were used. */
 #include "controller/serve/certs.h"
 
 #include <errno.h>
@@ -77,7 +78,7 @@ int certs_new(const struct options *options, struct clock *clock, struct certs *
         for (size_t i = 0; i < c->flags.n_sni; i++) {
             add_pair(c, c->flags.sni[i].cert_file, c->flags.sni[i].key_file, &c->flags.sni[i]);
         }
-        /* What is in files is tried now; with one of our own certs_first() tries. */
+        /* Files are read now; with a generated certificate certs_first() tries. */
         rc = c->own_made ? ERR_OK : build(c, NULL, &probe, err);
         server_tls_unref(probe);
     }
@@ -129,7 +130,7 @@ static void add_pair(struct certs *c, const char *cert, const char *key, const s
     };
 }
 
-/* --- where the port's own pair is ---------------------------------------------------------------- */
+/* --- where the port's own pair is ------------------------------------------------------------- */
 
 /* Makes a pair and writes it, the key for our user alone. */
 static int write_own(struct certs *c, const char *cert, const char *key, struct err *err)
@@ -197,9 +198,10 @@ static int check_files(struct certs *c, const char **ret_cert, const char **ret_
     return str_is_empty(o->cert_dir) ? ERR_OK : check_cert_dir(c, ret_cert, ret_key, err);
 }
 
-/* --- reading ------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
-/* A generation that was tried counts as seen whatever comes of it: a broken pair is reported once. */
+/* A generation that was tried counts as seen whatever comes of it: a broken pair
+ * is reported once. */
 static int read_pair(struct pair *p, struct arena *a, struct server_tls_pair *ret, struct err *err)
 {
     char *cert, *key;
@@ -290,7 +292,7 @@ int certs_first(struct certs *c, const STACK_OF(X509_NAME) * names, struct serve
     return rc;
 }
 
-/* --- changes ------------------------------------------------------------------------------------- */
+/* --- changes ---------------------------------------------------------------------------------- */
 
 static bool file_changed(struct file_watch *w, uint64_t seen, bool now)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* headers.h: headers of a request as a list that can be copied and searched as access.h wants it.  Pure. */
+/* headers.h: headers of a request as a list that can be copied and searched as access.h
+ * wants it. Pure. */
 #ifndef TRIMTAB_SERVE_HEADERS_H
 #define TRIMTAB_SERVE_HEADERS_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* health.c: see health.h.
  *
- * Owns the list of checks and the texts of the three pages.  Checks run outside the lock, from a copy of the list;
- * whoever takes one away waits until no page is being made. */
+ * Owns the list of checks and the texts of the three pages.  Checks run outside the lock, from a
+ * copy of the list; removing one waits until no page is being made. */
 #include "controller/serve/health.h"
 
 #include <assert.h>
@@ -76,7 +76,7 @@ void health_free(struct health *h)
     free(h);
 }
 
-/* ---- the list ------------------------------------------------------------------------------------ */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 /* Its place, or h->n. */
 static size_t find(const struct health *h, const char *name) _requires_(h->lock)
@@ -158,7 +158,7 @@ static void end_page(struct health *h)
     mutex_unlock(&h->lock);
 }
 
-/* ---- running checks ------------------------------------------------------------------------------ */
+/* ---- running checks -------------------------------------------------------------------------- */
 
 static void count(struct health *h, const char *name, const char *type, bool ok)
 {
@@ -195,7 +195,7 @@ static bool run_check(struct health *h, struct check *c, const char *type, char 
     return ok;
 }
 
-/* ---- pages --------------------------------------------------------------------------------------- */
+/* ---- pages ----------------------------------------------------------------------------------- */
 
 /* Takes `name` out of the list of what is to be left out; true when it was there, once or more. */
 static bool take(const char **names, size_t *n, const char *name)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* page.h: what answers a path of the HTTPS server: a function of a request, nothing else.
  *
- * Pages run in the event loop's thread and must not block: they print what is in memory.  Who may see a page was decided
- * before (access.h); a page never asks who calls.  serve.c owns the table of all pages; a page's file owns its text.
- * HEAD is answered as GET without the body, by serve.c. */
+ * Pages run in the event loop's thread and must not block: they print what is in memory.  Who may
+ * see a page was decided before (access.h); a page never asks who calls.  serve.c owns the table of
+ * all pages; a page's file owns its text.  HEAD is answered as GET without the body, by serve.c. */
 #ifndef TRIMTAB_SERVE_PAGE_H
 #define TRIMTAB_SERVE_PAGE_H
 
@@ -47,7 +47,8 @@ struct page_answer {
     size_t n_headers;
     struct str_buf body;
 };
-/* Fills an answer that says what is wrong, as Go's http.Error does: the text and a line end, nosniff. */
+/* Fills an answer that says what is wrong, as Go's http.Error does: the text and a
+ * line end, nosniff. */
 void page_fail(struct page_answer *ret, int status, const char *text);
 typedef void page_answer_fn(void *arg, const struct page_request *req, struct page_answer *ret);
 
@@ -57,11 +58,12 @@ struct page {
     unsigned methods; /* PAGE_METHOD_…; another one is 405 */
     page_answer_fn *answer;
     void *arg;
-    bool
-        unlisted; /* /statusz does not name it: it answers 404, and says which tool is there instead */
+    /* /statusz does not name it: it answers 404, and says which tool is there instead */
+    bool unlisted;
 };
 
-/* True when the raw query has this key, with or without a value (pages of the API server: "?verbose"). */
+/* True when the raw query has this key, with or without a value (pages of the
+ * API server: "?verbose"). */
 bool page_query_has(const struct page_request *req, const char *key);
 /* All values of a key, decoded, in the arena. */
 const char *const *page_query_all(const struct page_request *req, const char *key, size_t *ret_n);

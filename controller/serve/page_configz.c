@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* page_configz.c: /configz: the flags as the Go controller's component config shows them.
  *
- * Upstream serves the Go struct CloudControllerManagerConfiguration (k8s.io/cloud-provider/config, 1.36) under
- * "cloudcontrollermanager.config.k8s.io", by the names of its fields; the table below is that struct, in its order.
- * Under "trimtab" stand the flags that it has no field for: ours and the provider's, secrets as "***". */
+ * Upstream serves the Go struct CloudControllerManagerConfiguration (k8s.io/cloud-provider/config,
+ * 1.36) under "cloudcontrollermanager.config.k8s.io", by the names of its fields; the table below
+ * is that struct, in its order.  Under "trimtab" stand the flags that it has no field for: ours and
+ * the provider's, secrets as "***". */
 #include <string.h>
 
 #include "controller/serve/pages.h"
@@ -127,7 +128,8 @@ static size_t count_dots(const char *path)
     return n;
 }
 
-/* Closes what is over and opens what begins, from the field before to this one; "" stands for both ends. */
+/* Closes what is over and opens what begins, from the field before to this one; "" stands
+ * for both ends. */
 static void move_to(struct str_buf *b, const char *from, const char *to)
 {
     size_t same = shared(from, to);

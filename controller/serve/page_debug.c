@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_debug.c: /debug/flags/v, which sets how much is logged until the next start, and the profiles that there are not.
+/* page_debug.c: /debug/flags/v, which sets how much is logged until the next start, and the
+ * profiles that there are not.
  *
  * Upstream has PUT only; GET tells the level that is in force. */
 #include "common/base/log.h"

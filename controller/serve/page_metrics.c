@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_metrics.c: /metrics and /metrics/slis: the registry, in the format that the client likes best. */
+/* page_metrics.c: /metrics and /metrics/slis: the registry, in the format that the
+ * client likes best. */
 #include <inttypes.h>
 
 #include "controller/metrics/metrics_text.h"

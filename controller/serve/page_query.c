@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page_query.c: the query of a request, as Go's url.ParseQuery reads it: pairs between '&', '+' is a blank, pairs that
- * cannot be read (a bad escape, a ';') are left out.  And what pages answer when something is wrong. */
+/* page_query.c: the query of a request, as Go's url.ParseQuery reads it: pairs between '&', '+' is
+ * a blank, pairs that cannot be read (a bad escape, a ';') are left out.  And what pages answer
+ * when something is wrong. */
 #include "controller/serve/page.h"
 
 #include <string.h>

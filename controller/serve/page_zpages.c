@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* page_zpages.c: /statusz and /flagz, in the text form of Kubernetes 1.36 (component-base/zpages).
  *
- * Upstream picks one of four delimiters by chance, so that nobody relies on the text; here it is always the same, because
- * our texts are stable.  Values of secret flags are never shown. */
+ * Upstream picks one of four delimiters by chance, so that clients do not rely on the text; here it
+ * is always the same, because trimtab's texts are stable.  Values of secret flags are never
+ * shown. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pages.h: the pages of the HTTPS server that show the process: health, metrics, configuration, flags, the log's level,
- * status.
+/* pages.h: the pages of the HTTPS server that show the process: health, metrics, configuration,
+ * flags, the log's level, status.
  *
  *     struct page some[PAGES_MAX];
  *     size_t n = pages_fill(&args, some, PAGES_MAX);     then serve_add_page() for each
  *
- * Upstream's paths and texts (controller.md §3.5), and those that only the API server has: /livez, /readyz, /statusz,
- * /flagz; and /status (status_page.h), which is ours.  What is not here, /version among it, is the server's 404.
- * Pages keep nothing: each is made from what its arguments hold now. */
+ * Upstream's paths and texts (controller.md §3.5), and those that only the API server has: /livez,
+ * /readyz, /statusz, /flagz; and /status (status_page.h), which is ours.  What is not here,
+ * /version among it, is the server's 404.  Pages keep nothing: each is made from what
+ * its arguments hold now. */
 #ifndef TRIMTAB_SERVE_PAGES_H
 #define TRIMTAB_SERVE_PAGES_H
 
@@ -35,7 +36,7 @@ struct pages_args {
 /* Fills at most `max` pages, returns how many there are. */
 size_t pages_fill(const struct pages_args *args, struct page *out, size_t max);
 
-/* --- inside (page_*.c): `arg` is a struct pages_args --------------------------------------------------- */
+/* --- inside (page_*.c): `arg` is a struct pages_args ------------------------------------------ */
 /* /metrics */
 void page_metrics(void *arg, const struct page_request *req, struct page_answer *ret);
 /* /metrics/slis; DELETE resets */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* self_signed.c: two keys and two certificates.
  *
- * Owns what stands in them.  The CA's key is forgotten at once: nothing else will ever be signed with it.
- * Must not touch files. */
+ * Owns what stands in them.  The CA's key is forgotten at once: nothing else will ever be signed
+ * with it.  Must not touch files. */
 #include "controller/serve/self_signed.h"
 
 #include <openssl/bn.h>

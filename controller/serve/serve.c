@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* serve.c: the HTTPS port: its socket, its thread, its event loop.
  *
- * Owns start and stop, the numbers that bound clients, and everything that wakes the loop: clients, the minute after which
- * certificates are looked at, answers of the pool, a fake clock.  The socket is bound by serve_new(), so that a port in use
- * ends the start; without certificate files the pair of our own is made by the thread, and clients wait in the socket's
- * queue until it is there: a start does not wait for two RSA keys.
- * Must not know what is served or who may see it.  The loop's objects belong to its thread while it runs. */
+ * Owns start and stop, the numbers that bound clients, and everything that wakes the loop: clients,
+ * the minute after which certificates are checked, answers of the pool, a fake clock.  The socket
+ * is bound by serve_new(), so that a port in use ends the start; without certificate files the pair
+ * of our own is made by the thread, and clients wait in the socket's queue until it is there: a
+ * start does not wait for two RSA keys.
+ * Must not know what is served or who may see it.  The loop's objects belong to its thread
+ * while it runs. */
 #include "controller/serve/serve.h"
 
 #include <errno.h>
@@ -28,7 +30,7 @@ static void wake(void *arg);
 static void on_wake(evutil_socket_t fd, short what, void *arg);
 static void on_minute(evutil_socket_t fd, short what, void *arg);
 
-/* --- start and stop ------------------------------------------------------------------------------ */
+/* --- start and stop --------------------------------------------------------------------------- */
 
 int serve_new(const struct serve_args *args, struct serve **ret, struct err *err)
 {
@@ -80,7 +82,7 @@ void serve_free(struct serve *s)
     if (s->wake_fd >= 0) {
         clock_unsubscribe(s->args.clock, s->clock_id);
     }
-    http_server_free(s->http); /* requests under way forget their questions, which cancels them */
+    http_server_free(s->http); /* requests in progress forget their questions, which cancels them */
     ask_pool_free(s->pool);
     certs_free(s->certs);
     if (s->wake != NULL) {
@@ -108,7 +110,7 @@ void serve_reload(struct serve *s)
     wake(s);
 }
 
-/* --- the port ------------------------------------------------------------------------------------ */
+/* --- the port --------------------------------------------------------------------------------- */
 
 /* As many clients as there are file descriptors for, and not more than we want. */
 static size_t connection_limit(void)
@@ -130,7 +132,7 @@ static size_t connection_limit(void)
     return n;
 }
 
-/* What the HTTP server has to tell. */
+/* Callback of the HTTP server. */
 static void notice(void *arg, const char *what)
 {
     static struct log_limit limit = {.interval_ms = 60000, .burst = 1};
@@ -194,7 +196,7 @@ static int start_events(struct serve *s, struct err *err)
     return ERR_OK;
 }
 
-/* --- the loop ------------------------------------------------------------------------------------ */
+/* --- the loop --------------------------------------------------------------------------------- */
 
 static STACK_OF(X509_NAME) * ca_names(struct serve *s)
 {
@@ -206,7 +208,7 @@ static void free_names(STACK_OF(X509_NAME) * names)
     sk_X509_NAME_pop_free(names, X509_NAME_free);
 }
 
-/* False: nothing can be shown, so nobody is let in. */
+/* False: there is no certificate, so connections are refused. */
 static bool load_certs(struct serve *s)
 {
     struct server_tls *tls = NULL;

@@ -6,9 +6,10 @@
  *     serve_start(s, &err);             a thread of its own, with its own event loop
  *     serve_free(s);
  *
- * A request goes: limits → access (from memory, or by a small pool of threads that may block) → the page's function in the
- * loop's thread → answer.  The server outlives every app (a reload does not close the port) and answers on standbys.
- * Certificates are re-read when their files change; without any a self-signed one is made. */
+ * A request goes: limits → access (from memory, or by a small pool of threads that may block) → the
+ * page's function in the loop's thread → answer.  The server outlives every app (a reload does not
+ * close the port) and answers on standbys.  Certificates are re-read when their files change;
+ * without any a self-signed one is made. */
 #ifndef TRIMTAB_SERVE_SERVE_H
 #define TRIMTAB_SERVE_SERVE_H
 
@@ -34,7 +35,7 @@ struct serve_args {
 
 /* Beyond them clients are refused, or closed.  docs/operations.md has them as a table. */
 #define SERVE_MAX_CONNECTIONS 10000 /* fewer when the process may open fewer files */
-#define SERVE_MAX_HANDSHAKES  1000  /* under way */
+#define SERVE_MAX_HANDSHAKES  1000  /* in progress */
 #define SERVE_MAX_HEADERS     ((size_t)64 * 1024)
 #define SERVE_MAX_BODY        ((size_t)64 * 1024)
 #define SERVE_MAX_HELD        ((size_t)64 * 1024 * 1024) /* of all clients together */
@@ -43,8 +44,9 @@ struct serve_args {
 #define SERVE_SEND_MS         ((int64_t)60 * 1000) /* an answer, whole */
 #define SERVE_IDLE_MS         ((int64_t)90 * 1000)
 
-/* Raises the soft limit of open files to the hard one, as Go's programs do.  IN_USE: the port is taken; INVALID, NOT_FOUND,
- * FORBIDDEN: address, certificate files, names of ciphers …: which flag, and what is allowed. */
+/* Raises the soft limit of open files to the hard one, as Go's programs do.  IN_USE: the port is
+ * taken; INVALID, NOT_FOUND, FORBIDDEN: address, certificate files, names of ciphers …: which flag,
+ * and what is allowed. */
 int serve_new(const struct serve_args *args, struct serve **ret, struct err *err) _warn_unused_;
 /* Copied; its path and arg must live as long as the server. */
 void serve_add_page(struct serve *s, const struct page *page);

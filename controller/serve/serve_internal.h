@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* serve_internal.h: what the files of the HTTPS server share; nobody else includes it.
+/* serve_internal.h: shared by the files of the HTTPS server only.
  *
  *   serve.c          the port, the thread, its loop, what wakes it
  *   serve_request.c  one request: access → page → answer

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* serve_request.c: one request on the HTTPS port, from its target to its answer.
  *
- * Order as upstream's chain of handlers: access first, then the page, so that who may not ask does not learn what is there.
- * A verdict that must be asked for comes later, by the pool; the client may have left by then.
- * Refusals have the API server's form, a Status in JSON; what no page answers has that of Go's mux.
- * Must not block, and must not know what pages print.  The loop's thread. */
+ * Order as upstream's chain of handlers: access first, then the page, so that who may not ask does
+ * not learn what is there.  A verdict that must be asked for comes later, by the pool; the client
+ * may have left by then.  Refusals have the API server's form, a Status in JSON; what no page
+ * answers has that of Go's mux.  Must not block, and must not know what pages print.
+ * The loop's thread. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -13,7 +14,7 @@
 #include "controller/serve/path.h"
 #include "controller/serve/serve_internal.h"
 
-/* A request under way; lives in its arena. */
+/* A request in progress; lives in its arena. */
 struct call {
     struct serve *serve;
     struct http_req *req;
@@ -75,9 +76,9 @@ void serve_request(void *arg, struct http_req *req)
     judge(c);
 }
 
-/* --- access -------------------------------------------------------------------------------------- */
+/* --- access ----------------------------------------------------------------------------------- */
 
-/* Without access (no API server to ask) there are only the paths that everybody may see. */
+/* Without access (no API server to ask) only the open paths are served. */
 static struct access_verdict decide_alone(struct call *c)
 {
     struct access_verdict v = {.user = "system:anonymous"};
@@ -150,7 +151,7 @@ static void finish(struct call *c, const struct access_verdict *v)
     }
 }
 
-/* --- pages --------------------------------------------------------------------------------------- */
+/* --- pages ------------------------------------------------------------------------------------ */
 
 /* The page of exactly this path, or the longest one above it that wants everything below. */
 static const struct page *find_page(const struct serve *s, const char *path)
@@ -249,7 +250,7 @@ static void answer_page(struct call *c)
     send_answer(c, answer.status, answer.content_type, &answer.body);
 }
 
-/* --- refusals ------------------------------------------------------------------------------------ */
+/* --- refusals --------------------------------------------------------------------------------- */
 
 static void answer_text(struct call *c, int status, const char *text)
 {

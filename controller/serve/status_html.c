@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status_html.c: the view of status.h as HTML, by hand: no scripts, nothing from elsewhere, readable on a phone and without colour.
+/* status_html.c: the view of status.h as HTML, by hand: no scripts, nothing from elsewhere,
+ * readable on a phone and without colour.
  *
- * A table that becomes a list of cards where the screen is narrow.  A line ends between the parts of a name or an address,
- * never within one.  States are words with a sign, never colour alone.  All that comes from outside (names, messages of
- * clouds) is escaped by character(). */
+ * A table that becomes a list of cards where the screen is narrow.  A line ends between the parts
+ * of a name or an address, never within one.  States are words with a sign, never colour alone.
+ * All that comes from outside (names, messages of clouds) is escaped by character(). */
 #include "controller/serve/status_html.h"
 
 #include <inttypes.h>
@@ -28,7 +29,7 @@ static const char style[] =
     "table{border-collapse:collapse;width:100%}thead,tbody{border-bottom:1px solid #8885}"
     "th,td{text-align:left;vertical-align:top;padding:.35rem 1rem .35rem 0}"
     "th,td.ago,td.pending{white-space:nowrap}.ip wbr{display:none}td.kind{min-width:8rem}"
-    /* What a cloud says may hold words of any length. */
+    /* Texts of a cloud may contain words of any length. */
     "tr.why td{padding-top:0;overflow-wrap:anywhere}"
     ".bad{font-weight:600}pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:.3rem 0;"
     "padding:.5rem .7rem;border-left:3px solid #888}"
@@ -47,7 +48,7 @@ static const char *const signs[STATUS_STATES] = {
     [BOARD_RETRYING] = "!", [BOARD_FAILED] = "✗",  [BOARD_ELSEWHERE] = "→",
 };
 
-/* ---- words --------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static void character(struct str_buf *b, char c)
 {
@@ -72,7 +73,8 @@ static void character(struct str_buf *b, char c)
     }
 }
 
-/* One character of s[0..n), escaped where it does not show or would change the line; returns its bytes. */
+/* One character of s[0..n), escaped where it does not show or would change the line;
+ * returns its bytes. */
 static size_t shown(struct str_buf *b, const char *s, size_t n)
 {
     char out[STR_CLEAN_MAX];
@@ -121,7 +123,8 @@ void status_html_name(struct str_buf *b, const char *s)
     name(b, s);
 }
 
-/* One address of `n` bytes.  IPv4 stays in one piece; IPv6 does where the screen is wide; the names of AWS are long. */
+/* One address of `n` bytes.  IPv4 stays in one piece; IPv6 does where the screen is wide; the names
+ * of AWS are long. */
 static void address(struct str_buf *b, const char *s, size_t n)
 {
     bool is_v4 = strspn(s, "0123456789.") >= n;
@@ -192,7 +195,7 @@ static void pending(struct str_buf *b, const struct board_row *r)
     str_appendf(b, "+%u ~%u -%u", r->create, r->change, r->delete_);
 }
 
-/* ---- the head ------------------------------------------------------------------------------------ */
+/* ---- the head -------------------------------------------------------------------------------- */
 
 /* Has one of the names a piece that is long and cannot be broken? */
 static bool has_long_pieces(const struct status_view *v)
@@ -236,7 +239,7 @@ static void head(struct str_buf *b, const struct status_view *v, const struct st
     str_append(b, "</p>\n");
 }
 
-/* ---- Services ------------------------------------------------------------------------------------ */
+/* ---- Services -------------------------------------------------------------------------------- */
 
 static void link_to(struct str_buf *b, const char *key)
 {
@@ -322,7 +325,7 @@ static void services(struct str_buf *b, const struct status_view *v, const struc
     }
 }
 
-/* ---- one Service --------------------------------------------------------------------------------- */
+/* ---- one Service ----------------------------------------------------------------------------- */
 
 static void fact(struct str_buf *b, const char *name, const char *value)
 {
@@ -414,7 +417,7 @@ static void absent(struct str_buf *b, const struct status_filter *f)
     str_append(b, n > 0 && f->absent[n - 1] == '?' ? "</p>\n" : ".</p>\n");
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------ */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static void work(struct str_buf *b, const struct status_view *v)
 {
@@ -439,6 +442,15 @@ static void work(struct str_buf *b, const struct status_view *v)
         const struct status_budget *g = &v->budgets[i];
         str_append(b, "<p>API ");
         text(b, g->api);
+        if (*g->kind != '\0') {
+            str_append(b, ", ");
+            text(b, g->kind);
+            str_appendf(b,
+                        ": %" PRIu64 " waited for their turn, %" PRIu64
+                        " throttled; at most %.3g per second now.</p>\n",
+                        g->held, g->throttled, g->qps);
+            continue;
+        }
         str_appendf(b, ": %" PRIu64 " requests, %" PRIu64 " of them throttled", g->requests,
                     g->throttled);
         if (g->qps > 0) {

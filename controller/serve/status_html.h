@@ -10,8 +10,9 @@ void status_html_text(struct str_buf *b, const char *s);
 /* The same; a line may end between the parts of the name. */
 void status_html_name(struct str_buf *b, const char *s);
 
-/* --- status_html_inside.c ------------------------------------------------------------------------------ */
-/* The section about what is behind the Service inside the cluster: a picture, and the same as tables. */
+/* --- status_html_inside.c --------------------------------------------------------------------- */
+/* The section about what is behind the Service inside the cluster: a picture, and the
+ * same as tables. */
 void status_html_inside(struct str_buf *b, const struct status_view *v,
                         const struct status_service *s);
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status_html_inside.c: a Service's way from its address to its pods, on the page of the Service: a picture and tables.
+/* status_html_inside.c: a Service's way from its address to its pods, on the page of the Service: a
+ * picture and tables.
  *
- * The picture is inline SVG without script, style sheet or colour: it is drawn in the colour of the text, and what gets no
- * traffic is dashed and says so.  It has a title and a description for screen readers, and the table below it holds everything
- * that it shows.  Numbers are units of the drawing, which is as wide as a phone at most. */
+ * The picture is inline SVG without script, style sheet or colour: it is drawn in the colour of the
+ * text, and what gets no traffic is dashed and says so.  It has a title and a description for
+ * screen readers, and the table below it holds everything that it shows.  Numbers are units of the
+ * drawing, which is as wide as a phone at most. */
 #include "controller/serve/status_html.h"
 
 #include <inttypes.h>
@@ -28,7 +30,7 @@
 #define LETTER   7.6 /* as wide as a letter of a name is, about */
 #define NODE_ROW (TOP + 2 * (BOX_H + 24))
 
-/* ---- the picture ------------------------------------------------------------------------------------------ */
+/* ---- the picture ----------------------------------------------------------------------------- */
 
 static void box(struct str_buf *b, int x, int y, int w, bool dashed)
 {
@@ -96,7 +98,8 @@ static const char *node_words(struct arena *a, const struct ks_inside_node *n)
     return n->left_out != NULL ? "left out: no traffic" : "health check 503: no traffic";
 }
 
-/* With policy Cluster a node sends to pods anywhere: the arrow to its own pods would say too much. */
+/* With policy Cluster a node sends to pods anywhere: the arrow to its own pods would
+ * say too much. */
 static void draw_node(struct str_buf *b, struct arena *a, const struct ks_inside *x,
                       const struct ks_inside_node *n, int y)
 {
@@ -207,7 +210,7 @@ static void picture(struct str_buf *b, struct arena *a, const struct status_serv
     str_append(b, "</svg>\n");
 }
 
-/* ---- the tables ------------------------------------------------------------------------------------------- */
+/* ---- the tables ------------------------------------------------------------------------------ */
 
 static void cell(struct str_buf *b, const char *is, const char *value)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status_page.c: see status_page.h; what it looks like is status_html.c's and ../status_json.c's. */
+/* status_page.c: see status_page.h; what it looks like is status_html.c's and
+ * ../status_json.c's. */
 #include "controller/serve/status_page.h"
 
 #include <string.h>
 
-/* The page is text and a style sheet of its own: a browser loads and runs nothing for it, and no other page shows it in a
- * frame. */
+/* The page is text and a style sheet of its own: a browser loads and runs nothing for it, and no
+ * other page shows it in a frame. */
 static const struct page_header guards[] = {
     {"Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "
                                 "form-action 'none'; frame-ancestors 'none'"},

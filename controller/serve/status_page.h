@@ -3,9 +3,10 @@
  *
  *     /status                      HTML; `Accept: application/json` or ?o=json: JSON
  *     ?service=demo/web            one Service, with its pending plan
- *     ?ns=demo  ?all               Services of a namespace; all of them instead of the first 200 (JSON: always all)
+ *     ?ns=demo  ?all               Services of a namespace; all of them instead of the first 200
+ *               (JSON: always all)
  *
- * It shows what is in memory and asks nobody. */
+ * It shows the process's memory and sends no request. */
 #ifndef TRIMTAB_SERVE_STATUS_PAGE_H
 #define TRIMTAB_SERVE_STATUS_PAGE_H
 
@@ -15,7 +16,8 @@
 #define STATUS_PAGE_ROWS 200
 
 struct status_page {
-    /* Fills *ret from whatever runs at the moment; everything in `a`.  Called in the server's thread. */
+    /* Fills *ret from whatever runs at the moment; everything in `a`.  Called in
+     * the server's thread. */
     void (*look)(void *arg, struct arena *a, struct status_view *ret);
     void *arg;
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tls_flags.c: words of the TLS flags into words of OpenSSL.
  *
- * Owns the tables of versions, cipher suites and groups.  Must not open files or touch a TLS context. */
+ * Owns the tables of versions, cipher suites and groups.  Must not open files or touch
+ * a TLS context. */
 #include "controller/serve/tls_flags.h"
 
 #include <openssl/ssl.h>
@@ -123,7 +124,7 @@ static void append_item(struct str_buf *b, const char *sep, const char *item)
     str_append(b, item);
 }
 
-/* --- cipher suites ------------------------------------------------------------------------------- */
+/* --- cipher suites ---------------------------------------------------------------------------- */
 
 static int refuse_suite(const char *name, struct err *err)
 {
@@ -194,7 +195,7 @@ static int read_ciphers(struct arena *a, const struct option_list *names, struct
     return ERR_OK;
 }
 
-/* --- groups -------------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 static int add_group(struct str_buf *list, struct str_buf *left_out, const char *text,
                      struct err *err)
@@ -235,7 +236,7 @@ static int read_groups(struct arena *a, const struct option_list *numbers, struc
     return ERR_OK;
 }
 
-/* --- --tls-sni-cert-key -------------------------------------------------------------------------- */
+/* --- --tls-sni-cert-key ----------------------------------------------------------------------- */
 
 static int refuse_sni(const char *text, const char *why, struct err *err)
 {

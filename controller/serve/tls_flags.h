@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tls_flags.h: the TLS flags, whose words are Go's, in OpenSSL's words.
  *
- * Names are upstream's (Go's crypto/tls), so that command lines of the Go controllers can be taken over.  What Go knows and
- * this OpenSSL does not have (RC4, 3DES, post-quantum groups before OpenSSL 3.5) is left out with a warning; only when
- * nothing is left it is an error.  Source: controller.md §3.2 "Secure serving".  Pure. */
+ * Names are upstream's (Go's crypto/tls), so that command lines of the Go controllers can be taken
+ * over.  What Go knows and this OpenSSL does not have (RC4, 3DES, post-quantum groups before
+ * OpenSSL 3.5) is left out with a warning; only when nothing is left it is an error.  Source:
+ * controller.md §3.2 "Secure serving".  Pure. */
 #ifndef TRIMTAB_SERVE_TLS_FLAGS_H
 #define TRIMTAB_SERVE_TLS_FLAGS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics_live.h: what is only known by looking at a running controller: ages of what is being worked at, how many Services
- * are in which state, how much of the API budget is left.
+/* metrics_live.h: what is only known by looking at a running controller: ages of what is being
+ * worked at, how many Services are in which state, how much of the API budget is left.
  *
  * Asked at each scrape, never per sync.  Thread-safe. */
 #ifndef TRIMTAB_CONTROLLER_METRICS_LIVE_H
@@ -19,7 +19,7 @@ struct metrics_live {
     struct metrics *metrics;
     struct kube_client *client;
     struct board *board;
-    struct orphan_guard *orphan_guard; /* NULL: there is none */
+    struct orphan_guard *orphan_guard; /* NULL if there is none */
     struct queue *queue;
     struct workers *workers;
     struct node_fanout *fanout;

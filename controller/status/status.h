@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status.h: what this process does and how each Service fares, as one value: for the page /status, its JSON, and
- * `trimtab status`.
+/* status.h: what this process does and how each Service fares, as one value: for the page /status,
+ * its JSON, and `trimtab status`.
  *
  *     status_look(&sources, a, &view);            copies what is in memory; no I/O
  *     status_json(&b, &view, &filter);            docs/operations.md has its members
@@ -8,8 +8,8 @@
  *     status_read(json, a, &view, &err);          the way back, for `trimtab status`
  *     status_text(&b, &view, &filter);            for a terminal
  *
- * A view lives in its arena.  Services are sorted by what needs attention first: failed, retrying, syncing, waiting, ready,
- * elsewhere; by name among equals. */
+ * A view lives in its arena.  Services are sorted by what needs attention first: failed, retrying,
+ * syncing, waiting, ready, elsewhere; by name among equals. */
 #ifndef TRIMTAB_CONTROLLER_STATUS_H
 #define TRIMTAB_CONTROLLER_STATUS_H
 
@@ -45,10 +45,13 @@ struct status_leader {
     const char *lease;  /* "kube-system/cloud-controller-manager" */
     const char *holder; /* "" none, or unknown */
 };
-/* Requests to one API since the start, and the limit that we keep ourselves. */
+/* Requests to one API since the start, and the limit that we keep ourselves; or those of one kind, which the provider
+ * spaces out by what the cloud takes (common/net/budget.h). */
 struct status_budget {
-    const char *api; /* "kubernetes", "gce" … */
-    uint64_t requests;
+    const char *api;    /* "kubernetes", "gce" … */
+    const char *kind;   /* "ec2 writes"; "": all requests of the API */
+    uint64_t held;      /* with a kind: requests that waited for their turn */
+    uint64_t requests;  /* 0 with a kind */
     uint64_t throttled; /* answered with 429 */
     double qps;         /* 0: no limit of ours */
     int burst;
@@ -60,8 +63,8 @@ enum status_endpoints {
     STATUS_ENDPOINTS_KNOWN,
 };
 struct status_view {
-    const char
-        *one; /* set before looking: the Service whose page it is, "namespace/name"; NULL: none */
+    /* set before looking: the Service whose page it is, "namespace/name"; NULL: none */
+    const char *one;
     const char *version;
     const char *provider;
     const char *cluster;
@@ -92,10 +95,12 @@ struct status_sources {
     struct queue *queue;
     struct clock *clock;
 };
-/* Fills services, counts, queue, batches and now_us, and what is behind ret->one; the caller fills the rest. */
+/* Fills services, counts, queue, batches and now_us, and what is behind ret->one; the
+ * caller fills the rest. */
 void status_look(const struct status_sources *from, struct arena *a, struct status_view *ret);
 
-/* Fills budgets from the metrics: the API server's, whose limit of ours is given, and each of the cloud's APIs. */
+/* Fills budgets from the metrics: the API server's, whose limit of ours is given, each of the
+ * cloud's APIs, and of these the kinds of requests that waited or were refused. */
 void status_budgets(struct metrics *m, double kube_qps, int kube_burst, struct arena *a,
                     struct status_view *ret);
 
@@ -110,33 +115,37 @@ struct status_filter {
     bool not_read;      /* with absent: this process has not read the Services */
 };
 bool status_shows(const struct status_filter *f, const struct status_service *s);
-/* Counts the Services that the filter passes by state, whatever `most` says; returns how many they are. */
+/* Counts the Services that the filter passes by state, whatever `most` says; returns how
+ * many they are. */
 size_t status_count(const struct status_view *v, const struct status_filter *f,
                     size_t ret[STATUS_STATES]);
-/* Whether the filter names something of which the view shows nothing.  ERR_OK: no.  ERR_NOT_FOUND: "there is no Service
- * demo/wep in the cluster; did you mean demo/web?", and other words for a Service that exists but has no load balancer of
- * ours; ERR_IN_PROGRESS: this process has not read the Services.  For views of status_look(). */
+/* Whether the filter names something of which the view shows nothing.  ERR_OK: no.  ERR_NOT_FOUND:
+ * "there is no Service demo/wep in the cluster; did you mean demo/web?", and other words for a
+ * Service that exists but has no load balancer of ours; ERR_IN_PROGRESS: this process has not read
+ * the Services.  For views of status_look(). */
 int status_absent(const struct status_view *v, const struct status_filter *f, struct arena *a,
                   struct err *err) _warn_unused_;
 
-/* --- words, for page and terminal (status_words.c) ------------------------------------------------------- */
-/* The first line, which answers the question for the Services that the filter passes: "2 of 7 load balancers need
- * attention". */
+/* --- words, for page and terminal (status_words.c) -------------------------------------------- */
+/* The first line, which answers the question for the Services that the filter passes: "2 of 7 load
+ * balancers need attention". */
 void status_answer(struct str_buf *b, const struct status_view *v, const struct status_filter *f);
 /* "This process is the leader: it holds kube-system/….", and so on. */
 void status_leads(struct str_buf *b, const struct status_leader *l);
 /* "40 s", "12 min", "3 h", "2 d". */
 void status_span(struct str_buf *b, int64_t us);
 
-/* The same view with all texts as they may be shown (str_clean()); in `a`, or borrowed.  A plan keeps its lines. */
+/* The same view with all texts as they may be shown (str_clean()); in `a`, or borrowed.  A plan
+ * keeps its lines. */
 struct status_view status_clean(struct arena *a, const struct status_view *v);
 
 void status_json(struct str_buf *b, const struct status_view *v, const struct status_filter *f);
-/* Reads what status_json() wrote, perhaps in another version: absent members are zero.  INVALID when it is no such
- * document.  Texts are borrowed from `o`. */
+/* Reads what status_json() wrote, perhaps in another version: absent members are zero.  INVALID if
+ * it is not such a document.  Texts are borrowed from `o`. */
 int status_read(struct json_object *o, struct arena *a, struct status_view *ret,
                 struct err *err) _warn_unused_;
-/* Prints status_clean(v).  On a terminal at most b->columns wide where names allow it; elsewhere a Service is a line. */
+/* Prints status_clean(v).  On a terminal at most b->columns wide where names allow it; elsewhere a
+ * Service is a line. */
 void status_text(struct str_buf *b, const struct status_view *v, const struct status_filter *f);
 /* A whole HTML document, without scripts and without anything from elsewhere. */
 void status_html(struct str_buf *b, const struct status_view *v, const struct status_filter *f);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status_absent.c: the answer about a Service or a namespace of which the view shows nothing (status.h).
+/* status_absent.c: the answer about a Service or a namespace of which the view shows nothing
+ * (status.h).
  *
- * A name that does not exist, a Service without a load balancer and a Service of another controller are three answers. */
+ * A name that does not exist, a Service without a load balancer and a Service of another controller
+ * are three answers. */
 #include "controller/status/status.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* status_clean.c: a view whose texts may be shown on a terminal (status.h).
  *
- * It came from another process, whose texts come from Services, clouds and plugins: nothing of it may move the cursor or
- * fake a line.  JSON has the texts as they are. */
+ * It came from another process, whose texts come from Services, clouds and plugins: nothing of it
+ * may move the cursor or fake a line.  JSON has the texts as they are. */
 #include <string.h>
 
 #include "controller/status/status.h"
@@ -59,6 +59,7 @@ struct status_view status_clean(struct arena *a, const struct status_view *v)
     for (size_t i = 0; i < v->n_budgets; i++) {
         budgets[i] = v->budgets[i];
         budgets[i].api = str_clean(a, v->budgets[i].api);
+        budgets[i].kind = str_clean(a, v->budgets[i].kind);
     }
     out.batches = batches;
     out.budgets = budgets;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status_json.c: the view of status.h as JSON, written straight into the answer: thousands of Services never become a
- * tree.  Members are always there, so that programs need not ask; moments are RFC 3339 or null.  Members were written in
- * camelCase once: each of these stays beside its twin in snake_case. */
+/* status_json.c: the view of status.h as JSON, written straight into the answer: thousands of
+ * Services never become a tree.  Members are always there, so that programs need not ask; moments
+ * are RFC 3339 or null.  Members were written in camelCase once: each of these stays beside its
+ * twin in snake_case. */
 #include "controller/status/status.h"
 
 #include <inttypes.h>
@@ -119,7 +120,8 @@ static void service(struct str_buf *b, const struct status_service *s)
     conditions(b, s);
 }
 
-/* Behind the one Service that is asked about: null without a watch of endpoints, [] without an EndpointSlice. */
+/* Behind the one Service that is asked about: null without a watch of endpoints, [] without an
+ * EndpointSlice. */
 static void inside(struct str_buf *b, const struct status_view *v)
 {
     if (v->endpoints == STATUS_ENDPOINTS_UNREAD) {
@@ -171,6 +173,11 @@ static void numbers(struct str_buf *b, const struct status_view *v, const struct
         const struct status_budget *g = &v->budgets[i];
         str_append(b, i > 0 ? ", {" : "{");
         text(b, "api", g->api);
+        if (*g->kind != '\0') {
+            str_append(b, ", ");
+            text(b, "kind", g->kind);
+            str_appendf(b, ", \"held\": %" PRIu64, g->held);
+        }
         str_appendf(b,
                     ", \"requests\": %" PRIu64 ", \"throttled\": %" PRIu64
                     ", \"qps\": %g, \"burst\": %d}",

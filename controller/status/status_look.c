@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* status_look.c: puts the board, the Services and the queue together into one view (status.h).
  *
- * The board knows how syncs ended, the store what a Service shows and which ones no sync has reached yet. */
+ * The board knows how syncs ended, the store what a Service shows and which ones no
+ * sync has reached yet. */
 #include "controller/status/status.h"
 
 #include <stdlib.h>
@@ -66,7 +67,8 @@ static const char *key_of(struct arena *a, const struct tt_service *svc)
     return arena_printf(a, "%s/%s", svc->ns, svc->name);
 }
 
-/* Both lists are sorted by key, but not by the same order of '/' and '-': rows are found by a search. */
+/* Both lists are sorted by key, but not by the same order of '/' and '-': rows are found
+ * by a search. */
 static int key_to_row(const void *key, const void *row)
 {
     return strcmp(key, ((const struct board_row *)row)->key);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* status_read.c: the JSON of another process's /status back into a view (status.h).
  *
- * What is absent is zero, what is unknown is skipped: the two need not be of one version.  Nothing is trusted but its
- * type. */
+ * What is absent is zero, what is unknown is skipped: the two need not be of one version.  Nothing
+ * is trusted but its type. */
 #include <string.h>
 
 #include "common/base/timefmt.h"
@@ -76,7 +76,7 @@ static void read_conditions(struct json_object *list, struct arena *a, struct st
     s->n_conditions = (uint32_t)n;
 }
 
-/* A code of another version is no reason to take the Service for a fine one. */
+/* An unknown code, of another version, still counts as a failure. */
 static int32_t code_of(struct json_object *failure)
 {
     int code = failure == NULL ? TT_OK : err_code_parse(json_str(failure, "code"));
@@ -165,6 +165,8 @@ static void read_work(struct json_object *o, struct arena *a, struct status_view
         struct json_object *g = json_object_array_get_idx(budgets, i);
         struct json_object *qps = json_member(g, "qps");
         all[i] = (struct status_budget){.api = member(g, "api"),
+                                        .kind = str_nonnull(json_str(g, "kind")),
+                                        .held = (uint64_t)json_int(g, "held", 0),
                                         .requests = (uint64_t)json_int(g, "requests", 0),
                                         .throttled = (uint64_t)json_int(g, "throttled", 0),
                                         .qps = qps == NULL ? 0 : json_object_get_double(qps),

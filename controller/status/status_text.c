@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status_text.c: the view of status.h for a terminal: the answer, who leads, a table with failures on top, and what is
- * under way. */
+/* status_text.c: the view of status.h for a terminal: the answer, who leads, a table with failures
+ * on top, and what is in progress. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -197,6 +197,13 @@ static void work(struct str_buf *b, struct arena *a, const struct status_view *v
     }
     for (size_t i = 0; i < v->n_budgets; i++) {
         const struct status_budget *g = &v->budgets[i];
+        if (*g->kind != '\0') {
+            sentence(b, arena_printf(a,
+                                     "API %s, %s: %" PRIu64 " waited for their turn, %" PRIu64
+                                     " throttled; at most %.3g per second now",
+                                     g->api, g->kind, g->held, g->throttled, g->qps));
+            continue;
+        }
         const char *limit =
             g->qps > 0 ? arena_printf(a, ", at most %g per second, %d at once", g->qps, g->burst)
                        : "";

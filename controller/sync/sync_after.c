@@ -348,6 +348,9 @@ static int64_t requeue(const struct sync_item *item, const struct sync_outcome *
     if (item->svc != NULL) {
         syncer_batch_key(s, item->svc, batch_key, sizeof(batch_key));
     }
+    if (item->err.code == ERR_IN_USE) {
+        reasons |= QUEUE_REASON_AWAITS; /* another Service has it, and may be edited next */
+    }
     queue_add_after(s->queue, item->key, batch_key, reasons, delay_ms);
     return delay_ms;
 }
@@ -403,6 +406,25 @@ static void note_change(const struct sync_item *item, const struct tt_kv *verb)
     }
     metrics_observe(s->metrics, METRIC_CHANGE_DURATION, verb, 1,
                     (double)(clock_now_ms(s->clock) - item->changed_ms) / 1000);
+}
+
+static void observe_part(const struct syncer *s, const char *part, int64_t ms)
+{
+    const struct tt_kv label = {"part", part};
+
+    metrics_observe(s->metrics, METRIC_TO_ADDRESS, &label, 1, (double)ms / 1000);
+}
+
+/* How long somebody waited for an address, and where the time went. */
+static void note_address(const struct sync_batch *b, const struct sync_item *item)
+{
+    if (item->addressed_ms == 0 || item->changed_ms == INT64_MAX) {
+        return;
+    }
+    observe_part(b->s, "whole", item->addressed_ms - item->changed_ms);
+    observe_part(b->s, "waiting", b->started_ms - item->changed_ms);
+    observe_part(b->s, "provider", item->answered_ms - b->started_ms);
+    observe_part(b->s, "status", item->addressed_ms - item->answered_ms);
 }
 
 /* The next view of it may be older than what was done to its finalizers. */
@@ -499,6 +521,7 @@ void sync_settle(struct sync_batch *b, struct sync_item *item)
     }
     if (item->err.code == ERR_OK) {
         note_change(item, &labels[0]);
+        note_address(b, item);
         if (item->looks || item->todo == SYNC_ENSURE) {
             sync_drift_schedule(item, false);
         }

@@ -167,6 +167,7 @@ static void call_provider(struct sync_batch *b, struct sync_item **items, uint32
     for (uint32_t i = 0; i < n; i++) {
         (void)host_result_outcome(items[i]->result, rc, must_settle, &items[i]->err);
         items[i]->requests += host_call_requests(c);
+        items[i]->answered_ms = clock_now_ms(s->clock);
         if (items[i]->result->marked) {
             sync_mark_note(items[i]);
         }

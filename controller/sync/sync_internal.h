@@ -39,6 +39,8 @@ struct sync_item {
     bool unproven;    /* an update by a Service that no ensure has carried out (TT_ITEM_UNPROVEN) */
     struct tt_item in;
     struct tt_result *result; /* of the last call; NULL before */
+    int64_t answered_ms;      /* when the last call came back; 0: none did */
+    int64_t addressed_ms;     /* when a new address stood in the status; 0: it did not change */
     unsigned requests;        /* to the cloud, that its call (or its batch's) made */
     bool looks;               /* a look was due: alone, or beside what else is to be done */
     bool drifted;             /* SYNC_LOOK found something */

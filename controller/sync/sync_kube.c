@@ -411,7 +411,11 @@ int sync_write_ensured(struct sync_item *item, struct err *err)
         add_mark(&w, sync_mark_follows(item, r->ingress, r->n_ingress));
     }
     add(&w, body, "failed to update load balancer status");
-    return write_all(item, &w, err);
+    int rc = write_all(item, &w, err);
+    if (rc == ERR_OK && body != NULL && !w.none && r->n_ingress > 0) {
+        item->addressed_ms = clock_now_ms(item->s->clock);
+    }
+    return rc;
 }
 
 int sync_write_moved(struct sync_item *item, const struct tt_ingress *ingress, size_t n,

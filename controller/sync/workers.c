@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* workers.c: see workers.h. */
+/* workers.c: see workers.h.
+ *
+ * Owns the count of workers: how many there may be, which are late, how long each has been at its batch.  The threads that
+ * carry them are carriers.c's.  Locks: `lock` is the innermost but for the log's; no batch is processed under it. */
 #include "controller/sync/workers.h"
 
 #include <malloc.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/arena.h"
-#include "common/base/limits.h"
 #include "common/base/lock.h"
 #include "common/base/log.h"
+#include "controller/sync/carriers.h"
 #include "controller/sync/late_calls.h"
 
 /* A call is cancelled after its time-out; who is not back by then and this much later does not come back. */
@@ -25,13 +27,10 @@
 /* Between two attempts to start a worker after the system refused one. */
 #define REFUSED_MS (10 * 1000)
 
-/* What one thread has. */
+/* What one worker has. */
 struct busy {
     size_t n; /* keys; 0: it waits */
     int64_t since_ms;
-    pthread_t thread;
-    bool gone;   /* it has ended */
-    bool joined; /* and is joined */
 };
 
 struct workers {
@@ -39,10 +38,11 @@ struct workers {
     unsigned most;
     struct mutex lock;
     struct cond ended_one;
-    struct busy *busy _guarded_by_(lock); /* one for each of `room` threads */
+    struct carriers *carriers _guarded_by_(lock);
+    struct busy *busy _guarded_by_(lock); /* one for each of `room` workers */
     unsigned room _guarded_by_(lock);
     unsigned n _guarded_by_(lock);
-    unsigned named _guarded_by_(lock); /* threads that have their place in `busy` */
+    unsigned named _guarded_by_(lock); /* workers that have their place in `busy` */
     unsigned ended _guarded_by_(lock);
     bool ending _guarded_by_(lock);
     bool late_calls_run _guarded_by_(lock);
@@ -55,9 +55,9 @@ struct workers {
     struct queue_counts told _guarded_by_(lock); /* what the counters stand at */
 };
 
-static void *worker_thread(void *arg);
+static void work(void *arg, struct carrier *c);
 
-/* Threads that are in a call beyond its deadline; others stand in for so many of them. */
+/* Workers that are in a call beyond its deadline; others stand in for so many of them. */
 static unsigned late(const struct workers *w) _requires_(w->lock)
 {
     unsigned n =
@@ -66,7 +66,7 @@ static unsigned late(const struct workers *w) _requires_(w->lock)
     return n < w->syncer->late_max ? n : w->syncer->late_max;
 }
 
-/* Threads that can take work, or are at it in time. */
+/* Workers that can take work, or are at it in time. */
 static unsigned able(const struct workers *w) _requires_(w->lock)
 {
     unsigned alive = w->n - w->ended;
@@ -85,26 +85,11 @@ static void make_room(struct workers *w) _requires_(w->lock)
     memset(&w->busy[w->n], 0, (w->room - w->n) * sizeof(*w->busy));
 }
 
-/* Frees what the system keeps of threads that have ended: all they still do is return. */
-static void join_gone(struct workers *w) _requires_(w->lock)
-{
-    for (unsigned i = 0; i < w->named; i++) {
-        if (w->busy[i].gone && !w->busy[i].joined) {
-            pthread_join(w->busy[i].thread, NULL);
-            w->busy[i].joined = true;
-        }
-    }
-}
-
 /* Returns TRANSIENT when the system refuses a thread.  `waits` lets it ask for half a second, with the lock held. */
 static int start_one(struct workers *w, bool waits, struct err *err) _requires_(w->lock)
 {
-    pthread_t thread;
-
-    join_gone(w);
     make_room(w);
-    int rc = waits ? thread_start(&thread, worker_thread, w, "a worker", err)
-                   : thread_try(&thread, worker_thread, w, "a worker", err);
+    int rc = carriers_start(w->carriers, work, w, waits, err);
 
     w->n += rc == ERR_OK;
     return rc;
@@ -141,21 +126,21 @@ static void late_seen(void *arg, unsigned n)
     }
 }
 
-static void count_ended(struct workers *w, unsigned me) _requires_(w->lock)
+static void count_ended(struct workers *w, struct carrier *c) _requires_(w->lock)
 {
     w->ended++;
-    w->busy[me].gone = true;
+    carriers_ended(c);
     cond_broadcast(&w->ended_one);
 }
 
-/* Whether this thread is one too many, because a late one came back.  Then it is counted out at once: of two that ask, one
+/* Whether this worker is one too many, because a late one came back.  Then it is counted out at once: of two that ask, one
  * stays. */
-static bool is_surplus(struct workers *w, unsigned me)
+static bool is_surplus(struct workers *w, struct carrier *c)
 {
     mutex_lock(&w->lock);
     bool surplus = able(w) > w->most;
     if (surplus) {
-        count_ended(w, me);
+        count_ended(w, c);
     }
     mutex_unlock(&w->lock);
     return surplus;
@@ -257,7 +242,8 @@ static void trim_heap(struct workers *w, size_t n)
     }
 }
 
-static void *worker_thread(void *arg)
+/* One worker, in a thread or a task. */
+static void work(void *arg, struct carrier *c)
 {
     struct workers *w = arg;
     struct queue *q = w->syncer->queue;
@@ -266,11 +252,10 @@ static void *worker_thread(void *arg)
 
     mutex_lock(&w->lock);
     unsigned me = w->named++;
-    w->busy[me].thread = pthread_self();
     mutex_unlock(&w->lock);
     while (true) {
-        if (is_surplus(w, me)) {
-            return NULL;
+        if (is_surplus(w, c)) {
+            return;
         }
         if (!queue_get(q, &batch, &others_idle)) {
             break;
@@ -293,9 +278,8 @@ static void *worker_thread(void *arg)
         workers_publish(w);
     }
     mutex_lock(&w->lock);
-    count_ended(w, me);
+    count_ended(w, c);
     mutex_unlock(&w->lock);
-    return NULL;
 }
 
 struct workers *workers_new(const struct syncer *syncer, unsigned most)
@@ -307,6 +291,8 @@ struct workers *workers_new(const struct syncer *syncer, unsigned most)
     mutex_init(&w->lock);
     cond_init(&w->ended_one);
     mutex_lock(&w->lock);
+    /* A plugin blocks its thread; and a single worker needs no turns. */
+    w->carriers = carriers_new(syncer->late_max == 0 && w->most > 1);
     w->room = w->most;
     w->busy = xcalloc(w->room, sizeof(*w->busy));
     mutex_unlock(&w->lock);
@@ -329,6 +315,14 @@ int workers_start(struct workers *w, struct err *err)
     return rc;
 }
 
+unsigned workers_threads(struct workers *w)
+{
+    mutex_lock(&w->lock);
+    unsigned n = carriers_threads(w->carriers);
+    mutex_unlock(&w->lock);
+    return n;
+}
+
 bool workers_end(struct workers *w, int64_t real_until_ms)
 {
     if (w == NULL) {
@@ -346,7 +340,7 @@ bool workers_end(struct workers *w, int64_t real_until_ms)
         return false;
     }
     mutex_lock(&w->lock);
-    join_gone(w);
+    carriers_free(w->carriers);
     free(w->busy);
     mutex_unlock(&w->lock);
     cond_done(&w->ended_one);

@@ -29,6 +29,7 @@ static void close_provider(void *provider)
     if (p->client != NULL) {
         aws_client_free(p->client);
     }
+    budgets_free(p->budgets);
     aws_auth_free(p->auth);
     aws_imds_free(p->imds);
     call_watch_free(p->watch);

@@ -9,6 +9,7 @@
 #include "common/base/arena.h"
 #include "common/base/hold.h"
 #include "common/lb/driver.h"
+#include "common/net/budget.h"
 #include "providers/aws/auth/aws_auth.h"
 #include "providers/aws/auth/aws_imds.h"
 #include "providers/aws/cloud/aws_cloud.h"
@@ -28,6 +29,7 @@ struct aws_provider {
     const char *own_subnet; /* SubnetID, or the own instance's; "" none */
     struct aws_imds *imds;
     struct aws_auth *auth;     /* NULL offline */
+    struct budgets *budgets;   /* of requests to AWS; NULL offline */
     struct aws_client *client; /* NULL offline */
     struct aws_cloud *cloud;
     struct http_pool *http;

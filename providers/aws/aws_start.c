@@ -4,7 +4,9 @@
  * What the configuration says is taken; only what it does not say is asked of the metadata service and of EC2 (the own
  * instance).  A start that fails says which key of the cloud config would make it work without asking. */
 #include "common/base/str.h"
+#include "common/lb/budget_report.h"
 #include "common/lb/exposed.h"
+#include "providers/aws/api/aws_budget.h"
 #include "providers/aws/aws_provider.h"
 #include "providers/aws/model/aws_rules.h"
 
@@ -107,6 +109,8 @@ static int make_client(struct start *x, bool answers_once, struct err *err)
     };
     rc = rc == ERR_OK ? aws_auth_new(&auth, &p->auth, err) : rc;
     cfg.auth = p->auth;
+    cfg.budgets = p->budgets =
+        budgets_new(aws_budget_limits, AWS_BUDGETS, p->clock, lb_budget_report, (void *)p->host);
     p->client = rc == ERR_OK ? aws_client_new(&cfg) : NULL;
     return rc;
 }

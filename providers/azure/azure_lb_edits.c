@@ -58,12 +58,12 @@ static void tell_kept(struct azure_lb_edits *b, const struct azure_item *it,
     }
 }
 
-static bool apply(struct azure_lb_edits *b, struct azure_item *it, const struct azure_service *s,
-                  struct azure_lb_edit *e, bool want)
+static struct azure_lb_ask ask_of(struct azure_lb_edits *b, const struct azure_item *it,
+                                  const struct azure_service *s, const struct azure_lb_edit *e,
+                                  bool want)
 {
     struct azure_sync *y = b->y;
-    struct json_object *doc = doc_of(b, e);
-    const struct azure_lb_ask ask = {
+    return (struct azure_lb_ask){
         .naming = &y->p->naming,
         .service = s,
         .want = want,
@@ -74,6 +74,14 @@ static bool apply(struct azure_lb_edits *b, struct azure_item *it, const struct 
         .zones = y->zones,
         .n_zones = y->n_zones,
     };
+}
+
+static bool apply(struct azure_lb_edits *b, struct azure_item *it, const struct azure_service *s,
+                  struct azure_lb_edit *e, bool want)
+{
+    struct azure_sync *y = b->y;
+    struct json_object *doc = doc_of(b, e);
+    const struct azure_lb_ask ask = ask_of(b, it, s, e, want);
     /* What the Service should have is merged into the document; nothing else of it is needed any more. */
     _cleanup_(arena_freep) struct arena *passing = arena_new();
     struct azure_lb_result r;
@@ -89,6 +97,22 @@ static bool apply(struct azure_lb_edits *b, struct azure_item *it, const struct 
     e->changed = e->changed || r.changed;
     e->frontends_changed = e->frontends_changed || r.frontends_changed;
     return true;
+}
+
+void azure_lb_edits_give_up(struct azure_lb_edits *b, struct azure_item *it, bool frontends)
+{
+    struct azure_sync *y = b->y;
+    _cleanup_(arena_freep) struct arena *passing = arena_new();
+    struct azure_lb_edit *e = &b->items[edit_of(b, it->target)];
+    struct json_object *doc = doc_of(b, e);
+    const struct azure_lb_ask ask = ask_of(b, it, it->service, e, true);
+    bool some = frontends ? azure_lb_give_up_frontends(passing, &ask, doc)
+                          : azure_lb_give_up_ports(passing, &ask, doc);
+    if (some) {
+        azure_owners_add(y->s->a, &e->owners, it->item->key);
+        e->changed = true;
+        e->frontends_changed = e->frontends_changed || frontends;
+    }
 }
 
 static bool owns_some(struct azure_sync *y, struct json_object *lb, enum azure_lb_part part,

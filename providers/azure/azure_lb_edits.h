@@ -49,6 +49,9 @@ bool azure_lb_edits_join(struct azure_lb_edits *b, struct azure_item *it);
 /* Takes the Service off every balancer of the kind of `s` but `target` (NULL: off all). */
 void azure_lb_edits_leave(struct azure_lb_edits *b, struct azure_item *it,
                           const struct azure_service *s, const char *target);
+/* Takes off its target what the Service does not ask for there any more: rules, or (`frontends`, after the rules of all) frontends
+ * that are to be made anew.  It has to be put there afterwards. */
+void azure_lb_edits_give_up(struct azure_lb_edits *b, struct azure_item *it, bool frontends);
 /* Azure leaves a balancer that failed as it is; writing it again mends it (17 row 12). */
 bool azure_lb_is_failed(struct json_object *lb);
 /* Writes the balancers of that kind that failed: the Service may have left one by a write that Azure accepted and did not
@@ -63,8 +66,6 @@ bool azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, cons
  * off, and leaves the balancer there. */
 void azure_lb_edits_stand_in(struct azure_lb_edits *b, struct azure_item *it, const char *pip,
                              const char *by);
-/* All Services of the batch are put where they have to be, for nothing but the errors of those that cannot. */
-void azure_lb_edits_try(struct azure_sync *y, struct lb_plan *plan);
 /* What is left behind empty is deleted; operations are appended level by level. */
 int azure_lb_edits_emit(struct azure_lb_edits *b, struct err *err) _warn_unused_;
 /* Deletes a balancer as it is, members first. */

@@ -7,10 +7,12 @@
 #include "providers/azure/azure_provider.h"
 
 #include "common/base/str.h"
+#include "common/lb/budget_report.h"
 #include "common/lb/call_watch.h"
 #include "common/lb/exposed.h"
 #include "common/lb/findings.h"
 #include "common/lb/request_count.h"
+#include "providers/azure/arm/azure_budget.h"
 #include "providers/azure/arm/azure_metrics.h"
 #include "providers/azure/azure_state.h"
 #include "providers/azure/lb/azure_local_rules.h"
@@ -36,6 +38,7 @@ static void close_provider(void *provider)
     http_pool_free(p->http);
     if (p->arm.config != NULL) {
         azure_arm_done(&p->arm);
+        budgets_free(p->arm.budgets);
     }
     azure_auth_free(p->auth);
     cancel_free(p->cancel);
@@ -103,6 +106,8 @@ static int open_cloud(struct azure_provider *p, const struct tt_open_args *args,
             .clock = p->clock,
             .rng = p->rng,
             .host = p->host,
+            .budgets = budgets_new(azure_budget_limits, AZURE_BUDGETS, p->clock, lb_budget_report,
+                                   (void *)p->host),
         };
         azure_arm_init(&p->arm);
     }

@@ -6,6 +6,7 @@
 #include "common/base/str.h"
 #include "common/lb/findings.h"
 #include "providers/azure/azure_effects.h"
+#include "providers/azure/azure_join.h"
 #include "providers/azure/azure_lb_edits.h"
 #include "providers/azure/azure_observe.h"
 #include "providers/azure/azure_pip_edits.h"
@@ -26,25 +27,36 @@ static void keep_for_later(struct arena *life, struct azure_pip_want *want)
     };
 }
 
-static void item_ensure(struct azure_pip_edits *e, struct azure_item *it, enum azure_family f,
-                        struct lb_plan *plan)
+/* Which public IP the Service needs, as those before it in the batch leave the list.  False: it needs none that it may have. */
+static bool decide(struct azure_pip_edits *e, struct azure_item *it, enum azure_family f,
+                   struct azure_pip_ask *ret_ask, struct azure_pips *now)
 {
     struct azure_sync *y = e->y;
-    struct azure_pips now = azure_pip_edits_now(e);
     struct azure_pip_want *want = &it->pips[f];
+    *now = azure_pip_edits_now(e);
     it->interim[f] = NULL;
-    const struct azure_pip_ask ask = {
+    *ret_ask = (struct azure_pip_ask){
         .naming = &y->p->naming,
         .service = it->service,
         .family = f,
-        .pips = &now,
+        .pips = now,
         .zones = y->zones,
         .n_zones = y->n_zones,
         .want = true,
     };
-    if (azure_pip_ensure(y->s->a, &ask, want, &it->item->err) != ERR_OK ||
-        azure_taken_check_pip(y->s->a, &y->p->naming, want->was, want->name, &it->item->err) !=
-            ERR_OK) {
+    return azure_pip_ensure(y->s->a, ret_ask, want, &it->item->err) == ERR_OK &&
+           azure_taken_check_pip(y->s->a, &y->p->naming, want->was, want->name, &it->item->err) ==
+               ERR_OK;
+}
+
+static void item_ensure(struct azure_pip_edits *e, struct azure_item *it, enum azure_family f,
+                        struct lb_plan *plan)
+{
+    struct azure_sync *y = e->y;
+    struct azure_pip_want *want = &it->pips[f];
+    struct azure_pip_ask ask;
+    struct azure_pips now;
+    if (!decide(e, it, f, &ask, &now)) {
         return;
     }
     const char *stay = azure_renew_refusal(y->s->a, &y->p->naming, it->service, f, want->was);
@@ -62,18 +74,61 @@ static void item_ensure(struct azure_pip_edits *e, struct azure_item *it, enum a
     keep_for_later(y->s->life, want);
 }
 
+static bool needs_pip(const struct azure_item *it, int f)
+{
+    return azure_item_is_carried_out(it) && it->want && !it->service->internal &&
+           it->service->has_family[f];
+}
+
+/* Does the Service come to a public IP that other Services have? */
+static bool comes_to_others(struct azure_sync *y, const struct azure_item *it, enum azure_family f)
+{
+    const struct azure_pip_want *want = &it->pips[f];
+    if (want->was == NULL || !want->changed) {
+        return false;
+    }
+    struct azure_pip_ownership o = azure_pip_owner(y->s->a, &y->p->naming, it->service, want->was);
+    return o.n_services > 0 && !azure_pip_names(&o, it->item->key);
+}
+
+/* A Service that cannot be put onto its balancer takes no part in the address of others: it leaves the batch here, for the reason
+ * for which it would leave it later, and no tag of it is left there. */
+static void refuse_guests(struct azure_sync *y, struct lb_plan *plan)
+{
+    struct azure_pip_edits e;
+    bool some = false;
+    azure_pip_edits_begin(&e, y);
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        struct azure_item *it = &y->items[i];
+        for (int f = 0; f < AZURE_FAMILIES; f++) {
+            struct azure_pip_ask ask;
+            struct azure_pips now;
+            if (!needs_pip(it, f) || !decide(&e, it, (enum azure_family)f, &ask, &now)) {
+                continue;
+            }
+            some = some || comes_to_others(y, it, (enum azure_family)f);
+            if (it->pips[f].changed) {
+                azure_pip_edits_put(&e, it->pips[f].id, it->pips[f].was, it->pips[f].doc,
+                                    it->pips[f].why, it->item->key);
+            }
+        }
+    }
+    if (some) {
+        azure_join_try(y, plan, true);
+    }
+}
+
 int azure_plan_addresses(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
     struct azure_pip_edits e;
     (void)err;
+    refuse_guests(y, plan);
     azure_pip_edits_begin(&e, y);
     for (size_t i = 0; i < s->n_items; i++) {
-        struct azure_item *it = &y->items[i];
         for (int f = 0; f < AZURE_FAMILIES; f++) {
-            if (azure_item_is_carried_out(it) && it->want && !it->service->internal &&
-                it->service->has_family[f]) {
-                item_ensure(&e, it, (enum azure_family)f, plan);
+            if (needs_pip(&y->items[i], f)) {
+                item_ensure(&e, &y->items[i], (enum azure_family)f, plan);
             }
         }
     }

@@ -10,6 +10,7 @@
  * alone; the documents stay as they were for the next.  Source: docs/spec/azure.md 4.2, 5.3, 5.8, 6, 12.6 (4). */
 #include "providers/azure/azure_describe.h"
 #include "providers/azure/azure_effects.h"
+#include "providers/azure/azure_join.h"
 #include "providers/azure/azure_lb_edits.h"
 #include "providers/azure/azure_observe.h"
 #include "providers/azure/azure_targets.h"
@@ -51,37 +52,6 @@ static bool needs_more(struct azure_sync *y, struct json_object *was)
     return azure_lb_is_failed(was) || azure_tags_apply_config(y->s->a, tags, &y->p->config);
 }
 
-static void join_all(struct azure_lb_edits *b)
-{
-    size_t n;
-    struct azure_item **items = azure_items_in_order(b->y, &n);
-    for (size_t i = 0; i < n; i++) {
-        if (!items[i]->want) {
-            azure_lb_edits_leave(b, items[i], items[i]->service, NULL);
-            azure_lb_edits_mend(b, items[i], items[i]->service->internal);
-        } else if (items[i]->target != NULL && !azure_item_is_unproven(items[i])) {
-            (void)azure_lb_edits_join(b, items[i]);
-        }
-    }
-}
-
-void azure_lb_edits_try(struct azure_sync *y, struct lb_plan *plan)
-{
-    struct azure_lb_edits b;
-    bool *took_part = ARENA_ARRAY(y->s->a, bool, y->s->n_items + 1);
-    for (size_t i = 0; i < y->s->n_items; i++) {
-        took_part[i] = azure_item_takes_part(&y->items[i]);
-    }
-    azure_lb_edits_begin(&b, y, plan);
-    b.tries = true;
-    join_all(&b);
-    for (size_t i = 0; i < y->s->n_items; i++) {
-        if (took_part[i] && !azure_item_takes_part(&y->items[i])) {
-            azure_describe_one(y, plan, &y->items[i]); /* the stage that describes comes later */
-        }
-    }
-}
-
 /* Those who use a balancer as it is: it is kept for them, or written for its own sake. */
 static void look_after(struct azure_lb_edits *b, struct azure_lb_edit *e)
 {
@@ -113,7 +83,7 @@ int azure_plan_leave(struct lb_sync *s, struct lb_plan *plan, struct err *err)
         return ERR_OK;
     }
     azure_lb_edits_begin(&b, azure_sync_of(s), plan);
-    join_all(&b);
+    azure_join_all(&b);
     return azure_lb_edits_break(&b) ? azure_lb_edits_emit(&b, err) : ERR_OK;
 }
 
@@ -136,7 +106,7 @@ int azure_plan_balancers(struct lb_sync *s, struct lb_plan *plan, struct err *er
     struct azure_lb_edits b;
     azure_lb_edits_begin(&b, azure_sync_of(s), plan);
     azure_describe(b.y, plan);
-    join_all(&b);
+    azure_join_all(&b);
     mend_left(&b);
     for (size_t i = 0; i < b.n; i++) {
         look_after(&b, &b.items[i]);

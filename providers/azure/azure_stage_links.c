@@ -5,7 +5,7 @@
  * changes the balancer's etag (3.4).  Nothing is listed unless a Service asks for a link, asked for one before, or a
  * frontend goes.  What another cluster, another Service or a person made is never deleted (17 row 17).
  * Source: docs/spec/azure.md 6.1 (11a), 10.6. */
-#include "providers/azure/azure_lb_edits.h"
+#include "providers/azure/azure_join.h"
 #include "providers/azure/azure_observe.h"
 #include "providers/azure/azure_taken_rules.h"
 #include "providers/azure/model/azure_doc.h"
@@ -281,7 +281,7 @@ int azure_plan_unlink(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     struct doomed_list list = leaving_links(y, plan);
     (void)err;
     if (list.n > 0) {
-        azure_lb_edits_try(y, plan);
+        azure_join_try(y, plan, false);
         list = leaving_links(y, plan);
     }
     emit_doomed(y, &list);

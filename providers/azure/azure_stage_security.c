@@ -9,7 +9,7 @@
  * Source: docs/spec/azure.md 9, 4.2 (3), 4.4 (2), 12.6 (6). */
 #include "providers/azure/azure_additional_rules.h"
 #include "providers/azure/azure_admit.h"
-#include "providers/azure/azure_lb_edits.h"
+#include "providers/azure/azure_join.h"
 #include "providers/azure/azure_observe.h"
 #include "providers/azure/azure_sides.h"
 #include "providers/azure/members/azure_members.h"
@@ -656,7 +656,7 @@ int azure_plan_admit(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
     if (azure_admit_any(y)) {
-        azure_lb_edits_try(y, plan);
+        azure_join_try(y, plan, false);
     }
     return plan_group(s, plan, ADMIT, err);
 }

@@ -82,10 +82,13 @@ static const char *about_older(struct arena *a, const char *key)
     return arena_printf(a, "rule of an older %s", key);
 }
 
-const char *gce_bs_flow_older_rule(struct lb_sync *s, const char *key)
+struct gce_strs gce_bs_flow_older_told(struct lb_sync *s, const char *key, uint32_t verb)
 {
     const struct gce_provider *p = s->provider;
-    return gce_told_text(p->told, s->a, about_older(s->a, key));
+    const char **one = ARENA_ARRAY(s->life, const char *, 1);
+    one[0] = gce_told_text(p->told, s->life, about_older(s->a, key));
+    bool told = verb == TT_VERB_DELETE && !str_is_empty(one[0]);
+    return (struct gce_strs){.items = one, .n = told ? 1 : 0};
 }
 
 /* A backend service that a rule still has: the next deletion looks whose that is. */

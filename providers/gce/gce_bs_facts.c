@@ -109,7 +109,7 @@ int gce_bs_flow_facts(struct lb_sync *s, struct lb_item *item, struct gce_bs_ite
         .adopts = !lb_puts_right(item->in),
         .outcome = &b->outcome,
         .call = s->call,
-        .older_rule = gce_bs_flow_older_rule(s, item->key),
+        .older_rules = gce_bs_flow_older_told(s, item->key, verb),
     };
     b->began_ms = s->host->now_ms(s->host->ctx);
     int rc = find_ids(s, b, err);

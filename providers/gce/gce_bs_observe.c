@@ -211,7 +211,8 @@ static int look_once(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
     if (b->in.verb == TT_VERB_ENSURE) {
         gce_bs_named_slots(s, b);
     }
-    return look_at(s, b, err);
+    int rc = look_at(s, b, err);
+    return rc == ERR_OK && gce_bs_flow_find_older(s, b) ? gce_slots_look(&b->slots, s, err) : rc;
 }
 
 static int look(struct lb_sync *s, struct gce_bs_item *b, struct err *err)

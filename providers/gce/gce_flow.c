@@ -281,47 +281,6 @@ static void because_of_former(const struct lb_sync *s, struct lb_plan *plan,
     }
 }
 
-/* In a target pool's plan, too: what the deletion is of. */
-static bool deletes(const struct lb_op *op, enum gce_collection *ret)
-{
-    static const struct {
-        enum gce_tp_action action;
-        enum gce_collection c;
-    } actions[] = {
-        {GCE_TP_DELETE_RULE, GCE_RULES},         {GCE_TP_DELETE_POOL, GCE_POOLS},
-        {GCE_TP_DELETE_FIREWALL, GCE_FIREWALLS}, {GCE_TP_DELETE_CHECK, GCE_CHECKS},
-        {GCE_TP_DELETE_ADDRESS, GCE_ADDRESSES},
-    };
-    if (op->verb != LB_DELETE || op->arg == NULL) {
-        return false;
-    }
-    if (!gce_flow_is_target_pools(op)) {
-        *ret = ((const struct gce_op *)op->arg)->c;
-        return true;
-    }
-    for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
-        if (actions[i].action == ((const struct gce_tp_op *)op->arg)->action) {
-            *ret = actions[i].c;
-            return true;
-        }
-    }
-    return false;
-}
-
-static void note_gone(struct lb_sync *s, const struct lb_plan *plan, struct lb_item *item)
-{
-    struct gce_item *g = gce_item_of(item);
-    g->gone = ARENA_ARRAY(s->life, struct gce_gone, plan->n_ops);
-    g->n_gone = 0;
-    for (size_t i = 0; i < plan->n_ops; i++) {
-        const struct lb_op *op = &plan->ops[i];
-        enum gce_collection c;
-        if (str_set_has(&op->owners, item->key) && deletes(op, &c)) {
-            g->gone[g->n_gone++] = (struct gce_gone){c, arena_strdup(s->life, op->name)};
-        }
-    }
-}
-
 static bool takes_rule(const struct gce_item *g)
 {
     for (size_t i = 0; i < g->n_gone; i++) {
@@ -336,7 +295,7 @@ static bool takes_rule(const struct gce_item *g)
 static void tell_flip(struct lb_sync *s, struct lb_plan *plan, struct lb_item *item)
 {
     const struct gce_item *g = gce_item_of(item);
-    note_gone(s, plan, item);
+    gce_flow_note_gone(s, plan, item);
     if (is_built(item) && takes_rule(g)) {
         lb_plan_effect(plan, item->key,
                        "Traffic stops until the new load balancer (%s) is complete, and comes to "
@@ -347,18 +306,6 @@ static void tell_flip(struct lb_sync *s, struct lb_plan *plan, struct lb_item *i
                        "Traffic stops: the Service asks for no load balancer of "
                        "trimtab's any more.");
     }
-}
-
-bool gce_flow_is_gone(const struct lb_sync *s, const struct lb_item *item, enum gce_collection c,
-                      const char *name)
-{
-    const struct gce_item *g = gce_item_of(item);
-    for (size_t i = 0; s->planning && i < g->n_gone; i++) {
-        if (g->gone[i].c == c && str_eq(g->gone[i].name, name)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static int former_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
@@ -672,6 +619,10 @@ static const struct lb_stage stages[] = {
      .needed = former_needed,
      .observe = former_observe,
      .plan = former_plan},
+    {.name = "way for another Service",
+     .needed = gce_give_way_needed,
+     .observe = gce_give_way_observe,
+     .plan = gce_give_way_plan},
     {.name = "instance groups",
      .needed = groups_needed,
      .observe = groups_observe,

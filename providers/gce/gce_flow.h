@@ -61,12 +61,15 @@ struct gce_item {
         const char *name;
     } *gone;
     size_t n_gone;
+    struct gce_slots way; /* of the stage in which it may give way to another Service */
 };
 static inline struct gce_item *gce_item_of(const struct lb_item *item)
 {
     return item->data;
 }
-/* Goes with what the Service had as another kind; false unless the sync is only planned. */
+/* gce_flow_gone.c: keeps the names of what this plan takes away from the Service. */
+void gce_flow_note_gone(struct lb_sync *s, const struct lb_plan *plan, struct lb_item *item);
+/* An earlier stage takes it away; false unless the sync is only planned. */
 bool gce_flow_is_gone(const struct lb_sync *s, const struct lb_item *item, enum gce_collection c,
                       const char *name);
 /* Built by gce_bs_*.c: with a backend service, or the NEGs of one alone. */
@@ -173,15 +176,23 @@ void gce_bs_flow_annotate(struct lb_sync *s, struct lb_item *item, const char *k
 /* ingress-gce looks at each Service again every --sync-period; here a little earlier or later, so that those that were
  * synced together do not stay together (gce-l4.md §7.3, §9.6).  At the latest after `at_most_ms`; 0: that period. */
 void gce_bs_flow_look_again(struct lb_sync *s, struct lb_item *item, int64_t at_most_ms);
-/* gce_bs_events.c.  The rule because of which the Service's backend service could not be deleted last time, in the arena;
- * "" when there was none. */
-const char *gce_bs_flow_older_rule(struct lb_sync *s, const char *key);
+/* gce_bs_events.c.  DELETE: the rule because of which the Service's backend service could not be deleted last time, in the
+ * sync's arena. */
+struct gce_strs gce_bs_flow_older_told(struct lb_sync *s, const char *key, uint32_t verb);
+/* gce_bs_older.c.  After the look: adds to `in.older_rules`, and to the slots, the rules that an older Service of this name
+ * left.  True when the slots are to be looked at once more. */
+bool gce_bs_flow_find_older(struct lb_sync *s, struct gce_bs_item *b);
 /* The owner hears of one operation of the L4 parts. */
 void gce_bs_flow_tell(struct lb_sync *s, const struct lb_item *item, const struct lb_op *op,
                       unsigned outcome, const struct err *err);
 /* Takes away what the L4 parts wrote on a Service that is theirs no more. */
 void gce_bs_flow_clear_annotations(struct lb_sync *s, struct lb_item *item);
 void gce_bs_flow_failed(struct lb_sync *s, const struct lb_item *item, const struct gce_bs_item *b);
+
+/* ---- giving way (gce_give_way.c): stage between the former load balancer and the new one ------------------------- */
+bool gce_give_way_needed(const struct lb_sync *s);
+int gce_give_way_observe(struct lb_sync *s, struct err *err) _warn_unused_;
+int gce_give_way_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err) _warn_unused_;
 
 /* ---- NEGs alone (gce_negs_only.c) ----------------------------------------------------------------------------- */
 /* Reads the forwarding rules that the Service names; with --run-l4-standalone-neg-controller. */

@@ -67,6 +67,24 @@ static bool has_kinds_finalizer(const struct tt_service *svc)
     return false;
 }
 
+#define YOUNG_US (60 * INT64_C(1000000))
+
+/* Has a Service without an address, and without the mark of a kind, had a balancer all the same?  Somebody may have wiped its
+ * status, and taken its finalizers off: its address must stay, so its kind is that of the rule that stands.  The snapshot
+ * tells without a request; before it has a list, a Service that is not new counts as one that may have. */
+static bool may_have_lost_its_marks(const struct lb_sync *s, const struct tt_service *svc)
+{
+    const struct gce_provider *p = provider_of(s);
+    const char *rule = svc_default_lb_name(s->a, str_nonnull(svc->uid));
+    struct json_object *o;
+    enum gce_known known =
+        gce_snapshot_get(p->snapshot, GCE_KEY(GCE_RULES, rule), GCE_SNAPSHOT_ANY, s->a, &o);
+    int64_t age_us = p->host->wall_us(p->host->ctx) - svc->created_us;
+    bool is_old = svc->created_us > 0 && age_us > YOUNG_US;
+    return known == GCE_PRESENT ||
+           (known == GCE_UNKNOWN && (is_old || svc_has_finalizer(svc, LB_CLEANUP_FINALIZER)));
+}
+
 /* A look ahead costs a wave of its own.  It is spared where it could tell nothing: a Service that carries its kind's mark
  * (but the external kinds of ingress-gce, whose mark may meet a target pool), one that never had a balancer, and a target
  * pool as long as no other part is run here, which the look at the balancer itself finds out. */
@@ -81,7 +99,7 @@ static bool worth_a_look(const struct lb_sync *s, const struct lb_item *item)
     if (mark != NULL && svc_has_finalizer(svc, mark) && (!may_race || moves)) {
         return false;
     }
-    if (svc->n_ingress == 0 && !has_kinds_finalizer(svc)) {
+    if (svc->n_ingress == 0 && !has_kinds_finalizer(svc) && !may_have_lost_its_marks(s, svc)) {
         return false;
     }
     return f->run_ilb || f->run_netlb || kind == GCE_KIND_ILB_GROUPS;

@@ -8,9 +8,11 @@
 
 #include "common/base/str.h"
 #include "common/data/json.h"
+#include "common/lb/budget_report.h"
 #include "common/lb/call_watch.h"
 #include "common/lb/exposed.h"
 #include "common/lb/request_count.h"
+#include "providers/gce/api/gce_budget.h"
 #include "providers/gce/cache/gce_kube_system.h"
 #include "providers/gce/cache/gce_kube_texts.h"
 #include "providers/gce/cache/gce_neg_mirror.h"
@@ -59,6 +61,8 @@ void gce_close(void *provider)
     call_watch_free(p->watch);
     http_pool_free(p->http);
     gce_auth_free(p->auth);
+    budgets_free(p->budgets);
+    budgets_free(p->rated);
     cancel_free(p->cancel);
     arena_free(p->a);
     free(p);
@@ -75,6 +79,9 @@ static void fill_api(struct gce_provider *p)
         .clock = p->clock,
         .rng = p->rng,
         .host = p->host,
+        .budgets = p->budgets,
+        .rates = &p->options.rates,
+        .rated = p->rated,
         .l4 = p->options.switches.run_ilb || p->options.switches.run_netlb ||
               p->options.switches.standalone_negs || p->options.switches.standalone_status,
     };
@@ -207,6 +214,8 @@ static void make_parts(struct gce_provider *p, const struct tt_open_args *args)
     p->http = http_pool_new(&http);
     p->cancel = cancel_new(NULL);
     p->watch = call_watch_new();
+    p->budgets =
+        budgets_new(gce_budget_limits, GCE_BUDGETS, p->clock, lb_budget_report, (void *)p->host);
     p->snapshot = gce_snapshot_new(p->clock);
     p->node_check = hold_new();
     for (size_t i = 0; i < GCE_SHARED_CHECKS; i++) {
@@ -251,6 +260,9 @@ int32_t gce_provider_open(const struct tt_open_args *args, struct clock *clock, 
         .counted_arg = (void *)(uintptr_t)p->host,
     };
     if (rc == ERR_OK) {
+        const struct gce_rates *rates = &p->options.rates;
+        p->rated =
+            budgets_new(rates->limits, rates->n, p->clock, lb_budget_report, (void *)p->host);
         choose_parts(p, args);
         exposed_log(p->host, p->a, "api-endpoint", p->config.api_endpoint);
         exposed_log(p->host, p->a, "token-url", p->config.token_url);

@@ -55,6 +55,8 @@ struct gce_provider {
     struct gce_facts facts;
     struct gce_tp_facts tp_facts;
     struct gce_bs_facts bs_facts;
+    struct budgets *budgets; /* of requests to Compute */
+    struct budgets *rated;   /* of --gce-ratelimit */
     struct gce_api api;
     struct gce_auth *auth;
     struct http_pool *http;

@@ -138,6 +138,7 @@ int local_directing_start(struct local_provider *p, const struct local_open_with
         rc = local_kernel_open(&rt, &args.kernel, err);
     }
     if (rc == ERR_OK) {
+        args.kernel->ops->time_exchanges(args.kernel, local_figures_took, p);
         p->directing = local_director_new(&args);
         rc = with != NULL && with->turns ? ERR_OK : local_director_start(p->directing, err);
     }

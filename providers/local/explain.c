@@ -176,6 +176,74 @@ static void explain_targets(struct lb_explain *b, const struct lb_sync *s,
     }
 }
 
+/* ---- targets on a bridge of this machine --------------------------------------------------------- */
+
+/* The link on whose network the target is; NULL: on none of this machine's. */
+static const struct local_link *link_near(const struct local_sync *y, const struct ip_addr *target)
+{
+    for (size_t i = 0; i < y->n_addrs; i++) {
+        const struct ip_net *net = &y->addrs[i].net;
+        bool whole = net->prefix == net->addr.len * 8; /* a held address is no network */
+        for (size_t k = 0; !whole && net->addr.len == target->len && k < y->n_links; k++) {
+            if (y->links[k].index == y->addrs[i].link && ip_net_contains(net, target)) {
+                return &y->links[k];
+            }
+        }
+    }
+    return NULL;
+}
+
+/* With br_netfilter the bridge itself forwards a connection whose destination became its own sender, and drops it at a port without
+ * hairpin mode (vector G12). */
+static void explain_bridge(struct lb_explain *b, const struct local_sync *y,
+                           const struct local_link *bridge)
+{
+    _cleanup_(str_buf_done) struct str_buf ports = STR_BUF_INIT;
+    const char *first = NULL;
+
+    for (size_t i = 0; i < y->n_links; i++) {
+        const struct local_link *l = &y->links[i];
+        if (l->bridge == bridge->index && !l->hairpin) {
+            str_appendf(&ports, "%s%s", first == NULL ? "" : ", ", l->name);
+            first = str_or(first, l->name);
+        }
+    }
+    if (first != NULL) {
+        lb_explain_text_row(
+            b, TT_EXPLAIN_WARNING,
+            arena_printf(b->a,
+                         "targets are on bridge %s of this machine, and hairpin mode is off on its "
+                         "ports %s: a target that is a client of this address loses connections "
+                         "that come to itself (bridge link set dev %s hairpin on)",
+                         bridge->name, str_buf_text(&ports), first));
+    }
+}
+
+static void explain_hairpin(struct lb_explain *b, const struct local_session *x,
+                            const struct local_item *it)
+{
+    const struct local_sync *y = x->s.data;
+    const struct local_target_set *t = &it->wanted[0].targets[0];
+    const struct local_link *told = NULL;
+    bool v6 = it->grant.have[0].addr.len == 16;
+    struct err ignored = ERR_INIT; /* a kernel without br_netfilter has no such sysctl */
+    int64_t on = 0;
+
+    (void)y->p->kernel->ops->sysctl_read(y->p->kernel,
+                                         v6 ? "net.bridge.bridge-nf-call-ip6tables"
+                                            : "net.bridge.bridge-nf-call-iptables",
+                                         &on, &ignored);
+    for (size_t i = 0; on != 0 && i < t->n; i++) {
+        const struct local_link *l = link_near(y, &t->items[i].addr);
+        if (l != NULL && l != told) {
+            explain_bridge(b, y, l);
+            told = l;
+        }
+    }
+}
+
+/* ---- the way of a packet ------------------------------------------------------------------------- */
+
 static void hop(struct lb_explain *b, const char *subject, const char *value, int64_t port,
                 const char *outcome)
 {
@@ -260,6 +328,7 @@ static void explain_one(struct local_session *x, struct lb_item *item, struct lo
         explain_serving(&b, it);
         explain_links(&b, it, 0);
         explain_targets(&b, &x->s, it);
+        explain_hairpin(&b, x, it);
         explain_way(&b, it);
     }
     lb_explain_send(&b, x->s.host, item->in->result, item->key);

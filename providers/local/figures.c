@@ -4,6 +4,9 @@
  * An allocator sets its own after each sync.  Counters are added to where things happen (directing.c, watch.c, flow.c).  docs/metrics.md lists all of them. */
 #include "providers/local/standing.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "common/base/str.h"
 
 #define FULL_PERCENT 90 /* of connection tracking: told once until it is less */
@@ -13,10 +16,14 @@ static const char *const of_check[] = {"kind", "result"};
 static const char *const of_pool[] = {"pool", "family", "state"};
 static const char *const of_mode[] = {"mode"};
 static const char *const of_state[] = {"state"};
+static const char *const of_request[] = {"api", "op", "code"};
 static const char *const of_api[] = {"api"};
 static const char *const of_why[] = {"why"};
 static const double seconds[] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
                                  0.5,   1,      2.5,   5,    10,    25,   60};
+
+static const double short_seconds[] = {0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001,
+                                       0.0025,  0.005,    0.01,    0.025,  0.1,     0.5,    2.5};
 
 #define COUNTER(n, l, h)                                                                           \
     {                                                                                              \
@@ -52,8 +59,18 @@ const struct tt_metric local_metrics[LOCAL_METRICS] = {
         "local_holds", of_state,
         "Addresses that this machine holds, by state (announced, exported, quiet), and those that "
         "it would hold if they were not another director's (offered)"),
-    COUNTER("local_kernel_requests_total", of_api,
-            "Requests to the kernel, by API (nft, rtnl, ct, ipvs)"),
+    {.name = "local_kernel_request_seconds",
+     .help =
+         "Time of an exchange with the kernel, one request or several and all their answers, by "
+         "API (nft, rtnl, ct, ipvs)",
+     .type = TT_METRIC_HISTOGRAM,
+     .labels = of_api,
+     .n_labels = ARRAY_LEN(of_api),
+     .buckets = short_seconds,
+     .n_buckets = ARRAY_LEN(short_seconds)},
+    COUNTER("local_kernel_requests_total", of_request,
+            "Requests to the kernel, by API (nft, rtnl, ct, ipvs), op (the kernel's message, as "
+            "newsetelem) and code (ok, or the name of an errno; ENOBUFS: the answer was lost)"),
     {.name = "local_sync_to_kernel_seconds",
      .help = "Time from the begin of a sync of one or more Services to the end of its last write",
      .type = TT_METRIC_HISTOGRAM,
@@ -238,17 +255,51 @@ static void set_services(struct local_provider *p)
 
 /* ---- the kernel ---------------------------------------------------------------------------------- */
 
+struct telling {
+    struct local_provider *p;
+    const char *whose; /* which handle's counts these are */
+};
+
+/* Counters go up by what was not told yet. */
+static void add_count(void *arg, const struct local_kernel_count *c)
+{
+    const struct telling *t = arg;
+    const struct tt_kv labels[] = {{"api", c->api}, {"op", c->op}, {"code", c->code}};
+    char key[80];
+
+    (void)snprintf(key, sizeof key, "%s %s %s %s", t->whose, c->api, c->op, c->code);
+    uint64_t *told = map_get(t->p->requests_told, key);
+    if (told == NULL) {
+        told = xcalloc(1, sizeof *told);
+        map_set(t->p->requests_told, key, told);
+    }
+    /* An answer that came late makes less of those that were well. */
+    double more = c->n > *told ? (double)(c->n - *told) : 0;
+    if (more > 0) {
+        t->p->host->metric_add(t->p->host->ctx, "local_kernel_requests_total", labels, 3, more);
+        *told = c->n;
+    }
+}
+
+/* Of both handles: the director's thread, which has its own, is the caller. */
 static void add_requests(struct local_provider *p)
 {
-    static const char *const apis[] = {"nft", "rtnl", "ct", "ipvs"};
+    struct telling t = {p, "syncs"};
+    const struct local_kernel *thread = local_director_kernel(p->directing);
 
-    for (size_t i = 0; i < ARRAY_LEN(apis); i++) {
-        const struct tt_kv label = {"api", apis[i]};
-        uint64_t now = p->kernel->ops->requests(p->kernel, apis[i]);
-        p->host->metric_add(p->host->ctx, "local_kernel_requests_total", &label, 1,
-                            (double)(now - p->requests_told[i]));
-        p->requests_told[i] = now;
+    p->kernel->ops->counts(p->kernel, add_count, &t);
+    if (thread != NULL && thread != p->kernel) {
+        t.whose = "thread";
+        thread->ops->counts(thread, add_count, &t);
     }
+}
+
+void local_figures_took(void *provider, const char *api, double took_s)
+{
+    const struct local_provider *p = provider;
+    const struct tt_kv label = {"api", api};
+
+    p->host->metric_observe(p->host->ctx, "local_kernel_request_seconds", &label, 1, took_s);
 }
 
 static void set_conntrack(struct local_provider *p)

@@ -58,8 +58,10 @@ static int grant(struct lb_sync *s, const struct lb_item *item, struct local_ite
     if (item->in->verb == TT_VERB_UPDATE) {
         return local_ipam_kept(p->ipam, item->key, now_ms, &it->grant, err);
     }
-    int rc = s->planning ? local_ipam_would_grant(p->ipam, item->key, now_ms, &it->grant, err)
-                         : local_ipam_grant(p->ipam, item->key, now_ms, &it->grant, err);
+    /* A process that only plans has an allocator of its own: what one Service would get is not free for the next. */
+    bool looks = s->planning && !p->planning;
+    int rc = looks ? local_ipam_would_grant(p->ipam, item->key, now_ms, &it->grant, err)
+                   : local_ipam_grant(p->ipam, item->key, now_ms, &it->grant, err);
 
     if (rc == ERR_QUOTA) {
         err->retry_after_ms = ask_again_ms(p);
@@ -126,7 +128,7 @@ int local_facts(struct lb_sync *s, struct err *err)
     if (rc != ERR_OK) {
         return rc;
     }
-    local_services_see(p, s->life, s->call);
+    local_services_see(p, s->life, s->call, s->batch);
     qsort(order, s->n_items, sizeof(*order), older_first);
     for (size_t i = 0; i < s->n_items; i++) {
         struct local_item *it = &y->items[order[i] - s->items];
@@ -185,7 +187,7 @@ static void leave_to_others(const struct lb_sync *s, const struct local_item *it
             w->fronts[kept] = w->fronts[i];
             w->targets[kept] = w->targets[i];
             w->base[kept] = w->base[i];
-            w->some_open = w->some_open || w->fronts[kept].n_open > 0;
+            w->some_open = w->some_open || local_front_is_open(&w->fronts[kept]);
             kept++;
         }
     }
@@ -219,7 +221,7 @@ static bool others_serve(const struct lb_sync *s, const struct local_vip_pair *v
     const struct local_mirror_vip *m = local_mirror_vip(sync_of(s)->p->mirror, s->a, &v->have.addr);
 
     for (size_t i = 0; v->other != NULL && m != NULL && i < m->n_fronts; i++) {
-        if (m->fronts[i].n_open > 0) {
+        if (local_front_is_open(&m->fronts[i])) {
             return true;
         }
     }
@@ -270,7 +272,7 @@ static void want_address(const struct lb_sync *s, const struct lb_item *item,
 static void let_address_go(const struct lb_sync *s, const struct lb_item *item,
                            struct local_vip_pair *v)
 {
-    v->why = v->have.guarded
+    v->why = v->have.guarded && v->have.comment != NULL
                  ? arena_printf(s->a, "%s does not have the address any more", item->key)
                  : "nobody has the address any more";
     v->want = v->other != NULL ? v->have : (struct local_vip){.addr = v->have.addr};
@@ -313,8 +315,11 @@ static void describe(const struct lb_sync *s, const struct lb_item *item,
     }
     for (size_t i = 0; i < it->grant.n_old; i++) {
         ip_format(&it->grant.old[i], text);
-        lb_plan_effect(plan, item->key,
-                       "%s is served until the Service's status shows the new address.", text);
+        lb_plan_effect(
+            plan, item->key,
+            "%s is served until the Service's status shows the new address; then it goes, "
+            "and connections to it end.",
+            text);
     }
     if (local_ipvs_breaks(st, &id)) {
         local_frontend_text(id, front);

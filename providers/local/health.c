@@ -170,15 +170,13 @@ static struct served_front served_front(struct arena *a, const struct local_want
 {
     const struct local_target_set *t = &w->base[i];
     struct served_front f = {
-        .front = {.id = w->fronts[i].id,
-                  .snat = w->fronts[i].snat,
-                  .open = w->ranges,
-                  .n_open = w->n_ranges},
+        .front = {.id = w->fronts[i].id, .snat = w->fronts[i].snat},
         .serve = &w->serve,
         .targets = *t,
         .checks = ARENA_ARRAY(a, struct director_check *, t->n + 1),
     };
 
+    local_front_let_in(&f.front, w->ranges, w->n_ranges);
     for (size_t k = 0; k < t->n; k++) {
         size_t which = list->of[(*at)++];
         f.checks[k] = which == 0 ? NULL : list->items[which - 1].check;

@@ -20,8 +20,8 @@ struct found {
     bool doubtful;
 };
 
-/* Of an address that is only held the table does not say that it is this instance's: another one has routes of the same number. */
-static bool is_of_this_instance(const struct local_provider *p, const struct local_mirror_vip *v)
+/* Of an address that is only held the table does not say so: then the scope does, or a pool. */
+bool local_is_of_this_instance(const struct local_provider *p, const struct local_mirror_vip *v)
 {
     size_t n = 0;
     const struct ip_net *scope = local_mirror_scope(p->mirror, &n);
@@ -40,7 +40,20 @@ static bool is_nobodys(const struct local_provider *p, struct arena *a,
     const char *const *keys;
 
     return (v->vip.guarded || v->vip.held || v->vip.exported || v->n_fronts > 0) &&
-           is_of_this_instance(p, v) && local_ipam_sharers(p->ipam, a, &v->vip.addr, &keys) == 0;
+           local_is_of_this_instance(p, v) &&
+           local_ipam_sharers(p->ipam, a, &v->vip.addr, &keys) == 0;
+}
+
+const struct local_mirror_vip *local_nobodys_of(const struct local_provider *p, struct arena *a,
+                                                const struct tt_service *s)
+{
+    struct ip_addr addr;
+
+    if (!str_eq(s->ns, LOCAL_NOBODY) || !ip_parse(s->name, &addr)) {
+        return NULL;
+    }
+    const struct local_mirror_vip *v = local_mirror_vip(p->mirror, a, &addr);
+    return v != NULL && v->vip.comment == NULL && is_nobodys(p, a, v) ? v : NULL;
 }
 
 static void count_one(void *arg, const struct local_mirror_vip *v)

@@ -90,7 +90,7 @@ static size_t count_elements(const struct local_provider *p, struct arena *a,
 
     for (size_t i = 0; v != NULL && i < v->n_fronts; i++) {
         const struct local_front *f = &v->fronts[i];
-        n += f->n_open + f->snat;
+        n += f->n_open + f->all + f->snat;
         for (unsigned k = 0; k < f->m; k++) {
             n += f->slots[k].addr.len != 0;
         }
@@ -202,7 +202,8 @@ static int refresh(struct lb_sync *s, struct err *err)
         return local_table_is_foreign(p, err);
     }
     bool same = p->looked && now.exists == p->table.exists && now.generation == p->table.generation;
-    bool whole = !p->looked || now.exists != p->table.exists || s->attempt > 1;
+    bool whole = !p->looked || now.exists != p->table.exists || s->attempt > 1 ||
+                 (p->table_changed && !same); /* one by one they are found in our own sets only */
     p->table = now;
     if (whole) {
         return read_all(s, err);
@@ -453,6 +454,10 @@ static void gather(struct lb_sync *s)
         if (item->in->verb == TT_VERB_DELETE || it->grant.n > 0 || y->p->follows) {
             struct commented c = {s, it};
             local_mirror_each_named(y->p->mirror, item->key, add_commented, &c);
+            const struct local_mirror_vip *nobodys = local_nobodys_of(y->p, s->a, it->service);
+            if (nobodys != NULL) {
+                add_commented(&c, nobodys);
+            }
             first = first == NULL ? it : first;
         }
     }

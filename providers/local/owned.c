@@ -79,14 +79,15 @@ static bool is_used(const struct listing *l, const struct local_mirror_vip *v,
 }
 
 static void report(struct listing *l, const char *kind, const char *name, const char *owner,
-                   bool used)
+                   const char *remove_as)
 {
     const struct tt_host *host = l->x.s.host;
+    bool used = remove_as == NULL;
     const struct tt_owned owned = {.size = sizeof owned,
                                    .kind = kind,
                                    .name = name,
                                    .owner = owner,
-                                   .remove_as = used ? NULL : stand_in(l->x.a, owner),
+                                   .remove_as = stand_in(l->x.a, remove_as),
                                    .flags = used ? TT_OWNED_USED : 0};
 
     host->report_resource(host->ctx, l->x.s.call, &owned);
@@ -96,13 +97,21 @@ static void report_vip(struct listing *l, const struct local_mirror_vip *v,
                        const struct tt_service *s)
 {
     char text[LOCAL_FRONTEND_TEXT_MAX];
-    bool used = is_used(l, v, s);
+    const char *remove_as = NULL;
 
+    if (!local_is_of_this_instance(l->x.s.provider, v)) {
+        return;
+    }
     ip_format(&v->vip.addr, text);
-    report(l, v->vip.guarded ? "guard" : "hold", arena_strdup(l->x.a, text), v->vip.comment, used);
+    if (!is_used(l, v, s)) {
+        remove_as = v->vip.comment != NULL ? v->vip.comment
+                                           : arena_printf(l->x.a, "%s/%s", LOCAL_NOBODY, text);
+    }
+    report(l, v->vip.guarded ? "guard" : "hold", arena_strdup(l->x.a, text), v->vip.comment,
+           remove_as);
     for (size_t i = 0; i < v->n_fronts; i++) {
         local_frontend_text(&v->fronts[i].id, text);
-        report(l, "frontend", arena_strdup(l->x.a, text), v->vip.comment, used);
+        report(l, "frontend", arena_strdup(l->x.a, text), v->vip.comment, remove_as);
     }
 }
 

@@ -95,6 +95,7 @@ static void close_provider(void *provider)
     map_free(p->outside);
     map_free(p->taken);
     map_free(p->machine_told);
+    map_free(p->requests_told);
     map_free(p->releasing);
     local_round_done(p);
     intern_table_free(p->texts);
@@ -268,6 +269,9 @@ static int open_kernel(struct local_provider *p, const char *file,
             rc = local_kernel_lock(p->config->instance, &p->lock_fd, err);
         }
     }
+    if (rc == ERR_OK && !p->planning) {
+        p->kernel->ops->time_exchanges(p->kernel, local_figures_took, p);
+    }
     if (rc == ERR_OK) {
         rc = local_check_machine(p, file, err);
     }
@@ -339,6 +343,7 @@ static void make_parts(struct local_provider *p, const struct tt_open_args *args
     p->outside = map_new(NULL);
     p->taken = map_new(free);
     p->machine_told = map_new(free);
+    p->requests_told = map_new(free);
     p->releasing = map_new(free);
     p->mirror = local_mirror_new(p->texts);
 }

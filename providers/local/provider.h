@@ -77,7 +77,7 @@ struct local_provider {
     struct local_round round;
     struct map *releasing;     /* key of a Service that goes → int64_t, since when */
     struct map *machine_told;  /* sysctl → what was logged of it */
-    uint64_t requests_told[4]; /* to the kernel, by API, as metrics have them */
+    struct map *requests_told; /* "HANDLE API OP CODE" → uint64_t, as metrics have it */
     bool conntrack_full;
     struct map *told; /* key of a Service → what others changed, as its owner was told (told.c) */
     struct map *outside; /* keys of Services that were told of an address in no pool */
@@ -134,9 +134,11 @@ void local_served_init(struct local_provider *p);
 void local_served_done(struct local_provider *p);
 
 /* --- figures.c, machine.c: metrics, and sysctls of this machine; by the lock ---------------------------------- */
-#define LOCAL_METRICS 13
+#define LOCAL_METRICS 14
 extern const struct tt_metric local_metrics[LOCAL_METRICS];
 void local_figures_set(struct local_provider *p);
+/* A local_kernel_took_fn, of any thread; not by the lock. */
+void local_figures_took(void *provider, const char *api, double took_s);
 void local_figures_synced(const struct local_provider *p, int64_t took_ms);
 void local_machine_look(struct local_provider *p);
 
@@ -246,8 +248,9 @@ int local_routes_adopt(struct local_provider *p, bool *ret_some, struct err *err
 bool local_may_write(struct lb_op_run *run);
 
 /* --- services.c: Services as the allocator sees them ------------------------------------------------- */
-/* Tells the allocator of everything that has changed since. */
-void local_services_see(struct local_provider *p, struct arena *a, const struct tt_call *call);
+/* Tells the allocator of everything that has changed since, and of labels for which Services of the batch may wait. */
+void local_services_see(struct local_provider *p, struct arena *a, const struct tt_call *call,
+                        const struct tt_batch *batch);
 struct local_seen *local_seen_new(void);
 void local_seen_free(struct local_seen *seen);
 bool local_wants(const struct local_provider *p, const struct tt_service *s);
@@ -263,6 +266,14 @@ const struct tt_service *local_service_of(const struct tt_service *const *all, u
                                           const char *key);
 
 /* --- nobodys.c: addresses that no Service has, when orphanGrace is over ---------------------------------------- */
+/* The Service that stands for such an address in `orphans`: its namespace is this, which no Namespace can be called, its name the
+ * address. */
+#define LOCAL_NOBODY "-"
+/* It is this instance's: another one has routes of the same number. */
+bool local_is_of_this_instance(const struct local_provider *p, const struct local_mirror_vip *v);
+/* The address for which such a Service stands; NULL: it is another Service, or somebody has the address. */
+const struct local_mirror_vip *local_nobodys_of(const struct local_provider *p, struct arena *a,
+                                                const struct tt_service *s);
 void local_nobodys_each(const struct local_provider *p, struct arena *a,
                         void (*each)(void *arg, const struct local_mirror_vip *v), void *arg);
 /* Takes them away, but not with --drift=report. */

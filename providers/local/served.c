@@ -32,6 +32,7 @@ struct kept_front {
     uint8_t protocol;
     uint8_t vip;
     bool snat;
+    bool all;
 };
 struct served_kept {
     const struct interned *key; /* first: interned_text_kind */
@@ -186,7 +187,8 @@ static struct kept_front pack_front(struct local_provider *p, struct arena *a,
         .port = f->front.id.port,
         .target_port = port,
         .protocol = f->front.id.protocol,
-        .snat = f->front.snat};
+        .snat = f->front.snat,
+        .all = f->front.all};
 }
 
 static uint8_t kept_flags(const struct served *v)
@@ -258,7 +260,8 @@ static struct served_front open_front(struct arena *a, const struct served_kept 
 {
     struct served_front x = {
         .front = {.id = {.vip = k->vips[f->vip].addr, .protocol = f->protocol, .port = f->port},
-                  .snat = f->snat},
+                  .snat = f->snat,
+                  .all = f->all},
         .serve = (const void *)f->serve->data,
         .targets = open_targets(a, f)};
 

@@ -130,7 +130,7 @@ static void note_namespace(void *arg, const char *text, size_t n)
     map_set(r->p->namespaces, str_nonnull(name), l);
 }
 
-/* All of them, in pages: asked for only when a Service has changed and a pool asks for their labels. */
+/* All of them, in pages: asked for only when a pool asks for their labels, and a Service has changed or waits for an address. */
 static void read_namespaces(struct local_provider *p, struct arena *a, const struct tt_call *call)
 {
     struct reading r = {p, a};
@@ -343,15 +343,41 @@ bool local_grace_is_over(const struct local_provider *p)
            clock_now_ms(p->clock) - p->listed_ms >= p->config->director.orphan_grace_ms;
 }
 
-void local_services_see(struct local_provider *p, struct arena *a, const struct tt_call *call)
+/* A Namespace may have got the label for which a Service without an address waits: nothing of the Service changes then. */
+static void see_waiting(struct seeing *x, const struct tt_batch *batch)
 {
-    struct seeing x = {p, a, call, !some_pool_asks_for_namespaces(p->config)};
+    for (uint32_t i = 0; i < batch->n_items; i++) {
+        const struct tt_item *item = batch->items[i];
+        bool waits = item->verb == TT_VERB_ENSURE && item->service->n_ingress == 0;
+        const struct tt_service *s =
+            waits ? x->p->host->service(x->p->host->ctx, x->call, item->service->ns,
+                                        item->service->name)
+                  : NULL;
+        if (s == NULL) {
+            continue;
+        }
+        if (!x->asked) {
+            read_namespaces(x->p, x->a, x->call);
+            x->asked = true;
+        }
+        see(x->p, x->a, s);
+    }
+}
+
+void local_services_see(struct local_provider *p, struct arena *a, const struct tt_call *call,
+                        const struct tt_batch *batch)
+{
+    bool by_labels = some_pool_asks_for_namespaces(p->config);
+    struct seeing x = {p, a, call, !by_labels};
     const struct tt_service_sink each = {.size = sizeof each, .put = put_service, .arg = &x};
 
     p->seen->round++;
     local_services_listed(p);
     if (p->host->services_since(p->host->ctx, call, &p->seen->version, &each) != 0) {
         forget_unnamed(&x);
+    }
+    if (by_labels) {
+        see_waiting(&x, batch);
     }
     if (!p->remembered && p->looked) {
         local_mirror_each(p->mirror, remember_one, p);

@@ -157,7 +157,7 @@ static void want_front(struct local_provider *p, struct arena *a, const struct s
         .config = p->config, .serve = f->serve, .have = &c->have[i]};
     local_front_serve(a, &by, &c->targets[i], &c->want[i]);
     if (!local_front_has_target(&c->want[i])) {
-        c->want[i].n_open = 0;
+        local_front_let_in(&c->want[i], NULL, 0);
         c->closed = true;
     }
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arm.h: what the parts of the simulated Azure Resource Manager know of each other.  Private to sim/arm.
+/* arm.h: what the parts of the simulated Azure Resource Manager know of each other.  Private to
+ * sim/arm.
  *
- * `struct arm` owns the store (every resource by its id, without case), the operations and the tokens.  A request is
- * routed by the operation table, checked by the schema, and served by a generic verb (get, list, put, patch, delete) that
- * a row of the kind table steers; what is special about a kind hangs on its row as a small function.  Members that the
- * cloud computes (back-references) are derived anew after each write; whatever changes by that gets a new etag.
- * One thread: the event loop's.  Source: docs/spec/azure.md §3, §16. */
+ * `struct arm` owns the store (every resource by its id, without case), the operations and the
+ * tokens.  A request is routed by the operation table, checked by the schema, and served by a
+ * generic verb (get, list, put, patch, delete) that a row of the kind table steers; what is special
+ * about a kind hangs on its row as a small function.  Members that the cloud computes
+ * (back-references) are derived again after each write; documents that change by that get a new
+ * etag.  One thread: the event loop's.  Source: docs/spec/azure.md §3, §16. */
 #ifndef TRIMTAB_SIM_ARM_ARM_H
 #define TRIMTAB_SIM_ARM_ARM_H
 
@@ -29,7 +31,7 @@ struct arm_kind;
 struct arm_operation;
 struct arm_request;
 
-/* --- resources ------------------------------------------------------------------------------------ */
+/* --- resources -------------------------------------------------------------------------------- */
 
 struct arm_resource {
     const struct arm_kind *kind;      /* NULL: of a kind that is not served, only kept */
@@ -45,8 +47,8 @@ struct arm {
     struct sim *sim;
     struct arm_resource *first[ARM_KINDS_MAX], *last[ARM_KINDS_MAX]; /* by kind; slot 0: none */
     struct map *resources; /* lower-case id → struct arm_resource, owned */
-    struct map
-        *groups; /* lower-case "/subscriptions/s/resourcegroups/g" → its name as written, heap */
+    /* lower-case "/subscriptions/s/resourcegroups/g" → its name as written, heap */
+    struct map *groups;
     struct map *addresses; /* lower-case id of a machine's IP configuration → its address, heap */
     struct map *operations; /* name → struct arm_operation, owned */
     struct map *tokens;     /* access token → int64_t* expiry (wall, s) */
@@ -62,7 +64,7 @@ struct arm {
     uint64_t next_public6;
 };
 
-/* --- refusals ------------------------------------------------------------------------------------- */
+/* --- refusals --------------------------------------------------------------------------------- */
 
 /* Why a request is not served.  status 0: it is. */
 struct arm_refusal {
@@ -86,7 +88,7 @@ struct json_object *arm_refusal_json(const struct arm_refusal *r);
 struct json_object *arm_error_body(void *state, const struct sim_call *call, int status,
                                    const char *reason, const char *message);
 
-/* --- a request ------------------------------------------------------------------------------------ */
+/* --- a request -------------------------------------------------------------------------------- */
 
 /* Names of a list's items (lower case) → items, borrowed. */
 struct arm_index {
@@ -117,13 +119,13 @@ struct arm_request {
     int64_t allowance;                         /* how many are left */
     struct arm_index indexes[ARM_INDEXES_MAX]; /* long lists that were searched, by name */
     struct map *picked; /* private addresses that this request was given already */
-    struct map
-        *holders; /* who holds which private address of `holders_vnet`; NULL: not asked yet */
+    /* who holds which private address of `holders_vnet`; NULL: not asked yet */
+    struct map *holders;
     const char *holders_vnet;
     struct arm_refusal refusal;
 };
 
-/* --- kinds ---------------------------------------------------------------------------------------- */
+/* --- kinds ------------------------------------------------------------------------------------ */
 
 /* Members that stand for resources of their own: they get id, etag, type and state. */
 struct arm_child {
@@ -160,7 +162,7 @@ extern const struct arm_action arm_actions[];
 /* The request's operation is there in this api-version. */
 bool arm_is_served(const struct arm_request *q, const char *version);
 
-/* --- ids.c ---------------------------------------------------------------------------------------- */
+/* --- ids.c ------------------------------------------------------------------------------------ */
 
 char *arm_id_key(struct arena *a, const char *id); /* lower case */
 const char *arm_id_name(const char *id);           /* after the last '/' */
@@ -173,9 +175,11 @@ char *arm_id_subscription(struct arena *a, const char *id);
 bool arm_id_is_below(const char *id, const char *parent); /* parent + "/…", without case */
 /* properties.X.id of a reference, or NULL. */
 const char *arm_ref(struct json_object *properties, const char *member);
-/* The item of that name (without case) in an array of named objects, or NULL; *ret_i may be NULL. */
+/* The item of that name (without case) in an array of named objects, or NULL; *ret_i
+ * may be NULL. */
 struct json_object *arm_named(struct json_object *array, const char *name, size_t *ret_i);
-/* The same for lists that are searched for each of their items: O(1), while nobody changes names in it. */
+/* The same for lists that are searched for each of their items: O(1), as long as no name in it
+ * changes. */
 struct json_object *arm_find(struct arm_request *q, struct json_object *array, const char *name);
 /* The object's "properties", made when it lacks them. */
 struct json_object *arm_properties(struct json_object *o);
@@ -183,7 +187,7 @@ bool arm_name_is_valid(const char *name, size_t max);
 /* {"id": id} */
 struct json_object *arm_sub_resource(const char *id);
 
-/* --- store.c -------------------------------------------------------------------------------------- */
+/* --- store.c ---------------------------------------------------------------------------------- */
 
 void arm_store_init(struct arm *arm);
 void arm_store_done(struct arm *arm);
@@ -192,8 +196,8 @@ struct arm_resource *arm_get(const struct arm *arm,
 /* Adds or replaces; takes `body` over.  Dresses nothing. */
 struct arm_resource *arm_set(struct arm *arm, const char *id, struct json_object *body);
 void arm_unset(struct arm *arm, const char *id);
-/* Calls fn for each resource of a type (NULL: of all), in order of creation; fn returns false to stop, and must not add or
- * remove any. */
+/* Calls fn for each resource of a type (NULL: of all), in order of creation; fn returns false to
+ * stop, and must not add or remove any. */
 void arm_each(const struct arm *arm, const char *type,
               bool (*fn)(struct arm_resource *res, void *arg), void *arg);
 bool arm_group_known(const struct arm *arm, const char *subscription, const char *group);
@@ -203,26 +207,26 @@ void arm_group_remove(struct arm *arm, const char *subscription, const char *gro
 /* The group as it was first written, or as given. */
 const char *arm_group_name(const struct arm *arm, const char *subscription, const char *group);
 
-/* --- commit.c ------------------------------------------------------------------------------------- */
+/* --- commit.c --------------------------------------------------------------------------------- */
 
-/* Puts a body in place (taken over): defaults, ids, types, states, and a new etag when anything changed.  `state` NULL
- * keeps the provisioningState that the old body has. */
+/* Puts a body in place (taken over): defaults, ids, types, states, and a new etag when anything
+ * changed.  `state` NULL keeps the provisioningState that the old body has. */
 struct arm_resource *arm_commit(struct arm *arm, const char *id, struct json_object *body,
                                 const char *state);
-/* Removes members and items of the wrong JSON type, which a world may hold and no request could make; what the schema
- * does not know stays. */
+/* Removes members and items of the wrong JSON type, which a world may hold and no request could
+ * make; what the schema does not know stays. */
 void arm_sanitize(int type, struct json_object *o);
 /* A new etag, although no member changed. */
 void arm_touch(struct arm *arm, const char *id);
 /* The etag that a loaded document had; NULL leaves the new one. */
 void arm_restore_etag(struct arm_resource *res, const char *etag);
-/* Derives what follows from others anew, everywhere. */
+/* Derives all computed members again. */
 void arm_settle(struct arm *arm);
 /* As it is read now: with "Updating" while a write runs; new reference. */
 struct json_object *arm_view(const struct arm_resource *res);
 char *arm_uuid(struct arm *arm, struct arena *a);
 
-/* --- derive.c: members that the cloud computes ---------------------------------------------------- */
+/* --- derive.c: members that the cloud computes ------------------------------------------------ */
 
 struct arm_links;
 struct arm_links *arm_links_new(struct arm *arm);
@@ -239,7 +243,7 @@ struct json_object *arm_links_members(const struct arm_links *l, const char *poo
 /* A scale set whose model names the pool, or NULL. */
 const char *arm_links_model(const struct arm_links *l, const char *pool);
 
-/* --- machines' IP configurations: of NICs and of scale-set instances ------------------------------ */
+/* --- machines' IP configurations: of NICs and of scale-set instances -------------------------- */
 
 /* One IP configuration of a machine. */
 struct arm_ip_config {
@@ -254,7 +258,7 @@ void arm_each_ip_config(struct arm *arm, struct arena *a,
 void arm_each_config_of(struct arm *arm, struct arena *a, struct arm_resource *owner,
                         bool (*fn)(const struct arm_ip_config *c, void *arg), void *arg);
 
-/* --- verbs ---------------------------------------------------------------------------------------- */
+/* --- verbs ------------------------------------------------------------------------------------ */
 
 void arm_name_call(void *state, struct sim_call *call);
 void arm_handle(void *state, struct sim_call *call);
@@ -262,7 +266,8 @@ void arm_handle(void *state, struct sim_call *call);
 const char *arm_param(const struct arm_request *q, const char *name);
 /* route.c: finds the operation and takes the path apart; false: refused. */
 bool arm_route(struct arm_request *q);
-/* throttle.c: takes one request off the subscription's allowance, false: none is left; tells what is left. */
+/* throttle.c: takes one request from the subscription's quota and sets the remaining number; false
+ * if none is left. */
 bool arm_throttle(struct arm_request *q);
 void arm_throttle_headers(struct arm_request *q);
 bool arm_read_get(struct arm_request *q);
@@ -281,14 +286,14 @@ bool arm_check_etag(struct arm_request *q, const char *current);
 /* Removes what an answer's schema does not have, such as an etag of a kind without. */
 void arm_prune(int type, struct json_object *o);
 
-/* --- groups.c ------------------------------------------------------------------------------------- */
+/* --- groups.c --------------------------------------------------------------------------------- */
 
 /* The name of the operation if the call is about resource groups themselves, or NULL. */
 const char *arm_groups_op(struct sim_call *call);
 /* Serves such a call; false: refused. */
 bool arm_groups_run(struct arm_request *q);
 
-/* --- guards.c ------------------------------------------------------------------------------------- */
+/* --- guards.c --------------------------------------------------------------------------------- */
 
 /* The members "locks" and "policies" of settings are as they must be. */
 int arm_guards_check(struct json_object *settings, struct err *err) _warn_unused_;
@@ -297,7 +302,7 @@ bool arm_check_locks(struct arm_request *q);
 /* No policy denies what the request writes (its body must be read); false: refused. */
 bool arm_check_policies(struct arm_request *q);
 
-/* --- operations.c --------------------------------------------------------------------------------- */
+/* --- operations.c ----------------------------------------------------------------------------- */
 
 void arm_operations_init(struct arm *arm);
 void arm_operations_done(struct arm *arm);
@@ -305,7 +310,7 @@ void arm_operations_done(struct arm *arm);
 bool arm_operations_admit(struct arm_request *q, struct arm_resource *res);
 /* Answers a write that took effect: at once, or with an operation to poll. */
 void arm_operations_answer(struct arm_request *q);
-/* What a document says of itself while this runs: "Updating", "Deleting". */
+/* The document's state while this runs: "Updating", "Deleting". */
 const char *arm_operation_state(const struct arm_operation *op);
 /* Somebody looks at a document: where its own state is the poll, that is one. */
 void arm_operations_look(struct arm_resource *res);
@@ -314,7 +319,7 @@ void arm_operations_pass(struct arm *arm, const char *above);
 bool arm_operation_get(struct arm_request *q);
 bool arm_operation_result(struct arm_request *q);
 
-/* --- kinds' own files ----------------------------------------------------------------------------- */
+/* --- kinds' own files ------------------------------------------------------------------------- */
 
 bool arm_lb_put(struct arm_request *q, struct json_object *old, struct json_object *body);
 bool arm_lb_remove(struct arm_request *q);
@@ -385,13 +390,14 @@ char *arm_subnet_pick(struct arm_request *q, const char *subnet, bool ipv6);
 /* Checks an address that is asked for by `owner` (id of an IP configuration). */
 bool arm_subnet_check(struct arm_request *q, const char *subnet, const char *address,
                       const char *owner);
-/* Who holds which private address of a virtual network: address → id of an IP configuration (arena).  map_free() it. */
+/* Holders of the private addresses of a virtual network: address → id of an IP configuration
+ * (arena).  map_free() it. */
 struct map *arm_private_holders(struct arm *arm, struct arena *a, const char *vnet);
 /* A limit of the settings ("sim.azure.limits") or of --quota; `otherwise` when neither names it. */
 int64_t arm_limit(const struct arm *arm, const char *name, int64_t otherwise);
 /* The subnet exists; refuses otherwise, naming `by`. */
 bool arm_subnet_exists(struct arm_request *q, const char *subnet, const char *by);
-/* The resource is where its user is (what has no location is everywhere); refuses the reference otherwise. */
+/* The resource is in its user's location, or has none; refuses the reference otherwise. */
 bool arm_check_region(struct arm_request *q, const char *id, const char *location, const char *by);
 /* A static IP configuration has an address of its version. */
 bool arm_check_static(struct arm_request *q, struct json_object *p, const char *by);
@@ -401,7 +407,8 @@ const char *arm_machine_address(struct arm *arm, struct arena *a, const struct a
 
 /* seed.c: adds what a world of Azure does not bring along */
 void arm_seed(struct arm *arm);
-/* Gives each machine an address that has none: that of its Node (NULL: none is known), or a free one. */
+/* Gives each machine an address that has none: that of its Node (NULL: none is known), or
+ * a free one. */
 void arm_addresses_give(struct arm *arm, struct json_object *nodes);
 /* The zones of its region: "1", "2", "3". */
 const char **arm_zones(const struct arm *arm, struct arena *a, size_t *ret_n);

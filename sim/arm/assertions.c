@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assertions.c: what a client shows to the directory in place of a secret: a token that it signed with its certificate,
- * or one of its cluster (workload identity).
+/* assertions.c: what a client shows to the directory in place of a secret: a token that it signed
+ * with its certificate, or one of its cluster (workload identity).
  *
- * A certificate's assertion names its thumbprint in the header ("x5t#S256" with PS256, "x5t" with RS256) and, as we and
- * the Go controller send it, carries the certificate itself ("x5c"): then thumbprint and signature are verified.  Any
- * certificate will do: nobody has registered one here.  A cluster's token is for the audience of the exchange; its
- * signature is not verified, its issuer is not known.  Source: docs/spec/azure.md §2.4, §2.5; RFC 7515, RFC 7523. */
+ * A certificate's assertion names its thumbprint in the header ("x5t#S256" with PS256, "x5t" with
+ * RS256) and, as we and the Go controller send it, carries the certificate itself ("x5c"): then
+ * thumbprint and signature are verified.  Any certificate is accepted: none is registered here.  A
+ * cluster's token is for the audience of the exchange; its signature is not verified, its issuer is
+ * not known.  Source: docs/spec/azure.md §2.4, §2.5; RFC 7515, RFC 7523. */
 #include "sim/arm/arm.h"
 
 #include <openssl/evp.h>
@@ -45,7 +46,7 @@ static bool take_apart(struct arena *a, const char *jwt, struct assertion *ret)
     return true;
 }
 
-/* --- the certificate ------------------------------------------------------------------------------ */
+/* --- the certificate -------------------------------------------------------------------------- */
 
 static bool thumbprint_fits(struct arena *a, const struct assertion *t, const unsigned char *der,
                             size_t len)
@@ -101,7 +102,7 @@ static bool signature_is_valid(struct arena *a, const struct assertion *t)
     return ok;
 }
 
-/* --- claims --------------------------------------------------------------------------------------- */
+/* --- claims ----------------------------------------------------------------------------------- */
 
 static bool has_audience(struct json_object *claims, const char *wanted)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* balancer_rules.c: a load balancer's rules and probes: what they refer to, defaults, and conflicts between them.
+/* balancer_rules.c: a load balancer's rules and probes: what they refer to, defaults, and conflicts
+ * between them.
  *
- * References must lead to children of the same balancer.  Two rules may not share frontend, protocol and port, nor (unless
- * both float) pool, protocol and backend port.  Source: docs/spec/azure.md §6.5, §6.6, §16 item 6. */
+ * References must lead to children of the same balancer.  Two rules may not share frontend,
+ * protocol and port, nor (unless both float) pool, protocol and backend port.  Source:
+ * docs/spec/azure.md §6.5, §6.6, §16 item 6. */
 #include "sim/arm/arm.h"
 
 #include <string.h>
@@ -110,7 +112,7 @@ bool arm_check_range(struct arm_request *q, const char *by, struct json_object *
                       (long long)v, member, by, (long long)min, (long long)max);
 }
 
-/* --- probes --------------------------------------------------------------------------------------- */
+/* --- probes ----------------------------------------------------------------------------------- */
 
 static bool check_probe(struct arm_request *q, struct json_object *lb, struct json_object *o)
 {
@@ -137,7 +139,7 @@ static bool check_probe(struct arm_request *q, struct json_object *lb, struct js
            arm_check_range(q, self, p, "numberOfProbes", 1, INT32_MAX);
 }
 
-/* --- rules ---------------------------------------------------------------------------------------- */
+/* --- rules ------------------------------------------------------------------------------------ */
 
 static bool check_rule_pools(struct arm_request *q, struct json_object *lb, const char *self,
                              struct json_object *p)
@@ -207,7 +209,7 @@ static bool check_rule(struct arm_request *q, struct json_object *lb, struct jso
            arm_check_range(q, self, p, "idleTimeoutInMinutes", 4, 100);
 }
 
-/* --- conflicts ------------------------------------------------------------------------------------ */
+/* --- conflicts -------------------------------------------------------------------------------- */
 
 static bool holds_scale_set(struct arm_request *q, const char *pool)
 {

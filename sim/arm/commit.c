@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* commit.c: how a checked body becomes a document: defaults, ids, types, states, etags, and what follows for others.
+/* commit.c: how a checked body becomes a document: defaults, ids, types, states, etags, and what
+ * follows for others.
  *
- * A document and its sub-resources share one etag, as in Azure's network provider.  It is new whenever a member
- * changed, whoever caused it (docs/spec/azure.md §3.4), and only then: a PUT of what is there already changes
- * nothing. */
+ * A document and its sub-resources share one etag, as in Azure's network provider.  It changes with
+ * each change of a member, whatever the cause (docs/spec/azure.md §3.4), and only then: a PUT of
+ * the present state changes nothing. */
 #include "sim/arm/arm.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@ static char *new_etag(struct arm *arm, struct arena *a)
     return arena_printf(a, "W/\"%s\"", arm_uuid(arm, a));
 }
 
-/* --- defaults ------------------------------------------------------------------------------------- */
+/* --- defaults --------------------------------------------------------------------------------- */
 
 /* Adds to `o` what it lacks of `defaults`, also in nested objects. */
 static void fill(struct json_object *o, struct json_object *defaults)
@@ -46,7 +47,7 @@ static void fill_text(struct json_object *properties, const char *text)
     }
 }
 
-/* --- ids, types, states --------------------------------------------------------------------------- */
+/* --- ids, types, states ----------------------------------------------------------------------- */
 
 static void set_if_known(int type, struct json_object *o, const char *name, const char *value)
 {
@@ -125,7 +126,7 @@ static void dress(const struct dress *d, const struct arm_kind *kind, const char
     dress_children(d, kind, inner, id, properties);
 }
 
-/* --- committing ----------------------------------------------------------------------------------- */
+/* --- committing ------------------------------------------------------------------------------- */
 
 static struct arm_resource *commit(struct arm *arm, const struct arm_links *l, const char *id,
                                    struct json_object *body, const char *state)
@@ -220,7 +221,7 @@ struct settling {
     const struct arm_links *links;
 };
 
-/* What is not derived yet is going to change, for certain: in place, under a new etag. */
+/* A member that is not derived yet will certainly change: in place, under a new etag. */
 static bool settle_one(struct arm_resource *res, void *arg)
 {
     struct settling *s = arg;
@@ -246,7 +247,7 @@ void arm_settle(struct arm *arm)
     arm_links_free((struct arm_links *)s.links);
 }
 
-/* --- reading -------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static void set_states(struct json_object *o, const char *state)
 {
@@ -301,7 +302,7 @@ void arm_prune(int type, struct json_object *o)
     }
 }
 
-/* --- worlds --------------------------------------------------------------------------------------- */
+/* --- worlds ----------------------------------------------------------------------------------- */
 
 static bool is_of_kind(int type, struct json_object *o)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* derive.c: members that the cloud computes from other documents: who is in a pool, who holds a public address.
+/* derive.c: members that the cloud computes from other documents: members of a pool, holders of a
+ * public address.
  *
- * An index of all references is built once per write; from it and from the document itself every back-reference is made
- * anew, so that none can be forgotten.  Source: docs/spec/azure.md §3.10 (read-only back-references), §16 items 5, 6, 9. */
+ * An index of all references is built once per write; from it and from the document itself every
+ * back-reference is recreated, so that none can be forgotten.  Source: docs/spec/azure.md §3.10
+ * (read-only back-references), §16 items 5, 6, 9. */
 #include "sim/arm/arm.h"
 
 #include <string.h>
@@ -41,7 +43,7 @@ static void push_ref(struct map *m, struct arena *a, const char *id, const char 
     }
 }
 
-/* --- collecting ----------------------------------------------------------------------------------- */
+/* --- collecting ------------------------------------------------------------------------------- */
 
 static bool collect_config(const struct arm_ip_config *c, void *arg)
 {
@@ -173,7 +175,7 @@ const char *arm_links_model(const struct arm_links *l, const char *pool)
     return map_get(l->models, arm_id_key(l->a, pool));
 }
 
-/* --- deriving ------------------------------------------------------------------------------------- */
+/* --- deriving --------------------------------------------------------------------------------- */
 
 /* Sets `member` to a copy of the list for `id`, or removes it when there is none. */
 static void set_list(const struct arm_links *l, const struct map *m, const char *id,
@@ -211,7 +213,7 @@ static void derive_nic(struct arm *arm, const struct arm_links *l, const char *i
     }
 }
 
-/* --- is it derived already? ----------------------------------------------------------------------- */
+/* --- is it derived already? ------------------------------------------------------------------- */
 
 static bool same_list(const struct arm_links *l, const struct map *m, const char *id,
                       struct json_object *properties, const char *member)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* groups.c: resource groups by request: GET, HEAD, PUT and DELETE of one, and their list.
  *
- * They belong to Microsoft.Resources, which has no schema pack here, so this file routes them itself.  A group that was made
- * by a request is a document of the store; one that is known from its resources or from a configuration has none until it is
- * written.  Its deletion takes everything in it along.  Source: REST reference "Resource Groups". */
+ * They belong to Microsoft.Resources, which has no schema pack here, so this file routes them
+ * itself.  A group that was made by a request is a document of the store; one that is known from
+ * its resources or from a configuration has none until it is written.  Its deletion takes
+ * everything in it along.  Source: REST reference "Resource Groups". */
 #include "sim/arm/arm.h"
 
 #include <string.h>
@@ -59,7 +60,7 @@ static struct json_object *group_json(struct arm_request *q, const char *name)
     return o;
 }
 
-/* --- verbs ---------------------------------------------------------------------------------------- */
+/* --- verbs ------------------------------------------------------------------------------------ */
 
 static bool list_groups(struct arm_request *q)
 {
@@ -182,7 +183,7 @@ static bool delete_group(struct arm_request *q)
     return true;
 }
 
-/* --- dispatch ------------------------------------------------------------------------------------- */
+/* --- dispatch --------------------------------------------------------------------------------- */
 
 static bool check_version(struct arm_request *q)
 {

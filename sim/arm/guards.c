@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guards.c: locks and policies, which the resource manager checks before a resource provider sees the request.
+/* guards.c: locks and policies, which the resource manager checks before a resource provider sees
+ * the request.
  *
- * Settings name them: "locks": [{"scope": ID, "level": "CanNotDelete" | "ReadOnly"}], inherited by all below the scope, and
- * "policies": [{"type", "name", "reason", "scope", "required_tag"}], which deny writes of a type, or only of documents without
- * a tag.  Source: learn.microsoft.com, "Lock your resources", "Azure Policy deny effect"; Azure/AKS#3212 for the wording. */
+ * Settings name them: "locks": [{"scope": ID, "level": "CanNotDelete" | "ReadOnly"}], inherited by
+ * all below the scope, and "policies": [{"type", "name", "reason", "scope", "required_tag"}], which
+ * deny writes of a type, or only of documents without a tag.  Source: learn.microsoft.com, "Lock
+ * your resources", "Azure Policy deny effect"; Azure/AKS#3212 for the wording. */
 #include "sim/arm/arm.h"
 
 #include <string.h>
 
-/* --- settings ------------------------------------------------------------------------------------- */
+/* --- settings --------------------------------------------------------------------------------- */
 
 static bool is_among(const char *text, const char *const *words)
 {
@@ -63,7 +65,7 @@ int arm_guards_check(struct json_object *settings, struct err *err)
     return code;
 }
 
-/* --- requests ------------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 /* The request is about the scope or something below it; a NULL scope is everything. */
 static bool is_within(const struct arm_request *q, const char *scope)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* handle.c: a request to the resource manager from its arrival to its answer.
  *
- * Token, allowance, route, api-version, subscription, group, locks, body, policies; then the action or the generic verb; then the answer: the
- * document, a list, or a refusal.  Writes are answered by operations.c.  At --latency cloud answers travel as long as the
- * cloud's. */
+ * Token, allowance, route, api-version, subscription, group, locks, body, policies; then the action
+ * or the generic verb; then the answer: the document, a list, or a refusal.  Writes are answered by
+ * operations.c.  At --latency cloud answers travel as long as the cloud's. */
 #include "sim/arm/arm.h"
 
 #include <string.h>
@@ -11,9 +11,9 @@
 #include <time.h>
 
 #define TRAVEL_MS 60
-#define BODY_MAX  (4 * 1024 * 1024) /* what the resource manager's door lets in */
+#define BODY_MAX  (4 * 1024 * 1024) /* form of the requests that the resource manager accepts */
 
-/* --- answers -------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 /* "EASTUS:20261122T013000Z:id" */
 static const char *routing_id(struct arm_request *q, const char *id)
@@ -70,7 +70,7 @@ const char *arm_param(const struct arm_request *q, const char *name)
     return NULL;
 }
 
-/* --- checks before any verb ----------------------------------------------------------------------- */
+/* --- checks before any verb ------------------------------------------------------------------- */
 
 static bool check_version(struct arm_request *q)
 {
@@ -137,7 +137,7 @@ static bool check_tag_twice(struct arm_request *q, struct json_object *tags)
                       "The request content was invalid: the tag '%s' is given twice.", twice);
 }
 
-/* Tags are strings; a null is no string. */
+/* Tags are strings; null is not a string. */
 static bool check_tags(struct arm_request *q)
 {
     struct json_object *tags = json_member(q->body, "tags");
@@ -207,7 +207,7 @@ static bool read_body(struct arm_request *q)
     return arm_schema_check(q->a, q->op->request, q->body, "", &why) || bad_body(q, why);
 }
 
-/* --- verbs ---------------------------------------------------------------------------------------- */
+/* --- verbs ------------------------------------------------------------------------------------ */
 
 static const struct {
     const char *verb;

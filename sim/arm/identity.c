@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* identity.c: where clients of Azure find endpoints and tokens, as a module of its own; and the check of bearers.
+/* identity.c: where clients of Azure find endpoints and tokens, as a module of its own; and the
+ * check of bearers.
  *
- * Serves the resource manager's /metadata/endpoints, the instance metadata service's tokens (also in the form of App
- * Service), the token endpoint of a directory with client secret or client assertion, and the discovery documents that
- * SDKs ask for.  Calls are counted under "metadata" and go to no log.  Source: docs/spec/azure.md §1.5, §2. */
+ * Serves the resource manager's /metadata/endpoints, the instance metadata service's tokens (also
+ * in the form of App Service), the token endpoint of a directory with client secret or client
+ * assertion, and the discovery documents that SDKs ask for.  Calls are counted under "metadata" and
+ * go to no log.  Source: docs/spec/azure.md §1.5, §2. */
 #include "sim/arm/arm.h"
 
 #include <string.h>
@@ -49,7 +51,7 @@ bool arm_token_check(struct arm_request *q)
                       "%s", why);
 }
 
-/* --- the module ----------------------------------------------------------------------------------- */
+/* --- the module ------------------------------------------------------------------------------- */
 
 static int identity_init(struct sim *sim, void **ret_state, struct err *err)
 {
@@ -113,7 +115,7 @@ static void answer_error(struct sim_call *call, int status, const char *error, i
     sim_answer(call, status, o);
 }
 
-/* --- managed identities --------------------------------------------------------------------------- */
+/* --- managed identities ----------------------------------------------------------------------- */
 
 /* "2018-02-01" or later. */
 static bool version_is_known(const char *version)
@@ -125,7 +127,8 @@ static bool version_is_known(const char *version)
     return ok;
 }
 
-/* Which identity is asked for, against those that the settings give the machine ("identities"); NULL: that one may. */
+/* Which identity is asked for, against those that the settings give the machine ("identities");
+ * NULL: that one may. */
 static const char *wrong_identity(const struct arm *arm, const struct sim_call *call)
 {
     static const char *const names[] = {"client_id", "msi_res_id", "mi_res_id", "object_id",
@@ -197,7 +200,7 @@ static void identity_token(struct arm *arm, struct sim_call *call)
     sim_answer(call, 200, o);
 }
 
-/* --- the directory -------------------------------------------------------------------------------- */
+/* --- the directory ---------------------------------------------------------------------------- */
 
 static const struct arm_denial *judge(struct arm *arm, struct sim_call *call,
                                       const struct url_param *form, size_t n)
@@ -231,8 +234,9 @@ static bool tenant_is_known(const struct arm *arm, struct sim_call *call)
            str_eq_nocase(tenant, "adfs");
 }
 
-/* The first version of the token endpoint, which is asked for a resource, says numbers as texts and when the token ends; without
- * that a client asks for a new one before each call.  ADFS, in the same place, does not say it. */
+/* The first version of the token endpoint, which is asked for a resource, says numbers as texts and
+ * when the token ends; without that a client asks for a new one before each call.  ADFS, in the
+ * same place, does not say it. */
 static void answer_token(struct arm *arm, struct sim_call *call, const char *resource)
 {
     struct json_object *o = json_object_new_object();
@@ -312,7 +316,8 @@ static void instance_discovery(struct arm *arm, struct sim_call *call)
     sim_answer(call, 200, o);
 }
 
-/* As clients from before 2019 ask, Azure Stack's among them: one cloud instead of a list of clouds. */
+/* As clients from before 2019 ask, Azure Stack's among them: one cloud instead of a
+ * list of clouds. */
 static struct json_object *endpoints_of_one(struct arm *arm, struct json_object *login)
 {
     struct json_object *o = json_object_new_object();

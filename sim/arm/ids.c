@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ids.c: taking Azure's resource ids apart, and small helpers on its documents.
  *
- * Ids are compared without case everywhere: ARM does, and clients rely on it (docs/spec/azure.md, conventions).  Pure, but
- * for the indexes that a request keeps. */
+ * Ids are compared without case everywhere: ARM does, and clients rely on it (docs/spec/azure.md,
+ * conventions).  Pure, but for the indexes that a request keeps. */
 #include "sim/arm/arm.h"
 
 #include <ctype.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* interfaces.c: network interfaces, and the walk over the IP configurations of all machines.
  *
- * Membership in a backend pool stands in the machine's document: in its NIC, or, for an instance of a scale set, in the
- * instance.  The instance's NIC is a view of that.  Source: docs/spec/azure.md §7.2, §7.3, §16 item 9. */
+ * Membership in a backend pool stands in the machine's document: in its NIC, or, for an instance of
+ * a scale set, in the instance.  The instance's NIC is a view of that.  Source: docs/spec/azure.md
+ * §7.2, §7.3, §16 item 9. */
 #include "sim/arm/arm.h"
 
 #include <string.h>
 
-/* --- the walk ------------------------------------------------------------------------------------- */
+/* --- the walk --------------------------------------------------------------------------------- */
 
 struct walk {
     struct arm *arm;
@@ -83,7 +84,7 @@ const char *arm_machine_address(struct arm *arm, struct arena *a, const struct a
     return address ? address : map_get(arm->addresses, arm_id_key(a, c->id));
 }
 
-/* --- pools that a machine wants to be in ---------------------------------------------------------- */
+/* --- pools that a machine wants to be in ------------------------------------------------------ */
 
 static const char *set_of_machine(struct arm_request *q, const char *machine)
 {
@@ -208,9 +209,9 @@ bool arm_check_pools_of(struct arm_request *q, struct json_object *properties, c
     return check_kinds(q, pools, by);
 }
 
-/* --- NICs ----------------------------------------------------------------------------------------- */
+/* --- NICs ------------------------------------------------------------------------------------- */
 
-/* A public address is there, and held by nobody else. */
+/* A public address exists and has no other holder. */
 static bool check_public(struct arm_request *q, const char *public, const char *by)
 {
     const struct arm_resource *ip = arm_get(q->arm, public);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kinds.c: which resources this cloud has, and what is special about each.
  *
- * A new kind is a row, its operations come from the schema packs.  Defaults are those that ARM fills into a document;
- * they are added to `properties` (docs/spec/azure.md §16 item 6). */
+ * A new kind is a row, its operations come from the schema packs.  Defaults are those that ARM
+ * fills into a document; they are added to `properties` (docs/spec/azure.md §16 item 6). */
 #include "sim/arm/arm.h"
 
 #include <string.h>
@@ -18,8 +18,8 @@ static const struct arm_child table_children[] = {{"routes"}, {NULL}};
 static const struct arm_child link_children[] = {
     {"ipConfigurations"}, {"privateEndpointConnections"}, {NULL}};
 
-/* Azure Stack's versions, and those of the provider that was part of Kubernetes: a cloud serves them for many years.  They are
- * answered in today's form. */
+/* Azure Stack's versions, and those of the provider that was part of Kubernetes: a cloud serves
+ * them for many years.  They are answered in today's form. */
 static const char *const old_network[] = {"2018-11-01", "2019-06-01", NULL};
 static const char *const old_link[] = {"2019-03-01", NULL};
 static const char *const old_machine[] = {"2017-12-01", "2019-07-01", NULL};

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* load_balancers.c: what a load balancer must be, its frontends' addresses, and its back-references.
+/* load_balancers.c: what a load balancer must be, its frontends' addresses, and its
+ * back-references.
  *
- * Rules and probes are checked in balancer_rules.c, pools in pools.c.  A frontend has a public address (which no other
- * holds), a public prefix, or an address of a subnet; a dynamic one keeps what it got as long as it stays in the subnet.
+ * Rules and probes are checked in balancer_rules.c, pools in pools.c.  A frontend has a public
+ * address (which no other holds), a public prefix, or an address of a subnet; a dynamic one keeps
+ * what it got as long as it stays in the subnet.
  * Source: docs/spec/azure.md §3.10, §6.3, §16 items 5 to 7 and 9. */
 #include "sim/arm/arm.h"
 
@@ -16,7 +18,7 @@ bool arm_lb_is_standard(struct json_object *body)
     return !str_eq_nocase(str_or(json_str(json_member(body, "sku"), "name"), "Basic"), "Basic");
 }
 
-/* --- children ------------------------------------------------------------------------------------- */
+/* --- children --------------------------------------------------------------------------------- */
 
 static bool check_child_names(struct arm_request *q, struct json_object *items, const char *member)
 {
@@ -62,7 +64,7 @@ static bool check_sku(struct arm_request *q, struct json_object *old, struct jso
                       json_str(json_member(body, "sku"), "name"));
 }
 
-/* --- frontends with public addresses -------------------------------------------------------------- */
+/* --- frontends with public addresses ---------------------------------------------------------- */
 
 struct frontends {
     struct arm_request *q;
@@ -111,7 +113,7 @@ static bool check_public(struct frontends *f, const char *fip, const char *id)
     return check_provisioned(q, ip);
 }
 
-/* --- frontends with private addresses ------------------------------------------------------------- */
+/* --- frontends with private addresses --------------------------------------------------------- */
 
 static bool is_ipv6(struct json_object *p)
 {
@@ -330,7 +332,7 @@ bool arm_lb_put(struct arm_request *q, struct json_object *old, struct json_obje
            arm_lb_check_rules(q, body);
 }
 
-/* --- deleting ------------------------------------------------------------------------------------- */
+/* --- deleting --------------------------------------------------------------------------------- */
 
 static bool uses_balancer(struct json_object *pools, const char *balancer)
 {
@@ -432,7 +434,7 @@ bool arm_lb_remove(struct arm_request *q)
     return true;
 }
 
-/* --- back-references ------------------------------------------------------------------------------ */
+/* --- back-references -------------------------------------------------------------------------- */
 
 struct back {
     struct arena *a;
@@ -487,7 +489,7 @@ static void set_back(struct back *b, const char *self, struct json_object *p, co
     }
 }
 
-/* Members of a pool: who is in it by its NIC stands in both lists, as ARM shows it. */
+/* Members of a pool: a member by its NIC is in both lists, as in ARM. */
 static void set_members(struct back *b, const struct arm_links *l, const char *self,
                         struct json_object *p)
 {

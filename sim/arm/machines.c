@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* machines.c: virtual machines, scale sets and their instances, as far as load balancing touches them.
+/* machines.c: virtual machines, scale sets and their instances, as far as load balancing touches
+ * them.
  *
- * Machines come from a world, from POST /sim/nodes or from a PUT; nothing runs in them.  The model of a scale set and its
- * instances are documents of their own: a pool must be named in the model (for what comes) and in each instance.
- * A PUT of an instance changes the model's etag (docs/spec/azure.md §3.4).  Source: §7.2 to §7.4, §16 item 9. */
+ * Machines come from a world, from POST /sim/nodes or from a PUT; nothing runs in them.  The model
+ * of a scale set and its instances are documents of their own: a pool must be named in the model
+ * (for what comes) and in each instance.  A PUT of an instance changes the model's etag
+ * (docs/spec/azure.md §3.4).  Source: §7.2 to §7.4, §16 item 9. */
 #include "sim/arm/arm.h"
 
 #include <string.h>
 
-/* --- virtual machines ----------------------------------------------------------------------------- */
+/* --- virtual machines ------------------------------------------------------------------------- */
 
 static struct json_object *running_view(void)
 {
@@ -65,7 +67,7 @@ bool arm_availability_set_remove(struct arm_request *q)
                q->name);
 }
 
-/* --- scale sets ----------------------------------------------------------------------------------- */
+/* --- scale sets ------------------------------------------------------------------------------- */
 
 static struct json_object *model_nics(struct json_object *vmss)
 {
@@ -94,7 +96,7 @@ static bool check_nics(struct arm_request *q, struct json_object *nics)
     return true;
 }
 
-/* What a PUT of the model leaves out of what cannot be taken away stays: ARM treats it so. */
+/* Members that cannot be removed stay when a PUT of the model omits them, as in ARM. */
 static void keep_member(struct json_object *old, struct json_object *body, const char *name)
 {
     struct json_object *was = json_member(old, name);
@@ -121,7 +123,7 @@ static void keep_profile(struct json_object *old, struct json_object *body)
     }
 }
 
-/* What a scale set is built on cannot be built on anew. */
+/* The base properties of a scale set cannot change. */
 static bool check_fixed(struct arm_request *q, struct json_object *old, struct json_object *body)
 {
     static const char *const fixed[] = {
@@ -159,7 +161,8 @@ bool arm_vmss_put(struct arm_request *q, struct json_object *old, struct json_ob
     return check_fixed(q, old, body) && check_nics(q, model_nics(body));
 }
 
-/* The ids of all balancers whose pools these NIC configurations name, each with a blank behind it. */
+/* The ids of all balancers whose pools these NIC configurations name, each with a
+ * blank behind it. */
 static void add_balancers(struct arena *a, struct json_object *nics, struct map *set)
 {
     for (size_t i = 0; i < json_len(nics); i++) {
@@ -227,7 +230,7 @@ bool arm_vmss_remove(struct arm_request *q)
     return true;
 }
 
-/* --- instances ------------------------------------------------------------------------------------ */
+/* --- instances -------------------------------------------------------------------------------- */
 
 bool arm_vmss_vm_put(struct arm_request *q, struct json_object *old, struct json_object *body)
 {
@@ -256,7 +259,7 @@ void arm_vmss_vm_after(struct arm_request *q, struct json_object *old, struct ar
     }
 }
 
-/* --- NICs of instances ---------------------------------------------------------------------------- */
+/* --- NICs of instances ------------------------------------------------------------------------ */
 
 struct nic_view {
     struct arm_request *q;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* module.c: the Azure Resource Manager as a module of the simulator: its life, its part of a world, its configuration.
+/* module.c: the Azure Resource Manager as a module of the simulator: its life, its part of a world,
+ * its configuration.
  *
- * A world's member "azure" maps ids to documents, "azure_addresses" the IP configurations of scale sets' instances to their
- * addresses, "sim.azure" holds settings.  Loading takes documents as they are and gives them what the API would have added: defaults, ids of sub-resources, back-references.  Without a world, `--cloud azure`
- * seeds a network and a scale set.  Source: interfaces.md, "World". */
+ * A world's member "azure" maps ids to documents, "azure_addresses" the IP configurations of scale
+ * sets' instances to their addresses, "sim.azure" holds settings.  Loading takes documents as they
+ * are and gives them what the API would have added: defaults, ids of sub-resources,
+ * back-references.  Without a world, `--cloud azure` seeds a network and a scale set.  Source:
+ * interfaces.md, "World". */
 #include "sim/arm/arm.h"
 
 #include <string.h>
@@ -61,7 +64,7 @@ static bool module_claims(const void *state, const char *method, const char *pat
            (strlen(path) > strlen(root) && strncasecmp(path, root, strlen(root)) == 0);
 }
 
-/* --- settings ------------------------------------------------------------------------------------- */
+/* --- settings --------------------------------------------------------------------------------- */
 
 static int check_settings(struct json_object *settings, struct err *err)
 {
@@ -123,7 +126,7 @@ static int module_configure(void *state, struct json_object *settings, struct er
     return code;
 }
 
-/* --- worlds --------------------------------------------------------------------------------------- */
+/* --- worlds ----------------------------------------------------------------------------------- */
 
 static void set_text(char **at, const char *text)
 {
@@ -242,7 +245,7 @@ static bool count_one(struct arm_resource *res, void *arg)
     return true;
 }
 
-/* What the API would have added, under the etag and the state that the world says. */
+/* Adds the members that the API would have added, with the etag and the state of the world. */
 static void dress_all(struct arm *arm)
 {
     size_t n = 0;
@@ -341,7 +344,7 @@ static void module_dump(void *state, struct json_object *world)
     add_unless_empty(world, "azure_addresses", x.found);
 }
 
-/* --- for the frame -------------------------------------------------------------------------------- */
+/* --- for the frame ---------------------------------------------------------------------------- */
 
 char *sim_arm_cloud_config(void *state, struct arena *a)
 {

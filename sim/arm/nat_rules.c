@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nat_rules.c: a load balancer's inbound NAT rules and pools and its outbound rules.
  *
- * Nobody here makes them, but people have them in balancers that a controller shares, and a document with them is sent
- * back whole: what is wrong in them, or in conflict with balancing rules, refuses the document.
+ * Nobody here makes them, but people have them in balancers that a controller shares, and a
+ * document with them is sent back whole: what is wrong in them, or in conflict with balancing
+ * rules, refuses the document.
  * Source: docs/spec/azure.md §6.8, §16 item 6; Azure's limits of outbound rules. */
 #include "sim/arm/arm.h"
 
@@ -11,7 +12,7 @@
 #define OUTBOUND_PORTS_MAX 64000
 #define OUTBOUND_RULES_MAX 600
 
-/* --- references ----------------------------------------------------------------------------------- */
+/* --- references ------------------------------------------------------------------------------- */
 
 static bool check_refs(struct arm_request *q, struct json_object *lb, const char *member)
 {
@@ -38,9 +39,9 @@ static bool check_refs(struct arm_request *q, struct json_object *lb, const char
     return true;
 }
 
-/* --- inbound -------------------------------------------------------------------------------------- */
+/* --- inbound ---------------------------------------------------------------------------------- */
 
-/* What takes ports of a frontend: a rule takes one, a pool or a rule with a range takes many. */
+/* A user of ports of a frontend: a rule uses one, a pool or a rule with a range many. */
 struct taker {
     const char *name, *fip, *protocol;
     int64_t from, to;
@@ -117,7 +118,7 @@ static bool check_inbound(struct arm_request *q, struct json_object *lb, const c
     return true;
 }
 
-/* --- outbound ------------------------------------------------------------------------------------- */
+/* --- outbound --------------------------------------------------------------------------------- */
 
 static bool check_outbound(struct arm_request *q, struct json_object *lb)
 {
@@ -153,7 +154,7 @@ static bool check_outbound(struct arm_request *q, struct json_object *lb)
     return true;
 }
 
-/* Who has an outbound rule on its frontend must not translate by itself. */
+/* A rule whose frontend has an outbound rule must disable outbound SNAT. */
 static bool check_snat(struct arm_request *q, struct json_object *body)
 {
     struct json_object *rules = json_path(body, "properties.loadBalancingRules");

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* operations.c: long-running writes: how they are answered, polled, finished, superseded and failed.
+/* operations.c: long-running writes: how they are answered, polled, finished, superseded and
+ * failed.
  *
- * At --latency none a write is done when it is answered.  At --latency cloud, or when the world's settings say so, the
- * answer leads to an operation: by Azure-AsyncOperation, by Location, or by the document's own state.  A document that
- * is being written refuses the next write, or, as the network provider does with `supersede`, cancels the first.
- * Settings (world member "sim.azure"): async "azure-async" | "location" | "body", polls (how often it says InProgress),
- * retry_after (s), retry_after_form ("ms", "date"), supersede (bool), conflict ("retryable").  Source: docs/spec/azure.md §3.5, §16 items 4 and 10. */
+ * At --latency none a write is done when it is answered.  At --latency cloud, or when the world's
+ * settings say so, the answer leads to an operation: by Azure-AsyncOperation, by Location, or by
+ * the document's own state.  A document that is being written refuses the next write, or, as the
+ * network provider does with `supersede`, cancels the first.
+ * Settings (world member "sim.azure"): async "azure-async" | "location" | "body", polls (how often
+ * it says InProgress), retry_after (s), retry_after_form ("ms", "date"), supersede (bool), conflict
+ * ("retryable").
+ * Source: docs/spec/azure.md §3.5, §16 items 4 and 10. */
 #include "sim/arm/arm.h"
 
 #include <string.h>
@@ -52,7 +56,7 @@ void arm_operations_done(struct arm *arm)
     map_free(arm->operations);
 }
 
-/* --- how long things take ------------------------------------------------------------------------- */
+/* --- how long things take --------------------------------------------------------------------- */
 
 /* Medians as people see them in one region; only their order of size matters to clients. */
 static const struct {
@@ -77,7 +81,7 @@ static int64_t duration_of(struct arm *arm, const char *op_id)
     return ms * 3 / 4 + (int64_t)rng_below(sim_rng(arm->sim), (uint64_t)ms / 2 + 1);
 }
 
-/* --- ends ----------------------------------------------------------------------------------------- */
+/* --- ends ------------------------------------------------------------------------------------- */
 
 static bool is_running(const struct arm_operation *op)
 {
@@ -175,7 +179,7 @@ void arm_operations_look(struct arm_resource *res)
     }
 }
 
-/* --- conflicts ------------------------------------------------------------------------------------ */
+/* --- conflicts -------------------------------------------------------------------------------- */
 
 static void supersede(struct arm_operation *op, struct arm_resource *res)
 {
@@ -202,7 +206,8 @@ static struct arm_operation *balancer_write(struct arm_request *q, const struct 
     return lb ? lb->op : NULL;
 }
 
-/* The form that the network provider has for the same when it is busy: 429, and what is meant in the details. */
+/* The form that the network provider has for the same when it is busy: 429, and what is
+ * meant in the details. */
 static bool refuse_retryable(struct arm_request *q, const struct arm_operation *op)
 {
     q->refusal.detail_code = "RetryableErrorDueToAnotherOperation";
@@ -247,7 +252,7 @@ bool arm_operations_admit(struct arm_request *q, struct arm_resource *res)
     return refuse_conflict(q, op);
 }
 
-/* --- beginnings ----------------------------------------------------------------------------------- */
+/* --- beginnings ------------------------------------------------------------------------------- */
 
 static enum style style_of(const struct arm_request *q)
 {
@@ -413,7 +418,8 @@ void arm_operations_answer(struct arm_request *q)
         return;
     }
     set_answer(q);
-    /* A part of the document, which the verb has put there before this began; who reads that all is done polls no more. */
+    /* A part of the document, which the verb has put there before this began; who reads that all is
+     * done polls no more. */
     struct json_object *part = json_member(q->answer, "properties");
     if (json_member(part, "provisioningState")) {
         json_add_str(part, "provisioningState", arm_operation_state(op));
@@ -423,7 +429,7 @@ void arm_operations_answer(struct arm_request *q)
                                                                : 200;
 }
 
-/* --- polls ---------------------------------------------------------------------------------------- */
+/* --- polls ------------------------------------------------------------------------------------ */
 
 bool arm_operation_get(struct arm_request *q)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pools.c: backend pools of load balancers, as part of the balancer and as resources of their own.
  *
- * A pool lives in its balancer's document: a PUT of the pool is a PUT of the balancer with this pool changed, and gives
- * both the new etag (docs/spec/azure.md §3.4).  A pool holds NICs or addresses, never both.
+ * A pool lives in its balancer's document: a PUT of the pool is a PUT of the balancer with this
+ * pool changed, and gives both the new etag (docs/spec/azure.md §3.4).  A pool holds NICs or
+ * addresses, never both.
  * Source: docs/spec/azure.md §7.5, §7.6. */
 #include "sim/arm/arm.h"
 
@@ -13,7 +14,7 @@ static struct json_object *pools_of(struct json_object *lb)
     return json_path(lb, "properties.backendAddressPools");
 }
 
-/* --- checks --------------------------------------------------------------------------------------- */
+/* --- checks ----------------------------------------------------------------------------------- */
 
 static bool in_network(struct arm_request *q, const char *vnet, const struct ip_addr *ip)
 {
@@ -37,7 +38,7 @@ static bool check_address(struct arm_request *q, const char *pool, struct json_o
     const char *subnet = arm_ref(inner, "subnet");
     struct ip_addr parsed;
     if (!ip) {
-        return true; /* a NIC's entry as it was read: derived anew */
+        return true; /* a NIC's entry as it was read: derived again */
     }
     vnet = vnet ? vnet : arm_ref(p, "virtualNetwork");
     if (str_is_empty(json_str(address, "name"))) {
@@ -97,8 +98,8 @@ static bool check_addresses(struct arm_request *q, const char *pool, struct json
     return ok;
 }
 
-/* How many rules of the balancer lead to this pool, against what one interface in it may carry (a limit that is only in
- * force when the settings name it: clusters beyond it exist). */
+/* How many rules of the balancer lead to this pool, against what one interface in it may carry (a
+ * limit that is only in force when the settings name it: clusters beyond it exist). */
 static bool check_rules_of(struct arm_request *q, struct json_object *lb, const char *pool)
 {
     int64_t limit = arm_limit(q->arm, "rulesPerNetworkInterface", INT64_MAX), n = 0;
@@ -147,7 +148,7 @@ static bool check_pool(struct arm_request *q, const struct arm_links *l, bool st
                       pool);
 }
 
-/* A pool goes: nobody may be in it any more. */
+/* A pool is deleted: it must not have members any more. */
 static bool check_gone(struct arm_request *q, const struct arm_links *l, const char *lb,
                        struct json_object *old, struct json_object *body)
 {
@@ -191,7 +192,7 @@ bool arm_lb_check_pools(struct arm_request *q, struct json_object *old, struct j
     return ok;
 }
 
-/* --- pools as resources --------------------------------------------------------------------------- */
+/* --- pools as resources ----------------------------------------------------------------------- */
 
 static struct arm_resource *balancer_of(struct arm_request *q)
 {
@@ -310,7 +311,7 @@ bool arm_pool_delete(struct arm_request *q)
     return put_balancer(q, lb, body);
 }
 
-/* --- from NICs to addresses ----------------------------------------------------------------------- */
+/* --- from NICs to addresses ------------------------------------------------------------------- */
 
 struct migration {
     struct arm_request *q;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* private_links.c: private link services and the connections to them.
  *
- * A service stands on frontends of a Standard load balancer and takes addresses of a subnet whose policies for private
- * links are off.  Making or deleting one changes the balancer's etag.  It cannot go while there are connections.
+ * A service stands on frontends of a Standard load balancer and takes addresses of a subnet whose
+ * policies for private links are off.  Making or deleting one changes the balancer's etag.  It
+ * cannot go while there are connections.
  * Source: docs/spec/azure.md §3.4, §10.6. */
 #include "sim/arm/arm.h"
 
@@ -10,7 +11,7 @@
 
 #define CONFIGS_MAX 8
 
-/* --- frontends ------------------------------------------------------------------------------------ */
+/* --- frontends -------------------------------------------------------------------------------- */
 
 struct owner {
     const char *fip, *self;
@@ -59,7 +60,7 @@ const char *arm_pls_of_frontend(struct arm_request *q, const char *fip)
     return o.found;
 }
 
-/* --- addresses ------------------------------------------------------------------------------------ */
+/* --- addresses -------------------------------------------------------------------------------- */
 
 static bool check_config(struct arm_request *q, struct json_object *old, struct json_object *o)
 {
@@ -156,7 +157,7 @@ bool arm_pls_remove(struct arm_request *q)
     return true;
 }
 
-/* --- connections ---------------------------------------------------------------------------------- */
+/* --- connections ------------------------------------------------------------------------------ */
 
 bool arm_pls_connection(struct arm_request *q)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* providers.c: the documents of resource providers: which types, versions, places and zones there are.
+/* providers.c: the documents of resource providers: which types, versions, places and zones there
+ * are.
  *
- * Controllers ask for Microsoft.Compute at the start, to learn the zones of regions (docs/spec/azure.md §1.6). */
+ * Controllers ask for Microsoft.Compute at the start, to learn the zones of regions
+ * (docs/spec/azure.md §1.6). */
 #include "sim/arm/arm.h"
 
 #include <string.h>

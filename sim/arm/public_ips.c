@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* public_ips.c: public IP addresses: what may be asked for, which address they get, when they may go.
+/* public_ips.c: public IP addresses: what may be asked for, which address they get, when they may
+ * go.
  *
- * The address comes with the first successful write and never changes; one whose write failed has none, and gets it when
- * it is written again.  Who holds it is derived.  Source: docs/spec/azure.md §8.3, §8.5, §16 item 5. */
+ * The address comes with the first successful write and never changes; one whose write failed has
+ * none, and gets it when it is written again.  Who holds it is derived.  Source: docs/spec/azure.md
+ * §8.3, §8.5, §16 item 5. */
 #include "sim/arm/arm.h"
 
 #include <ctype.h>
@@ -110,7 +112,7 @@ static bool check_zones(struct arm_request *q, struct json_object *old, struct j
                q->id);
 }
 
-/* What an address is made of stays: whoever wants it otherwise makes another one. */
+/* The creation-time properties of an address cannot change. */
 static bool check_fixed(struct arm_request *q, struct json_object *old, struct json_object *body)
 {
     struct json_object *p = json_member(body, "properties"), *was = json_member(old, "properties");
@@ -131,7 +133,7 @@ static bool check_fixed(struct arm_request *q, struct json_object *old, struct j
                       q->id);
 }
 
-/* --- DNS ------------------------------------------------------------------------------------------ */
+/* --- DNS -------------------------------------------------------------------------------------- */
 
 static bool label_is_valid(const char *label)
 {
@@ -185,7 +187,7 @@ static bool check_dns(struct arm_request *q, struct json_object *body)
     return true;
 }
 
-/* --- address, quota ------------------------------------------------------------------------------- */
+/* --- address, quota --------------------------------------------------------------------------- */
 
 static bool set_address(struct arm_request *q, struct json_object *old, struct json_object *body)
 {
@@ -196,7 +198,7 @@ static bool set_address(struct arm_request *q, struct json_object *old, struct j
     if (prefix && !arm_get(q->arm, prefix)) {
         return arm_refuse_reference(q, prefix, q->id);
     }
-    /* A dynamic address would come with the attachment; nobody here looks at the time between. */
+    /* A real dynamic address comes with the attachment; here it is there at once. */
     const char *address = was ? was : arm_public_pick(q->arm, q->a, ipv6, prefix);
     if (!address) {
         return arm_refuse(q, 400, "PublicIPPrefixOutOfIpAddresses",

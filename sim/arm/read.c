@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* read.c: GET of a document and of a collection.
  *
- * Lists are complete documents in pages; nextLink leads to the next one (docs/spec/azure.md §3.3).  The instance view of
- * machines is shown only to who asks for it. */
+ * Lists are complete documents in pages; nextLink leads to the next one (docs/spec/azure.md §3.3).
+ * The instance view of machines is shown only to who asks for it. */
 #include "sim/arm/arm.h"
 
 #include <string.h>
@@ -38,7 +38,7 @@ bool arm_read_get(struct arm_request *q)
     return true;
 }
 
-/* --- lists ---------------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 bool arm_answer_page(struct arm_request *q, struct json_object *items)
 {

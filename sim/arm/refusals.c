@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* refusals.c: why a request is not served, and the error bodies of the Azure Resource Manager.
  *
- * {"error": {"code", "message", "details"}}; the code is what clients act on.  Source: docs/spec/azure.md §3.8. */
+ * {"error": {"code", "message", "details"}}; the code is what clients act on.  Source:
+ * docs/spec/azure.md §3.8. */
 #include "sim/arm/arm.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* route.c: from a path to an operation of the schema packs, and to the id of what it is about.
  *
- * Literal segments are compared without case, as ARM does, and one slash at the end does not matter; "." and ".." are no
- * segments, however they are escaped.  The id takes the spelling of the packs, and of the resource group as it was first
- * written. */
+ * Literal segments are compared without case, as ARM does, and one slash at the end does not
+ * matter; "." and ".." are not valid segments, however they are escaped.  The id takes the spelling
+ * of the packs, and of the resource group as it was first written. */
 #include "sim/arm/arm.h"
 
 #include <string.h>
@@ -28,7 +28,8 @@ static bool split(struct arena *a, const char *raw, struct path *ret)
     return ret->n > 0;
 }
 
-/* Walks a template beside the path; false: it does not fit.  *ret_params: how many segments are parameters. */
+/* Walks a template beside the path; false: it does not fit.  *ret_params: how many
+ * segments are parameters. */
 static bool fits(const char *template, const struct path *p, int *ret_params)
 {
     size_t i = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schema.c: checks request bodies against the tables of schema.h, and strips what the server alone sets.
+/* schema.c: checks request bodies against the tables of schema.h, and strips what the server alone
+ * sets.
  *
  * Stops at the first problem, in the order in which the body names its members.  Pure. */
 #include "sim/arm/schema.h"

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schema.h: what requests to the Azure Resource Manager may look like, as tables, and the check of a body.
+/* schema.h: what requests to the Azure Resource Manager may look like, as tables, and the check of
+ * a body.
  *
- * The tables are made from the schema packs (tables.py).  Pure: no state, no I/O.  The check refuses unknown members,
- * wrong JSON types, numbers out of range, missing members and values outside an enumeration; enumerations are compared
- * without case, as ARM does, and the spelling of the pack is put in place.  Members that only the server sets are
- * ignored in requests: they are removed before the check. */
+ * The tables are made from the schema packs (tables.py).  Pure: no state, no I/O.  The check
+ * refuses unknown members, wrong JSON types, numbers out of range, missing members and values
+ * outside an enumeration; enumerations are compared without case, as ARM does, and the spelling of
+ * the pack is put in place.  Members that only the server sets are ignored in requests: they are
+ * removed before the check. */
 #ifndef TRIMTAB_SIM_ARM_SCHEMA_H
 #define TRIMTAB_SIM_ARM_SCHEMA_H
 
@@ -57,8 +59,8 @@ struct arm_op {
 extern const struct arm_type arm_types[];
 extern const struct arm_op arm_ops[];
 
-/* Checks `o` (NULL: absent) and completes spellings in place.  `path` names the place ("" for the root).  False: *ret_why
- * is an arena text for the error's details. */
+/* Checks `o` (NULL: absent) and completes spellings in place.  `path` names the place ("" for the
+ * root).  False: *ret_why is an arena text for the error's details. */
 bool arm_schema_check(struct arena *a, int type, struct json_object *o, const char *path,
                       const char **ret_why);
 /* Removes what only the server sets, and nulls, at every depth. */

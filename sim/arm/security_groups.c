@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* security_groups.c: network security groups: what a rule must be, and how ARM fills it up.
  *
- * ARM answers empty arrays for the plural members that a rule does not use, and adds its six default rules.
+ * ARM answers empty arrays for the plural members that a rule does not use, and adds its six
+ * default rules.
  * Source: docs/spec/azure.md §9.1, §9.6, §16 item 8. */
 #include "sim/arm/arm.h"
 
@@ -39,7 +40,7 @@ static const char default_rules[] =
     "\"sourceAddressPrefix\":\"*\",\"destinationAddressPrefix\":\"*\",\"access\":\"Deny\","
     "\"priority\":65500,\"direction\":\"Outbound\"}}]";
 
-/* --- filling up ----------------------------------------------------------------------------------- */
+/* --- filling up ------------------------------------------------------------------------------- */
 
 static void fill_rule(struct json_object *rule)
 {
@@ -72,7 +73,7 @@ void arm_nsg_fill(struct json_object *body)
     }
 }
 
-/* --- values --------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static bool port_range_is_valid(const char *text)
 {
@@ -128,7 +129,7 @@ static bool check_value(struct arm_request *q, const char *rule, const struct va
                                                rule, text);
 }
 
-/* --- lists of values ------------------------------------------------------------------------------ */
+/* --- lists of values -------------------------------------------------------------------------- */
 
 static int compare_nets(const void *x, const void *y)
 {
@@ -196,9 +197,10 @@ static bool check_list(struct arm_request *q, const char *rule, const struct val
     return ok && (c->is_port || check_overlap(q, rule, c, many));
 }
 
-/* --- one rule ------------------------------------------------------------------------------------- */
+/* --- one rule --------------------------------------------------------------------------------- */
 
-/* Exactly one of a member and its plural; `optional`: security groups of applications may stand for them. */
+/* Exactly one of a member and its plural; `optional`: security groups of applications may
+ * stand for them. */
 static bool check_pair(struct arm_request *q, const char *rule, struct json_object *p,
                        const struct value_check *c, bool optional, size_t *ret_n)
 {
@@ -294,7 +296,7 @@ static bool check_rule(struct arm_request *q, struct json_object *rule, size_t *
     return check_families(q, name, p);
 }
 
-/* --- the whole group ------------------------------------------------------------------------------ */
+/* --- the whole group -------------------------------------------------------------------------- */
 
 static bool check_unique(struct arm_request *q, struct map *seen, const char *key, const char *name,
                          bool by_name)

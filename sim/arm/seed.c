@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* seed.c: the start of a simulated Azure: one group with a network, a security group and a scale set; and its nodes.
+/* seed.c: the start of a simulated Azure: one group with a network, a security group and a scale
+ * set; and its nodes.
  *
- * Nodes are the instances of a uniform scale set; where a world has a flexible one or availability sets instead, they are machines with a
- * NIC each.  Names follow Azure's rule (computer name prefix and the instance's number in base 36), so that clients which
- * compute one from the other find their way.  Source: docs/spec/azure.md §7.3. */
+ * Nodes are the instances of a uniform scale set; where a world has a flexible one or availability
+ * sets instead, they are machines with a NIC each.  Names follow Azure's rule (computer name prefix
+ * and the instance's number in base 36), so that clients which compute one from the other find
+ * their way.  Source: docs/spec/azure.md §7.3. */
 #include "sim/arm/arm.h"
 
 #include <stdio.h>
@@ -87,7 +89,7 @@ void arm_seed(struct arm *arm)
     arena_free(a);
 }
 
-/* --- finding machines ----------------------------------------------------------------------------- */
+/* --- finding machines ------------------------------------------------------------------------- */
 
 struct search {
     const char *name; /* of a machine, or NULL */
@@ -141,7 +143,7 @@ static struct arm_resource *any(struct arm *arm, const char *type)
     return res;
 }
 
-/* --- addresses of machines ------------------------------------------------------------------------ */
+/* --- addresses of machines -------------------------------------------------------------------- */
 
 /* The prefix of a subnet in that family; false: it has none, or is not known. */
 static bool prefix_of(struct arm *arm, const char *subnet, bool ipv6, struct ip_net *ret)
@@ -235,7 +237,7 @@ void arm_addresses_give(struct arm *arm, struct json_object *nodes)
     arena_free(g.a);
 }
 
-/* --- coming and going ----------------------------------------------------------------------------- */
+/* --- coming and going ------------------------------------------------------------------------- */
 
 static char *base36(struct arena *a, int64_t n)
 {
@@ -301,7 +303,8 @@ static bool is_flexible(const struct arm_resource *set)
                          "Flexible");
 }
 
-/* The IP configurations of a new machine's NIC: those of the set's model, or one in the only subnet. */
+/* The IP configurations of a new machine's NIC: those of the set's model, or one in
+ * the only subnet. */
 static struct json_object *new_configs(struct arm *arm, struct arena *a,
                                        const struct arm_resource *set)
 {
@@ -387,7 +390,8 @@ static bool look_at_config(const struct arm_ip_config *c, void *arg)
     return true;
 }
 
-/* The document that has a machine's IP configurations: the instance itself, or the machine's NIC. */
+/* The document that has a machine's IP configurations: the instance itself, or
+ * the machine's NIC. */
 static struct arm_resource *owner_of(struct arm *arm, struct arm_resource *machine)
 {
     struct json_object *nics =

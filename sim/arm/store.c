@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store.c: every resource of the simulated cloud by its id, and which resource groups there are.
  *
- * The store checks nothing: a world may hold anything.  Kinds that are not served are kept like the others. */
+ * The store checks nothing: a world may hold anything.  Kinds that are not served are kept
+ * like the others. */
 #include "sim/arm/arm.h"
 
 #include <assert.h>
@@ -128,7 +129,7 @@ void arm_each(const struct arm *arm, const char *type,
     }
 }
 
-/* --- groups --------------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 static char *group_key(struct arena *a, const char *subscription, const char *group)
 {

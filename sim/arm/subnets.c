@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* subnets.c: subnets, and the private and public addresses that are handed out.
  *
- * The first four addresses and the last one of a subnet are the cloud's.  A frontend without a wish gets the lowest free
- * one; public addresses come from a cursor, so that whoever loses one notices.
- * Source: docs/spec/azure.md §6.3, §16 items 5 and 7. */
+ * The first four addresses and the last one of a subnet are the cloud's.  A frontend that asks for
+ * none gets the lowest free one; public addresses come from a cursor, so that a lost one is
+ * noticed.  Source: docs/spec/azure.md §6.3, §16 items 5 and 7. */
 #include "sim/arm/arm.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 #define RESERVED_FIRST 4
 #define PICK_TRIES     70000
 
-/* --- prefixes ------------------------------------------------------------------------------------- */
+/* --- prefixes --------------------------------------------------------------------------------- */
 
 /* The i-th prefix of a subnet as it is written; NULL: there are fewer. */
 static const char *prefix_text(struct json_object *subnet, size_t i)
@@ -55,7 +55,7 @@ static bool is_reserved(const struct ip_net *net, const struct ip_addr *ip)
     return false;
 }
 
-/* --- who holds which address ---------------------------------------------------------------------- */
+/* --- who holds which address ------------------------------------------------------------------ */
 
 struct holders {
     struct arm *arm;
@@ -137,7 +137,7 @@ static const struct map *holders_in(struct arm_request *q, const char *vnet)
     return q->holders;
 }
 
-/* --- handing out ---------------------------------------------------------------------------------- */
+/* --- handing out ------------------------------------------------------------------------------ */
 
 char *arm_subnet_pick(struct arm_request *q, const char *subnet, bool ipv6)
 {
@@ -273,7 +273,7 @@ char *arm_public_pick(struct arm *arm, struct arena *a, bool ipv6, const char *p
     return NULL;
 }
 
-/* --- subnets as resources ------------------------------------------------------------------------- */
+/* --- subnets as resources --------------------------------------------------------------------- */
 
 static bool overlaps(const struct ip_net *x, const struct ip_net *y)
 {
@@ -354,7 +354,7 @@ static bool find_outside(const char *address, void *value, void *arg)
     return inside;
 }
 
-/* What has an address of the subnet must find it there afterwards. */
+/* Addresses in use must stay within the subnet. */
 static bool check_prefixes_kept(struct arm_request *q, struct json_object *body)
 {
     struct holders h = {.arm = q->arm,
@@ -458,7 +458,7 @@ bool arm_subnet_remove(struct arm_request *q)
                                   q->name, u.found);
 }
 
-/* --- route tables --------------------------------------------------------------------------------- */
+/* --- route tables ----------------------------------------------------------------------------- */
 
 static bool find_routed(struct arm_resource *res, void *arg)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* throttle.c: how many requests the resource manager lets a subscription make: buckets of tokens for reads, writes and
- * deletions.
+/* throttle.c: how many requests the resource manager lets a subscription make: buckets of tokens
+ * for reads, writes and deletions.
  *
- * Off unless the settings say so ("sim.azure": {"throttle": {"writes": {"bucket": 200, "per_second": 10}}}).  Each request
- * takes a token; without one it is 429 with the time until the next.  What is left stands in a header of each answer, as
- * clients that spread their requests look at it.  Waits and polls count, as they do in the cloud.
- * Source: docs/spec/azure.md §3.1, §3.6, §16 item 10; ARM's article on throttling for the three kinds. */
+ * Off unless the settings say so ("sim.azure": {"throttle": {"writes": {"bucket": 200,
+ * "per_second": 10}}}).  Each request takes a token; without one it is 429 with the time until the
+ * next.  A header of each answer has the remaining number, for clients that pace their requests.
+ * Waits and polls count, as they do in the cloud.  Source: docs/spec/azure.md §3.1, §3.6, §16 item
+ * 10; ARM's article on throttling for the three kinds. */
 #include "sim/arm/arm.h"
 
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* write.c: PUT, PATCH and DELETE of documents.
  *
- * A PUT replaces the whole document; what only the server sets is carried over.  A DELETE of nothing is 204.  Conditions
- * are checked before anything else: If-Match of another etag is 412 (docs/spec/azure.md §3.4). */
+ * A PUT replaces the whole document; what only the server sets is carried over.  A DELETE of
+ * nothing is 204.  Conditions are checked before anything else: If-Match of another etag is 412
+ * (docs/spec/azure.md §3.4). */
 #include "sim/arm/arm.h"
 
 #include <string.h>
@@ -120,7 +121,7 @@ static bool check_parent(struct arm_request *q)
                       type, parent);
 }
 
-/* What only the server sets stays as it was. */
+/* Read-only members keep their values. */
 static void carry(int type, struct json_object *old, struct json_object *body)
 {
     const struct arm_field *f = type >= 0 ? arm_types[type].fields : NULL;

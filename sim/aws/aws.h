@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws.h: what the parts of the simulated AWS know of each other.  Private to sim/aws.
  *
- * The life of a request: handle.c finds service and action, sigv4.c and keys.c say who calls, params.c decodes the form
- * body into `q->in` by the schema packs (schema.h), throttle.c takes a token, the row of the action table runs, and xml.c
- * writes `q->out` in the service's form.  An action is one function of the row
+ * The life of a request: handle.c finds service and action, sigv4.c and keys.c say who calls,
+ * params.c decodes the form body into `q->in` by the schema packs (schema.h), throttle.c takes a
+ * token, the row of the action table runs, and xml.c writes `q->out` in the service's form.  An
+ * action is one function of the row
  *
  *     static bool create_security_group(struct amz_request *q)
  *     {
@@ -16,21 +17,24 @@
  *         return true;
  *     }
  *
- * q->in is complete and of the right types: unknown parameters, missing ones (as the pack requires), wrong types,
- * ranges, enumerations and lengths are refused before.  Left to the action is what the pack cannot say.  q->out is an
- * empty object to be filled in the packs' names; empty lists must be put there as AWS sends them, and Return of EC2's
- * writing actions comes by itself.
+ * q->in is complete and of the right types: unknown parameters, missing ones (as the pack
+ * requires), wrong types, ranges, enumerations and lengths are refused before.  Left to the action
+ * is what the pack cannot say.  q->out is an empty object to be filled in the packs' names; empty
+ * lists must be put there as AWS sends them, and Return of EC2's writing actions comes by itself.
  *
- * Requests are signed (keys.c); setting "verify_signatures": false lets unsigned ones in, for tests of actions.
+ * Requests are signed (keys.c); setting "verify_signatures": false lets unsigned ones in, for tests
+ * of actions.
  *
- * Resources are JSON documents in the same names, in the one store of the frame, by (kind, id) and in order of creation.
- * The kind table says where each stands in a world's "aws" member, so loading, dumping and seeding need no code per kind;
- * what a kind needs beyond its document goes into a kind of its own under the same id (attributes, tags, health).
+ * Resources are JSON documents in the same names, in the one store of the frame, by (kind, id) and
+ * in order of creation.  The kind table says where each stands in a world's "aws" member, so
+ * loading, dumping and seeding need no code per kind; what a kind needs beyond its document goes
+ * into a kind of its own under the same id (attributes, tags, health).
  *
- * Names of calls, in counts, faults and hooks: "ec2.DescribeInstances", "elb.AddTags", "elbv2.AddTags", "sts.AssumeRole"
- * (the packs' ids alone are ambiguous).  The traffic log holds the form body and the XML as text, with api "aws", as
- * check_traffic.py takes them; STS, IMDS and credential calls count as "metadata" and go to no log.
- * One thread: the event loop's.  Source: docs/spec/aws.md §2, §3, §9.3. */
+ * Names of calls, in counts, faults and hooks: "ec2.DescribeInstances", "elb.AddTags",
+ * "elbv2.AddTags", "sts.AssumeRole" (the packs' ids alone are ambiguous).  The traffic log holds
+ * the form body and the XML as text, with api "aws", as check_traffic.py takes them; STS, IMDS and
+ * credential calls count as "metadata" and go to no log.  One thread: the event loop's.  Source:
+ * docs/spec/aws.md §2, §3, §9.3. */
 #ifndef TRIMTAB_SIM_AWS_AWS_H
 #define TRIMTAB_SIM_AWS_AWS_H
 
@@ -48,9 +52,10 @@
 struct aws;
 struct amz_request;
 
-/* --- resources ------------------------------------------------------------------------------------ */
+/* --- resources -------------------------------------------------------------------------------- */
 
-/* The kinds of the store; rows of amz_kinds[] in the same order.  EC2 first; ELB and ELBv2 likewise. */
+/* The kinds of the store; rows of amz_kinds[] in the same order.  EC2 first; ELB
+ * and ELBv2 likewise. */
 enum amz_kind_id {
     AMZ_ZONE = 0,         /* ec2.AvailabilityZones: ZoneName */
     AMZ_VPC,              /* ec2.Vpcs: VpcId */
@@ -61,11 +66,13 @@ enum amz_kind_id {
     AMZ_INTERFACE,        /* ec2.NetworkInterfaces: NetworkInterfaceId */
     AMZ_ADDRESS,          /* ec2.Addresses (elastic ones): AllocationId */
     AMZ_RESERVATION,      /* ec2.Reservations without Instances: ReservationId */
-    AMZ_INSTANCE, /* ec2.Reservations[].Instances: InstanceId; res->parent is the reservation's id */
+    /* ec2.Reservations[].Instances: InstanceId; res->parent is the reservation's id */
+    AMZ_INSTANCE,
     AMZ_CERTIFICATE,        /* acm.Certificates: CertificateArn (of IAM's too) */
     AMZ_CLASSIC,            /* elb.LoadBalancerDescriptions: LoadBalancerName */
     AMZ_CLASSIC_ATTRIBUTES, /* elb.Attributes: a map by LoadBalancerName (LoadBalancerAttributes) */
-    AMZ_CLASSIC_POLICIES, /* elb.PolicyDescriptions: a map by LoadBalancerName (list of PolicyDescription) */
+    /* elb.PolicyDescriptions: a map by LoadBalancerName (list of PolicyDescription) */
+    AMZ_CLASSIC_POLICIES,
     AMZ_CLASSIC_TAGS,             /* elb.Tags: LoadBalancerName, Tags */
     AMZ_LOAD_BALANCER,            /* elbv2.LoadBalancers: LoadBalancerArn */
     AMZ_LOAD_BALANCER_ATTRIBUTES, /* elbv2.Attributes: a map by ARN (list of {Key, Value}) */
@@ -81,8 +88,8 @@ enum amz_kind_id {
 struct amz_kind {
     const char *service; /* member of "aws": "ec2" */
     const char *member;  /* of that: "SecurityGroups" */
-    const char *
-        id; /* member of the document that is its id; NULL: the member is a map from ids to documents */
+    /* member of the document that is its id; NULL: the member is a map from ids to documents */
+    const char *id;
 };
 extern const struct amz_kind amz_kinds[AMZ_KINDS_MAX];
 
@@ -90,8 +97,8 @@ struct amz_resource {
     enum amz_kind_id kind;
     char *id;
     char *parent; /* of an instance: its reservation; else NULL */
-    struct json_object
-        *body;    /* owned; in the packs' names; an object, or a list for some map kinds */
+    /* owned; in the packs' names; an object, or a list for some map kinds */
+    struct json_object *body;
     uint64_t seq; /* order of creation */
     /* eventual consistency: what readers see while writes settle */
     int64_t settles_ms;               /* monotonic; 0: settled */
@@ -130,13 +137,14 @@ void amz_unset(struct aws *aws, enum amz_kind_id kind, const char *id); /* absen
 struct amz_resource *amz_first(const struct aws *aws, enum amz_kind_id kind);
 size_t amz_count(const struct aws *aws, enum amz_kind_id kind);
 
-/* Eventual consistency (setting "consistency_ms", off by default): call amz_unsettle() with a resource right after amz_set()
- * created it (`was` NULL), or before its body is changed in place (`was` its body): readers see `was` (a copy is made)
- * for that long.  amz_seen() is the document as a reader sees it now (borrowed), NULL when it is not there for them. */
+/* Eventual consistency (setting "consistency_ms", off by default): call amz_unsettle() with a
+ * resource right after amz_set() created it (`was` NULL), or before its body is changed in place
+ * (`was` its body): readers see `was` (a copy is made) for that long.  amz_seen() is the document
+ * as a reader sees it now (borrowed), NULL when it is not there for them. */
 void amz_unsettle(struct aws *aws, struct amz_resource *res, struct json_object *was);
 struct json_object *amz_seen(const struct aws *aws, struct amz_resource *res);
 
-/* --- ids, names, time ----------------------------------------------------------------------------- */
+/* --- ids, names, time ------------------------------------------------------------------------- */
 
 /* "sg-" + 17 hex digits; repeatable by --seed. */
 char *amz_new_id(struct aws *aws, struct arena *a, const char *prefix);
@@ -152,16 +160,17 @@ int64_t amz_wall_s(const struct aws *aws);
 /* A header Date with it. */
 void amz_add_date(const struct aws *aws, struct sim_call *call);
 
-/* --- settings -------------------------------------------------------------------------------------- */
+/* --- settings --------------------------------------------------------------------------------- */
 
 /* A number of the settings (consistency_ms, group_release_ms, page_size …). */
 int64_t amz_setting(const struct aws *aws, const char *name, int64_t otherwise);
-/* A quota: of settings.quotas or of --quota NAME=N; `otherwise` when neither names it.  Names in use: rules_per_group (60),
- * groups_per_vpc, tags, load_balancers, classic_load_balancers, listeners, target_groups, targets_per_group,
- * targets_per_nlb, targets_per_zone; a new one is fine when docs/simulator.md lists it. */
+/* A quota: of settings.quotas or of --quota NAME=N; `otherwise` when neither names it.  Names in
+ * use: rules_per_group (60), groups_per_vpc, tags, load_balancers, classic_load_balancers,
+ * listeners, target_groups, targets_per_group, targets_per_nlb, targets_per_zone; a new one is fine
+ * when docs/simulator.md lists it. */
 int64_t amz_quota(const struct aws *aws, const char *name, int64_t otherwise);
 
-/* --- a request ------------------------------------------------------------------------------------ */
+/* --- a request -------------------------------------------------------------------------------- */
 
 /* Why a request is not served.  status 0: it is. */
 struct amz_refusal {
@@ -187,28 +196,31 @@ struct amz_request {
     struct amz_refusal refusal;
 };
 
-/* Fills q->refusal and returns false, so that a check can end in `return amz_refuse(…)`.  The status is the one the pack
- * declares for this action's code, else that of the common codes (AuthFailure 401, RequestLimitExceeded 503 …), else 400. */
+/* Fills q->refusal and returns false, so that a check can end in `return amz_refuse(…)`.  The
+ * status is the one the pack declares for this action's code, else that of the common codes
+ * (AuthFailure 401, RequestLimitExceeded 503 …), else 400. */
 bool amz_refuse(struct amz_request *q, const char *code, const char *fmt, ...) _printf_(3, 4);
 /* The pack lists this code among the action's own. */
 bool amz_declares(const struct amz_request *q, const char *code);
 /* With a status of its own (InternalFailure 500 …). */
 bool amz_refuse_status(struct amz_request *q, int status, const char *code, const char *fmt, ...)
     _printf_(4, 5);
-/* A parameter with a value that cannot be: InvalidParameterValue (EC2), ValidationError (the others). */
+/* A parameter with a value that cannot be: InvalidParameterValue (EC2),
+ * ValidationError (the others). */
 bool amz_refuse_value(struct amz_request *q, const char *fmt, ...) _printf_(2, 3);
 /* A parameter that must be there: MissingParameter (EC2), ValidationError. */
 bool amz_refuse_missing(struct amz_request *q, const char *parameter);
 /* Parameters that exclude each other: InvalidParameterCombination (EC2), ValidationError. */
 bool amz_refuse_combination(struct amz_request *q, const char *fmt, ...) _printf_(2, 3);
 
-/* --- actions -------------------------------------------------------------------------------------- */
+/* --- actions ---------------------------------------------------------------------------------- */
 
-/* What a call costs: the bucket it draws from when the settings throttle ("ec2.reads"), and how long it takes with
- * --latency cloud. */
+/* The cost of a call: the bucket that it draws from when the settings throttle ("ec2.reads"), and
+ * its duration with --latency cloud. */
 enum amz_cost {
-    AMZ_READS =
-        0, /* 50–200 ms; the frame itself takes "unfiltered" for reads of EC2 without ids, filters and pages */
+    /* 50–200 ms; the frame itself takes "unfiltered" for reads of EC2 without ids,
+     * filters and pages */
+    AMZ_READS = 0,
     AMZ_WRITES,  /* 100–400 ms */
     AMZ_HEAVY,   /* EC2's resource-intensive ones, ELB's and ELBv2's rule changes: 200–1000 ms */
     AMZ_CREATES, /* a load balancer: 500–2000 ms */
@@ -224,7 +236,7 @@ extern const struct amz_action amz_elb_actions[];
 extern const struct amz_action amz_elbv2_actions[];
 extern const struct amz_action amz_sts_actions[];
 
-/* --- lists, pages, tags ---------------------------------------------------------------------------- */
+/* --- lists, pages, tags ----------------------------------------------------------------------- */
 
 /* A list member, made (empty) when it is absent; borrowed. */
 struct json_object *amz_list(struct json_object *o, const char *name);
@@ -237,10 +249,11 @@ struct json_object *amz_item(struct json_object *list);
 bool amz_has_text(struct json_object *list, const char *text);
 void amz_remove_at(struct json_object *list, size_t i);
 
-/* Puts the page of `items` (taken over) that is asked for into q->out under `member`, and the token of the next page.  The
- * parameters and members of the token and the size are those of the service: MaxResults, NextToken (EC2);
- * PageSize, Marker, NextMarker (ELB, ELBv2).  A page has at most `most` items (0: no limit), less if asked for or if the setting
- * "page_size" says so.  False: refused (a token that no page gave). */
+/* Puts the page of `items` (taken over) that is asked for into q->out under `member`, and the token
+ * of the next page.  The parameters and members of the token and the size are those of the service:
+ * MaxResults, NextToken (EC2); PageSize, Marker, NextMarker (ELB, ELBv2).  A page has at most
+ * `most` items (0: no limit), less if asked for or if the setting "page_size" says so.  False:
+ * refused (a token that no page gave). */
 bool amz_page(struct amz_request *q, const char *member, struct json_object *items, size_t most);
 
 /* Lists of {"Key", "Value"}.  amz_tag() is the value, NULL when absent. */
@@ -249,36 +262,40 @@ const char *amz_tag(struct json_object *tags, const char *key);
 void amz_tags_put(struct json_object *tags, struct json_object *from);
 /* Removes a tag; `value` NULL: whatever it is. */
 void amz_tags_drop(struct json_object *tags, const char *key, const char *value);
-/* Keys are there, not twice in `from`, not "aws:…", and with `have` (or NULL) not more than `most` (quota "tags").  Codes: the
- * service's (TooManyTags, TagLimitExceeded), DuplicateTagKeys where the action declares it. */
+/* Keys are there, not twice in `from`, not "aws:…", and with `have` (or NULL) not more than `most`
+ * (quota "tags").  Codes: the service's (TooManyTags, TagLimitExceeded), DuplicateTagKeys where the
+ * action declares it. */
 bool amz_tags_check(struct amz_request *q, struct json_object *from, struct json_object *have,
                     size_t most);
 
-/* --- addresses of balancers ------------------------------------------------------------------------- */
+/* --- addresses of balancers ------------------------------------------------------------------- */
 
-/* How many balancers stand in a subnet: each has an address of it (lb.c), which its AvailableIpAddressCount, as it is stored,
- * does not count. */
+/* How many balancers stand in a subnet: each has an address of it (lb.c), which its
+ * AvailableIpAddressCount, as it is stored, does not count. */
 int64_t amz_subnet_nodes(const struct aws *aws, const char *subnet);
 
-/* --- instances that end ---------------------------------------------------------------------------- */
+/* --- instances that end ----------------------------------------------------------------------- */
 
 /* A terminated instance leaves the load balancers that have it, some time later (lb_gone.c). */
 void amz_balancers_expect_end(struct aws *aws, const char *instance);
-/* Takes out those whose time has come: before load balancers are looked at. */
+/* Takes out those whose time has come: before load balancers are checked. */
 void amz_balancers_settle(struct aws *aws);
 
-/* --- groups in use --------------------------------------------------------------------------------- */
+/* --- groups in use ---------------------------------------------------------------------------- */
 
-/* Who uses a security group: the id of an instance, interface or balancer, or "a network interface that is being deleted"; NULL:
- * nobody.  DeleteSecurityGroup asks it (rules that refer to the group are EC2's own matter). */
+/* A user of a security group: the id of an instance, interface or balancer, or "a network interface
+ * that is being deleted"; NULL:  nobody.  DeleteSecurityGroup asks it (rules that refer to the
+ * group are EC2's own matter). */
 const char *amz_group_user(const struct aws *aws, const char *group_id);
-/* A balancer that used these groups is gone: its interfaces hold them for setting "group_release_ms" (0). */
+/* A balancer that used these groups is gone: its interfaces hold them for setting
+ * "group_release_ms" (0). */
 void amz_groups_hold(struct aws *aws, struct json_object *group_ids);
-/* What used these ids or ARNs is gone, but holds them for that setting (ms; without it not at all). */
+/* The user of these ids or ARNs is deleted, but holds them for the time of that setting (ms;
+ * default 0). */
 void amz_hold(struct aws *aws, const char *setting, struct json_object *ids);
 bool amz_is_held(const struct aws *aws, const char *id);
 
-/* --- the frame's own parts ------------------------------------------------------------------------- */
+/* --- the frame's own parts -------------------------------------------------------------------- */
 
 /* handle.c */
 void amz_name_call(void *state, struct sim_call *call);
@@ -286,7 +303,7 @@ void amz_handle(void *state, struct sim_call *call);
 void amz_refuse_fault(void *state, struct sim_call *call, int status, const char *reason,
                       const char *message, struct json_object *body);
 
-/* keys.c: an access key of whoever calls. */
+/* keys.c: an access key of a caller. */
 struct amz_key {
     char *id, *secret;
     char *session;     /* token that must come along; NULL: a static key */
@@ -296,7 +313,7 @@ struct amz_key {
 void amz_keys_init(struct aws *aws);
 /* A temporary key; borrowed from aws->keys. */
 const struct amz_key *amz_key_new(struct aws *aws, const char *arn, int64_t lifetime_s);
-/* Who calls, by signature; false: refused. */
+/* Authenticates the caller by signature; false: refused. */
 bool amz_authenticate(struct amz_request *q);
 
 /* throttle.c: takes one request off the bucket of its service and cost, false: refused. */
@@ -305,7 +322,7 @@ bool amz_throttle(struct amz_request *q);
 /* settings.c: ERR_INVALID for one that is unknown or of the wrong type; `settings` may be NULL. */
 int amz_settings_check(struct json_object *settings, struct err *err);
 
-/* seed.c: the network of --cloud aws; "us-east-1" of a zone, NULL: it is none (arena). */
+/* seed.c: the network of --cloud aws; "us-east-1" of a zone, NULL if it is not one (arena). */
 void amz_seed(struct aws *aws);
 char *amz_region_of_zone(struct arena *a, const char *zone);
 
@@ -313,7 +330,8 @@ char *amz_region_of_zone(struct arena *a, const char *zone);
 void amz_store_init(struct aws *aws);
 void amz_store_done(struct aws *aws);
 void amz_store_clear(struct aws *aws);
-/* A document of a world has the form that the API gives this kind: lists where it has lists (shapes.c). */
+/* A document of a world has the form that the API gives this kind: lists where it
+ * has lists (shapes.c). */
 bool amz_shape_fits(enum amz_kind_id kind, struct json_object *document);
 int amz_store_load(struct aws *aws, struct json_object *world, struct err *err);
 void amz_store_dump(struct aws *aws, struct json_object *world);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* common.c: what the actions of all services need: ids, settings, lists, tags, pages, and who uses a security group.
+/* common.c: what the actions of all services need: ids, settings, lists, tags, pages, and who uses
+ * a security group.
  *
- * Ids come from the simulator's seeded randomness, so the same start gives the same ids.  Tokens of pages are the place in
- * the list, under a mark that a client does not make up by chance.
+ * Ids come from the simulator's seeded randomness, so the same start gives the same ids.  Tokens of
+ * pages are the place in the list, under a mark that a client does not make up by chance.
  * Source: docs/spec/aws.md §3.4, §9.3. */
 #include "sim/aws/aws.h"
 
@@ -13,7 +14,7 @@
 
 #define TOKEN_MARK "sim-page-"
 
-/* --- ids, names, time ----------------------------------------------------------------------------- */
+/* --- ids, names, time ------------------------------------------------------------------------- */
 
 char *amz_new_hex(struct aws *aws, struct arena *a, size_t n)
 {
@@ -66,7 +67,7 @@ void amz_add_date(const struct aws *aws, struct sim_call *call)
     http_req_add_header(call->req, "Date", date);
 }
 
-/* --- settings -------------------------------------------------------------------------------------- */
+/* --- settings --------------------------------------------------------------------------------- */
 
 int64_t amz_setting(const struct aws *aws, const char *name, int64_t otherwise)
 {
@@ -86,7 +87,7 @@ int64_t amz_quota(const struct aws *aws, const char *name, int64_t otherwise)
     return json_int(json_member(aws->settings, "quotas"), name, otherwise);
 }
 
-/* --- lists ---------------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 struct json_object *amz_list(struct json_object *o, const char *name)
 {
@@ -134,7 +135,7 @@ void amz_remove_at(struct json_object *list, size_t i)
     (void)json_object_array_del_idx(list, i, 1);
 }
 
-/* --- pages ---------------------------------------------------------------------------------------- */
+/* --- pages ------------------------------------------------------------------------------------ */
 
 /* The place in the list that a token names; false: no page gave it. */
 static bool read_token(const char *token, size_t n, size_t *ret_from)
@@ -177,7 +178,7 @@ bool amz_page(struct amz_request *q, const char *member, struct json_object *ite
     return true;
 }
 
-/* --- tags ----------------------------------------------------------------------------------------- */
+/* --- tags ------------------------------------------------------------------------------------- */
 
 const char *amz_tag(struct json_object *tags, const char *key)
 {
@@ -239,7 +240,7 @@ bool amz_tags_check(struct amz_request *q, struct json_object *from, struct json
     return true;
 }
 
-/* --- groups in use --------------------------------------------------------------------------------- */
+/* --- groups in use ---------------------------------------------------------------------------- */
 
 /* The resource that lists the group, as texts or as {"GroupId"}; NULL: none. */
 static const char *user_among(const struct aws *aws, enum amz_kind_id kind, const char *member,

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* handle.c: the way of a request through the simulated AWS: which action, who calls, what it says, the answer as XML.
+/* handle.c: the way of a request through the simulated AWS: which action, who calls, what it says,
+ * the answer as XML.
  *
- * Version names the API, Action its operation; the rest of the form body is decoded by the pack before the action sees it.
- * Every answer has a request id and a Date (clients learn the server's clock from it).  Injected faults are answered in the
- * API's own form.  Source: docs/spec/aws.md §3, §9.3. */
+ * Version names the API, Action its operation; the rest of the form body is decoded by the pack
+ * before the action sees it.  Every answer has a request id and a Date (clients learn the server's
+ * clock from it).  Injected faults are answered in the API's own form.
+ * Source: docs/spec/aws.md §3, §9.3. */
 #include "sim/aws/aws.h"
 
 #include <string.h>
@@ -17,7 +19,7 @@ static const struct amz_action *const action_tables[AMZ_SERVICES_MAX] = {
     [AMZ_STS] = amz_sts_actions,
 };
 
-/* --- which action --------------------------------------------------------------------------------- */
+/* --- which action ----------------------------------------------------------------------------- */
 
 static const struct amz_action *find_action(enum amz_service service, const char *name)
 {
@@ -29,8 +31,8 @@ static const struct amz_action *find_action(enum amz_service service, const char
     return NULL;
 }
 
-/* Who answers what cannot be read, or has no known version: the service that it was signed for, or whose version stands in
- * the body somewhere; EC2 when there is none. */
+/* The service that answers a request which is unreadable or has no known version: the one in the
+ * signature, or the one whose version is in the body; else EC2. */
 static enum amz_service addressee(const struct sim_call *call)
 {
     const char *signed_for = str_nonnull(http_req_header(call->req, "Authorization"));
@@ -48,7 +50,8 @@ static enum amz_service addressee(const struct sim_call *call)
     return found;
 }
 
-/* Fills service, op and action; false: the version is none that is served, and the service is whose form the answer has. */
+/* Fills service, op and action; false: the version is not served, and `service` gives the form of
+ * the answer. */
 static bool identify(struct amz_request *q)
 {
     const char *version = url_query_get(q->params, q->n_params, "Version");
@@ -65,7 +68,7 @@ static bool identify(struct amz_request *q)
     return false;
 }
 
-/* The request as far as its body tells; false: it is no form. */
+/* Decodes the request's body; false if it is not a form. */
 static bool read_form(struct amz_request *q, struct aws *aws, struct sim_call *call)
 {
     char uuid[37];
@@ -88,12 +91,12 @@ void amz_name_call(void *state, struct sim_call *call)
         return;
     }
     call->op = arena_printf(q.a, "%s.%s", amz_dialects[q.service].key, q.op->name);
-    if (q.service == AMZ_STS) { /* asking for credentials is no call of a cloud API */
+    if (q.service == AMZ_STS) { /* a request for credentials is not a call of a cloud API */
         call->module = &sim_aws_metadata_module;
     }
 }
 
-/* --- answers -------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static void add_headers(struct amz_request *q)
 {
@@ -137,7 +140,7 @@ static void answer_success(struct amz_request *q)
     str_buf_done(&b);
 }
 
-/* --- serving -------------------------------------------------------------------------------------- */
+/* --- serving ---------------------------------------------------------------------------------- */
 
 static void put_json(void *o)
 {
@@ -224,7 +227,7 @@ void amz_handle(void *state, struct sim_call *call)
     }
 }
 
-/* --- faults --------------------------------------------------------------------------------------- */
+/* --- faults ----------------------------------------------------------------------------------- */
 
 /* The code that a service has for a status when the fault names none. */
 static const char *code_for(enum amz_service service, int *status, const char *reason)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keys.c: who calls: access keys, static and temporary, and the check of a request's signature against them.
+/* keys.c: who calls: access keys, static and temporary, and the check of a request's signature
+ * against them.
  *
- * One static key is there from the start; STS, the metadata service and the container endpoint hand out temporary ones,
- * which want their session token with each request and expire.  Refusals are in the words of the service:
- * EC2 says AuthFailure where the others say InvalidClientTokenId, and for a signature that is wrong, too.
+ * One static key is there from the start; STS, the metadata service and the container endpoint hand
+ * out temporary ones, which want their session token with each request and expire.  Refusals are in
+ * the words of the service:  EC2 says AuthFailure where the others say InvalidClientTokenId, and
+ * for a signature that is wrong, too.
  * Source: docs/spec/aws.md §2.2, §2.7, §2.8. */
 #include "sim/aws/aws.h"
 #include "sim/aws/sigv4.h"
@@ -19,7 +21,7 @@
 #define KEYS_KEEP   86400
 #define SWEEP_ABOVE 1000
 
-/* --- keys ----------------------------------------------------------------------------------------- */
+/* --- keys ------------------------------------------------------------------------------------- */
 
 static void amz_key_free(void *p)
 {
@@ -78,7 +80,7 @@ const struct amz_key *amz_key_new(struct aws *aws, const char *arn, int64_t life
     return key;
 }
 
-/* --- the signature -------------------------------------------------------------------------------- */
+/* --- the signature ---------------------------------------------------------------------------- */
 
 static const char *header_of(void *arg, const char *name)
 {
@@ -121,7 +123,7 @@ static bool check_signed_headers(struct amz_request *q, const struct amz_authori
     return true;
 }
 
-/* "20260102T030405Z" as seconds; false: it is none. */
+/* "20260102T030405Z" as seconds; false if it is not one. */
 static bool read_date(const char *text, int64_t *ret_s)
 {
     struct tm tm = {0};

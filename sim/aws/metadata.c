@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metadata.c: what an instance of the simulated AWS asks about itself, and where it gets credentials.
+/* metadata.c: what an instance of the simulated AWS asks about itself, and where it gets
+ * credentials.
  *
- * The instance metadata service (version 2: a token first, by PUT), and the container credential endpoints, of which the
- * one for full URIs wants an authorization token.  The token service (STS) is counted here, too: asking for credentials
- * is no call of a cloud API.  Lives on the state of the module "aws"; nothing of it goes to a log.
+ * The instance metadata service (version 2: a token first, by PUT), and the container credential
+ * endpoints, of which the one for full URIs wants an authorization token.  The token service (STS)
+ * is counted here, too: a request for credentials is not a call of a cloud API.  Lives on the state
+ * of the module "aws"; nothing of it goes to a log.
  * Source: docs/spec/aws.md §2.2, §2.3. */
 #include "sim/aws/aws.h"
 
@@ -46,7 +48,7 @@ static void metadata_name_call(void *state, struct sim_call *call)
         str_has_prefix(call->path, ROOT) ? call->path + strlen(ROOT) : "container-credentials";
 }
 
-/* --- credentials ---------------------------------------------------------------------------------- */
+/* --- credentials ------------------------------------------------------------------------------ */
 
 /* Those of the instance's role: the same ones until they are about to expire; new reference. */
 static struct json_object *role_credentials(struct aws *aws, struct arena *a)
@@ -92,9 +94,9 @@ static void answer_container(struct aws *aws, struct sim_call *call)
     sim_answer(call, 200, o);
 }
 
-/* --- what there is to know ------------------------------------------------------------------------- */
+/* --- what there is to know -------------------------------------------------------------------- */
 
-/* The instance that asks; NULL: there is none. */
+/* The instance that asks; NULL if there is none. */
 static struct amz_resource *self_of(const struct aws *aws)
 {
     const char *id = json_str(aws->settings, "self");
@@ -210,7 +212,7 @@ static const char *value_of(struct aws *aws, struct arena *a, const char *path)
     return self ? self_value(aws, a, self->body, path) : NULL;
 }
 
-/* --- version 2 ------------------------------------------------------------------------------------- */
+/* --- version 2 -------------------------------------------------------------------------------- */
 
 static void drop_expired(struct aws *aws)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* module.c: AWS as a module of the simulator: its life, its part of a world, and the configuration for its clients.
+/* module.c: AWS as a module of the simulator: its life, its part of a world, and the configuration
+ * for its clients.
  *
- * A world's member "aws" holds the documents (store.c), "sim.aws" the settings.  Without a world, `--cloud aws` seeds a VPC.
- * Which VPC, region and cluster id are meant is read from the world's own cloud configuration, else from its instances.
+ * A world's member "aws" holds the documents (store.c), "sim.aws" the settings.  Without a world,
+ * `--cloud aws` seeds a VPC.  Which VPC, region and cluster id are meant is read from the world's
+ * own cloud configuration, else from its instances.
  * Source: interfaces.md, "World"; docs/spec/aws.md §1.2, §1.3. */
 #include "common/data/gcfg.h"
 #include "sim/aws/aws.h"
@@ -26,7 +28,7 @@ static bool is_ours(const struct aws *aws)
     return str_eq(sim_cfg(aws->sim)->cloud, "aws");
 }
 
-/* --- life ----------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static int module_init(struct sim *sim, void **ret_state, struct err *err)
 {
@@ -78,7 +80,7 @@ static bool module_claims(const void *state, const char *method, const char *pat
     return str_eq(path, "/") && str_eq(method, "POST");
 }
 
-/* --- settings ------------------------------------------------------------------------------------- */
+/* --- settings --------------------------------------------------------------------------------- */
 
 static void take_settings(struct aws *aws, struct json_object *settings)
 {
@@ -97,9 +99,9 @@ static int module_configure(void *state, struct json_object *settings, struct er
     return code;
 }
 
-/* --- worlds --------------------------------------------------------------------------------------- */
+/* --- worlds ----------------------------------------------------------------------------------- */
 
-/* What the instances and zones tell. */
+/* Region and network by the instances and zones. */
 static void look_around(struct aws *aws)
 {
     struct amz_resource *instance = amz_first(aws, AMZ_INSTANCE);
@@ -116,7 +118,7 @@ static void look_around(struct aws *aws)
     }
 }
 
-/* What the configuration says about it; a file that is none says nothing. */
+/* The same by the configuration; a file in another format is ignored. */
 static void read_config(struct aws *aws, struct arena *a, const char *text)
 {
     struct gcfg_entry *entries = NULL;
@@ -169,7 +171,7 @@ static void module_dump(void *state, struct json_object *world)
     amz_store_dump(state, world);
 }
 
-/* --- for the frame -------------------------------------------------------------------------------- */
+/* --- for the frame ---------------------------------------------------------------------------- */
 
 char *sim_aws_cloud_config(void *state, struct arena *a)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* params.c: the parameters of an AWS Query request as JSON of the action's type.
  *
- * Parameters are sorted by the parts of their names ("Filter", "2", "Value", "1"; numbers by value), so that what belongs
- * to one member stands together, and the type tables walk over that.  EC2 numbers its lists directly (Filter.1), the others
- * below "member"; a bare name without value is an empty list there.  Numbers run from 1 without gaps.
- * Stops at the first flaw, in that order.  Pure.  Source: docs/spec/aws.md §3.1. */
+ * Parameters are sorted by the parts of their names ("Filter", "2", "Value", "1"; numbers by
+ * value), so that what belongs to one member stands together, and the type tables walk over that.
+ * EC2 numbers its lists directly (Filter.1), the others below "member"; a bare name without value
+ * is an empty list there.  Numbers run from 1 without gaps.  Stops at the first flaw, in that
+ * order.  Pure.  Source: docs/spec/aws.md §3.1. */
 #include "sim/aws/schema.h"
 
 #include "common/base/utf8.h"
@@ -58,7 +59,7 @@ const struct amz_field *amz_field_find(int type, const char *name)
     return NULL;
 }
 
-/* --- flaws ---------------------------------------------------------------------------------------- */
+/* --- flaws ------------------------------------------------------------------------------------ */
 
 static struct json_object *flaw(struct decoding *d, enum amz_flaw_kind kind, const char *parameter,
                                 const char *message)
@@ -89,7 +90,7 @@ static struct json_object *unknown(struct decoding *d, const struct run *r, size
                 arena_printf(d->a, "The parameter %s is not recognized", name));
 }
 
-/* --- runs ----------------------------------------------------------------------------------------- */
+/* --- runs ------------------------------------------------------------------------------------- */
 
 static bool is_number(const char *s)
 {
@@ -136,9 +137,10 @@ static bool is_leaf(const struct run *r)
     return r->p[0].n_parts == r->depth;
 }
 
-/* --- values --------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
-/* One character is of the set: "w" are letters and digits of any language (and '_'), "s" after it any blank. */
+/* One character is of the set: "w" are letters and digits of any language (and '_'), "s"
+ * after it any blank. */
 static bool is_in(const char *chars, uint32_t rune)
 {
     bool ascii = rune < 0x80;
@@ -331,7 +333,7 @@ static struct json_object *decode_value(struct decoding *d, int type, struct run
     return t->kind == AMZ_BOOLEAN ? decode_boolean(d, r) : decode_string(d, t, r);
 }
 
-/* --- the whole request ----------------------------------------------------------------------------- */
+/* --- the whole request ------------------------------------------------------------------------ */
 
 static bool split_name(struct decoding *d, struct param *p)
 {

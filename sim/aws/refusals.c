@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* refusals.c: why a request is not served: codes and statuses in the words of each service.
  *
- * The status of a code is what the pack declares for the action, else that of the common codes, else 400.
+ * The status of a code is what the pack declares for the action, else that of the common codes,
+ * else 400.
  * Source: docs/spec/aws.md §3.3; the services' lists of common errors. */
 #include "sim/aws/aws.h"
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schema.h: what the AWS Query APIs take and answer, as tables, and the two ways between the wire and JSON.
+/* schema.h: what the AWS Query APIs take and answer, as tables, and the two ways between the wire
+ * and JSON.
  *
- * The tables are made from the schema packs (tables.py).  Inside the simulator requests, answers and stored resources are
- * JSON in the packs' names ("deserialised form": SecurityGroups, UserIdGroupPairs, Tags); how a member is called in a form
- * body (Groups, Tag.1.Key) and in XML (securityGroupInfo, item) stands in the tables alone.  Decoding refuses what the
- * pack does not know, and so every parameter is either understood or refused.  Pure: no state, no I/O.
+ * The tables are made from the schema packs (tables.py).  Inside the simulator requests, answers
+ * and stored resources are JSON in the packs' names ("deserialised form": SecurityGroups,
+ * UserIdGroupPairs, Tags); how a member is called in a form body (Groups, Tag.1.Key) and in XML
+ * (securityGroupInfo, item) stands in the tables alone.  Decoding refuses what the pack does not
+ * know, and so every parameter is either understood or refused.  Pure: no state, no I/O.
  * Source: docs/spec/aws.md §3.1, §3.2. */
 #ifndef TRIMTAB_SIM_AWS_SCHEMA_H
 #define TRIMTAB_SIM_AWS_SCHEMA_H
@@ -50,8 +52,9 @@ struct amz_type {
     const char *const *required; /* NULL-terminated, or NULL */
     bool has_range;
     int64_t min, max; /* of numbers; of texts and lists: length, max 0: any */
-    const char *
-        chars; /* a text consists of these; "w": letters and digits of any language, '_'; "s": blanks; NULL: any */
+    /* a text consists of these; "w": letters and digits of any language, '_'; "s":
+     * blanks; NULL: any */
+    const char *chars;
 };
 
 /* One action of a service. */
@@ -79,7 +82,7 @@ extern const struct amz_dialect amz_dialects[AMZ_SERVICES_MAX];
 const struct amz_op *amz_op_find(enum amz_service service, const char *name);
 const struct amz_field *amz_field_find(int type, const char *name);
 
-/* What is wrong with a request, in words that each service turns into its own code. */
+/* The error of a request, as a kind that each service maps to its own code. */
 enum amz_flaw_kind {
     AMZ_FLAW_NONE = 0,
     AMZ_FLAW_UNKNOWN, /* a parameter that the action does not take */
@@ -92,13 +95,13 @@ struct amz_flaw {
     const char *message;   /* arena */
 };
 
-/* Turns the parameters of a request (Action, Version and the like taken out) into JSON of type `op->request`; new
- * reference.  False: *ret_flaw says why. */
+/* Turns the parameters of a request (Action, Version and the like taken out) into JSON of type
+ * `op->request`; new reference.  False: *ret_flaw says why. */
 bool amz_params_decode(struct arena *a, const struct amz_op *op, const struct url_param *params,
                        size_t n, struct json_object **ret, struct amz_flaw *ret_flaw);
 
-/* Appends an answer as XML.  Members that the pack does not know, or whose type is another, are left out; an empty list
- * becomes an empty element, an absent member none.  `out` may be NULL. */
+/* Appends an answer as XML.  Members that the pack does not know, or whose type is another, are
+ * left out; an empty list becomes an empty element, an absent member none.  `out` may be NULL. */
 void amz_answer_xml(struct str_buf *b, const struct amz_op *op, struct json_object *out,
                     const char *request_id);
 /* Appends an error answer in the service's own form. */

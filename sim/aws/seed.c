@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* seed.c: the start of a simulated AWS: one VPC with a public subnet per zone, groups, and its nodes.
+/* seed.c: the start of a simulated AWS: one VPC with a public subnet per zone, groups, and its
+ * nodes.
  *
- * What a cluster's installer makes: subnets tagged for the cluster and both roles of balancers, an internet gateway, the
- * main route table, the VPC's default group and a tagged group for the nodes.  Nodes are instances with the cluster's tag, named by
- * their private DNS name as upstream expects; the tag Name holds node-N, under which the control API knows them.  In a
+ * The resources that a cluster's installer creates: subnets tagged for the cluster and both roles
+ * of balancers, an internet gateway, the main route table, the VPC's default group and a tagged
+ * group for the nodes.  Nodes are instances with the cluster's tag, named by their private DNS name
+ * as upstream expects; the tag Name holds node-N, under which the control API knows them.  In a
  * loaded world new nodes look like its first instance.
  * Source: docs/spec/aws.md §4.9, §6, §10.3. */
 #include "common/base/ip.h"
@@ -48,7 +50,7 @@ char *amz_region_of_zone(struct arena *a, const char *zone)
     return NULL;
 }
 
-/* --- the network ---------------------------------------------------------------------------------- */
+/* --- the network ------------------------------------------------------------------------------ */
 
 /* The i-th of n equal parts of 10.0.0.0/16: few zones have room for many nodes. */
 static char *subnet_cidr(struct arena *a, size_t i, size_t n)
@@ -186,7 +188,7 @@ void amz_seed(struct aws *aws)
     arena_free(a);
 }
 
-/* --- where nodes go ------------------------------------------------------------------------------- */
+/* --- where nodes go --------------------------------------------------------------------------- */
 
 /* Subnets of the cluster's VPC, one per zone and the tagged one first, in order of creation. */
 static struct amz_resource **subnets_of(struct aws *aws, struct arena *a, size_t *ret_n)
@@ -285,7 +287,7 @@ struct map *sim_aws_addresses(const void *state)
     return taken;
 }
 
-/* --- coming and going ----------------------------------------------------------------------------- */
+/* --- coming and going ------------------------------------------------------------------------- */
 
 /* The N of an instance's tag Name "node-N", or -1. */
 static int64_t number_of(const struct amz_resource *instance)
@@ -369,7 +371,7 @@ static void add_instance(struct aws *aws, struct arena *a, const struct sim_node
     amz_ec2_count_addresses(aws, subnet, -1);
 }
 
-/* The subnet of the zone that is asked for, or of the next zone in turn; NULL: there is none. */
+/* The subnet of the zone that is asked for, or of the next zone in turn; NULL if there is none. */
 static struct amz_resource *subnet_for(struct aws *aws, struct arena *a, const char *zone,
                                        int number)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shapes.c: whether what a world says of a kind has the form of the describe call that answers with it.
+/* shapes.c: whether what a world says of a kind has the form of the describe call that answers with
+ * it.
  *
- * Lists are lists and structures are structures, all the way down: what reads documents relies on that.  Members that are
- * absent, null or unknown are fine, and so are texts and numbers of any kind: a world may hold what no request could make.
- * Pure.  Source: interfaces.md, "World"; the schema packs. */
+ * Lists are lists and structures are structures, all the way down: what reads documents relies on
+ * that.  Members that are absent, null or unknown are fine, and so are texts and numbers of any
+ * kind: a world may hold what no request could make.  Pure.  Source: interfaces.md,
+ * "World"; the schema packs. */
 #include "sim/aws/aws.h"
 
 /* Which answer has a kind's member; kinds that no answer has are objects, and that is all. */

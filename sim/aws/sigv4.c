@@ -15,7 +15,7 @@
 
 #define ALGORITHM "AWS4-HMAC-SHA256"
 
-/* --- the header ----------------------------------------------------------------------------------- */
+/* --- the header ------------------------------------------------------------------------------- */
 
 /* "NAME=value" among the comma-separated parts; NULL: absent. */
 static const char *part_of(struct arena *a, const char *text, const char *name)
@@ -60,7 +60,7 @@ const char *amz_authorization_parse(struct arena *a, const char *text,
     return NULL;
 }
 
-/* --- the canonical request ------------------------------------------------------------------------- */
+/* --- the canonical request -------------------------------------------------------------------- */
 
 static void append_encoded(struct str_buf *b, const char *text, bool keep_slash)
 {
@@ -144,7 +144,7 @@ char *amz_canonical_request(struct arena *a, const struct amz_message *m,
     return text;
 }
 
-/* --- the signature --------------------------------------------------------------------------------- */
+/* --- the signature ---------------------------------------------------------------------------- */
 
 static char *hex(struct arena *a, const unsigned char *p, size_t n)
 {

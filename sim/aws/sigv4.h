@@ -42,7 +42,7 @@ char *amz_canonical_request(struct arena *a, const struct amz_message *m,
 char *amz_sha256_hex(struct arena *a, const void *p, size_t n);
 void amz_signing_key(const char *secret, const char *date, const char *region, const char *service,
                      unsigned char out[32]);
-/* What the signature must be; NULL as amz_canonical_request(). */
+/* The expected signature; NULL as amz_canonical_request(). */
 char *amz_signature(struct arena *a, const struct amz_message *m,
                     const struct amz_authorization *auth, const char *amz_date, const char *secret);
 

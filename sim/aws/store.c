@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store.c: the resources of the simulated AWS: documents by kind and id, in order of creation; and their place in a world.
+/* store.c: the resources of the simulated AWS: documents by kind and id, in order of creation; and
+ * their place in a world.
  *
- * A world's member "aws" has the form of the describe calls: lists of documents that name themselves, and maps from ids
- * to what belongs to them.  Instances lie in their reservations there, here each is a resource.  Loading takes documents
- * as they are; members of no kind are kept and given back.  Lists are dumped in order of creation, maps by id.
+ * A world's member "aws" has the form of the describe calls: lists of documents that name
+ * themselves, and maps from ids to what belongs to them.  Instances lie in their reservations
+ * there, here each is a resource.  Loading takes documents as they are; members of no kind are kept
+ * and given back.  Lists are dumped in order of creation, maps by id.
  * Source: docs/spec/aws.md §10.3; tests/data/aws/world.json. */
 #include "sim/aws/aws.h"
 
@@ -37,7 +39,7 @@ const struct amz_kind amz_kinds[AMZ_KINDS_MAX] = {
     [AMZ_V2_TAGS] = {"elbv2", "Tags", "ResourceArn"},
 };
 
-/* --- documents ------------------------------------------------------------------------------------ */
+/* --- documents -------------------------------------------------------------------------------- */
 
 static void free_resource(void *p)
 {
@@ -125,7 +127,7 @@ void amz_unset(struct aws *aws, enum amz_kind_id kind, const char *id)
     free_resource(res);
 }
 
-/* --- eventual consistency ------------------------------------------------------------------------- */
+/* --- eventual consistency --------------------------------------------------------------------- */
 
 void amz_unsettle(struct aws *aws, struct amz_resource *res, struct json_object *was)
 {
@@ -143,7 +145,7 @@ struct json_object *amz_seen(const struct aws *aws, struct amz_resource *res)
     return clock_now_ms(sim_clock(aws->sim)) < res->settles_ms ? res->stale : res->body;
 }
 
-/* --- worlds --------------------------------------------------------------------------------------- */
+/* --- worlds ----------------------------------------------------------------------------------- */
 
 static int bad(struct err *err, const struct amz_kind *k, const char *what)
 {
@@ -235,7 +237,7 @@ int amz_store_load(struct aws *aws, struct json_object *world, struct err *err)
         if (code) {
             return code;
         }
-        /* What is left over is dumped as it came; an empty list stays, so that it is there in the dump, too. */
+        /* The rest is dumped unchanged; an empty list stays, so that the dump contains it, too. */
         struct json_object *empty = k->id ? json_object_new_array() : json_object_new_object();
         json_object_object_add(json_member(aws->rest, k->service), k->member, empty);
     }
@@ -274,7 +276,7 @@ void amz_store_dump(struct aws *aws, struct json_object *world)
         }
         struct json_object *to = member_of(member_of(o, k->service, false), k->member, k->id);
         for (struct amz_resource *r = aws->first[i]; r; r = r->next) {
-            /* Who dumps a world reads it: bodies are shared with it, but for those that get instances. */
+            /* A dump is only read: it shares bodies, but for those that get instances. */
             struct json_object *copy =
                 i == AMZ_RESERVATION ? json_copy(r->body) : json_object_get(r->body);
             if (k->id) {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sts.c: the security token service: roles assumed with a key or with an identity token, and who one is.
+/* sts.c: the security token service: roles assumed with a key or with an identity token, and who
+ * one is.
  *
- * Any well-formed role can be assumed, or those that the settings list ("roles").  An identity token must be a JWT with
- * issuer and subject that has not expired; its signature is not looked at, as no issuer is simulated.
+ * Any well-formed role can be assumed, or those that the settings list ("roles").  An identity
+ * token must be a JWT with issuer and subject that has not expired; its signature is not checked,
+ * as no issuer is simulated.
  * Source: docs/spec/aws.md §2.2, §2.4. */
 #include "sim/aws/aws.h"
 
@@ -11,7 +13,8 @@
 
 #define DURATION_S 3600
 
-/* The name of a role by its ARN, NULL: it is none.  "arn:aws:iam::123456789012:role/path/NAME" */
+/* The name of a role by its ARN, NULL if it is not one.
+ * "arn:aws:iam::123456789012:role/path/NAME" */
 static const char *role_name(struct arena *a, const char *arn)
 {
     size_t n = 0;
@@ -57,9 +60,9 @@ static bool give(struct amz_request *q)
     return true;
 }
 
-/* --- identity tokens -------------------------------------------------------------------------------- */
+/* --- identity tokens -------------------------------------------------------------------------- */
 
-/* The claims of a JWT; NULL: it is none. */
+/* The claims of a JWT; NULL if it is not one. */
 static struct json_object *claims_of(struct arena *a, const char *token)
 {
     size_t n = 0, len = 0;

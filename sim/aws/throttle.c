@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* throttle.c: how many requests each API takes: buckets of tokens by service and cost.
  *
- * Off unless the settings say so ("sim.aws": {"throttle": {"ec2": {"writes": {"bucket": 50, "per_second": 5}}}}); the costs
- * are reads, unfiltered, writes, heavy and creates.  Without a token EC2 answers 503 RequestLimitExceeded, ELB and
- * ELBv2 400 Throttling; nobody says when to come back.  Source: docs/spec/aws.md §2.9, §9.3. */
+ * Off unless the settings say so ("sim.aws": {"throttle": {"ec2": {"writes": {"bucket": 50,
+ * "per_second": 5}}}}); the costs are reads, unfiltered, writes, heavy and creates.  Without a
+ * token EC2 answers 503 RequestLimitExceeded, ELB and ELBv2 400 Throttling; without a time for the
+ * next try.  Source: docs/spec/aws.md §2.9, §9.3. */
 #include "sim/aws/aws.h"
 
 struct bucket {

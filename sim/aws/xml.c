@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* xml.c: answers and errors of the AWS Query APIs as XML.
  *
- * EC2 puts the members of an answer below <ActionResponse> and ends with <requestId>; the others wrap them in
- * <ActionResult> and add <ResponseMetadata>.  Names come from the type tables; the order is that of the JSON.  What the
- * pack does not know is left out: worlds hold what other clouds' emulators made.
- * Pure.  Source: docs/spec/aws.md §3.2, §3.3. */
+ * EC2 puts the members of an answer below <ActionResponse> and ends with <requestId>; the others
+ * wrap them in <ActionResult> and add <ResponseMetadata>.  Names come from the type tables; the
+ * order is that of the JSON.  Members unknown to the pack are omitted: worlds may contain those of
+ * other emulators.  Pure.  Source: docs/spec/aws.md §3.2, §3.3. */
 #include "sim/aws/schema.h"
 
 #include <string.h>
@@ -39,7 +39,7 @@ void amz_append_xml_text(struct str_buf *b, const char *text)
     }
 }
 
-/* What the JSON holds is what the type says; a number may stand as text. */
+/* The JSON value has the type's kind; a number may be a text. */
 static bool fits(const struct amz_type *t, struct json_object *o)
 {
     enum json_type got = json_object_get_type(o);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* address_pick.c: the ranges that addresses come from, and which one is next.
  *
- * External addresses are of a few ranges per tier that reach nobody, internal ones of the upper half of their subnetwork.
- * A cursor moves on with every address: one that was freed is not handed out again at once.
+ * External addresses come from a few unroutable ranges per tier, internal ones from the upper half
+ * of their subnetwork.  A cursor moves on with every address: one that was freed is not handed out
+ * again at once.
  * Source: gce-cloud-provider.md §16; compute v1 "subnetworks". */
 #include "common/base/ip.h"
 #include "sim/compute/compute.h"
 
 #include <string.h>
 
-/* Documentation and benchmarking ranges: they reach nobody. */
+/* Documentation and benchmarking ranges: unroutable. */
 static const char *const premium_ranges[] = {"203.0.113.0/24", "198.18.0.0/16", NULL};
 static const char *const standard_ranges[] = {"198.51.100.0/24", "198.19.0.0/16", NULL};
 #define IPV6_EXTERNAL "2600:1900:4000:"
 
-/* --- ranges --------------------------------------------------------------------------------------- */
+/* --- ranges ----------------------------------------------------------------------------------- */
 
 static bool in_ranges(const char *const *ranges, const struct ip_addr *ip)
 {
@@ -91,7 +92,8 @@ struct map *ce_address_taken(const struct compute *c)
     return taken;
 }
 
-/* Asks the store for the first candidate, which nearly always is free, and gathers all addresses only then. */
+/* Asks the store for the first candidate, which nearly always is free, and gathers
+ * all addresses only then. */
 static bool is_free(struct compute *c, struct map **taken, uint64_t tried, const char *ip)
 {
     if (tried == 0) {
@@ -132,7 +134,8 @@ static char *pick_in(struct compute *c, struct arena *a, const char *range, uint
     return picked;
 }
 
-/* The upper half of the subnetwork's /64, without one a /64 per address; in the cloud's spelling, which shortens nothing. */
+/* The upper half of the subnetwork's /64, without one a /64 per address; in the cloud's spelling,
+ * which shortens nothing. */
 static char *pick_ipv6(struct compute *c, struct arena *a, const struct resource *subnet,
                        bool internal)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* addresses.c: static addresses, ephemeral ones, and who holds which.
  *
- * An external address is either reserved (an `addresses` resource) or ephemeral (only a forwarding rule has it).
- * Reserving the ephemeral address of a live rule promotes it; deleting the reservation while the rule uses it
- * demotes it again, unless --strict-address-delete.  A freed address is not handed out again at once: whoever
- * loses one notices.  Source: gce-cloud-provider.md §4.4, §16. */
+ * An external address is either reserved (an `addresses` resource) or ephemeral (only a forwarding
+ * rule has it).  Reserving the ephemeral address of a live rule promotes it; deleting the
+ * reservation while the rule uses it demotes it again, unless --strict-address-delete.  A freed
+ * address is not reused at once, so that a lost one is noticed.  Source: gce-cloud-provider.md
+ * §4.4, §16. */
 #include "common/base/ip.h"
 #include "sim/compute/compute.h"
 
@@ -12,7 +13,7 @@
 
 #define IPV6_PREFIX 96
 
-/* --- who holds an address ------------------------------------------------------------------------- */
+/* --- who holds an address --------------------------------------------------------------------- */
 
 struct holder_search {
     const char *ip;
@@ -122,7 +123,7 @@ bool ce_address_is_taken(struct compute *c, const char *ip)
     return ce_address_by_ip(c, ip) || ce_rule_by_ip(c, ip) || ce_instance_by_ip(c, ip);
 }
 
-/* --- users and status ----------------------------------------------------------------------------- */
+/* --- users and status ------------------------------------------------------------------------- */
 
 struct refresh {
     const char *ip;
@@ -156,7 +157,7 @@ void ce_address_refresh(struct compute *c, const char *ip)
     }
 }
 
-/* --- the collection ------------------------------------------------------------------------------- */
+/* --- the collection --------------------------------------------------------------------------- */
 
 bool ce_address_check_holder(struct request *q, const struct resource *holder, const char *field,
                              const char *type, const char *tier)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* backends.c: regional backend services of pass-through load balancers.
  *
- * Protocol, scheme, health check and backends must go together, instance groups and NEGs are not mixed, and the
- * instances of a group may be behind one load-balanced group only; policies.c looks at the rest.  A PUT names the
- * fingerprint that it read (write.c).
- * Source: compute v1 "regionBackendServices"; gce-cloud-provider.md §5.5, §5.9, §16; gce-l4.md §4.6, §8.3, §8.4. */
+ * Protocol, scheme, health check and backends must go together, instance groups and NEGs are not
+ * mixed, and the instances of a group may be behind one load-balanced group only; policies.c looks
+ * at the rest.  A PUT names the fingerprint that it read (write.c).
+ * Source: compute v1 "regionBackendServices"; gce-cloud-provider.md §5.5, §5.9, §16; gce-l4.md
+ * §4.6, §8.3, §8.4. */
 #include "sim/compute/compute.h"
 
 #include <string.h>
@@ -32,7 +33,7 @@ static bool check_scheme(struct request *q, struct json_object *body)
                              "Regional backend services here are INTERNAL or EXTERNAL.");
 }
 
-/* --- backends ------------------------------------------------------------------------------------- */
+/* --- backends --------------------------------------------------------------------------------- */
 
 static bool is_neg_link(const char *link)
 {
@@ -80,7 +81,8 @@ static bool check_balancing(struct request *q, struct json_object *backend, size
     return true;
 }
 
-/* A group of an internal balancer has a network: that of its first instance, or of its endpoints. */
+/* A group of an internal balancer has a network: that of its first instance, or
+ * of its endpoints. */
 static bool check_group(struct request *q, struct json_object *body, const char *link,
                         const char *field)
 {
@@ -160,7 +162,7 @@ static bool check_backends(struct request *q, struct json_object *body)
     return check_networks(q, body) && ce_group_check_backends(q, backends);
 }
 
-/* --- health checks -------------------------------------------------------------------------------- */
+/* --- health checks ---------------------------------------------------------------------------- */
 
 /* External balancers want one of their region, internal ones take global ones, too. */
 static bool check_health_checks(struct request *q, struct json_object *body)
@@ -179,7 +181,7 @@ static bool check_health_checks(struct request *q, struct json_object *body)
                              "scheme EXTERNAL; a regional one is required.");
 }
 
-/* --- the service ---------------------------------------------------------------------------------- */
+/* --- the service ------------------------------------------------------------------------------ */
 
 static void add_service_defaults(struct json_object *body)
 {

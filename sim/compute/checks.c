@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* checks.c: health checks, the legacy HTTP ones and the typed ones, global and regional.
  *
- * Intervals and thresholds have limits, a time-out may not exceed its interval, and a typed check carries the block of
- * its own type only.  Source: compute v1 "healthChecks", "httpHealthChecks"; gce-cloud-provider.md §4.7, §16. */
+ * Intervals and thresholds have limits, a time-out may not exceed its interval, and a typed check
+ * carries the block of its own type only.  Source: compute v1 "healthChecks", "httpHealthChecks";
+ * gce-cloud-provider.md §4.7, §16. */
 #include "sim/compute/compute.h"
 
-/* What is 0 counts as left out. */
+/* 0 counts as absent. */
 static const struct {
     const char *member;
     int64_t min, max;

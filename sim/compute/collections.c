@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* collections.c: what is served, as tables: a row per collection and scope, a row per action.
  *
- * The generic verbs (write.c, read.c) are steered by these rows; a function on a row holds what no table can say.
- * Members, types, enumerations and patterns come from the schema pack, not from here.
+ * The generic verbs (write.c, read.c) are steered by these rows; a function on a row holds what no
+ * table can say.  Members, types, enumerations and patterns come from the schema pack, not from
+ * here.
  * Source: compute v1; gce-cloud-provider.md §16; gce-l4.md §9. */
 #include "sim/compute/compute.h"
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compute.h: what the parts of the simulated Compute API know of each other.  Private to sim/compute.
+/* compute.h: what the parts of the simulated Compute API know of each other.  Private to
+ * sim/compute.
  *
- * `struct compute` owns the store (every resource by its path), the operations, the tokens.  A request is
- * routed by the operation table, checked by the schema, and served by a generic verb (get, list, insert, patch,
- * update, delete) that a row of the collection table steers; what is special about a collection hangs on its row
- * as a small function.  Refusals go through `struct refusal`, which becomes the cloud's error body.
- * One thread: the event loop's.  Source: gce-cloud-provider.md §3, §16; gce-l4.md §9. */
+ * `struct compute` owns the store (every resource by its path), the operations, the tokens.  A
+ * request is routed by the operation table, checked by the schema, and served by a generic verb
+ * (get, list, insert, patch, update, delete) that a row of the collection table steers; what is
+ * special about a collection hangs on its row as a small function.  Refusals go through
+ * `struct refusal`, which becomes the cloud's error body.  One thread: the event loop's.  Source:
+ * gce-cloud-provider.md §3, §16; gce-l4.md §9. */
 #ifndef TRIMTAB_SIM_COMPUTE_COMPUTE_H
 #define TRIMTAB_SIM_COMPUTE_COMPUTE_H
 
@@ -22,7 +24,7 @@ struct compute;
 struct collection;
 struct operation;
 
-/* --- resources ------------------------------------------------------------------------------------ */
+/* --- resources -------------------------------------------------------------------------------- */
 
 struct resource {
     const struct collection *col; /* NULL: of a kind that is not served, only kept */
@@ -50,16 +52,17 @@ struct compute {
     struct map *operations;            /* path → struct operation */
     struct operation *oldest, *newest; /* the same in order of their beginning */
     struct map *by_request_id;         /* "id METHOD path" → struct operation, borrowed */
+    struct map *windows;               /* group → requests of a minute (throttle.c) */
     struct map *tokens;                /* access token → int64_t* expiry (wall, s) */
     struct map *references; /* path → how many links of other resources lead there (not 0) */
-    struct map *machines;   /* address → instance, borrowed; NULL: to be gathered anew */
+    struct map *machines;   /* address → instance, borrowed; NULL: to be gathered again */
     struct map *endpoints;  /* text → endpoint that groups share; NULL: none yet */
     char *metadata_token;   /* what the metadata server hands out now; a key of tokens */
     void *signing_key;      /* EVP_PKEY of the service account; made when first asked for */
     struct json_object *settings; /* world member "sim", or NULL; settings.c knows the names */
 };
 
-/* --- refusals ------------------------------------------------------------------------------------- */
+/* --- refusals --------------------------------------------------------------------------------- */
 
 /* Why a request is not served.  status 0: it is. */
 struct refusal {
@@ -78,11 +81,13 @@ bool ce_refuse_invalid(struct refusal *r, struct arena *a, const char *field, co
 /* "Required field '…' not specified". */
 bool ce_refuse_required(struct refusal *r, struct arena *a, const char *field);
 bool ce_refuse_not_found(struct refusal *r, struct arena *a, const char *path);
-/* A range from which an address was to be picked has none left: of the subnetwork, or NULL: Google's own. */
+/* A range from which an address was to be picked has none left: of the subnetwork,
+ * or NULL: Google's own. */
 bool ce_refuse_no_address(struct refusal *r, struct arena *a, const char *subnet);
 bool ce_refuse_in_use(struct refusal *r, struct arena *a, const struct resource *res,
                       const char *by);
-/* An internal address that a machine, a rule or a reservation has: the operation fails, not the request. */
+/* An internal address that a machine, a rule or a reservation has: the operation fails,
+ * not the request. */
 bool ce_refuse_ip_in_use(struct refusal *r, struct arena *a, const char *ip);
 /* A link that leads nowhere; `path` names the kind of resource. */
 bool ce_refuse_dangling(struct refusal *r, struct arena *a, const char *field, const char *link,
@@ -93,7 +98,7 @@ struct json_object *ce_refusal_body(const struct refusal *r);
 struct json_object *compute_error_body(void *state, const struct sim_call *call, int status,
                                        const char *reason, const char *message);
 
-/* --- a request ------------------------------------------------------------------------------------ */
+/* --- a request -------------------------------------------------------------------------------- */
 
 enum scope { SCOPE_NONE = 0, SCOPE_GLOBAL, SCOPE_REGION, SCOPE_ZONE, SCOPE_AGGREGATED };
 
@@ -116,7 +121,7 @@ struct request {
     struct refusal refusal;
 };
 
-/* --- collections ---------------------------------------------------------------------------------- */
+/* --- collections ------------------------------------------------------------------------------ */
 
 /* A member that refers to other resources. */
 struct reference {
@@ -159,16 +164,17 @@ struct action {
 };
 extern const struct action compute_actions[];
 
-/* --- store.c -------------------------------------------------------------------------------------- */
+/* --- store.c ---------------------------------------------------------------------------------- */
 
 struct resource *ce_store_get(const struct compute *c, const char *path);  /* NULL when absent */
 struct folder *ce_store_folder(const struct compute *c, const char *path); /* NULL when absent */
-/* Adds or replaces; takes `body` over.  A replaced resource keeps its struct, members and place in time. */
+/* Adds or replaces; takes `body` over.  A replaced resource keeps its struct, members and
+ * place in time. */
 struct resource *ce_store_put(struct compute *c, const char *path, struct json_object *body);
 void ce_store_remove(struct compute *c, const char *path);
 void ce_store_clear(struct compute *c); /* empty, also when there was no store yet */
-/* Calls fn for each resource of a collection (NULL: of all), in path order; fn returns false to stop, and must not
- * add or remove any. */
+/* Calls fn for each resource of a collection (NULL: of all), in path order; fn returns false to
+ * stop, and must not add or remove any. */
 void ce_store_each(const struct compute *c, const char *collection,
                    bool (*fn)(struct resource *res, void *arg), void *arg);
 uint64_t ce_store_next_id(struct compute *c); /* never the same twice, and above those of a world */
@@ -176,16 +182,16 @@ uint64_t ce_store_next_id(struct compute *c); /* never the same twice, and above
 char *ce_store_folder_path(struct arena *a, const char *project, enum scope scope,
                            const char *location, const char *collection);
 
-/* --- links.c -------------------------------------------------------------------------------------- */
+/* --- links.c ---------------------------------------------------------------------------------- */
 
-/* The path ("projects/…") of a full, partial or relative link; NULL when it is none.  `near` is the path of the
- * resource that holds the link: it lends its project to partial links. */
+/* The path ("projects/…") of a full, partial or relative link; NULL if it is not one.  `near` is
+ * the path of the resource that holds the link: it lends its project to partial links. */
 char *ce_link_path(struct arena *a, const char *link, const char *near);
 char *ce_link_full(struct arena *a, const char *path); /* COMPUTE_PREFIX + path */
-/* Do both name the same resource, whatever their forms?  What is no link is the same as nothing. */
+/* Do both name the same resource, whatever their forms?  An invalid link counts as absent. */
 bool ce_link_same(struct arena *a, const char *x, const char *y, const char *near);
-/* The paths of an array of links, as a set to look them up in (values are NULL); the caller frees it.  What is no link
- * is left out. */
+/* The paths of an array of links, as a set to look them up in (values are NULL); the caller frees
+ * it.  Invalid links are omitted. */
 struct map *ce_link_set(struct request *q, struct json_object *links);
 bool ce_link_in(struct request *q, const struct map *set, const char *link);
 /* Parts of a path "projects/P/[SCOPE/]COLLECTION/NAME"; in the arena or borrowed from `path`. */
@@ -199,14 +205,15 @@ char *ce_zone_region(struct arena *a, const char *zone);
 /* The region that a resource is in, also by its zone; NULL: a global one. */
 const char *ce_path_region(struct arena *a, const char *path);
 
-/* Checks the references of a body (kind, region, existence, readiness) and replaces links by full ones; false: refused. */
+/* Checks the references of a body (kind, region, existence, readiness) and replaces links by full
+ * ones; false: refused. */
 bool ce_references_check(struct request *q, struct json_object *body);
 /* Counts the links of a resource that comes (by 1) or goes (by -1). */
 void ce_references_count(struct compute *c, const struct resource *res, int by);
 /* Path of the first resource that refers to `path`, or NULL. */
 const char *ce_references_user(struct compute *c, struct arena *a, const char *path);
 
-/* --- verbs ---------------------------------------------------------------------------------------- */
+/* --- verbs ------------------------------------------------------------------------------------ */
 
 /* For the module's row: names a call, serves it (now or later). */
 void compute_name_call(void *state, struct sim_call *call);
@@ -214,7 +221,7 @@ void compute_handle(void *state, struct sim_call *call);
 /* route.c: finds the operation and takes the path apart; false: unknown. */
 bool ce_route(struct request *q);
 /* versions.c */
-/* What follows "/compute/v1/" or "/compute/beta/"; NULL: no such path. */
+/* The path after "/compute/v1/" or "/compute/beta/"; NULL: no such path. */
 const char *ce_version_below(const char *path, bool *ret_beta);
 /* False, with a refusal: it is not served in the version that was asked. */
 bool ce_version_check(struct request *q);
@@ -224,8 +231,8 @@ struct json_object *ce_version_show(struct request *q, struct json_object *body)
 bool ce_read_get(struct request *q, struct json_object **ret);
 bool ce_read_list(struct request *q, struct json_object **ret);
 bool ce_read_aggregated(struct request *q, struct json_object **ret);
-/* Puts the page of `items` (array, taken over) that filter, maxResults and pageToken ask for into `list`; for lists
- * that are no collections. */
+/* Puts the page of `items` (array, taken over) that filter, maxResults and pageToken ask for into
+ * `list`; for lists that are no collections. */
 bool ce_read_page(struct request *q, struct json_object *items, struct json_object *list);
 /* write.c: the effect takes place at once; false: refused, nothing changed */
 bool ce_write_insert(struct request *q);
@@ -235,29 +242,31 @@ bool ce_write_delete(struct request *q);
 bool ce_write_set_labels(struct request *q);
 /* Stores a changed body of q->res (taken over): new fingerprint, "after" function. */
 void ce_write_store(struct request *q, struct json_object *body);
-/* 412 unless the request names the current fingerprint; `needed`: naming none is refused, too, with 400. */
+/* 412 unless the request names the current fingerprint; `needed`: naming none is refused,
+ * too, with 400. */
 bool ce_write_check_fingerprint(struct request *q, bool needed);
 /* A new fingerprint (base64). */
 char *compute_fingerprint(struct compute *c, struct arena *a);
 /* Now, as the cloud writes times: "2026-11-21T10:00:00.000-08:00". */
 char *compute_time(struct compute *c, struct arena *a);
 
-/* --- operations.c --------------------------------------------------------------------------------- */
+/* --- operations.c ----------------------------------------------------------------------------- */
 
 void ce_operations_init(struct compute *c);
 void ce_operations_done(struct compute *c);
 /* The operation that an earlier request of the same requestId started, or NULL. */
 struct operation *ce_operation_of_request_id(struct request *q);
-/* Starts an operation for a mutation that took effect, or, with q->refusal.code, for one that fails.  It belongs to
- * the simulator. */
+/* Starts an operation for a mutation that took effect, or, with q->refusal.code, for one that
+ * fails.  It belongs to the simulator. */
 struct operation *ce_operation_start(struct request *q);
 struct json_object *ce_operation_json(const struct operation *op); /* new reference */
 void ce_operations_handle(struct request *q); /* get, list, wait; answers the call */
 bool ce_operations_aggregated(struct request *q, struct json_object **ret);
-/* Milliseconds that this operation takes (NULL: a request and its answer), with some jitter; 0 at --latency none. */
+/* Milliseconds that this operation takes (NULL: a request and its answer), with some jitter; 0 at
+ * --latency none. */
 int64_t ce_latency_of(struct compute *c, const char *op_id);
 
-/* --- collections' own files: functions of the rows in collections.c ------------------------------- */
+/* --- collections' own files: functions of the rows in collections.c --------------------------- */
 
 /* A global one, which no rule of a region can have. */
 bool ce_global_address_insert(struct request *q, struct json_object *body);
@@ -268,7 +277,8 @@ bool ce_rule_insert(struct request *q, struct json_object *body);
 bool ce_rule_change(struct request *q, struct json_object *old, struct json_object *body);
 void ce_rule_after(struct request *q, struct json_object *body);
 bool ce_rule_set_target(struct request *q, struct json_object **ret);
-/* global_rules.c: a rule that leads to a proxy; the target of `body` is one of those; ports overlap (rules.c). */
+/* global_rules.c: a rule that leads to a proxy; the target of `body` is one of those;
+ * ports overlap (rules.c). */
 bool ce_global_rule_insert(struct request *q, struct json_object *body);
 bool ce_global_rule_target(struct request *q, struct json_object *body);
 bool ce_rule_ports_overlap(struct arena *a, struct json_object *x, struct json_object *y);
@@ -278,8 +288,8 @@ bool ce_pool_remove_instance(struct request *q, struct json_object **ret);
 bool ce_pool_add_health_check(struct request *q, struct json_object **ret);
 bool ce_pool_remove_health_check(struct request *q, struct json_object **ret);
 bool ce_pool_get_health(struct request *q, struct json_object **ret);
-/* health.c: what the cluster's nodes answer (NULL: nothing is known); and whether this one, a link or path, answers all checks
- * of a pool or backend service. */
+/* health.c: what the cluster's nodes answer (NULL: nothing is known); and whether this one, a link
+ * or path, answers all checks of a pool or backend service. */
 struct reach_answers;
 const struct reach_answers *ce_answers(struct request *q);
 bool ce_node_answers(struct request *q, const struct reach_answers *answers,
@@ -291,7 +301,8 @@ bool ce_backend_change(struct request *q, struct json_object *old, struct json_o
 bool ce_backend_get_health(struct request *q, struct json_object **ret);
 /* The network that the backends of a service are in, as a link; NULL: it has none that says so. */
 const char *ce_backend_network(struct request *q, struct json_object *service);
-/* policies.c: what a backend service says about affinity, tracking, locality, zones and logs goes with its scheme. */
+/* policies.c: what a backend service says about affinity, tracking, locality, zones and logs goes
+ * with its scheme. */
 bool ce_policies_check(struct request *q, struct json_object *body);
 bool ce_firewall_insert(struct request *q, struct json_object *body);
 bool ce_firewall_change(struct request *q, struct json_object *old, struct json_object *body);
@@ -300,8 +311,8 @@ bool ce_group_add_instances(struct request *q, struct json_object **ret);
 bool ce_group_remove_instances(struct request *q, struct json_object **ret);
 bool ce_group_list_instances(struct request *q, struct json_object **ret);
 bool ce_group_set_named_ports(struct request *q, struct json_object **ret);
-/* No instance of the groups among these backends may be in a second group that is, or would be, behind a load
- * balancer. */
+/* No instance of the groups among these backends may be in a second group that is, or would be,
+ * behind a load balancer. */
 bool ce_group_check_backends(struct request *q, struct json_object *backends);
 bool ce_neg_insert(struct request *q, struct json_object *body);
 bool ce_neg_attach(struct request *q, struct json_object **ret);
@@ -311,12 +322,15 @@ bool ce_route_insert(struct request *q, struct json_object *body);
 
 /* places.c */
 const char *ce_place_default_network(struct request *q); /* as a link */
-/* Gives a body without a network that of its subnetwork, or the default one; refuses a subnetwork of another. */
+/* Gives a body without a network that of its subnetwork, or the default one; refuses
+ * a subnetwork of another. */
 bool ce_place_complete(struct request *q, struct json_object *body);
-/* The first interface of a machine in this network and subnetwork (links; NULL: any); NULL: none.  vm may be NULL. */
+/* The first interface of a machine in this network and subnetwork (links; NULL: any); NULL: none.
+ * vm may be NULL. */
 struct json_object *ce_place_nic(struct request *q, const struct resource *vm, const char *network,
                                  const char *subnetwork);
-/* "network" or "subnetwork" of an instance group, its own or that of its members, as a link; NULL: none. */
+/* "network" or "subnetwork" of an instance group, its own or that of its members, as a
+ * link; NULL: none. */
 const char *ce_place_of_group(struct request *q, const struct resource *group, const char *member);
 
 /* endpoints.c: of the group q->res */
@@ -324,19 +338,21 @@ const char *ce_endpoint_vm_path(struct request *q, struct json_object *endpoint)
 struct json_object *ce_endpoint_nic(struct request *q, const struct resource *vm); /* or NULL */
 /* Equal for two endpoints that are the same, however they are written. */
 const char *ce_endpoint_key(struct request *q, struct json_object *endpoint);
-/* The endpoint with its address, as the one value that all groups share; new reference, not to be changed. */
+/* The endpoint with its address, as the one value that all groups share; new reference, not
+ * to be changed. */
 struct json_object *ce_endpoint_share(struct request *q, struct json_object *endpoint);
 /* The same for one that is complete. */
 struct json_object *ce_endpoint_intern(struct compute *c, struct json_object *endpoint);
 
 /* rule_address.c */
-/* The address of a new rule: a reserved one, a free one, one that other rules have; of the right family and place. */
+/* The address of a new rule: a reserved one, a free one, one that other rules have; of the right
+ * family and place. */
 bool ce_rule_address(struct request *q, struct json_object *body, bool internal);
 
 /* addresses.c, address_pick.c, for rules */
 /* Do both name the same address (IPv6 in any spelling, a "/96" is ignored)?  NULL is none. */
 bool ce_address_same(const char *x, const char *y);
-/* Who holds `ip`: an address, a rule, an instance; NULL: nobody. */
+/* The holder of `ip`: an address, a rule, an instance; NULL if it is free. */
 struct resource *ce_address_by_ip(struct compute *c, const char *ip);
 struct resource *ce_rule_by_ip(struct compute *c, const char *ip);
 struct resource *ce_instance_by_ip(struct compute *c, const char *ip);
@@ -345,12 +361,12 @@ struct map *ce_address_taken(
     const struct compute *c);                /* all of them, as a set; the caller frees it */
 bool ce_address_is_external(const char *ip); /* one that this cloud could hand out */
 bool ce_address_in_subnet(struct compute *c, const char *ip, const char *subnet_path);
-/* May this subnetwork (NULL: none) serve IPv6 addresses of this type ("EXTERNAL") and tier (NULL: internal)?  Else
- * refused.  `new`: the address is yet to be chosen. */
+/* May this subnetwork (NULL: none) serve IPv6 addresses of this type ("EXTERNAL") and tier (NULL:
+ * internal)?  Else refused.  `new`: the address is yet to be chosen. */
 bool ce_address_check_ipv6(struct request *q, struct json_object *body, const char *type,
                            const char *tier, bool new);
-/* May the external address of the live rule `holder` be reserved, or be taken by a further rule, in q's region, of
- * this type ("EXTERNAL") and tier (NULL: internal)?  Else refused. */
+/* May the external address of the live rule `holder` be reserved, or be taken by a further rule, in
+ * q's region, of this type ("EXTERNAL") and tier (NULL: internal)?  Else refused. */
 bool ce_address_check_holder(struct request *q, const struct resource *holder, const char *field,
                              const char *type, const char *tier);
 /* "80" or "80-90", from `lowest` to 65535; for rules (1) and firewalls (0). */
@@ -362,10 +378,13 @@ char *ce_address_pick(struct request *q, const char *type, const char *tier,
 void ce_address_refresh(struct compute *c, const char *ip);
 
 /* quotas.c */
+/* Refuses what is over the project's requests a minute. */
+bool ce_throttle(struct request *q);
 bool ce_quota_check(struct request *q);
 /* May q->res have `n` members?  `quota`: "MAX_INSTANCES_IN_TARGET_POOL", … (docs/simulator.md). */
 bool ce_quota_check_members(struct request *q, const char *quota, size_t n);
-/* The limits of a project, or of a region (NULL: the project's own), and their usage; new reference. */
+/* The limits of a project, or of a region (NULL: the project's own), and their
+ * usage; new reference. */
 struct json_object *ce_quota_json(struct compute *c, const char *project, const char *region);
 /* settings.c: ERR_INVALID names a setting that is not known or of another type. */
 int ce_settings_check(struct json_object *settings, struct err *err);

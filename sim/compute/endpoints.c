@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* endpoints.c: what an endpoint of a group is, when two are the same, and one copy of equal ones.
  *
- * An endpoint is known by its machine, its addresses and its port.  Who leaves the address out means the machine's own in
- * the network of the group.  A cluster has few machines and many groups, so equal endpoints are one JSON value that every
- * group refers to: 5,000 groups of 25 are not 125,000 objects.  Shared values are never changed.
+ * An endpoint is known by its machine, its addresses and its port.  Who leaves the address out
+ * means the machine's own in the network of the group.  A cluster has few machines and many groups,
+ * so equal endpoints are one JSON value that every group refers to: 5,000 groups of 25 are not
+ * 125,000 objects.  Shared values are never changed.
  * Source: compute v1 "NetworkEndpoint"; gce-l4.md §3.5, §9.2. */
 #include "common/base/ip.h"
 #include "sim/compute/compute.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* filter.c: parses list filters by recursive descent, and matches resources against them.
  *
- * filter.h says which forms there are.  Parentheses nest at most DEPTH_MAX deep.  Values are texts; numbers are
- * compared as numbers when both sides are such.  A field that leads through a list matches if any item does. */
+ * filter.h says which forms there are.  Parentheses nest at most DEPTH_MAX deep.  Values are texts;
+ * numbers are compared as numbers when both sides are such.  A field that leads through a list
+ * matches if any item does. */
 #include "sim/compute/filter.h"
 
 #include "common/data/json.h"
@@ -70,7 +71,7 @@ static struct filter *node(struct parser *p, enum node_kind kind, struct filter 
     return f;
 }
 
-/* --- terms ---------------------------------------------------------------------------------------- */
+/* --- terms ------------------------------------------------------------------------------------ */
 
 static const struct {
     const char *text;
@@ -197,7 +198,7 @@ static struct filter *parse_term(struct parser *p)
     return f;
 }
 
-/* --- expressions ---------------------------------------------------------------------------------- */
+/* --- expressions ------------------------------------------------------------------------------ */
 
 static struct filter *parse_primary(struct parser *p)
 {
@@ -278,7 +279,7 @@ int ce_filter_parse(struct arena *a, const char *text, struct filter **ret, stru
     return ERR_OK;
 }
 
-/* --- matching ------------------------------------------------------------------------------------- */
+/* --- matching --------------------------------------------------------------------------------- */
 
 static bool compare(const struct filter *f, const char *text)
 {

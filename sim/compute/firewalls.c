@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* firewalls.c: firewall rules and routes of a network.
  *
- * A rule allows or denies, never both; protocols and ports must be such; ranges are stored in their normal form and
- * are of one family.  Source: compute v1 "firewalls", "routes"; gce-cloud-provider.md §4.6, §16. */
+ * A rule allows or denies, never both; protocols and ports must be such; ranges are stored in their
+ * normal form and are of one family.  Source: compute v1 "firewalls", "routes";
+ * gce-cloud-provider.md §4.6, §16. */
 #include "common/base/ip.h"
 #include "sim/compute/compute.h"
 
@@ -85,7 +86,8 @@ struct families {
     bool v4, v6;
 };
 
-/* Replaces a range by its network's normal form; a single address, and 0::0/0, are kept as they are. */
+/* Replaces a range by its network's normal form; a single address, and 0::0/0, are kept
+ * as they are. */
 static bool normalise_range(struct json_object *ranges, size_t i, struct families *families)
 {
     const char *text = json_object_get_string(json_object_array_get_idx(ranges, i));

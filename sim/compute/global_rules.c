@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* global_rules.c: forwarding rules that belong to no region.
  *
- * They lead to proxies (targetHttpProxies and their kin), which the simulator does not serve: a link that can be one is
- * taken as it is.  What counts for load balancers of a region is that a global rule exists, holds a global address and
- * ports on it, and keeps that address from being given to somebody else.
- * Source: compute v1 "globalForwardingRules". */
+ * They lead to proxies (targetHttpProxies and their kin), which the simulator does not serve: a
+ * link that can be one is taken as it is.  For load balancers of a region it only matters that a
+ * global rule exists, holds a global address and ports on it, and reserves that address.  Source:
+ * compute v1 "globalForwardingRules". */
 #include "sim/compute/compute.h"
 
 #include <string.h>
 
-/* --- target --------------------------------------------------------------------------------------- */
+/* --- target ----------------------------------------------------------------------------------- */
 
 bool ce_global_rule_target(struct request *q, struct json_object *body)
 {
@@ -37,7 +37,7 @@ bool ce_global_rule_target(struct request *q, struct json_object *body)
     return true;
 }
 
-/* --- members -------------------------------------------------------------------------------------- */
+/* --- members ---------------------------------------------------------------------------------- */
 
 static bool check_members(struct request *q, struct json_object *body)
 {
@@ -82,7 +82,7 @@ static bool check_tier(struct request *q, struct json_object *body)
                      tier, given ? "" : " (the project's default network tier)");
 }
 
-/* --- address -------------------------------------------------------------------------------------- */
+/* --- address ---------------------------------------------------------------------------------- */
 
 struct conflict {
     struct request *q;

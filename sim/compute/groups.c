@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* groups.c: unmanaged instance groups and their members.
  *
- * Members are instances of the group's zone, at most 1000.  The first one gives the group its network and subnetwork, and
- * the others must be there, too; a group that never had one has none.  A virtual machine may be in one load-balanced
- * group only: that is refused in the operation, as the cloud does it.  Removing one that is no member is an error.
- * Source: gce-cloud-provider.md §5.4, §5.9, §16; gce-l4.md §8. */
+ * Members are instances of the group's zone, at most 1000.  The first one gives the group its
+ * network and subnetwork, and the others must be there, too; a group that never had one has none.
+ * A virtual machine may be in one load-balanced group only: that is refused in the operation, as
+ * the cloud does it.  Removing an instance that is not a member is an error.  Source:
+ * gce-cloud-provider.md §5.4, §5.9, §16; gce-l4.md §8. */
 #include "sim/compute/compute.h"
 
 #define MEMBERS_MAX 1000
@@ -50,7 +51,8 @@ static bool find_other(struct resource *res, void *arg)
     return !s->instance;
 }
 
-/* None of these instances, which are in `group` or go there, may be in another load-balanced group. */
+/* None of these instances, which are in `group` or go there, may be in
+ * another load-balanced group. */
 static bool check_single(struct request *q, const struct map *instances, const char *group)
 {
     struct single s = {.q = q, .instances = instances, .group = group};
@@ -58,7 +60,8 @@ static bool check_single(struct request *q, const struct map *instances, const c
     return !s.instance || refuse_single(q, s.instance);
 }
 
-/* Notes the members of a group in `owners`; refuses what another group of the same backend service has. */
+/* Notes the members of a group in `owners`; refuses what another group of the same
+ * backend service has. */
 static bool check_owners(struct request *q, struct map *owners, const struct resource *group)
 {
     for (size_t i = 0; i < json_len(group->members); i++) {
@@ -93,7 +96,7 @@ bool ce_group_check_backends(struct request *q, struct json_object *backends)
     return ok;
 }
 
-/* --- members -------------------------------------------------------------------------------------- */
+/* --- members ---------------------------------------------------------------------------------- */
 
 /* The instances of the request as full links; NULL: refused. */
 static struct json_object *instances_of(struct request *q)
@@ -140,7 +143,7 @@ static void store_members(struct request *q)
     ce_write_store(q, body);
 }
 
-/* Each exists, is no member yet, and is named once. */
+/* Each exists, is not a member yet, and is named once. */
 static bool check_new(struct request *q, struct json_object *links)
 {
     struct map *present = ce_link_set(q, q->res->members), *named = map_new(NULL);
@@ -165,7 +168,8 @@ static bool check_new(struct request *q, struct json_object *links)
     return ok;
 }
 
-/* New instances must be where the group is (`member`: "network" or "subnetwork"), or, in an empty one, where the first is. */
+/* New instances must be where the group is (`member`: "network" or "subnetwork"), or, in an empty
+ * one, where the first is. */
 static bool check_place(struct request *q, struct json_object *links, const char *member)
 {
     const char *place = ce_place_of_group(q, q->res, member);
@@ -230,7 +234,7 @@ bool ce_group_add_instances(struct request *q, struct json_object **ret)
     return ok;
 }
 
-/* The link that is no member, or NULL. */
+/* A link that is not a member, or NULL. */
 static const char *find_stranger(struct request *q, struct json_object *links)
 {
     struct map *present = ce_link_set(q, q->res->members);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* handle.c: a Compute request from its arrival to its answer.
  *
- * Route, token, project, query, body; then the generic verb or the action; then the answer: the resource, a list,
- * an Operation, or a refusal.  At --latency cloud the answer travels as long as the cloud's would. */
+ * Route, token, project, query, body; then the generic verb or the action; then the answer: the
+ * resource, a list, an Operation, or a refusal.  At --latency cloud the answer travels as long as
+ * the cloud's would. */
 #include "sim/compute/compute.h"
 
 #include <string.h>
 
-/* --- answers -------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static void answer(struct request *q, int status, struct json_object *body)
 {
@@ -23,7 +24,7 @@ static void answer_refusal(struct request *q)
     answer(q, q->refusal.status, body);
 }
 
-/* --- checks before any verb ----------------------------------------------------------------------- */
+/* --- checks before any verb ------------------------------------------------------------------- */
 
 static bool project_is_known(const struct request *q)
 {
@@ -199,7 +200,7 @@ static bool read_body(struct request *q)
     return check_required(q);
 }
 
-/* --- verbs ---------------------------------------------------------------------------------------- */
+/* --- verbs ------------------------------------------------------------------------------------ */
 
 static const struct {
     const char *verb;
@@ -279,8 +280,8 @@ void compute_handle(void *state, struct sim_call *call)
         answer_refusal(q);
         return;
     }
-    if (!ce_version_check(q) || !ce_token_check(q) || !check_place(q) || !check_query(q) ||
-        !check_name(q) || !read_body(q)) {
+    if (!ce_version_check(q) || !ce_token_check(q) || !ce_throttle(q) || !check_place(q) ||
+        !check_query(q) || !check_name(q) || !read_body(q)) {
         answer_refusal(q);
         return;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* health.c: whether a node answers the health check of a target pool or backend service, as its pods are.
+/* health.c: whether a node answers the health check of a target pool or backend service, as its
+ * pods are.
  *
  * The firewalls are not asked here: GET /sim/reach asks them, too. */
 #include "common/base/str.h"

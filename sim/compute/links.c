@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* links.c: links between resources: reading any form, writing the full one, and who refers to whom.
+/* links.c: links between resources: reading any form, writing the full one, and references.
  *
- * The cloud accepts full links of any host, links from "projects/", and partial ones from "global/", "regions/" or
- * "zones/" (also with a leading '/'), and always answers with https://www.googleapis.com/compute/v1/….  A
- * resource that others refer to cannot be deleted.  Source: gce-cloud-provider.md §3.1, §4.8, §16. */
+ * The cloud accepts full links of any host, links from "projects/", and partial ones from
+ * "global/", "regions/" or "zones/" (also with a leading '/'), and always answers with
+ * https://www.googleapis.com/compute/v1/….  A resource that others refer to cannot be deleted.
+ * Source: gce-cloud-provider.md §3.1, §4.8, §16. */
 #include "sim/compute/compute.h"
 
 #include <string.h>
 
-/* --- forms of links ------------------------------------------------------------------------------- */
+/* --- forms of links --------------------------------------------------------------------------- */
 
 const char *ce_path_project(struct arena *a, const char *path)
 {
@@ -112,7 +113,7 @@ bool ce_link_in(struct request *q, const struct map *set, const char *link)
     return path && map_has(set, path);
 }
 
-/* --- walking the references of a body ------------------------------------------------------------- */
+/* --- walking the references of a body --------------------------------------------------------- */
 
 /* Called for each link text; `set` replaces it. */
 struct link_visit {
@@ -222,7 +223,7 @@ bool ce_references_check(struct request *q, struct json_object *body)
     return true;
 }
 
-/* --- how many refer to a resource ----------------------------------------------------------------- */
+/* --- how many refer to a resource ------------------------------------------------------------- */
 
 struct counting {
     struct compute *c;
@@ -263,7 +264,7 @@ void ce_references_count(struct compute *c, const struct resource *res, int by)
     arena_free(n.a);
 }
 
-/* --- who refers to a resource --------------------------------------------------------------------- */
+/* --- who refers to a resource ----------------------------------------------------------------- */
 
 struct user_search {
     struct arena *a;
@@ -309,7 +310,7 @@ const char *ce_references_user(struct compute *c, struct arena *a, const char *p
 {
     struct user_search s = {.a = a, .path = path, .kind = ce_path_collection(a, path)};
     if (!c->references || !map_has(c->references, path)) {
-        return NULL; /* nobody, without a look at everybody */
+        return NULL; /* no user, without a search of all */
     }
     for (const struct collection *col = compute_collections; col->name && !s.user; col++) {
         bool may_refer = false;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* machines.c: the machines of nodes: where they are placed, and how they come and go.
  *
- * A node's number gives its addresses, so that the same cluster is made again: the lower half of its subnetwork belongs to
- * machines, the upper one to load balancers.  A cluster that needs more room gets it as a project's owner would give it,
- * by widening the subnetwork.  The frame calls this for its nodes (sim/core/nodes.c).
+ * A node's number gives its addresses, so that the same cluster is made again: the lower half of
+ * its subnetwork belongs to machines, the upper one to load balancers.  A cluster that needs more
+ * room gets it as a project's owner would give it, by widening the subnetwork.  The frame calls
+ * this for its nodes (sim/core/nodes.c).
  * Source: the shape of the recorded worlds; compute v1 "instances", "subnetworks". */
 #include "common/base/ip.h"
 #include "sim/compute/compute.h"
@@ -16,7 +17,7 @@
 #define PRESET_RANGE "10.128.0.0/20"
 #define PRESET_IPV6  "fd20:0:0:1::/64"
 
-/* --- places --------------------------------------------------------------------------------------- */
+/* --- places ----------------------------------------------------------------------------------- */
 
 static const char *subnet_path(const struct compute *c, struct arena *a, const char *zone,
                                const char *subnetwork)
@@ -44,7 +45,8 @@ static bool widen(struct resource *subnet, struct ip_net *net, uint64_t host)
     return true;
 }
 
-/* The first free address from the host on; NULL: the subnetwork has no room and cannot be widened. */
+/* The first free address from the host on; NULL: the subnetwork has no room and
+ * cannot be widened. */
 static const char *pick_ipv4(struct arena *a, struct resource *subnet, struct map *taken,
                              uint64_t host)
 {
@@ -99,7 +101,7 @@ struct map *sim_compute_addresses(const void *compute_state)
     return ce_address_taken(compute_state);
 }
 
-/* --- coming and going ------------------------------------------------------------------------------------ */
+/* --- coming and going ------------------------------------------------------------------------- */
 
 static struct json_object *nic_json(struct compute *c, struct arena *a, const struct sim_node *node)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* metadata.c: the metadata server of a virtual machine, and the token endpoint beside it.
  *
- * Serves what controllers ask: project, zone, network, tokens.  Requests need the header Metadata-Flavor: Google,
- * answers carry it.  The calls are counted under "metadata" and go to no log.
+ * Serves what controllers ask: project, zone, network, tokens.  Requests need the header
+ * Metadata-Flavor: Google, answers carry it.  The calls are counted under "metadata" and go to no
+ * log.
  * Source: gce-cloud-provider.md §1.5, §2.1. */
 #include "sim/compute/compute.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* module.c: the Compute API as a module of the simulator: its life, its part of a world, its configuration.
+/* module.c: the Compute API as a module of the simulator: its life, its part of a world, its
+ * configuration.
  *
- * A world's member "gce" maps paths to resources, "members" holds what is in instance groups and NEGs, "sim"
- * settings (quotas, strict_address_delete).  Loading takes everything as it is; what the world has no kind of is
- * seeded.  Source: interfaces.md, "World". */
+ * A world's member "gce" maps paths to resources, "members" holds what is in instance groups and
+ * NEGs, "sim" settings (quotas, strict_address_delete).  Loading takes everything as it is; what
+ * the world has no kind of is seeded.  Source: interfaces.md, "World". */
 #include "sim/compute/compute.h"
 
 #include <string.h>
@@ -15,6 +16,7 @@ static int module_init(struct sim *sim, void **ret_state, struct err *err)
     c->sim = sim;
     c->project = xstrdup(COMPUTE_PROJECT);
     c->next_id = 4100000000000000001ULL;
+    c->windows = map_new(free);
     c->tokens = map_new(free);
     ce_store_clear(c);
     ce_operations_init(c);
@@ -28,6 +30,7 @@ static void module_done(void *state)
     struct compute *c = state;
     ce_operations_done(c);
     ce_tokens_done(c);
+    map_free(c->windows);
     map_free(c->machines);
     map_free(c->references);
     map_free(c->folders);
@@ -44,7 +47,7 @@ static bool module_claims(const void *state, const char *method, const char *pat
     return str_has_prefix(path, "/compute/");
 }
 
-/* --- settings ------------------------------------------------------------------------------------- */
+/* --- settings --------------------------------------------------------------------------------- */
 
 static int module_configure(void *state, struct json_object *settings, struct err *err)
 {
@@ -57,7 +60,7 @@ static int module_configure(void *state, struct json_object *settings, struct er
     return code;
 }
 
-/* --- worlds --------------------------------------------------------------------------------------- */
+/* --- worlds ----------------------------------------------------------------------------------- */
 
 static int load_resources(struct compute *c, struct json_object *gce, struct err *err)
 {
@@ -182,7 +185,7 @@ struct dump {
     struct json_object *gce, *members;
 };
 
-/* Who dumps a world reads it: bodies are shared with it, not copied. */
+/* A dump is only read: it shares bodies, without copies. */
 static bool dump_one(struct resource *res, void *arg)
 {
     struct dump *d = arg;
@@ -205,7 +208,7 @@ static void module_dump(void *state, struct json_object *world)
     }
 }
 
-/* --- for the frame -------------------------------------------------------------------------------- */
+/* --- for the frame ---------------------------------------------------------------------------- */
 
 const char *sim_compute_project(const void *compute_state)
 {
@@ -233,7 +236,8 @@ char *sim_compute_cloud_config(void *compute_state, struct arena *a)
     size_t n = 0;
     const char **zones = sim_compute_zones(c, a, &n);
     const char *url = sim_url(c->sim);
-    /* Over TLS there is no metadata server (it is plain HTTP): tokens come from a credentials file then. */
+    /* Over TLS there is no metadata server (it is plain HTTP): tokens come from a
+     * credentials file then. */
     const char *token_url = sim_cfg(c->sim)->tls ? "nil" : arena_printf(a, "%s/token", url);
     return arena_printf(a,
                         "[global]\n"

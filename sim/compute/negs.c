@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* negs.c: zonal network endpoint groups and their endpoints.
  *
- * Groups of type GCE_VM_IP hold virtual machines of their zone and subnetwork, by instance name and address; at most 500
- * endpoints travel in one call.  Attaching one that is there, or detaching one that is not, is an error, and then nothing
- * of the call takes place.  Equal endpoints of all groups are one JSON value (endpoints.c), which nobody changes.
+ * Groups of type GCE_VM_IP hold virtual machines of their zone and subnetwork, by instance name and
+ * address; at most 500 endpoints travel in one call.  Attaching one that is there, or detaching one
+ * that is not, is an error, and then nothing of the call takes place.  Equal endpoints of all
+ * groups are one JSON value (endpoints.c), which is immutable.
  * Source: compute v1 "networkEndpointGroups"; gce-l4.md §3.6, §9.2. */
 #include "sim/compute/compute.h"
 
@@ -27,7 +28,7 @@ bool ce_neg_insert(struct request *q, struct json_object *body)
     return ce_place_complete(q, body);
 }
 
-/* --- what a call names ---------------------------------------------------------------------------- */
+/* --- what a call names ------------------------------------------------------------------------ */
 
 static bool check_count(struct request *q, struct json_object *endpoints)
 {
@@ -66,7 +67,8 @@ static bool refuse_address(struct request *q, const char *member, const char *ip
             ip, ce_path_name(subnet), ce_path_name(vm->path)));
 }
 
-/* The machine's interface in the group's network and subnetwork must have the endpoint's addresses. */
+/* The machine's interface in the group's network and subnetwork must have
+ * the endpoint's addresses. */
 static bool check_addresses(struct request *q, struct json_object *endpoint,
                             const struct resource *vm)
 {
@@ -106,7 +108,7 @@ static bool check_endpoint(struct request *q, struct json_object *endpoint, size
     return check_addresses(q, endpoint, vm);
 }
 
-/* --- attach and detach ---------------------------------------------------------------------------- */
+/* --- attach and detach ------------------------------------------------------------------------ */
 
 /* The keys of the endpoints that are there; the caller frees it. */
 static struct map *present_keys(struct request *q)
@@ -217,9 +219,9 @@ bool ce_neg_detach(struct request *q, struct json_object **ret)
     return ok;
 }
 
-/* --- list ----------------------------------------------------------------------------------------- */
+/* --- list ------------------------------------------------------------------------------------- */
 
-/* One verdict, for requests that want to see it; `service`, which has the group, or NULL: nobody checks it. */
+/* One verdict, for requests that ask for it; `service` uses the group; NULL: no health check. */
 static struct json_object *healths(struct request *q, const char *service,
                                    const struct reach_answers *answers, struct json_object *member)
 {

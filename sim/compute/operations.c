@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* operations.c: the long operations that every mutation answers: get, list, wait.
  *
- * The effect of a mutation is there at once (a deleted resource is gone, a new one can be read); the operation
- * takes its time.  At --latency none it is done at its first get or wait; at --latency cloud it takes as long as
- * the cloud takes for this kind, a wait blocks for at most two minutes, and a resource whose insert still runs
- * cannot be referred to or changed (resourceNotReady).  The same requestId again answers the same operation.
+ * The effect of a mutation is there at once (a deleted resource is gone, a new one can be read);
+ * the operation takes its time.  At --latency none it is done at its first get or wait; at
+ * --latency cloud it takes as long as the cloud takes for this kind, a wait blocks for at most two
+ * minutes, and a resource whose insert still runs cannot be referred to or changed
+ * (resourceNotReady).  The same requestId again answers the same operation.
  * Source: gce-cloud-provider.md §3.5, §16. */
 #include "sim/compute/compute.h"
 
@@ -60,7 +61,7 @@ struct json_object *ce_operation_json(const struct operation *op)
     return json_copy(op->body);
 }
 
-/* --- how long things take ------------------------------------------------------------------------- */
+/* --- how long things take --------------------------------------------------------------------- */
 
 /* Medians as people see them in us-central1; only their order of size matters to clients. */
 static const struct {
@@ -99,7 +100,7 @@ int64_t ce_latency_of(struct compute *c, const char *op_id)
     return ms * 3 / 4 + (int64_t)rng_below(sim_rng(c->sim), (uint64_t)ms / 2 + 1);
 }
 
-/* --- making --------------------------------------------------------------------------------------- */
+/* --- making ----------------------------------------------------------------------------------- */
 
 static char *request_key(struct request *q)
 {
@@ -158,7 +159,8 @@ static void on_time(void *arg)
     finish(op);
 }
 
-/* "addInstance" → "AddInstance" is what the cloud calls it for actions; the plain verbs keep their name. */
+/* "addInstance" → "AddInstance" is what the cloud calls it for actions; the plain verbs
+ * keep their name. */
 static const char *operation_type(struct request *q)
 {
     static const char *const plain[] = {"insert", "delete", "patch", "update"};
@@ -185,7 +187,7 @@ static void unlink_op(struct compute *c, struct operation *op)
     *(op->after ? &op->after->before : &c->newest) = op->before;
 }
 
-/* The oldest that is not running; at --latency none nothing runs, though nobody looked yet. */
+/* The oldest that is not running; at --latency none nothing runs, even before the first poll. */
 static void forget_oldest(struct compute *c)
 {
     struct operation *op = c->oldest;
@@ -271,7 +273,7 @@ struct operation *ce_operation_start(struct request *q)
     return op;
 }
 
-/* --- get, wait, list ------------------------------------------------------------------------------ */
+/* --- get, wait, list -------------------------------------------------------------------------- */
 
 static void waiter_gone(struct sim_call *call)
 {

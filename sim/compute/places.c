@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* places.c: networks, subnetworks, and the network interfaces that machines have in them.
  *
- * Groups of both kinds, backend services and internal rules are each in one network, and machines join them by the
- * interface that they have there.  Resources of a world may lack these members: what is not there contradicts nothing.
- * Source: compute v1 "networkEndpointGroups", "instanceGroups", "subnetworks"; gce-cloud-provider.md §5.9. */
+ * Groups of both kinds, backend services and internal rules are each in one network, and machines
+ * join them by the interface that they have there.  Resources of a world may lack these members:
+ * what is not there contradicts nothing.
+ * Source: compute v1 "networkEndpointGroups", "instanceGroups", "subnetworks";
+ * gce-cloud-provider.md §5.9. */
 #include "sim/compute/compute.h"
 
 #include <string.h>
@@ -33,7 +35,8 @@ bool ce_place_complete(struct request *q, struct json_object *body)
                      subnet->path, str_nonnull(ce_link_path(q->a, network, q->folder))));
 }
 
-/* Does the interface contradict the link in its member?  NULL links and members contradict nothing. */
+/* Does the interface contradict the link in its member?  NULL links and
+ * members contradict nothing. */
 static bool is_in(struct request *q, struct json_object *nic, const char *member, const char *link)
 {
     const char *own = json_str(nic, member);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* policies.c: which policies a backend service of a pass-through load balancer can have.
  *
- * Session affinity, connection tracking, locality, zonal affinity, draining and logging each go with some schemes and
- * with some values of the others; a combination that the cloud does not know is refused.  Who sends a policy with its
- * default value is never refused.
+ * Session affinity, connection tracking, locality, zonal affinity, draining and logging each go
+ * with some schemes and with some values of the others; a combination that the cloud does not know
+ * is refused.  Who sends a policy with its default value is never refused.
  * Source: compute v1 "regionBackendServices"; gce-l4.md §4.6, §4.12, §5.5, §5.8, §5.9. */
 #include "sim/compute/compute.h"
 
@@ -54,7 +54,7 @@ static bool check_draining(struct request *q, struct json_object *body)
                              number_text(q, s), "Must be between 0 and 3600.");
 }
 
-/* --- connection tracking -------------------------------------------------------------------------- */
+/* --- connection tracking ---------------------------------------------------------------------- */
 
 static bool check_strong(struct request *q, struct json_object *body, struct json_object *policy)
 {
@@ -112,7 +112,7 @@ static bool check_tracking(struct request *q, struct json_object *body)
     return !policy || (check_strong(q, body, policy) && check_idle(q, body, policy));
 }
 
-/* --- locality and zones --------------------------------------------------------------------------- */
+/* --- locality and zones ----------------------------------------------------------------------- */
 
 /* Weights come with the answers of HTTP health checks. */
 static bool check_weights(struct request *q, struct json_object *body, const char *policy)
@@ -169,7 +169,7 @@ static bool check_zones(struct request *q, struct json_object *body)
                              "Needs the spillover ZONAL_AFFINITY_SPILL_CROSS_ZONE.");
 }
 
-/* --- logs ----------------------------------------------------------------------------------------- */
+/* --- logs ------------------------------------------------------------------------------------- */
 
 static bool check_logs(struct request *q, struct json_object *body)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pools.c: target pools: members, the one health check, and its verdicts.
  *
- * Instances may be named by any link, also "/zones/Z/instances/N"; they are kept as full links.  A pool takes at
- * most 200 instances when it is made and 1000 per call later.  Removing one that is no member is fine.
+ * Instances may be named by any link, also "/zones/Z/instances/N"; they are kept as full links.  A
+ * pool takes at most 200 instances when it is made and 1000 per call later.  Removing one that is
+ * no member is fine.
  * Source: gce-cloud-provider.md §4.8, §16. */
 #include "sim/compute/compute.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* quotas.c: limits on how many resources of a kind a project, or a region of it, may have.
  *
- * The cloud counts some kinds in the project, some in each region; of members it counts those of each resource.  Without a setting a limit is out of reach.  Limits
- * come from --quota NAME=N or from the setting "quotas" (settings.c), which wins.  What is over a limit is refused with
- * 403 quotaExceeded.
- * Source: compute v1 quotas; gce-cloud-provider.md §3.4. */
+ * The cloud counts some kinds in the project, some in each region; of members it counts those of
+ * each resource.  Without a setting a limit is out of reach.  Limits come from --quota NAME=N or
+ * from the setting "quotas" (settings.c), which wins.  Exceeding a limit is refused with 403
+ * quotaExceeded.  Source: compute v1 quotas; gce-cloud-provider.md §3.4. */
 #include "sim/compute/compute.h"
 
 #include <string.h>
@@ -98,7 +98,8 @@ bool ce_quota_check(struct request *q)
                      region ? " in region " : " globally", str_nonnull(region));
 }
 
-/* Limits of one resource: the cloud shows neither the limit nor the usage among a region's quotas. */
+/* Limits of one resource: the cloud shows neither the limit nor the usage among
+ * a region's quotas. */
 bool ce_quota_check_members(struct request *q, const char *quota, size_t n)
 {
     int64_t limit = limit_of(q->c, quota);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* read.c: get, list and aggregated list, with filter, order and pages.
  *
- * Lists are in order of name, or newest first.  A page token names the last item that was given out, so that
- * pages do not shift when something else is made or deleted in between.
+ * Lists are in order of name, or newest first.  A page token names the last item that was given
+ * out, so that pages do not shift when something else is made or deleted in between.
  * Source: gce-cloud-provider.md §3.3, §16; compute v1 "list". */
 #include "sim/compute/compute.h"
 
@@ -11,7 +11,7 @@
 #define PAGE_DEFAULT 500
 #define FILTER_MAX   4096
 
-/* --- get ------------------------------------------------------------------------------------------ */
+/* --- get -------------------------------------------------------------------------------------- */
 
 static struct json_object *project_json(struct request *q)
 {
@@ -33,7 +33,7 @@ static struct json_object *project_json(struct request *q)
     return o;
 }
 
-/* What a get or a list shows of a resource: of a region also its quotas; new reference. */
+/* A resource as a get or a list shows it: a region with its quotas; new reference. */
 static struct json_object *shown(struct request *q, const struct resource *res)
 {
     if (!str_eq(q->collection, "regions") || json_member(res->body, "quotas")) {
@@ -59,7 +59,7 @@ bool ce_read_get(struct request *q, struct json_object **ret)
     return true;
 }
 
-/* --- the items of a list -------------------------------------------------------------------------- */
+/* --- the items of a list ---------------------------------------------------------------------- */
 
 struct list_query {
     struct filter *filter; /* NULL: all */
@@ -221,7 +221,7 @@ bool ce_read_list(struct request *q, struct json_object **ret)
     return true;
 }
 
-/* --- aggregated ----------------------------------------------------------------------------------- */
+/* --- aggregated ------------------------------------------------------------------------------- */
 
 static struct json_object *no_results(struct arena *a, const char *scope)
 {
@@ -294,7 +294,7 @@ bool ce_read_aggregated(struct request *q, struct json_object **ret)
     return true;
 }
 
-/* --- pages of other lists ------------------------------------------------------------------------- */
+/* --- pages of other lists --------------------------------------------------------------------- */
 
 bool ce_read_page(struct request *q, struct json_object *items, struct json_object *list)
 {

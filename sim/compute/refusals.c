@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* refusals.c: why a request is not served, and the error bodies of the Compute API.
  *
- * Two shapes, as the cloud has them: the classic one (code, message, errors[]), and for requests that the front
- * end refuses the newer one (with status and details).  The words are Google's where a public report quotes them, since
- * clients go by them; the reports are named beside the rows of the tests (compute_texts.c).
+ * Two shapes, as the cloud has them: the classic one (code, message, errors[]), and for requests
+ * that the front end refuses the newer one (with status and details).  The words are Google's where
+ * a public report quotes them, since clients go by them; the reports are named beside the rows of
+ * the tests (compute_texts.c).
  * Source: gce-cloud-provider.md §3.4. */
 #include "sim/compute/compute.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* regex_text.c: RE2 patterns of list filters as POSIX extended ones.
  *
- * The cloud matches filters with RE2; the C library has POSIX expressions.  What differs and is used in filters is
- * rewritten: (?:…), the classes \d \w \s in and outside of brackets, lazy repeats, a leading (?i).  Other (?…)
- * groups are refused.  Pure. */
+ * The cloud matches filters with RE2; the C library has POSIX expressions.  Constructs that differ
+ * and occur in filters are rewritten: (?:…), the classes \d \w \s in and outside of brackets, lazy
+ * repeats, a leading (?i).  Other (?…) groups are refused.  Pure. */
 #include "sim/compute/filter.h"
 
 #include <string.h>
@@ -70,7 +70,8 @@ static const char *escape(struct str_buf *out, const char *at)
     return at + 2;
 }
 
-/* The C library copies the tree of what is repeated, so a few nested repeats could take all memory or time. */
+/* The C library copies the tree of what is repeated, so a few nested repeats could take
+ * all memory or time. */
 #define NESTED_MAX 2    /* repeats around repeats */
 #define COPIES_MAX 1000 /* product of all upper ends of {n,m} */
 #define GROUPS_MAX 32   /* groups in groups */
@@ -83,7 +84,7 @@ struct repeats {
     int depth[GROUPS_MAX]; /* how deep repeats are nested in each */
 };
 
-/* Reads "{n}", "{n,}" or "{n,m}"; 0 bytes when it is none of them. */
+/* Reads "{n}", "{n,}" or "{n,m}"; 0 bytes if it is not one of them. */
 static size_t counted(const char *at, int64_t *ret_high)
 {
     size_t low = strspn(at + 1, "0123456789"), comma = at[1 + low] == ',';

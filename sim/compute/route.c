@@ -2,8 +2,8 @@
 /* route.c: which operation a request is, and what it is about.
  *
  * The path is matched against the operation table, literal segments first; then it is taken apart:
- * projects/P[/global|/regions/R|/zones/Z|/aggregated]/COLLECTION[/NAME[/ACTION]].  A path that no operation
- * has is "unknown". */
+ * projects/P[/global|/regions/R|/zones/Z|/aggregated]/COLLECTION[/NAME[/ACTION]].  A path that no
+ * operation has is "unknown". */
 #include "sim/compute/compute.h"
 
 #include <string.h>

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rule_address.c: the address of a new forwarding rule.
  *
- * It is a reserved one of the right kind, region, tier and subnetwork, the ephemeral one of another rule that may share
- * it, a free one of the subnetwork that the client chose, or, when the client named none, one that the cloud picks.  An
- * IPv6 rule has a /96, and its subnetwork must hand out such addresses.  May write ipVersion and IPAddress into the body.
- * Source: compute v1 "forwardingRules"; gce-cloud-provider.md §4.3.2, §5.6; gce-l4.md §4.7, §4.14, §5.4. */
+ * It is a reserved one of the right kind, region, tier and subnetwork, the ephemeral one of another
+ * rule that may share it, a free one of the subnetwork that the client chose, or, when the client
+ * named none, one that the cloud picks.  An IPv6 rule has a /96, and its subnetwork must hand out
+ * such addresses.  May write ipVersion and IPAddress into the body.
+ * Source: compute v1 "forwardingRules"; gce-cloud-provider.md §4.3.2, §5.6; gce-l4.md
+ * §4.7, §4.14, §5.4. */
 #include "sim/compute/compute.h"
 
 #include <string.h>
@@ -31,7 +33,7 @@ static bool resolve(struct request *q, struct json_object *body)
     return true;
 }
 
-/* --- families ------------------------------------------------------------------------------------- */
+/* --- families --------------------------------------------------------------------------------- */
 
 /* Notes the family; refuses one that the address is not of. */
 static bool check_family(struct request *q, struct json_object *body, bool *ret_ipv6)
@@ -64,7 +66,7 @@ static bool check_ipv6(struct request *q, struct json_object *body, bool interna
                                  internal ? NULL : json_str(body, "networkTier"), !ip);
 }
 
-/* --- where it comes from -------------------------------------------------------------------------- */
+/* --- where it comes from ---------------------------------------------------------------------- */
 
 static bool pick(struct request *q, struct json_object *body, const char *type, bool ipv6)
 {
@@ -104,7 +106,7 @@ static bool check_reserved(struct request *q, struct json_object *body,
                                           own));
 }
 
-/* An address that nobody reserved: internal ones, and IPv6, may be chosen freely from the subnetwork. */
+/* An unreserved address: internal ones, and IPv6, may be chosen freely from the subnetwork. */
 static bool check_literal(struct request *q, struct json_object *body, bool internal, bool ipv6)
 {
     const char *ip = json_str(body, "IPAddress");

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rules.c: forwarding rules: which combinations the cloud takes, and conflicts on an address.
  *
- * A rule either points to a target pool (external, portRange) or to a backend service (portRange, ports or
- * allPorts).  Two rules may share an address only where no packet could match both; where the address comes from is in
- * rule_address.c.  Once made, little of a rule can be changed.  Source: compute v1 "forwardingRules"; gce-cloud-provider.md §4.3.2,
- * §5.6, §16; gce-l4.md §4.7, §5.2. */
+ * A rule either points to a target pool (external, portRange) or to a backend service (portRange,
+ * ports or allPorts).  Two rules may share an address only where no packet could match both; where
+ * the address comes from is in rule_address.c.  Once made, little of a rule can be changed.
+ * Source: compute v1 "forwardingRules"; gce-cloud-provider.md §4.3.2, §5.6, §16;
+ * gce-l4.md §4.7, §5.2. */
 #include "sim/compute/compute.h"
 
 #include <string.h>
 
 #define PORTS_MAX 5
 
-/* --- ports ---------------------------------------------------------------------------------------- */
+/* --- ports ------------------------------------------------------------------------------------ */
 
 struct range {
     int64_t low, high;
@@ -130,7 +131,7 @@ bool ce_rule_ports_overlap(struct arena *a, struct json_object *x, struct json_o
     return false;
 }
 
-/* --- conflicts ------------------------------------------------------------------------------------ */
+/* --- conflicts -------------------------------------------------------------------------------- */
 
 struct conflict {
     struct request *q;
@@ -179,7 +180,8 @@ static bool find_conflict(struct resource *res, void *arg)
     return !k->with;
 }
 
-/* Rules of backend services may share an address, so it is the ports that clash; else it is the address. */
+/* Rules of backend services may share an address, so it is the ports that clash; else it
+ * is the address. */
 static bool check_conflict(struct request *q, struct json_object *body)
 {
     struct conflict k = {.q = q,
@@ -204,7 +206,7 @@ static bool check_conflict(struct request *q, struct json_object *body)
                              "Specified IP address is in-use and would result in a conflict.");
 }
 
-/* --- target and backend service ------------------------------------------------------------------- */
+/* --- target and backend service --------------------------------------------------------------- */
 
 /* An internal rule is in the network of the backends. */
 static bool check_network(struct request *q, struct json_object *body, struct json_object *service)

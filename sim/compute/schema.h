@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schema.h: what the Compute API's requests may look like, as tables, and the check of a body against them.
+/* schema.h: what the Compute API's requests may look like, as tables, and the check of a body
+ * against them.
  *
- * The tables are made from the schema pack (tables.py).  Pure: no state, no I/O.  The check refuses unknown
- * members, wrong JSON types, numbers out of range, values that are not in an enumeration and texts that do not
- * match their pattern, as the cloud's front end does before the request reaches a resource. */
+ * The tables are made from the schema pack (tables.py).  Pure: no state, no I/O.  The check refuses
+ * unknown members, wrong JSON types, numbers out of range, values that are not in an enumeration
+ * and texts that do not match their pattern, as the cloud's front end does before the request
+ * reaches a resource. */
 #ifndef TRIMTAB_SIM_COMPUTE_SCHEMA_H
 #define TRIMTAB_SIM_COMPUTE_SCHEMA_H
 
@@ -54,7 +56,7 @@ struct compute_op {
 extern const struct schema_type compute_types[];
 extern const struct compute_op compute_ops[];
 
-/* What a check found; texts are in the arena. */
+/* Result of a check; texts are in the arena. */
 struct schema_problem {
     enum {
         SCHEMA_OK = 0,
@@ -69,7 +71,8 @@ struct schema_problem {
     const char *want;
 };
 
-/* Checks `o` (NULL: JSON null) against a type.  `path` names the root.  Nulls are taken as "absent". */
+/* Checks `o` (NULL: JSON null) against a type.  `path` names the root.  Nulls are
+ * taken as "absent". */
 bool ce_schema_check(struct arena *a, int type, struct json_object *o, const char *path,
                      struct schema_problem *ret);
 /* Checks one query value. */
@@ -79,9 +82,11 @@ bool ce_schema_check_text(struct arena *a, int type, const char *value, const ch
 void ce_schema_strip_read_only(int type, struct json_object *o);
 /* The field of that name of an object type, or NULL. */
 const struct schema_field *ce_schema_field_of(int type, const char *name);
-/* True when all of `text` matches the POSIX extended pattern; a pattern that does not compile matches nothing. */
+/* True when all of `text` matches the POSIX extended pattern; a pattern that does not compile
+ * matches nothing. */
 bool ce_schema_matches(const char *pattern, const char *text);
-/* ^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$, which every name is compared with, without the price of a regular expression. */
+/* ^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$, which every name is compared with, without the price of a
+ * regular expression. */
 bool ce_name_is_valid(const char *text);
 
 #endif

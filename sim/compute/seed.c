@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* seed.c: what a cloud has before anybody makes anything: zones, regions, the default network.
+/* seed.c: the initial resources of a cloud: zones, regions, the default network.
  *
- * A world brings its own; only kinds that it does not have at all are added.  Machines are made in machines.c.
+ * A world brings its own; only kinds that it does not have at all are added.  Machines are made in
+ * machines.c.
  * Source: the shape of the recorded worlds. */
 #include "sim/compute/compute.h"
 

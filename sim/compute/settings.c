@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings.c: what "sim.gce" of a world and PUT /sim/settings/gce may say, and what follows from it.
+/* settings.c: what "sim.gce" of a world and PUT /sim/settings/gce may say, and what follows from
+ * it.
  *
- * Names that older worlds have in "sim" itself (quotas, strict_address_delete, ipv6_access) count where "gce" does not have
- * them.  Source: compute v1 "projects" (defaultNetworkTier), organization policy constraints of Compute. */
+ * Names that older worlds have in "sim" itself (quotas, strict_address_delete, ipv6_access) count
+ * where "gce" does not have them.  Source: compute v1 "projects" (defaultNetworkTier), organization
+ * policy constraints of Compute. */
 #include "sim/compute/compute.h"
 
 #include <string.h>
@@ -12,7 +14,8 @@ static const struct {
     enum json_type type;
     const char *one_of[3]; /* of a text; NULL: any */
 } known[] = {
-    {"quotas", json_type_object, {NULL}}, /* NAME → number, see quotas.c */
+    {"quotas", json_type_object, {NULL}},   /* NAME → number, see quotas.c */
+    {"throttle", json_type_object, {NULL}}, /* {"per_minute": N}, see throttle.c */
     {"strict_address_delete", json_type_boolean, {NULL}} /* false */,
     {"ipv6_access", json_type_string, {"EXTERNAL", "INTERNAL"}}, /* of a seeded subnetwork */
     {"default_network_tier", json_type_string, {"PREMIUM", "STANDARD"}}, /* of the project */

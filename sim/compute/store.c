@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store.c: every resource of the simulated cloud, by its path.
  *
- * Two levels: folders ("projects/p/regions/r/addresses") and the resources in them by name, so that lists and
- * look-ups both are cheap.  Kinds that the simulator does not serve are kept like the others.  The store
- * checks nothing: a world may hold anything. */
+ * Two levels: folders ("projects/p/regions/r/addresses") and the resources in them by name, so that
+ * lists and look-ups both are cheap.  Kinds that the simulator does not serve are kept like the
+ * others.  The store checks nothing: a world may hold anything. */
 #include "sim/compute/compute.h"
 
 #include <string.h>
@@ -58,7 +58,8 @@ struct resource *ce_store_get(const struct compute *c, const char *path)
     return f ? map_get(f->items, ce_path_name(path)) : NULL;
 }
 
-/* The index of machines by their addresses (addresses.c) holds only as long as no machine comes or goes. */
+/* The index of machines by their addresses (addresses.c) holds only as long as no machine
+ * comes or goes. */
 static void note_change(struct compute *c, const struct folder *f)
 {
     if (c->machines && (!f || str_eq(ce_path_name(f->path), "instances"))) {
@@ -121,7 +122,7 @@ void ce_store_clear(struct compute *c)
     c->folders = map_new(folder_free);
 }
 
-/* --- walking -------------------------------------------------------------------------------------- */
+/* --- walking ---------------------------------------------------------------------------------- */
 
 struct walk {
     const char *collection; /* NULL: all */

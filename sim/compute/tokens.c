@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tokens.c: access tokens: who hands them out, and their check on every Compute request.
  *
- * The metadata server (metadata.c) and POST /token give out opaque tokens with a life of one hour; /token takes what
- * clients of Google send: a signed assertion of a service account, a refresh token, or (for token-url) a metadata
- * token in the header.  A self-signed token of the service account is taken as well.  A request without
- * a valid token is refused with 401.  Signatures are checked here, with code of the simulator's own.
+ * The metadata server (metadata.c) and POST /token give out opaque tokens with a life of one hour;
+ * /token takes what clients of Google send: a signed assertion of a service account, a refresh
+ * token, or (for token-url) a metadata token in the header.  A self-signed token of the service
+ * account is taken as well.  A request without a valid token is refused with 401.  Signatures are
+ * checked here, with code of the simulator's own.
  * Source: gce-cloud-provider.md §2.1–2.6; RFC 7515, RFC 7523. */
 #include "sim/compute/compute.h"
 
@@ -25,7 +26,7 @@ static int64_t now_s(const struct compute *c)
     return clock_wall_s(sim_clock(c->sim));
 }
 
-/* --- opaque tokens -------------------------------------------------------------------------------- */
+/* --- opaque tokens ---------------------------------------------------------------------------- */
 
 struct first_end {
     const char *token;
@@ -76,9 +77,10 @@ void ce_tokens_done(struct compute *c)
     free(c->metadata_token);
 }
 
-/* --- the service account -------------------------------------------------------------------------- */
+/* --- the service account ---------------------------------------------------------------------- */
 
-/* Half as long as Google's: it protects nothing, and a long one takes most of the simulator's start. */
+/* Half as long as Google's: it protects nothing, and a long one takes most of
+ * the simulator's start. */
 static EVP_PKEY *signing_key(struct compute *c)
 {
     if (!c->signing_key) {
@@ -92,7 +94,8 @@ static char *account_email(const struct compute *c, struct arena *a)
     return arena_printf(a, "trimtab-sim@%s.iam.gserviceaccount.com", c->project);
 }
 
-/* True when `jwt` is signed by the service account, of now, and (unless NULL) meant for `audience`. */
+/* True when `jwt` is signed by the service account, of now, and (unless NULL)
+ * meant for `audience`. */
 static bool jwt_is_valid(struct compute *c, struct arena *a, const char *jwt, const char *audience)
 {
     size_t n = 0, sig_len = 0, claims_len = 0;
@@ -157,7 +160,7 @@ char *sim_compute_new_token(void *compute_state, struct arena *a, int64_t lifeti
     return ce_token_new(compute_state, a, lifetime_s);
 }
 
-/* --- the check ------------------------------------------------------------------------------------ */
+/* --- the check -------------------------------------------------------------------------------- */
 
 static const char *bearer_of(struct sim_call *call)
 {
@@ -191,7 +194,7 @@ bool ce_token_check(struct request *q)
         "this one is unknown or has expired.");
 }
 
-/* --- POST /token ---------------------------------------------------------------------------------- */
+/* --- POST /token ------------------------------------------------------------------------------ */
 
 static void answer_token(struct compute *c, struct sim_call *call)
 {

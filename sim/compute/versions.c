@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* versions.c: the API's beta version beside v1.
  *
- * It has the same resources, and links in its answers are of its own version.  Members that only beta has belong to
- * resources that are not simulated (global external pass-through rules), so what it shows is what v1 shows.  It is read
- * only: nobody here writes by it, and whoever did would need its own schemas.
- * Source: compute beta; gce-l4.md §1.8. */
+ * It has the same resources, and links in its answers are of its own version.  Members that only
+ * beta has belong to resources that are not simulated (global external pass-through rules), so what
+ * it shows is what v1 shows.  It is read-only: writes would need schemas of their own.  Source:
+ * compute beta; gce-l4.md §1.8. */
 #include "sim/compute/compute.h"
 
 #include <string.h>

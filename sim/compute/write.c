@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* write.c: insert, patch, update, delete and setLabels, the same for every collection.
  *
- * A new body gets its defaults, its references are checked and made full links, the collection's own check has its
- * say, and the server's members are added.  PATCH changes what it names (null removes), PUT replaces everything that
- * is not the server's.  What is referred to cannot be deleted.  Source: gce-cloud-provider.md §3.6, §16. */
+ * A new body gets its defaults, its references are checked and made full links, the collection's
+ * own check has its say, and the server's members are added.  PATCH changes what it names (null
+ * removes), PUT replaces everything that is not the server's.  A referenced resource cannot be
+ * deleted.  Source: gce-cloud-provider.md §3.6, §16. */
 #include "sim/compute/compute.h"
 
 #include <string.h>
@@ -64,7 +65,7 @@ static bool check_required(struct request *q, struct json_object *body)
     return true;
 }
 
-/* --- insert --------------------------------------------------------------------------------------- */
+/* --- insert ----------------------------------------------------------------------------------- */
 
 static void add_server_members(struct request *q, struct json_object *body, const char *path)
 {
@@ -113,7 +114,7 @@ bool ce_write_insert(struct request *q)
     return true;
 }
 
-/* --- patch and update ----------------------------------------------------------------------------- */
+/* --- patch and update ------------------------------------------------------------------------- */
 
 /* RFC 7396: objects are merged, null removes, everything else replaces. */
 static void merge(struct json_object *to, struct json_object *patch)
@@ -230,7 +231,7 @@ bool ce_write_update(struct request *q)
     return ok;
 }
 
-/* --- delete and labels ---------------------------------------------------------------------------- */
+/* --- delete and labels ------------------------------------------------------------------------ */
 
 bool ce_write_delete(struct request *q)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* batch.c: several Compute calls in one multipart/mixed request, as gcloud sends them.
  *
- * Each part holds a whole HTTP request; each becomes a call of its own that is named, counted, logged and meets
- * faults like any other, and the answers travel back together.  Calls of one batch may be answered at
- * different times; the outer request waits for the last.
+ * Each part holds a whole HTTP request; each becomes a call of its own that is named, counted,
+ * logged and meets faults like any other, and the answers travel back together.  Calls of one batch
+ * may be answered at different times; the outer request waits for the last.
  * Source: https://cloud.google.com/compute/docs/api/how-tos/batch, as seen from gcloud 528. */
 #include "sim/core/frame.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* call_log.c: the logs of calls, one JSON object per line, as tests/data/schemas/check_traffic.py reads them.
+/* call_log.c: the logs of calls, one JSON object per line, as tests/data/schemas/check_traffic.py
+ * reads them.
  *
- * {"api","method","path","request","status","response"}: bodies as JSON where they are JSON, else as text; with --rbac
- * "user", who called.
- * A call whose answer never reached its client has the status 0.  Cloud APIs go to --traffic-log, the
- * Kubernetes API to --kube-log; metadata, tokens and /sim go to neither (interfaces.md). */
+ * {"api","method","path","request","status","response"}: bodies as JSON where they are JSON, else
+ * as text; with --rbac "user", who called.
+ * A call whose answer never reached its client has the status 0.  Cloud APIs go to --traffic-log,
+ * the Kubernetes API to --kube-log; metadata, tokens and /sim go to neither (interfaces.md). */
 #include "sim/core/frame.h"
 
 #include <errno.h>
@@ -75,7 +76,7 @@ void sim_call_log_write(struct sim_call *call, int status, struct json_object *r
     struct str_buf b = STR_BUF_INIT;
     json_print(&b, line, JSON_COMPACT);
     str_append_c(&b, '\n');
-    /* What cannot be written marks the stream; sim_logs_close() says so. */
+    /* A failed write marks the stream; sim_logs_close() reports it. */
     (void)fwrite(b.data, 1, b.len, f);
     (void)fflush(f);
     str_buf_done(&b);

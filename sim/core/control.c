@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* control.c: /sim/…, by which tests and people steer the simulator.
  *
- * Calls here are neither counted nor logged, and no fault befalls them.  Answers are JSON; a bad request
- * gets {"error": "what is wrong"}.  Source: interfaces.md, the table of controls. */
+ * Calls here are neither counted nor logged, and no fault befalls them.  Answers are JSON; a bad
+ * request gets {"error": "what is wrong"}.  Source: interfaces.md, the table of controls. */
 #include "sim/core/frame.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ static void answer_err(struct sim_call *call, const struct err *err)
     sim_answer(call, err->code == ERR_NOT_FOUND ? 404 : err->code == ERR_EXISTS ? 409 : 400, body);
 }
 
-/* --- calls and state ------------------------------------------------------------------------------ */
+/* --- calls and state -------------------------------------------------------------------------- */
 
 static void get_calls(struct sim_call *call, const char *rest)
 {
@@ -76,7 +76,7 @@ static void put_state(struct sim_call *call, const char *rest)
     }
 }
 
-/* --- settings ------------------------------------------------------------------------------------- */
+/* --- settings --------------------------------------------------------------------------------- */
 
 /* The module of that name that has settings; answers 404 and returns NULL otherwise. */
 static struct sim_slot *slot_of(struct sim_call *call, const char *name)
@@ -128,7 +128,7 @@ static void put_settings(struct sim_call *call, const char *rest)
     answer_ok(call, NULL);
 }
 
-/* --- faults --------------------------------------------------------------------------------------- */
+/* --- faults ----------------------------------------------------------------------------------- */
 
 static void post_faults(struct sim_call *call, const char *rest)
 {
@@ -187,7 +187,7 @@ static void delete_fault(struct sim_call *call, const char *rest)
     answer_ok(call, NULL);
 }
 
-/* --- nodes and pods ------------------------------------------------------------------------------- */
+/* --- nodes and pods --------------------------------------------------------------------------- */
 
 static void post_nodes(struct sim_call *call, const char *rest)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* counts.c: how often each operation was called, per API; GET and DELETE /sim/calls.
  *
- * A call counts when it arrives: what was refused by a fault, lost or left unanswered counts too, and so
- * do waits and polls (interfaces.md, "Counting"). */
+ * A call counts when it arrives: what was refused by a fault, lost or left unanswered counts too,
+ * and so do waits and polls (interfaces.md, "Counting"). */
 #include "common/base/map.h"
 #include "sim/core/frame.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* faults.c: what goes wrong on purpose: the faults of POST /sim/faults and --faults.
  *
- * A fault names calls (api, operation, method, path; each may be a glob) and what befalls the `from`-th to
- * `from + count - 1`-th of them.  Faults on watches act on what is open when they are added, and on what opens
- * later while they are in force.  This file decides; frame.c and the modules do it.
+ * A fault names calls (api, operation, method, path; each may be a glob) and what befalls the
+ * `from`-th to `from + count - 1`-th of them.  Faults on watches act on what is open when they are
+ * added, and on what opens later while they are in force.  This file decides; frame.c and the
+ * modules do it.
  * Source: interfaces.md, POST /sim/faults. */
 #include "sim/core/frame.h"
 

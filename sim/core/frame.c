@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* frame.c: the simulator as a whole, and the way of a call through it.
  *
- * A request arrives, gets its module (who claims the path), is named and counted, meets the test hook and the
- * faults, and is handed to the module, which answers through sim_answer() now or later.  The frame owns the
- * server and the parts in frame.h; it knows nothing about Kubernetes or Google.  Paths that nobody claims are
- * answered 404.  Thread rule: everything in the thread of the event loop. */
+ * A request arrives, gets its module (who claims the path), is named and counted, meets the test
+ * hook and the faults, and is handed to the module, which answers through sim_answer() now or
+ * later.  The frame owns the server and the parts in frame.h; it knows nothing about Kubernetes or
+ * Google.  Paths of no module get a 404.  Thread rule: everything in the thread of the event
+ * loop. */
 #include "sim/core/frame.h"
 
 #include <assert.h>
@@ -15,7 +16,7 @@
 static void on_request(void *arg, struct http_req *req);
 static void hand_to_module(struct sim_call *call);
 
-/* --- making and freeing --------------------------------------------------------------------------- */
+/* --- making and freeing ----------------------------------------------------------------------- */
 
 /* Nobody says which cloud: the one that the world is of. */
 static const char *cloud_of_world(struct json_object *world)
@@ -243,7 +244,7 @@ void sim_fault_remove(struct sim *s, int64_t id)
     sim_faults_remove(s->faults, id);
 }
 
-/* --- a call arrives ------------------------------------------------------------------------------- */
+/* --- a call arrives --------------------------------------------------------------------------- */
 
 bool sim_frame_set_target(struct sim_call *call, const char *method, const char *target)
 {
@@ -299,7 +300,7 @@ static void on_request(void *arg, struct http_req *req)
     }
 }
 
-/* --- faults --------------------------------------------------------------------------------------- */
+/* --- faults ----------------------------------------------------------------------------------- */
 
 struct delayed {
     struct sim_call *call;
@@ -415,7 +416,7 @@ static bool befall(struct sim_call *call, const struct fault *f)
     return false;
 }
 
-/* --- on to the module, and back ------------------------------------------------------------------- */
+/* --- on to the module, and back --------------------------------------------------------------- */
 
 void sim_frame_dispatch(struct sim_call *call)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* frame.h: what the parts of the simulator's frame know of each other.
  *
- * Private to sim/core.  frame.c owns `struct sim` and the way of a call: arrive, name, count, fault, hook,
- * module, answer, log.  The parts (timers, counts, faults, call log, worlds, control calls, batches, TLS)
- * are small objects that hang on it.  Modules see sim.h only.  One thread: that of the event loop. */
+ * Private to sim/core.  frame.c owns `struct sim` and the way of a call: arrive, name, count,
+ * fault, hook, module, answer, log.  The parts (timers, counts, faults, call log, worlds, control
+ * calls, batches, TLS) are small objects that hang on it.  Modules see sim.h only.  One thread:
+ * that of the event loop. */
 #ifndef TRIMTAB_SIM_CORE_FRAME_H
 #define TRIMTAB_SIM_CORE_FRAME_H
 
@@ -56,10 +57,11 @@ struct sim {
 extern const struct sim_module *const sim_modules[];
 
 /* frame.c */
-/* Takes a call from "arrived" to the module: names, counts, applies faults.  `call` has its request parts. */
+/* Takes a call from "arrived" to the module: names, counts, applies faults.  `call` has
+ * its request parts. */
 void sim_frame_dispatch(struct sim_call *call);
-/* Fills method, path, params and module of a call from a target like "/compute/v1/…?x=y"; false: malformed
- * query. */
+/* Fills method, path, params and module of a call from a target like "/compute/v1/…?x=y"; false:
+ * malformed query. */
 bool sim_frame_set_target(struct sim_call *call, const char *method, const char *target);
 /* Tells the module (call->gone) that the client has left. */
 void sim_frame_call_gone(struct sim_call *call);
@@ -128,7 +130,7 @@ void sim_faults_after_watch(struct sim_faults *f);
 int sim_world_start(struct sim *s, struct err *err); /* nodes and Services of the configuration */
 
 /* nodes.c */
-/* What new nodes are to be; the rest is Google's alone. */
+/* Properties of new nodes; the rest is for Google only. */
 struct sim_nodes_wish {
     int count;
     bool ipv6;              /* machines with both families */
@@ -138,7 +140,8 @@ struct sim_nodes_wish {
 int sim_nodes_add(struct sim *s, const struct sim_nodes_wish *wish, struct json_object *ret_names,
                   struct err *err);
 int sim_nodes_remove(struct sim *s, const char *name, struct err *err);
-/* "node-3" is the machine with that number wherever the cloud names its machines itself; arena or borrowed. */
+/* "node-3" is the machine with that number wherever the cloud names its machines itself;
+ * arena or borrowed. */
 const char *sim_nodes_name(struct sim *s, struct arena *a, const char *name);
 
 /* control.c: /sim/… */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ids.c: new identifiers, other than those of loaded worlds.
  *
- * Identifiers come from the seeded generator, and a world may have been made by a simulator with the same seed: the new
- * Service would get the uid of the first one of the world.  So identifiers of loaded worlds are remembered, and passed over.
- * Only texts in the forms of the generators count: UUIDs, and "sg-0123456789abcdef0". */
+ * Identifiers come from the seeded generator, and a world may have been made by a simulator with
+ * the same seed: the new Service would get the uid of the first one of the world.  So identifiers
+ * of loaded worlds are remembered, and passed over.  Only texts in the forms of the generators
+ * count: UUIDs, and "sg-0123456789abcdef0". */
 #include "sim/core/frame.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* late.c: answers that travel as long as a cloud's would.
  *
- * A call that is answered later is kept; when its client leaves before, timer and body go with it.  A body is JSON, or text
- * of a type. */
+ * A call that is answered later is kept; when its client leaves before, timer and body go with it.
+ * A body is JSON, or text of a type. */
 #include "sim/core/frame.h"
 
 struct late_answer {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nodes.c: nodes that come and go, each a Kubernetes Node with its instance in the cloud.
  *
- * Names are node-0, node-1 …, zones go round, addresses follow the number (10.128.0.10 + n, as in the recorded
- * worlds), so that the same start is made again.  Kubernetes and the cloud are told together. */
+ * Names are node-0, node-1 …, zones go round, addresses follow the number (10.128.0.10 + n, as in
+ * the recorded worlds), so that the same start is made again.  Kubernetes and the cloud change
+ * together. */
 #include "common/base/map.h"
 #include "sim/core/frame.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* timers.c: "run this after so many milliseconds", by the simulator's clock.
+/* timers.c: "run this after a number of milliseconds", by the simulator's clock.
  *
- * Everything in the simulator that takes time is a timer: operations, waits, delayed and hanging calls, watch
- * bookmarks.  Timers are kept in one list by due time behind a single libevent event.  With a fake clock the
- * event cannot wait by itself: whoever moves the clock wakes the loop through an eventfd.
- * Thread rule: all in the loop's thread, but wake_up(), which is called from the clock's. */
+ * Everything in the simulator that takes time is a timer: operations, waits, delayed and hanging
+ * calls, watch bookmarks.  Timers are kept in one list by due time behind a single libevent event.
+ * With a fake clock the event cannot wait by itself: the thread that advances the clock wakes the
+ * loop through an eventfd.  Thread rule: all in the loop's thread, but wake_up(), which is called
+ * from the clock's. */
 #include "sim/core/frame.h"
 
 #include <assert.h>
@@ -160,7 +161,8 @@ static void arm(struct sim_timers *t)
         return;
     }
     if (t->wake_fd >= 0) {
-        /* First: the clock wakes a subscriber for the moment that it has announced, and may move at any time. */
+        /* First: the clock wakes a subscriber for the moment that it has announced, and may
+         * move at any time. */
         clock_announce(t->sim->clock, t->subscription, t->first->due_ms);
     }
     int64_t wait_ms = t->first->due_ms - clock_now_ms(t->sim->clock);

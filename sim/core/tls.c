@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tls.c: a throw-away certificate authority and a server certificate for loopback (--tls).
  *
- * Made anew at each start, valid for a year, never written with its key: clients get the authority's
- * certificate through ca.crt.  Source: RFC 5280; OpenSSL 3. */
+ * Recreated at each start, valid for a year, never written with its key: clients get the
+ * authority's certificate through ca.crt.  Source: RFC 5280; OpenSSL 3. */
 #include "sim/core/frame.h"
 
 #include <openssl/bn.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world.c: the whole state of the simulator as one JSON document: GET and PUT /sim/state, --world, --state.
+/* world.c: the whole state of the simulator as one JSON document: GET and PUT /sim/state, --world,
+ * --state.
  *
- * Each module loads and dumps its own members.  Members that no module dumps (other clouds, the flags and the
- * cloud configuration that a recorded world carries) are kept and given back as they came.  Loading does
- * not validate: a world was made by a cloud, not by a request.  Source: interfaces.md, "World". */
+ * Each module loads and dumps its own members.  Members that no module dumps (other clouds, the
+ * flags and the cloud configuration that a recorded world carries) are kept and given back as they
+ * came.  Loading does not validate: a world was made by a cloud, not by a request.  Source:
+ * interfaces.md, "World". */
 #include "sim/core/frame.h"
 
 struct json_object *sim_dump(struct sim *s)
@@ -31,8 +33,8 @@ static int load_modules(struct sim *s, struct json_object *world, struct err *er
     return ERR_OK;
 }
 
-/* What the modules dump from now on is theirs; the rest of the world is kept.  A member that a module has but the
- * world lacked must not come back from an earlier world. */
+/* The modules dump their members from now on; the rest of the world is kept.  A member that a
+ * module has but the world lacked must not come back from an earlier world. */
 static void keep_rest(struct sim *s, struct json_object *world)
 {
     struct json_object *owned = json_object_new_object();

@@ -47,7 +47,7 @@ void kube_auth_free(struct kube_auth *auth)
     }
 }
 
-/* --- who ------------------------------------------------------------------------------------------ */
+/* --- who -------------------------------------------------------------------------------------- */
 const struct kube_user *kube_auth_user(struct arena *a, const char *token)
 {
     struct kube_user *u = ARENA_NEW(a, struct kube_user);
@@ -86,7 +86,7 @@ static bool in_group(const struct kube_user *u, const char *group)
     return false;
 }
 
-/* --- what ----------------------------------------------------------------------------------------- */
+/* --- what ------------------------------------------------------------------------------------- */
 static bool list_has(struct json_object *list, const char *word)
 {
     for (size_t i = 0; i < json_len(list); i++) {
@@ -181,7 +181,8 @@ static bool role_allows(const struct kube_auth *auth, struct json_object *bindin
     return false;
 }
 
-/* What everybody may read: the built-in role system:public-info-viewer, and discovery for those known. */
+/* Paths that all callers may read: the built-in role system:public-info-viewer, and discovery for
+ * authenticated ones. */
 static bool is_public(const struct kube_access *what)
 {
     static const char *const open[] = {"/healthz", "/livez", "/readyz", "/version"};
@@ -221,8 +222,9 @@ bool kube_auth_allows(const struct kube_auth *auth, const struct kube_access *wh
     return false;
 }
 
-/* --- requests ------------------------------------------------------------------------------------- */
-/* A list or watch that a field selector narrows to one name is allowed to whoever may do it with that one. */
+/* --- requests --------------------------------------------------------------------------------- */
+/* A list or watch that a field selector restricts to one name needs the right for that name
+ * only. */
 static const char *name_asked_for(const struct kube_request *r)
 {
     static const char key[] = "metadata.name=";

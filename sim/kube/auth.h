@@ -4,7 +4,7 @@
  * The manifest's Roles, ClusterRoles and their bindings are enforced; nothing else is.  Tokens:
  *   sa:NAMESPACE:NAME   the service account (also what POST …/serviceaccounts/NAME/token gives)
  *   sim-admin           a member of system:masters
- * No token is system:anonymous; any other one is 401.  Without --rbac everybody may do everything.
+ * No token is system:anonymous; any other one is 401.  Without --rbac every request is allowed.
  * Recorded: 126–134, 147. */
 #ifndef TRIMTAB_SIM_KUBE_AUTH_H
 #define TRIMTAB_SIM_KUBE_AUTH_H
@@ -13,14 +13,14 @@
 
 struct kube_auth;
 
-/* Who a token belongs to. */
+/* The user of a token. */
 struct kube_user {
     const char *name;
     const char *const *groups;
     size_t n_groups;
 };
 
-/* What is to be allowed. */
+/* A request to authorize. */
 struct kube_access {
     const struct kube_user *user;
     const char *verb;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* body.c: from the bytes of a request to an object of its kind: JSON, YAML or protobuf, typed, unknown members judged.
+/* body.c: from the bytes of a request to an object of its kind: JSON, YAML or protobuf, typed,
+ * unknown members judged.
  *
- * Owns what is said about bodies that cannot be read; write.c owns what is done with those that can.  A patch whose
- * result is no object of the kind is told in its own way.  Recorded: 026, 027, 042,
- * tests/data/kube-answers. */
+ * Owns what is said about bodies that cannot be read; write.c owns what is done with those that
+ * can.  A patch whose result is not an object of the kind has its own message.  Recorded: 026, 027,
+ * 042, tests/data/kube-answers. */
 #include "sim/kube/write.h"
 
 #include "common/data/yaml.h"
@@ -41,7 +42,8 @@ static const char *excerpt_of(const struct kube_request *r)
     return str_buf_to_arena(&b, r->arena);
 }
 
-/* What the client wrote is stored as it is, as the API server does; we keep no account of our own. */
+/* The client's managedFields are stored unchanged, as the API server does; the simulator does not
+ * track fields. */
 static void keep_managed_fields(struct json_object *meta)
 {
     if (json_len(json_member(meta, "managedFields")) == 0) {
@@ -152,7 +154,7 @@ void kube_warn_unknown(struct kube_request *r, const char *path)
                         arena_printf(r->arena, "299 - %s", kube_quoted(r->arena, text)));
 }
 
-/* A patch whose result is no object of the kind: told without the kind's name. */
+/* A patch whose result is not an object of the kind: a message without the kind's name. */
 static struct json_object *bad_patch(struct kube_request *r, const char *shown, const char *error)
 {
     static const struct kube_kind nothing = {.group = "", .version = "", .plural = "", .kind = ""};
@@ -161,7 +163,7 @@ static struct json_object *bad_patch(struct kube_request *r, const char *shown, 
     return kube_status_invalid(&nothing, "", &c, false);
 }
 
-/* What is said about members that nobody knows; a refusal or NULL. */
+/* Reports unknown members; a refusal or NULL. */
 static struct json_object *judge_unknown(struct kube_request *r, const struct kube_decode *d)
 {
     const char *mode = str_or(sim_call_param(r->call, "fieldValidation"), "Warn");

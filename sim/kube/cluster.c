@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cluster.c: the empty cluster and worlds; see cluster.h.
  *
- * Objects of a world keep their uids, times and resourceVersions, so that a dump that is loaded again changes
- * nothing.  Namespaces that objects refer to are made if the world forgot them. */
+ * Objects of a world keep their uids, times and resourceVersions, so that a dump that is loaded
+ * again changes nothing.  Namespaces that objects refer to are made if the world forgot them. */
 #include "sim/kube/cluster.h"
 
 #include "sim/kube/deploy/rollout.h"
@@ -97,7 +97,7 @@ void kube_cluster_bootstrap(struct kube_state *st, struct json_object *world)
     }
 }
 
-/* --- worlds --------------------------------------------------------------------------------------- */
+/* --- worlds ----------------------------------------------------------------------------------- */
 static void load_object(struct kube_state *st, const struct kube_kind *kind, struct json_object *o)
 {
     struct json_object *meta = json_member(o, "metadata");
@@ -117,7 +117,8 @@ static void load_object(struct kube_state *st, const struct kube_kind *kind, str
     kube_gc_learn(st->gc, o);
 }
 
-/* Recorded worlds carry Events without their names, which say nothing: they get one from their place. */
+/* Recorded worlds carry Events without their names, which say nothing: they get one
+ * from their place. */
 static void load_unnamed_event(struct kube_state *st, const struct kube_kind *kind,
                                struct json_object *o, size_t place)
 {

@@ -15,7 +15,7 @@
 #define NAME_TEXT "Name of the object, unique within its namespace."
 #define AGE_TEXT  "Time since the object was created."
 
-/* --- shared --------------------------------------------------------------------------------------- */
+/* --- shared ----------------------------------------------------------------------------------- */
 static const char *meta_str(struct json_object *o, const char *name)
 {
     return json_str(json_member(o, "metadata"), name);
@@ -78,7 +78,7 @@ const struct kube_column kube_columns_default[] = {
     {0},
 };
 
-/* --- Service -------------------------------------------------------------------------------------- */
+/* --- Service ---------------------------------------------------------------------------------- */
 static const char *service_type(struct arena *a, struct json_object *o, int64_t now_s)
 {
     (void)a;
@@ -163,7 +163,7 @@ const struct kube_column kube_columns_service[] = {
     {0},
 };
 
-/* --- Node ----------------------------------------------------------------------------------------- */
+/* --- Node ------------------------------------------------------------------------------------- */
 static const char *node_status(struct arena *a, struct json_object *o, int64_t now_s)
 {
     (void)now_s;
@@ -266,7 +266,7 @@ const struct kube_column kube_columns_node[] = {
     {0},
 };
 
-/* --- the rest ------------------------------------------------------------------------------------- */
+/* --- the rest --------------------------------------------------------------------------------- */
 static const char *namespace_status(struct arena *a, struct json_object *o, int64_t now_s)
 {
     (void)a;

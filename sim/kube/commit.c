@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* commit.c: the last step of every write: store, or not, or take away; deletions and what a namespace drags along.
+/* commit.c: the last step of every write: store, or not, or take away; deletions and what a
+ * namespace drags along.
  *
- * Deleting an object that has finalizers only marks it; whoever removes the last finalizer makes it vanish
- * (recorded 091–094).  A namespace goes when nothing is left in it.  Knows no HTTP. */
+ * Deleting an object that has finalizers only marks it; it is deleted when the last finalizer is
+ * removed (recorded 091–094).  A namespace goes when nothing is left in it.  Knows no HTTP. */
 #include "common/base/clock.h"
 #include "sim/kube/decode.h"
 #include "sim/kube/gc.h"
@@ -80,7 +81,7 @@ struct kube_obj *kube_commit(struct kube_change *c)
     return kube_db_put(store, c->kind->store, c->namespace, c->name, c->now);
 }
 
-/* --- deleting ------------------------------------------------------------------------------------- */
+/* --- deleting --------------------------------------------------------------------------------- */
 static void mark_deleted(struct kube_change *c, int64_t grace_s)
 {
     char when[32];
@@ -133,9 +134,9 @@ static void add_finalizer(struct json_object *o, const char *finalizer)
     kube_set(meta, "finalizers", more);
 }
 
-/* The garbage collector's part of a deletion that waits for it, done at once: dependents are let go when that is what
- * was asked for, and its finalizer is taken off again.  Those that were not let go follow when the owner is gone
- * (gc.h). */
+/* The garbage collector's part of a deletion that waits for it, done at once: dependents are let go
+ * when that is what was asked for, and its finalizer is taken off again.  Those that were not let
+ * go follow when the owner is gone (gc.h). */
 static void collect_garbage(const struct kube_change *done)
 {
     struct kube_obj *o =
@@ -256,7 +257,7 @@ void kube_namespace_sweep(struct kube_state *st, const char *name)
     free(copy);
 }
 
-/* --- without a request ---------------------------------------------------------------------------- */
+/* --- without a request ------------------------------------------------------------------------ */
 void kube_make(struct kube_state *st, const struct kube_kind *kind, struct json_object *o)
 {
     struct json_object *meta = json_member(o, "metadata");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* decode.c: the typed reading of decode.h, by the tables of types.h.
  *
- * One function per kind of member.  Paths come in two forms: Go's errors name the structure and the members
- * without indices ("ServicePort.spec.ports.port"), strict decoding names indices ("spec.ports[0].foo"). */
+ * One function per kind of member.  Paths come in two forms: Go's errors name the structure and the
+ * members without indices ("ServicePort.spec.ports.port"), strict decoding names indices
+ * ("spec.ports[0].foo"). */
 #include "sim/kube/decode.h"
 
 #include "common/base/clock.h"
@@ -356,7 +357,7 @@ static struct json_object *decode_field(struct kube_decode *d, const struct kube
     }
 }
 
-/* What a member prints as when it was not given but is always printed. */
+/* The output of a missing member that is always printed. */
 static bool add_empty(struct kube_decode *d, const struct kube_field *f, struct json_object *out,
                       const struct place *at)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* discovery.c: what is served: /version, health, /api, /apis, resource lists, and the aggregated form.
+/* discovery.c: what is served: /version, health, /api, /apis, resource lists, and the aggregated
+ * form.
  *
  * Everything is made from the table of kinds.  Recorded: 001–012. */
 #include "sim/kube/kube.h"
@@ -60,7 +61,7 @@ static void answer_health(struct kube_request *r, const char *path)
     str_buf_done(&b);
 }
 
-/* --- verbs and names ------------------------------------------------------------------------------ */
+/* --- verbs and names -------------------------------------------------------------------------- */
 static struct json_object *verbs_of(const struct kube_kind *k)
 {
     static const char *const all[] = {"create", "delete", "deletecollection", "get",
@@ -92,7 +93,7 @@ static void add_split(struct arena *a, struct json_object *o, const char *name, 
     }
 }
 
-/* --- one group at a time -------------------------------------------------------------------------- */
+/* --- one group at a time ---------------------------------------------------------------------- */
 static struct json_object *resource_entry(struct arena *a, const struct kube_kind *k)
 {
     struct json_object *o = json_object_new_object();
@@ -253,7 +254,7 @@ static void answer_api_versions(struct kube_request *r)
     answer_object(r, o);
 }
 
-/* --- aggregated ----------------------------------------------------------------------------------- */
+/* --- aggregated ------------------------------------------------------------------------------- */
 static struct json_object *response_kind(const char *kind)
 {
     struct json_object *o = json_object_new_object();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fill.c: what other parts of the simulator ask the cluster to hold: nodes, Services, pods.
  *
- * Nodes look like those of a real cloud in what controllers read and in what they weigh: images make most of a
- * Node's 20 kB.  See sim.h for the contracts. */
+ * Nodes look like those of a real cloud in what controllers read and in what they weigh: images
+ * make most of a Node's 20 kB.  See sim.h for the contracts. */
 #include "sim/kube/kube.h"
 #include "sim/kube/pods/counts.h"
 #include "sim/kube/pods/pods.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gc.c: the collector of gc.h.
  *
- * Most objects own nothing, so the uids that anybody ever named as an owner are kept in a set: only when one of
- * those goes is its namespace (or, for cluster-scoped owners, everything) searched, by text first. */
+ * Most objects own nothing, so a set holds all uids that were ever named as an owner: only the
+ * deletion of one of these searches its namespace (or, for cluster-scoped owners, everything), by
+ * text first. */
 #include "sim/kube/gc.h"
 
 #include "common/base/map.h"
@@ -70,7 +71,7 @@ void kube_gc_learn(struct kube_gc *gc, struct json_object *o)
     }
 }
 
-/* --- what belongs to an owner --------------------------------------------------------------------- */
+/* --- what belongs to an owner ----------------------------------------------------------------- */
 /* True unless it is certain that the object of a reference is not there (any more). */
 static bool owner_may_live(struct kube_gc *gc, const char *ns, struct json_object *ref)
 {
@@ -90,7 +91,7 @@ static bool owner_may_live(struct kube_gc *gc, const char *ns, struct json_objec
         json_object_put(meta);
         return same;
     }
-    return true; /* of a kind that is not served: nobody can say */
+    return true; /* of a kind that is not served: unknown */
 }
 
 /* References without those to `uid`; *ret_live: may one of the others still be there? */
@@ -169,7 +170,7 @@ void kube_gc_orphan(struct kube_gc *gc, const char *ns, const char *uid)
     }
 }
 
-/* --- following ------------------------------------------------------------------------------------ */
+/* --- following -------------------------------------------------------------------------------- */
 static void collect(void *arg)
 {
     struct kube_gc *gc = arg;

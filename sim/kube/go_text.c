@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* go_text.c: the error texts of Go's time and encoding/json packages, which the API server passes on.
+/* go_text.c: the error texts of Go's time and encoding/json packages, which the API server passes
+ * on.
  *
- * Clients show them to people and tests compare them, so the simulator words them alike.  Only the first
- * error matters.  Pure.  Source: recorded answers 042, 053, 113, 114; Go's documentation of both packages. */
+ * Clients show them to people and tests compare them, so the simulator words them alike.  Only the
+ * first error matters.  Pure.  Source: recorded answers 042, 053, 113, 114; Go's documentation of
+ * both packages. */
 #include "sim/kube/decode.h"
 
 #include "common/base/str.h"
@@ -10,7 +12,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* --- times ---------------------------------------------------------------------------------------- */
+/* --- times ------------------------------------------------------------------------------------ */
 struct layout_part {
     const char *text; /* as the layout writes it */
     int digits;       /* 0: these very bytes */
@@ -95,7 +97,7 @@ const char *kube_time_part_out_of_range(const char *text)
     return two_digits(text + 17) > 59 ? "second" : "day";
 }
 
-/* --- JSON ----------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 struct scan {
     struct arena *arena;
     const char *p;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gzip.h: a gzip envelope around bytes, without compressing them (RFC 1951 stored blocks, RFC 1952).
+/* gzip.h: a gzip envelope around bytes, without compressing them (RFC 1951 stored blocks, RFC
+ * 1952).
  *
  * Enough to prove that a client reads Content-Encoding: gzip, without a further library.  Pure. */
 #ifndef TRIMTAB_SIM_KUBE_GZIP_H

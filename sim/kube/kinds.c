@@ -2,7 +2,8 @@
 /* kinds.c: the table of resources.  To serve another custom resource, add a row with CUSTOM() or,
  * when it has no status subresource, CUSTOM_WHOLE().
  *
- * Constant data and look-ups; see kinds.h.  Discovery names and hashes are those of kube-apiserver 1.36.2. */
+ * Constant data and look-ups; see kinds.h.  Discovery names and hashes are those
+ * of kube-apiserver 1.36.2. */
 #include "sim/kube/kinds.h"
 
 #include "common/base/str.h"
@@ -47,7 +48,7 @@ enum store_number {
     STORE_MAX,
 };
 
-/* What all custom resources have in common. */
+/* Rules common to all custom resources. */
 #define CUSTOM_PARTS(group_, version_, plural_, singular_, kind_, store_, in_namespace)            \
     .group = (group_), .version = (version_), .plural = (plural_), .singular = (singular_),        \
     .kind = (kind_), .type = &kube_type_free, .store = (store_), .namespaced = (in_namespace),     \
@@ -56,7 +57,7 @@ enum store_number {
     {                                                                                              \
         CUSTOM_PARTS(__VA_ARGS__), .has_status = true                                              \
     }
-/* Without a status subresource: whoever writes the object writes its status, too. */
+/* Without a status subresource: a write of the object includes its status. */
 #define CUSTOM_WHOLE(short_names_, ...)                                                            \
     {                                                                                              \
         CUSTOM_PARTS(__VA_ARGS__), .short_names = (short_names_)                                   \

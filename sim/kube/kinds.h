@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kinds.h: the resources that the simulator serves, one row each.
  *
- * A row says where a resource lives (group, version, plural), what its objects look like (types.h), which rules
- * its writes obey and which columns `kubectl get` shows.  A custom resource is a row without rules whose type is
- * kube_type_free.  Two rows may share one store (Events have two APIs): then `as_stored` and `as_served`
- * translate.  Constant data. */
+ * A row says where a resource lives (group, version, plural), what its objects look like (types.h),
+ * which rules its writes obey and which columns `kubectl get` shows.  A custom resource is a row
+ * without rules whose type is kube_type_free.  Two rows may share one store (Events have two APIs):
+ * then `as_stored` and `as_served` translate.  Constant data. */
 #ifndef TRIMTAB_SIM_KUBE_KINDS_H
 #define TRIMTAB_SIM_KUBE_KINDS_H
 
@@ -35,7 +35,7 @@ struct kube_change {
     struct json_object *was; /* what is stored; NULL: a create */
 };
 
-/* What is special about a kind.  Every member may be NULL. */
+/* Functions of a kind.  Every member may be NULL. */
 struct kube_rules {
     /* Fills in what a reader may rely on; also called for objects that come out of a patch. */
     void (*set_defaults)(struct kube_change *c);
@@ -69,8 +69,8 @@ struct kube_kind {
     const char *categories;   /* "all" or NULL */
     const char *storage_hash; /* as discovery prints it, or NULL */
     const struct kube_type *type;
-    const struct kube_type
-        *wire_type; /* how protobuf bodies are read, when not as `type`; or NULL */
+    /* how protobuf bodies are read, when not as `type`; or NULL */
+    const struct kube_type *wire_type;
     const struct kube_rules *rules;
     const struct kube_column *columns; /* ends with name NULL; NULL: name and age */
     const char *field_labels; /* further fields for field selectors, comma-separated, or NULL */

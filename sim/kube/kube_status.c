@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kube_status.c: builds the Status objects of kube_status.h.
  *
- * Equal messages of two causes are shown once in the text but stay two causes in the details, as recorded in
- * answers 080 and 093 (metadata is validated twice on an update). */
+ * Equal messages of two causes are shown once in the text but stay two causes in the details, as
+ * recorded in answers 080 and 093 (metadata is validated twice on an update). */
 #include "sim/kube/kube_status.h"
 
 #include "common/base/str.h"
@@ -189,7 +189,7 @@ struct json_object *kube_status_deleted(const struct kube_kind *kind, const char
     return s;
 }
 
-/* --- causes --------------------------------------------------------------------------------------- */
+/* --- causes ----------------------------------------------------------------------------------- */
 static const struct {
     const char *reason, *text;
     bool shows_value;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kube_status.h: refusals: the Status objects that the API server answers, and the causes of a 422.
  *
- * A function of the simulator that may refuse returns such an object (a new reference), or NULL when all is
- * well.  Words and details are those of the recorded answers.  Pure. */
+ * A function of the simulator that may refuse returns such an object (a new reference), or NULL
+ * when all is well.  Words and details are those of the recorded answers.  Pure. */
 #ifndef TRIMTAB_SIM_KUBE_KUBE_STATUS_H
 #define TRIMTAB_SIM_KUBE_KUBE_STATUS_H
 
@@ -45,7 +45,7 @@ struct json_object *kube_status_terminating(const struct kube_kind *kind, const 
 struct json_object *kube_status_deleted(const struct kube_kind *kind, const char *name,
                                         const char *uid);
 
-/* --- causes of a 422 ------------------------------------------------------------------------------ */
+/* --- causes of a 422 -------------------------------------------------------------------------- */
 enum kube_cause_type {
     KUBE_REQUIRED = 0,
     KUBE_INVALID,
@@ -80,8 +80,8 @@ bool kube_has_causes(const struct kube_causes *c);
 void kube_causes_done(struct kube_causes *c);
 char *kube_quoted(struct arena *a, const char *s);
 
-/* 422 Invalid, or NULL when there is no cause.  `resource_name` asks for "services" in place of "Service".
- * Empties `c`. */
+/* 422 Invalid, or NULL when there is no cause.  `resource_name` asks for "services" in place of
+ * "Service".  Empties `c`. */
 struct json_object *kube_status_invalid(const struct kube_kind *kind, const char *name,
                                         struct kube_causes *c, bool resource_name);
 

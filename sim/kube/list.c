@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* list.c: GET of a collection: versions, pages, selectors, and the form of the answer.
  *
- * Pages are cut from the state of one version, which the store rebuilds from its window; a token names that
- * version and the last key.  resourceVersion=0 is served from the cache, which ignores the limit (controller.md
- * §4.8).  Recorded: 050–064, 149, 150. */
+ * Pages are cut from the state of one version, which the store rebuilds from its window; a token
+ * names that version and the last key.  resourceVersion=0 is served from the cache, which ignores
+ * the limit (controller.md §4.8).  Recorded: 050–064, 149, 150. */
 #include "sim/kube/list.h"
 
 #include "sim/kube/decode.h"
@@ -23,11 +23,11 @@ static const char *const too_old_page = "The provided continue parameter is too 
                                         "the first chunk was returned and now may show "
                                         "up in the list.";
 
-/* --- parameters ----------------------------------------------------------------------------------- */
+/* --- parameters ------------------------------------------------------------------------------- */
 static const struct kube_kind list_options = {
     .group = "meta.k8s.io", .version = "v1", .plural = "listoptions", .kind = "ListOptions"};
 
-/* What a watch may say about its initial objects. */
+/* Options of a watch for its initial objects. */
 static void check_watch_match(struct kube_request *r, const struct kube_list_options *o,
                               struct kube_causes *c)
 {
@@ -156,7 +156,7 @@ struct json_object *kube_status_too_large(struct kube_request *r, int64_t rv)
     return kube_status(504, "Timeout", text, details);
 }
 
-/* --- pages ---------------------------------------------------------------------------------------- */
+/* --- pages ------------------------------------------------------------------------------------ */
 struct page {
     int64_t limit;     /* 0: all */
     int64_t rv;        /* state to show; 0: now */
@@ -243,7 +243,7 @@ static struct json_object *plan_page(struct kube_request *r, const struct kube_l
     return NULL;
 }
 
-/* --- answers -------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 struct result {
     struct kube_obj **objs;
     size_t n;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metadata.c: what holds for the metadata of every kind: who may set what, and what is refused.
+/* metadata.c: rules for the metadata of every kind: members that clients may set, and refusals.
  *
- * An update is validated twice by the API server (once for all kinds, once by the kind), so each complaint
- * about changed metadata appears twice among the causes (recorded 080, 093).  Pure but for new uids, names and
- * times, which come from the simulator's seeded randomness and clock. */
+ * An update is validated twice by the API server (once for all kinds, once by the kind), so each
+ * complaint about changed metadata appears twice among the causes (recorded 080, 093).  Pure but
+ * for new uids, names and times, which come from the simulator's seeded randomness and clock. */
 #include "sim/kube/kube.h"
 #include "sim/kube/rules/rules.h"
 
@@ -11,7 +11,7 @@
 
 #define ANNOTATIONS_MAX (256 * 1024)
 
-/* --- small tools ---------------------------------------------------------------------------------- */
+/* --- small tools ------------------------------------------------------------------------------ */
 const char *kube_item(struct json_object *list, size_t i)
 {
     struct json_object *v = i < json_len(list) ? json_object_array_get_idx(list, i) : NULL;
@@ -57,7 +57,7 @@ const char *kube_generate_name(struct kube_state *st, struct arena *a, const cha
     return arena_printf(a, "%.58s%s", prefix, suffix);
 }
 
-/* --- filling in ----------------------------------------------------------------------------------- */
+/* --- filling in ------------------------------------------------------------------------------- */
 void kube_meta_fill_new(struct kube_change *c)
 {
     static const char *const not_yours[] = {"resourceVersion", "deletionTimestamp", "selfLink",
@@ -167,7 +167,7 @@ void kube_count_generation(struct kube_change *c)
     kube_set(kube_need(c->now, "metadata"), "generation", json_object_new_int64(generation));
 }
 
-/* --- refusing ------------------------------------------------------------------------------------- */
+/* --- refusing --------------------------------------------------------------------------------- */
 static bool wants_label(const struct kube_kind *kind)
 {
     return str_eq(kind->kind, "Service") || str_eq(kind->kind, "Namespace");
@@ -198,7 +198,8 @@ static void check_name_text(const struct kube_change *c, struct kube_causes *cau
     (wants_label(c->kind) ? kube_check_dns_label : kube_check_dns_subdomain)(causes, field, name);
 }
 
-/* The API server judges a prefix that ends in a dash with its last two characters replaced by a letter. */
+/* The API server judges a prefix that ends in a dash with its last two characters replaced
+ * by a letter. */
 static void validate_generate_name(const struct kube_change *c, struct json_object *meta,
                                    struct kube_causes *causes)
 {

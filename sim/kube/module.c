@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* module.c: the Kubernetes API as a module of the simulator: life, the way of a call, what follows a change.
+/* module.c: the Kubernetes API as a module of the simulator: life, the way of a call, what follows
+ * a change.
  *
- * See kube.h for the parts.  A call may come here later than it was named (faults delay it), so everything is
- * worked out again from its path. */
+ * See kube.h for the parts.  A call may come here later than it was named (faults delay it), so
+ * everything is worked out again from its path. */
 #include "sim/kube/auth.h"
 #include "sim/kube/cluster.h"
 #include "sim/kube/deploy/rollout.h"
@@ -58,7 +59,7 @@ static void kube_done(void *state)
     free(st);
 }
 
-/* --- what follows a change ------------------------------------------------------------------------ */
+/* --- what follows a change -------------------------------------------------------------------- */
 static void follow_service(struct kube_state *st, const struct kube_event *ev)
 {
     struct json_object *was = ev->prev ? kube_obj_tree(ev->prev) : NULL;
@@ -84,7 +85,7 @@ static void on_store_event(void *arg, int store, const struct kube_event *ev)
     }
 }
 
-/* --- calls ---------------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 static bool subresource_is_served(const struct kube_request *r)
 {
     const char *sub = r->subresource;
@@ -169,7 +170,8 @@ static void handle_resource(struct kube_request *r)
     }
 }
 
-/* Inside a version of an API the server knows what a resource is; elsewhere it is a plain web server. */
+/* Inside a version of an API the server knows what a resource is; elsewhere it is a
+ * plain web server. */
 static void answer_unknown_path(struct kube_request *r)
 {
     size_t n = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* names.c: the shapes of names: DNS labels and subdomains, qualified names, label values, keys, port names.
+/* names.c: the shapes of names: DNS labels and subdomains, qualified names, label values, keys,
+ * port names.
  *
- * Pure.  Each adds every complaint that the API server has, in its order and words: a text that is too long and has
- * a wrong character is told twice.  Source: apimachinery util/validation; recorded 038 and
- * tests/data/kube-answers. */
+ * Pure.  Each adds every complaint that the API server has, in its order and words: a text that is
+ * too long and has a wrong character gets two complaints.  Source: apimachinery util/validation;
+ * recorded 038 and tests/data/kube-answers. */
 #include "sim/kube/rules/rules.h"
 
 #include "common/base/str.h"
@@ -120,7 +121,8 @@ static void check_prefix(struct kube_causes *c, const char *field, const char *s
     }
 }
 
-/* `shown` is the value as it was written, `s` what is judged: annotations are judged in lower case. */
+/* `shown` is the value as it was written, `s` what is judged: annotations are judged
+ * in lower case. */
 static void check_qualified(struct kube_causes *c, const char *field, const char *shown,
                             const char *s)
 {

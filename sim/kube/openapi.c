@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* openapi.c: /openapi/v3 (and an empty v2): documents that are made from the tables of kinds and types.
+/* openapi.c: /openapi/v3 (and an empty v2): documents that are made from the tables of kinds and
+ * types.
  *
- * kubectl reads them to learn whether the server validates fields (the parameter fieldValidation of PATCH) and how
- * lists are merged.  No descriptions: they are upstream's texts.  Recorded: 164, 165. */
+ * kubectl reads them to learn whether the server validates fields (the parameter fieldValidation of
+ * PATCH) and how lists are merged.  No descriptions: they are upstream's texts.
+ * Recorded: 164, 165. */
 #include "sim/kube/kube.h"
 
 #include "common/base/hash.h"
@@ -12,7 +14,7 @@
 
 #define REF "#/components/schemas/"
 
-/* --- schemas -------------------------------------------------------------------------------------- */
+/* --- schemas ---------------------------------------------------------------------------------- */
 static struct json_object *typed(const char *type, const char *format)
 {
     struct json_object *o = json_object_new_object();
@@ -181,7 +183,7 @@ static void add_kind_schema(struct arena *a, struct json_object *schemas, const 
     json_add(o, "x-kubernetes-group-version-kind", gvks);
 }
 
-/* --- operations ----------------------------------------------------------------------------------- */
+/* --- operations ------------------------------------------------------------------------------- */
 static struct json_object *parameters(const char *const *names)
 {
     struct json_object *list = json_object_new_array();
@@ -258,7 +260,7 @@ static void add_paths(struct arena *a, struct json_object *paths, const struct k
     }
 }
 
-/* --- documents ------------------------------------------------------------------------------------ */
+/* --- documents -------------------------------------------------------------------------------- */
 static char *document(struct arena *a, const char *group, const char *version)
 {
     struct json_object *doc = json_object_new_object();
@@ -325,8 +327,8 @@ static void answer_document(struct kube_request *r, const char *group, const cha
     kube_answer_json(r, 200, text, strlen(text));
 }
 
-/* Of version 2 kubectl wants to know only that a kind is not in it: it asks for a list of mixed kinds
- * (kubectl apply of a v1 List), and then leaves the checking of fields to the server. */
+/* Of version 2 kubectl wants to know only that a kind is not in it: it asks for a list of mixed
+ * kinds (kubectl apply of a v1 List), and then leaves the checking of fields to the server. */
 static void answer_v2(struct kube_request *r)
 {
     static const char binary[] = "\x0a\x03"

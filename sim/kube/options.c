@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options.c: the parameters of writes, judged as the API server judges its CreateOptions, UpdateOptions,
- * PatchOptions and DeleteOptions.
+/* options.c: the parameters of writes, judged as the API server judges its CreateOptions,
+ * UpdateOptions, PatchOptions and DeleteOptions.
  *
- * A value that the server does not know is refused instead of passed over: a client that misspells dryRun must not
- * change anything.  Reads the request only.  Source: meta/v1 validation; tests/data/kube-answers. */
+ * A value that the server does not know is refused instead of passed over: a client that misspells
+ * dryRun must not change anything.  Reads the request only.  Source: meta/v1 validation;
+ * tests/data/kube-answers. */
 #include "sim/kube/options.h"
 
 #include "common/data/json.h"
@@ -77,7 +78,7 @@ struct json_object *kube_check_write_options(struct kube_request *r, bool apply)
                   &c);
 }
 
-/* --- DELETE --------------------------------------------------------------------------------------- */
+/* --- DELETE ----------------------------------------------------------------------------------- */
 static struct json_object *unreadable_options(const char *error)
 {
     return kube_status_bad_request("couldn't get version/kind; json parse error: %s", error);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* proto.c: reads protobuf bodies by the type tables and the field numbers below.
  *
- * A body is four bytes "k8s\0" and a runtime.Unknown whose second field holds the object.  Lengths are checked
- * against what is left; fields that have no name here are passed over.  Source: the wire format of Protocol
- * Buffers; the field numbers of the published generated.proto files of k8s.io/api and apimachinery. */
+ * A body is four bytes "k8s\0" and a runtime.Unknown whose second field holds the object.  Lengths
+ * are checked against what is left; fields that have no name here are passed over.  Source: the
+ * wire format of Protocol Buffers; the field numbers of the published generated.proto files of
+ * k8s.io/api and apimachinery. */
 #include "sim/kube/proto.h"
 
 #include "common/base/clock.h"
@@ -336,7 +337,7 @@ static void add_value(struct json_object *o, const struct kube_field *kf, struct
     }
 }
 
-/* What comes after something malformed is missing. */
+/* Fields after a malformed one are missing. */
 static void fill_message(struct wire *w, const struct kube_type *type, struct json_object *o)
 {
     struct wire_field f;
@@ -359,8 +360,8 @@ static struct json_object *read_message(struct wire *w, const struct kube_type *
     return o;
 }
 
-/* --- the envelope --------------------------------------------------------------------------------- */
-/* What the sender calls its object; empty names say nothing. */
+/* --- the envelope ----------------------------------------------------------------------------- */
+/* The sender's name of the object; empty names are ignored. */
 static void read_type_meta(struct wire w, struct json_object *o)
 {
     static const char *const names[] = {NULL, "apiVersion", "kind"};

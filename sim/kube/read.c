@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* read.c: GET of one object, DELETE of one or many.
  *
- * Services, namespaces and pods answer a DELETE with the object, others with a Status (recorded 091–098). */
+ * Services, namespaces and pods answer a DELETE with the object, others with a
+ * Status (recorded 091–098). */
 #include "sim/kube/list.h"
 #include "sim/kube/options.h"
 #include "sim/kube/write.h"
@@ -35,7 +36,7 @@ void kube_handle_get(struct kube_request *r)
     }
 }
 
-/* --- DELETE --------------------------------------------------------------------------------------- */
+/* --- DELETE ----------------------------------------------------------------------------------- */
 /* The finalizer by which a deletion waits for the garbage collector, or NULL. */
 static const char *finalizer_of(struct json_object *options)
 {
@@ -47,7 +48,7 @@ static const char *finalizer_of(struct json_object *options)
     return orphan ? "orphan" : NULL;
 }
 
-/* How many seconds the deletion may take, -1 when nobody says. */
+/* Grace period of the deletion in seconds, -1 if not given. */
 static int64_t grace_of(struct json_object *options)
 {
     int64_t seconds = json_int(options, "gracePeriodSeconds", -1);

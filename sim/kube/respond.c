@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* respond.c: the forms in which the API server answers: objects, Tables, metadata only, Status, plain text.
+/* respond.c: the forms in which the API server answers: objects, Tables, metadata only, Status,
+ * plain text.
  *
- * Objects are pasted from stored text.  Long answers go out in pieces (stream.c); those above 128 KiB are
- * wrapped as gzip when the client asks for it, as the real server does (recorded answer 064: small ones
- * are not). */
+ * Objects are pasted from stored text.  Long answers go out in pieces (stream.c); those above 128
+ * KiB are wrapped as gzip when the client asks for it, as the real server does (recorded answer
+ * 064: small ones are not). */
 #include "sim/kube/decode.h"
 #include "sim/kube/gzip.h"
 #include "sim/kube/kube.h"
@@ -20,7 +21,7 @@ void kube_now(struct kube_state *st, char out[32])
     time_format_rfc3339(clock_wall_us(sim_clock(st->sim)), out);
 }
 
-/* --- Accept --------------------------------------------------------------------------------------- */
+/* --- Accept ----------------------------------------------------------------------------------- */
 static bool takes_json(const char *media)
 {
     return str_has_prefix(media, "application/json") || str_has_prefix(media, "*/*") ||
@@ -54,7 +55,7 @@ enum kube_form kube_form_of(const char *accept)
     return form;
 }
 
-/* --- sending -------------------------------------------------------------------------------------- */
+/* --- sending ---------------------------------------------------------------------------------- */
 static bool wants_gzip(const struct kube_request *r, size_t n)
 {
     const char *accepted = http_req_header(r->call->req, "Accept-Encoding");
@@ -118,7 +119,7 @@ void kube_answer_status(struct kube_request *r, struct json_object *status)
     kube_answer_json(r, code, str_buf_text(&b), b.len);
 }
 
-/* --- objects -------------------------------------------------------------------------------------- */
+/* --- objects ---------------------------------------------------------------------------------- */
 static void append_head(struct str_buf *b, const struct kube_kind *kind)
 {
     str_appendf(b, "{\"kind\":\"%s\",\"apiVersion\":\"%s%s%s\"", kind->kind, kind->group,

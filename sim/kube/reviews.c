@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reviews.c: TokenReview, SubjectAccessReview and TokenRequest: questions that are POSTed and not stored.
+/* reviews.c: TokenReview, SubjectAccessReview and TokenRequest: questions that are POSTed and not
+ * stored.
  *
  * Recorded: 131–134.  Without --rbac every access is allowed, as everywhere in the simulator. */
 #include "common/base/clock.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* route.c: from a path and a method to kind, namespace, name, subresource and verb, and the call's name.
+/* route.c: from a path and a method to kind, namespace, name, subresource and verb, and the call's
+ * name.
  *
- * /api/v1/… and /apis/GROUP/VERSION/…, then [namespaces/NS/]PLURAL[/NAME[/SUB]].  Names are kept as sent (the
- * store simply does not find odd ones).  The operation is named resource[.subresource].verb with the verbs of
- * RBAC (interfaces.md). */
+ * /api/v1/… and /apis/GROUP/VERSION/…, then [namespaces/NS/]PLURAL[/NAME[/SUB]].  Names are kept as
+ * sent (the store simply does not find odd ones).  The operation is named
+ * resource[.subresource].verb with the verbs of RBAC (interfaces.md). */
 #include "sim/kube/route.h"
 
 #include <string.h>
@@ -94,7 +95,7 @@ void kube_route(struct kube_request *r)
     r->verb = verb_of(call, r->name != NULL);
 }
 
-/* The first word of a path that is no resource: "healthz", "version", "openapi", "apis". */
+/* The first word of a path without a resource: "healthz", "version", "openapi", "apis". */
 static const char *first_word(struct arena *a, const char *path)
 {
     path += strspn(path, "/");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* selectors.c: parses and applies selectors; see selectors.h.
  *
- * Most selectors ask for labels or the name only, so the whole object is parsed only when a field selector
- * needs it. */
+ * Most selectors ask for labels or the name only, so the whole object is parsed only when a field
+ * selector needs it. */
 #include "sim/kube/selectors.h"
 
 #include "common/base/str.h"
@@ -251,7 +251,8 @@ static bool value_matches(const struct requirement *q, const char *value)
     }
 }
 
-/* A field's text; absent ones are "".  Events are stored under the names of the older of their two APIs. */
+/* A field's text; absent ones are "".  Events are stored under the names of the older of
+ * their two APIs. */
 static const char *field_value(struct json_object *o, const char *path)
 {
     char old[64];

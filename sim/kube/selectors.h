@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* selectors.h: label and field selectors of lists and watches.
  *
- * Labels: a=b, a==b, a!=b, a, !a, a in (x,y), a notin (x).  Fields: a=b, a==b, a!=b on metadata.name,
- * metadata.namespace and what the kind's row allows.  Pure. */
+ * Labels: a=b, a==b, a!=b, a, !a, a in (x,y), a notin (x).  Fields: a=b, a==b, a!=b on
+ * metadata.name, metadata.namespace and what the kind's row allows.  Pure. */
 #ifndef TRIMTAB_SIM_KUBE_SELECTORS_H
 #define TRIMTAB_SIM_KUBE_SELECTORS_H
 
@@ -11,8 +11,8 @@
 
 struct kube_selector;
 
-/* Reads both texts (NULL or "" select everything).  A refusal (new reference), or NULL and *ret, which is NULL
- * when everything is selected. */
+/* Reads both texts (NULL or "" select everything).  A refusal (new reference), or NULL and *ret,
+ * which is NULL when everything is selected. */
 struct json_object *kube_selector_parse(struct arena *a, const struct kube_kind *kind,
                                         const char *labels, const char *fields,
                                         const struct kube_selector **ret);

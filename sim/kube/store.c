@@ -91,7 +91,7 @@ size_t kube_db_count(const struct kube_db *s, int store)
     return s->shelves[store].n;
 }
 
-/* --- object versions ------------------------------------------------------------------------------ */
+/* --- object versions -------------------------------------------------------------------------- */
 struct kube_obj *kube_obj_ref(struct kube_obj *o)
 {
     if (o) {
@@ -215,7 +215,7 @@ char *kube_obj_ns(const struct kube_obj *o, struct arena *a)
     return slash ? arena_strndup(a, o->key, (size_t)(slash - o->key)) : arena_strdup(a, "");
 }
 
-/* --- finding -------------------------------------------------------------------------------------- */
+/* --- finding ---------------------------------------------------------------------------------- */
 /* Index of the first object whose key is not less than `key`. */
 static size_t lower_bound(struct kube_obj *const *objs, size_t n, const char *key)
 {
@@ -248,7 +248,7 @@ struct kube_obj *kube_db_get(const struct kube_db *s, int store, const char *ns,
     return found ? h->objs[i] : NULL;
 }
 
-/* --- writing -------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 /* Takes over both references. */
 static void remember(struct kube_db *s, int store, enum kube_event_type type, struct kube_obj *now,
                      struct kube_obj *prev)
@@ -377,7 +377,7 @@ void kube_db_expire(struct kube_db *s, int store)
     }
 }
 
-/* --- the window ----------------------------------------------------------------------------------- */
+/* --- the window ------------------------------------------------------------------------------- */
 size_t kube_db_n_events(const struct kube_db *s, int store)
 {
     return s->shelves[store].n_events;

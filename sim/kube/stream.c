@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stream.c: sends long answers in pieces; see stream.h.
  *
- * A stream lives from its first byte until the last one is handed to the connection, or the client leaves
- * (call->gone).  It owns references to the object versions that it still has to send. */
+ * A stream lives from its first byte until the last one is handed to the connection, or the client
+ * leaves (call->gone).  It owns references to the object versions that it still has to send. */
 #include "sim/kube/stream.h"
 
 #include <event2/event.h>

@@ -13,7 +13,8 @@ struct kube_table_meta {
 
 void kube_answer_table(struct kube_request *r, struct kube_obj *const *objs, size_t n,
                        const struct kube_table_meta *meta);
-/* A Table of one row, for GET of one object and for watches; without column definitions after the first. */
+/* A Table of one row, for GET of one object and for watches; without column definitions
+ * after the first. */
 void kube_table_append_one(struct str_buf *b, struct kube_request *r, const struct kube_obj *o,
                            bool with_columns);
 /* "metadata":{…} of a list. */

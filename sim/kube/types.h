@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* types.h: what the simulator knows about the shape of Kubernetes objects.
  *
- * One table per structure (types_meta.c, types_core.c, types_other.c) lists its members in the order in which a
- * server prints them.  From these tables come: the typed reading of bodies (decode.c: unknown members, wrong types,
- * order, what is left out when empty), the list rules of strategic merge and apply (patch_*.c), and the OpenAPI
- * documents (openapi.c).  Pure constant data.
- * Source: k8s.io/api and apimachinery 1.36 as published in the OpenAPI definitions of kube-apiserver 1.36.2. */
+ * One table per structure (types_meta.c, types_core.c, types_other.c) lists its members in the
+ * order in which a server prints them.  From these tables come: the typed reading of bodies
+ * (decode.c: unknown members, wrong types, order, what is left out when empty), the list rules of
+ * strategic merge and apply (patch_*.c), and the OpenAPI documents (openapi.c).  Pure constant
+ * data.
+ * Source: k8s.io/api and apimachinery 1.36 as published in the OpenAPI definitions of
+ * kube-apiserver 1.36.2. */
 #ifndef TRIMTAB_SIM_KUBE_TYPES_H
 #define TRIMTAB_SIM_KUBE_TYPES_H
 

@@ -13,7 +13,7 @@ static const struct kube_field object_reference_fields[] = {
 const struct kube_type kube_type_object_reference =
     TYPE("ObjectReference", CORE "ObjectReference", object_reference_fields);
 
-/* --- Service -------------------------------------------------------------------------------------- */
+/* --- Service ---------------------------------------------------------------------------------- */
 static const struct kube_field port_status_fields[] = {
     F_R("port", KF_I32),
     F_R("protocol", KF_STR),
@@ -89,7 +89,7 @@ static const struct kube_field service_fields[] = {
     WITH_STATUS(kube_type_service_spec, service_status)};
 const struct kube_type kube_type_service = TYPE("Service", CORE "Service", service_fields);
 
-/* --- Node ----------------------------------------------------------------------------------------- */
+/* --- Node ------------------------------------------------------------------------------------- */
 static const struct kube_field taint_fields[] = {
     F_R("key", KF_STR),
     F("value", KF_STR),
@@ -189,7 +189,7 @@ static const struct kube_type node_status =
 static const struct kube_field node_fields[] = {WITH_STATUS(node_spec, node_status)};
 const struct kube_type kube_type_node = TYPE("Node", CORE "Node", node_fields);
 
-/* --- Namespace ------------------------------------------------------------------------------------ */
+/* --- Namespace -------------------------------------------------------------------------------- */
 static const struct kube_field namespace_condition_fields[] = {
     F_R("type", KF_STR), F_R("status", KF_STR), F_K("lastTransitionTime", KF_TIME),
     F("reason", KF_STR), F("message", KF_STR),
@@ -208,7 +208,7 @@ static const struct kube_type namespace_status =
 static const struct kube_field namespace_fields[] = {WITH_STATUS(namespace_spec, namespace_status)};
 const struct kube_type kube_type_namespace = TYPE("Namespace", CORE "Namespace", namespace_fields);
 
-/* --- Endpoints, ConfigMap, Secret, ServiceAccount -------------------------------------------------- */
+/* --- Endpoints, ConfigMap, Secret, ServiceAccount --------------------------------------------- */
 static const struct kube_field ep_address_fields[] = {
     F_R("ip", KF_STR),
     F("hostname", KF_STR),

@@ -6,7 +6,7 @@
 
 #include "sim/kube/types_tables.h"
 
-/* --- Events --------------------------------------------------------------------------------------- */
+/* --- Events ----------------------------------------------------------------------------------- */
 static const struct kube_field event_source_fields[] = {F("component", KF_STR), F("host", KF_STR)};
 static const struct kube_type event_source =
     TYPE("EventSource", CORE "EventSource", event_source_fields);
@@ -61,7 +61,7 @@ static const struct kube_field events_event_fields[] = {
 const struct kube_type kube_type_events_event =
     TYPE("Event", "io.k8s.api.events.v1.Event", events_event_fields);
 
-/* --- EndpointSlice -------------------------------------------------------------------------------- */
+/* --- EndpointSlice ---------------------------------------------------------------------------- */
 #define DISCOVERY "io.k8s.api.discovery.v1."
 static const struct kube_field ep_conditions_fields[] = {
     F_P("ready", KF_BOOL),
@@ -107,7 +107,7 @@ static const struct kube_field slice_fields[] = {
 const struct kube_type kube_type_endpoint_slice =
     TYPE("EndpointSlice", DISCOVERY "EndpointSlice", slice_fields);
 
-/* --- Lease ---------------------------------------------------------------------------------------- */
+/* --- Lease ------------------------------------------------------------------------------------ */
 static const struct kube_field lease_spec_fields[] = {
     F_P("holderIdentity", KF_STR),    F_P("leaseDurationSeconds", KF_I32),
     F_P("acquireTime", KF_MICROTIME), F_P("renewTime", KF_MICROTIME),
@@ -120,7 +120,7 @@ static const struct kube_field lease_fields[] = {OBJECT_HEAD, OBJ_K("spec", leas
 const struct kube_type kube_type_lease =
     TYPE("Lease", "io.k8s.api.coordination.v1.Lease", lease_fields);
 
-/* --- reviews -------------------------------------------------------------------------------------- */
+/* --- reviews ---------------------------------------------------------------------------------- */
 #define AUTHN "io.k8s.api.authentication.v1."
 #define AUTHZ "io.k8s.api.authorization.v1."
 static const struct kube_field token_review_spec_fields[] = {F("token", KF_STR),

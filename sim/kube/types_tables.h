@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* types_tables.h: the short forms in which the tables of types_*.c are written.
  *
- * Only those files include it.  One line of a table is one member; the letters after the kind say how it
- * behaves: _K is printed even when empty, _P is a pointer (printed when given), _R is required and printed, _RP is a
- * pointer that is required. */
+ * Only those files include it.  One line of a table is one member; the letters after the kind say
+ * how it behaves: _K is printed even when empty, _P is a pointer (printed when given), _R is
+ * required and printed, _RP is a pointer that is required. */
 #ifndef TRIMTAB_SIM_KUBE_TYPES_TABLES_H
 #define TRIMTAB_SIM_KUBE_TYPES_TABLES_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* watch.c: GET …?watch=1: initial objects, changes, bookmarks, time-outs, expiry and faults.
  *
- * A watch holds no queue of its own: it remembers the version up to which it has sent, and takes what is newer
- * from the store's window while its connection can take it.  A client that reads so slowly that the window
- * passes it by is cut off, as a real server does.  Leaving a selection is told as DELETED with the old object.
- * Recorded: 136–148, 151, 152. */
+ * A watch holds no queue of its own: it remembers the version up to which it has sent, and takes
+ * what is newer from the store's window while its connection can take it.  A client that reads so
+ * slowly that the window passes it by is cut off, as a real server does.  Leaving a selection is
+ * told as DELETED with the old object.  Recorded: 136–148, 151, 152. */
 #include "sim/kube/watch.h"
 
 #include "sim/kube/list.h"
@@ -99,7 +99,7 @@ static void on_gone(struct sim_call *call)
     watch_free(call->private_data);
 }
 
-/* --- lines ---------------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 static void send_line(struct watch *w, const char *type, const struct str_buf *object)
 {
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
@@ -155,7 +155,7 @@ static void send_bookmark(struct watch *w, bool initial_end)
     json_object_put(o);
 }
 
-/* --- changes -------------------------------------------------------------------------------------- */
+/* --- changes ---------------------------------------------------------------------------------- */
 static bool in_namespace(const struct watch *w, const struct kube_obj *o)
 {
     size_t n = strlen(w->req->namespace);
@@ -268,7 +268,7 @@ void kube_watches_event(struct kube_watches *all, int store, const struct kube_e
     }
 }
 
-/* --- time ----------------------------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------- */
 static void on_timer(void *arg)
 {
     struct watch *w = arg;
@@ -289,8 +289,8 @@ static void on_timer(void *arg)
     arm_timer(w);
 }
 
-/* Bookmarks come once a minute, and two and one seconds before the end of a watch that lasts longer than that
- * (recorded 136, 148; 141 has none). */
+/* Bookmarks come once a minute, and two and one seconds before the end of a watch that lasts longer
+ * than that (recorded 136, 148; 141 has none). */
 static void arm_timer(struct watch *w)
 {
     int64_t left = w->deadline_ms - clock_now_ms(sim_clock(w->all->st->sim));
@@ -305,7 +305,7 @@ static void arm_timer(struct watch *w)
     w->timer = sim_after(w->all->st->sim, wait > 0 ? wait : 0, on_timer, w);
 }
 
-/* --- opening -------------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 static int64_t timeout_ms(struct kube_request *r)
 {
     int64_t s = 0;
@@ -352,7 +352,7 @@ static void watch_open(struct kube_request *r, const struct kube_list_options *o
     bool from_now = !o->has_rv || o->rv == 0;
     if (o->has_send_initial ? o->send_initial : from_now) {
         take_initial(w);
-        /* Whoever asks for bookmarks and for everything gets the mark, too. */
+        /* A watch with bookmarks from the beginning gets the mark, too. */
         w->says_initial_end = w->bookmarks;
     } else {
         w->sent_rv = from_now ? kube_db_rv(r->st->store) : o->rv;

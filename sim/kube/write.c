@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* write.c: POST, PUT and PATCH: from a body to a stored object.
  *
- * The order of steps is the API server's, because it decides which of several errors is told: options, body
- * (body.c), namespace, defaults, allocation (may refuse), preparation, validation, name taken?, store.  A write that
- * changes nothing is not stored: no new version, no event (recorded 066, 072). */
+ * The order of steps is the API server's, because it decides which of several errors is told:
+ * options, body (body.c), namespace, defaults, allocation (may refuse), preparation, validation,
+ * name taken?, store.  A write that changes nothing is not stored: no new version, no event
+ * (recorded 066, 072). */
 #include "sim/kube/write.h"
 
 #include "sim/kube/decode.h"
@@ -14,7 +15,7 @@
 
 #include <string.h>
 
-/* --- the change ----------------------------------------------------------------------------------- */
+/* --- the change ------------------------------------------------------------------------------- */
 void kube_change_init(struct kube_change *c, struct kube_request *r)
 {
     *c = (struct kube_change){
@@ -160,7 +161,7 @@ void kube_finish_update(struct kube_request *r, struct kube_change *c)
     answer_change(r, 200, c);
 }
 
-/* --- POST ----------------------------------------------------------------------------------------- */
+/* --- POST ------------------------------------------------------------------------------------- */
 /* The namespace must exist and not be going away. */
 static struct json_object *check_namespace(struct kube_request *r)
 {
@@ -267,7 +268,7 @@ static struct json_object *check_names(struct kube_request *r, struct json_objec
     return NULL;
 }
 
-/* --- PUT ------------------------------------------------------------------------------------------ */
+/* --- PUT -------------------------------------------------------------------------------------- */
 void kube_handle_update(struct kube_request *r)
 {
     struct kube_change c;
@@ -299,7 +300,7 @@ void kube_handle_update(struct kube_request *r)
     kube_change_done(&c);
 }
 
-/* --- PATCH ---------------------------------------------------------------------------------------- */
+/* --- PATCH ------------------------------------------------------------------------------------ */
 enum patch_kind { PATCH_STRATEGIC = 0, PATCH_MERGE, PATCH_JSON, PATCH_APPLY, PATCH_UNKNOWN };
 
 static enum patch_kind patch_kind_of(const struct kube_request *r)

@@ -5,11 +5,11 @@
 
 #include "sim/kube/kube.h"
 
-/* Reads the request's body: JSON, YAML or protobuf (of that shape, where proto.h knows it); a refusal or NULL and the
- * tree (life of the request). */
+/* Reads the request's body: JSON, YAML or protobuf (of that shape, where proto.h knows it); a
+ * refusal or NULL and the tree (life of the request). */
 struct json_object *kube_read_body(struct kube_request *r, const struct kube_type *shape,
                                    struct json_object **ret);
-/* What is said of a body in a form that is not read (recorded 044). */
+/* The error for a body of an unknown media type (recorded 044). */
 struct json_object *kube_unsupported_body(void);
 /* Is the media type of a header this one? */
 bool kube_media_is(const char *type, const char *wanted);
@@ -17,8 +17,8 @@ bool kube_media_is(const char *type, const char *wanted);
 struct json_object *kube_read_object_body(struct kube_request *r, struct json_object **ret);
 /* Go's words for a document that is not an object but an array, a text or a number. */
 const char *kube_no_object_error(struct arena *a, struct json_object *in);
-/* Reads `in` as an object of the request's kind: types, unknown members by fieldValidation; the result is in
- * stored form (new reference). */
+/* Reads `in` as an object of the request's kind: types, unknown members by fieldValidation; the
+ * result is in stored form (new reference). */
 struct json_object *kube_read_object(struct kube_request *r, struct json_object *in,
                                      struct json_object **ret);
 /* A change on the request's target; `was` from the store (NULL: absent). */

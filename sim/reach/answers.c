@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* answers.c: see answers.h.
  *
- * Reads each Node, Service and EndpointSlice once into maps by name and by port, so that a probe costs a look-up. */
+ * Reads each Node, Service and EndpointSlice once into maps by name and by port, so that a probe
+ * costs a look-up. */
 #include "sim/reach/answers.h"
 
 #include "common/base/ip.h"
@@ -47,7 +48,7 @@ static struct map *new_map(struct arena *a)
     return m;
 }
 
-/* --- Nodes ---------------------------------------------------------------------------------------- */
+/* --- Nodes ------------------------------------------------------------------------------------ */
 
 static void read_node(struct reach_answers *x, struct json_object *o)
 {
@@ -65,7 +66,7 @@ static void read_node(struct reach_answers *x, struct json_object *o)
     }
 }
 
-/* --- Services ------------------------------------------------------------------------------------- */
+/* --- Services --------------------------------------------------------------------------------- */
 
 /* False: kube-proxy does not handle it. */
 static bool is_handled(struct json_object *o)
@@ -137,7 +138,7 @@ static void read_service(struct reach_answers *x, struct json_object *o)
     }
 }
 
-/* --- EndpointSlices ------------------------------------------------------------------------------- */
+/* --- EndpointSlices --------------------------------------------------------------------------- */
 
 static struct backing *backing_of(struct reach_answers *x, struct service *s, const char *key,
                                   bool ipv6)
@@ -202,7 +203,7 @@ static void read_slice(struct reach_answers *x, struct json_object *o)
     }
 }
 
-/* --- all ------------------------------------------------------------------------------------------ */
+/* --- all -------------------------------------------------------------------------------------- */
 
 static void read_all(struct reach_answers *x, struct json_object *list,
                      void (*read)(struct reach_answers *x, struct json_object *o))
@@ -233,7 +234,7 @@ struct reach_answers *reach_answers_read(struct arena *a, struct json_object *wo
     return x;
 }
 
-/* --- probes --------------------------------------------------------------------------------------- */
+/* --- probes ----------------------------------------------------------------------------------- */
 
 static bool check_succeeds(const struct service *s, const char *node,
                            const struct reach_probe *probe)

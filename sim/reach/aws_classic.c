@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_classic.c: the classic load balancers of a world.
  *
- * Their nodes end every connection and open one of their own, by TCP and IPv4, to the instance port.  They bear the balancer's
- * groups, so an instance's group lets them in by reference or by their subnets.  The zones are those of the balancer's subnets;
- * instances in other zones get nothing, also across zones.  Source: see aws.h. */
+ * Their nodes end every connection and open one of their own, by TCP and IPv4, to the instance
+ * port.  They bear the balancer's groups, so an instance's group lets them in by reference or by
+ * their subnets.  The zones are those of the balancer's subnets; instances in other zones get
+ * nothing, also across zones.  Source: see aws.h. */
 #include "sim/reach/aws.h"
 
 #include "common/base/str.h"

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_groups.c: the rules of security groups, and whose packets pass them.
  *
- * A group allows and never denies; several groups of an interface are a union.  Protocol -1 is every protocol and port.  A
- * rule that refers to a group is about the interfaces that bear it, which only the caller knows.  A group whose document says
- * nothing of outgoing rules lets everything out, as a new one does.
- * Nodes' groups have rules for hundreds of Services: rules for one port are sorted by it, those that refer to a group are found by
- * its id, and only the few others are walked. */
+ * A group allows and never denies; several groups of an interface are a union.  Protocol -1 is
+ * every protocol and port.  A rule that refers to a group is about the interfaces that bear it,
+ * which only the caller knows.  A group whose document says nothing of outgoing rules lets
+ * everything out, as a new one does.
+ * Nodes' groups have rules for hundreds of Services: rules for one port are sorted by it, those
+ * that refer to a group are found by its id, and only the few others are walked. */
 #include "sim/reach/aws.h"
 
 #include <stdlib.h>
@@ -96,7 +97,7 @@ struct reach_aws_set *reach_aws_set_of(struct reach_aws_groups *g, struct json_o
     return s;
 }
 
-/* --- reading ---------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static unsigned protocols_of(const char *text)
 {
@@ -210,7 +211,7 @@ static const struct rules *rules_of(struct arena *a, struct group *g,
     return g->rules[direction];
 }
 
-/* --- asking ----------------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 static bool applies(const struct rule *r, struct reach_aws_packet p)
 {

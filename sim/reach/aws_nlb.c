@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_nlb.c: the network load balancers of a world: listeners, target groups, attributes.
  *
- * AWS documents, and this file follows: client addresses are preserved for instances, and for addresses as targets only of UDP
- * groups, unless an attribute of a TCP or TLS group says otherwise; UDP packets are never translated from one family to the
- * other; a target in a zone without a node gets nothing, also across zones; nodes send across zones if the target group says
- * so, else if the balancer does.  Health checks are TCP connections from the nodes.  Source: see aws.h. */
+ * AWS documents, and this file follows: client addresses are preserved for instances, and for
+ * addresses as targets only of UDP groups, unless an attribute of a TCP or TLS group says
+ * otherwise; UDP packets are never translated from one family to the other; a target in a zone
+ * without a node gets nothing, also across zones; nodes send across zones if the target group says
+ * so, else if the balancer does.  Health checks are TCP connections from the nodes.
+ * Source: see aws.h. */
 #include "sim/reach/aws.h"
 
 #include "common/base/str.h"
@@ -17,7 +19,7 @@ struct nlb {
     bool has_prefixes; /* for source NAT of IPv6, without which UDP is served by IPv4 alone */
 };
 
-/* --- attributes ------------------------------------------------------------------------------------- */
+/* --- attributes ------------------------------------------------------------------------------- */
 
 /* A value of the attributes of a balancer or target group; "" if it was not set. */
 static const char *attribute(struct reach_aws *w, const char *kind, const char *arn,
@@ -54,7 +56,7 @@ static bool crosses(const struct nlb *n, const char *arn)
     return str_eq(set, "true") || (!str_eq(set, "false") && n->crosses);
 }
 
-/* --- targets ---------------------------------------------------------------------------------------- */
+/* --- targets ---------------------------------------------------------------------------------- */
 
 /* The interface to which a target's packets go; NULL: none. */
 static const struct reach_aws_host *host_of(struct nlb *n, struct json_object *group,
@@ -107,9 +109,9 @@ static void add_group(struct nlb *n, struct reach_aws_hop hop, const char *arn,
     }
 }
 
-/* --- listeners -------------------------------------------------------------------------------------- */
+/* --- listeners -------------------------------------------------------------------------------- */
 
-#define GROUPS_MAX 16 /* AWS allows five; more of them are not looked at */
+#define GROUPS_MAX 16 /* AWS allows five; more of them are not checked */
 
 /* The target groups to which a listener sends new connections, those that are there. */
 struct forwards {
@@ -193,7 +195,7 @@ static void add_listener(struct nlb *n, struct json_object *listener, struct map
     }
 }
 
-/* --- balancers -------------------------------------------------------------------------------------- */
+/* --- balancers -------------------------------------------------------------------------------- */
 
 static void add_places(struct nlb *n, struct json_object *document)
 {

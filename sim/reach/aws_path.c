@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_path.c: from a client through a node of a balancer to a target.
  *
- * A client connects to a node: its family fits, an internet-facing node can answer it, and the balancer's groups, if there are
- * any, let it in at the listener's port.  The node sends the packet on: the balancer's groups let it out, and the target's let it in,
- * from the client's address where that is preserved, else from the node's own.  A rule of the target that refers to a group of
- * the balancer lets in both; one that refers to a group of the client lets in neither, as AWS says.
- * A client may get to any node, so only clients that reach a target by each node that sends to it are said to reach it.
+ * A client connects to a node: its family fits, an internet-facing node can answer it, and the
+ * balancer's groups, if there are any, let it in at the listener's port.  The node sends the packet
+ * on: the balancer's groups let it out, and the target's let it in, from the client's address where
+ * that is preserved, else from the node's own.  A rule of the target that refers to a group of the
+ * balancer allows both; one that refers to a group of the client allows neither, as AWS documents.
+ * A client may get to any node, so only clients that reach a target by each node that sends to it
+ * are said to reach it.
  * Source: see aws.h. */
 #include "sim/reach/aws.h"
 
@@ -23,7 +25,7 @@ struct reach_aws_way {
     struct reach_aws_way *next;
 };
 
-/* --- balancers -------------------------------------------------------------------------------------- */
+/* --- balancers -------------------------------------------------------------------------------- */
 
 bool reach_aws_balancer_init(struct reach_aws *w, struct json_object *document, size_t n,
                              struct reach_aws_balancer *ret)
@@ -72,8 +74,8 @@ struct reach_port *reach_aws_listen(struct reach_aws *w, const struct reach_aws_
     return reach_listen(w->reach, &l);
 }
 
-/* Clients that pass the balancer's own groups.  Rules that refer to groups are about private addresses, which reach internal
- * balancers alone. */
+/* Clients that pass the balancer's own groups.  Rules that refer to groups are about private
+ * addresses, which reach internal balancers alone. */
 static struct reach_ranges clients_of(struct reach_aws_hop *h)
 {
     if (!h->has_clients) {
@@ -92,7 +94,7 @@ static struct reach_ranges clients_of(struct reach_aws_hop *h)
     return h->clients;
 }
 
-/* --- one node to one target ------------------------------------------------------------------------- */
+/* --- one node to one target ------------------------------------------------------------------- */
 
 /* Packets of the node's own address pass the target's groups. */
 static bool lets_in_node(struct reach_aws_hop *h, const struct reach_aws_place *node,
@@ -109,8 +111,8 @@ static bool lets_in_node(struct reach_aws_hop *h, const struct reach_aws_place *
             reach_ranges_within(h->world->a, own, reach_aws_set_ranges(groups, p)));
 }
 
-/* Those of `clients`, which are at the node, that the target's groups let in.  A preserved address counts itself; a reference
- * to the balancer's group lets in all. */
+/* The subset of `clients` at the node that the target's groups allow.  A preserved address is
+ * checked itself; a reference to the balancer's group allows all. */
 static struct reach_ranges let_in(struct reach_aws_hop *h, const struct reach_aws_place *node,
                                   struct reach_aws_set *groups, int64_t port,
                                   struct reach_ranges clients)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_world.c: what balancers refer to in a world of AWS: instances, interfaces, subnets, route tables, groups.
+/* aws_world.c: what balancers refer to in a world of AWS: instances, interfaces, subnets, route
+ * tables, groups.
  *
- * A balancer sends to the first network interface of an instance, and so that one's groups count.  Only running instances are
- * kept.  Source: see aws.h. */
+ * A balancer sends to the first network interface of an instance, and so that one's groups count.
+ * Only running instances are kept.  Source: see aws.h. */
 #include "sim/reach/aws.h"
 
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "common/base/ip.h"
 #include "common/base/str.h"
 
-/* --- instances -------------------------------------------------------------------------------------- */
+/* --- instances -------------------------------------------------------------------------------- */
 
 /* The interface with device index 0, or NULL. */
 static struct json_object *first_interface(struct json_object *instance)
@@ -72,9 +73,10 @@ static void each_instance(struct reach_aws *w,
     }
 }
 
-/* --- subnets ---------------------------------------------------------------------------------------- */
+/* --- subnets ---------------------------------------------------------------------------------- */
 
-/* Route tables, by the id of the subnet with which they are associated, or of the VPC whose main table they are. */
+/* Route tables, by the id of the subnet with which they are associated, or of the VPC whose main
+ * table they are. */
 static void index_tables(struct reach_aws *w, struct map *by_subnet, struct map *by_vpc)
 {
     struct json_object *tables = json_member(w->ec2, "RouteTables");
@@ -163,7 +165,7 @@ void reach_aws_world_init(struct reach_aws *w, struct reach *r, struct json_obje
     index_subnets(w);
 }
 
-/* --- interfaces ------------------------------------------------------------------------------------- */
+/* --- interfaces ------------------------------------------------------------------------------- */
 
 /* One network interface; `zone` is that of its instance, or NULL. */
 typedef void interface_fn(struct reach_aws *w, struct json_object *interface, const char *zone);
@@ -204,7 +206,7 @@ static size_t addresses_of(struct arena *a, struct json_object *interface, const
     return n;
 }
 
-/* The one spelling of an address; NULL: it is none. */
+/* The one spelling of an address; NULL if it is not one. */
 static const char *canonical(struct arena *a, const char *address)
 {
     struct ip_addr ip;
@@ -253,7 +255,7 @@ const struct reach_aws_host *reach_aws_host_at(struct reach_aws *w, const char *
     return text != NULL ? map_get(w->addresses, text) : NULL;
 }
 
-/* --- who bears a group ------------------------------------------------------------------------------ */
+/* --- who bears a group ------------------------------------------------------------------------ */
 
 static void add_bearer(struct reach_aws *w, struct json_object *interface, const char *zone)
 {

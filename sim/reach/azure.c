@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure.c: reachability through Azure's load balancers: reads the world and walks its documents; see azure.h for the parts.
+/* azure.c: reachability through Azure's load balancers: reads the world and walks its documents;
+ * see azure.h for the parts.
  *
  * Owns the sorting of documents by their type, and small helpers that all parts use. */
 #include "sim/reach/azure.h"
 
 #include <string.h>
 
-/* --- helpers -------------------------------------------------------------------------------------- */
+/* --- helpers ---------------------------------------------------------------------------------- */
 
 void az_push(struct arena *a, struct az_list *list, void *item)
 {
@@ -69,7 +70,7 @@ const char *az_address(struct arena *a, const char *text)
     return arena_strdup(a, canonical);
 }
 
-/* --- documents by their type ---------------------------------------------------------------------- */
+/* --- documents by their type ------------------------------------------------------------------ */
 
 static const char *const types[AZURE_TYPES_MAX] = {
     [AZURE_BALANCERS] = "microsoft.network/loadbalancers",
@@ -84,7 +85,8 @@ static const char *const types[AZURE_TYPES_MAX] = {
     [AZURE_TAGS] = "microsoft.network/locations/servicetags",
 };
 
-/* ".../providers/namespace/type/name/type/name", against "namespace/type/type"; the last name may be absent. */
+/* ".../providers/namespace/type/name/type/name", against "namespace/type/type"; the last
+ * name may be absent. */
 static bool is_of_type(const char *id, const char *type)
 {
     static const char providers[] = "/providers/";
@@ -164,7 +166,7 @@ static struct az read_world(struct reach *r, struct json_object *world)
     return z;
 }
 
-/* --- the walk ------------------------------------------------------------------------------------- */
+/* --- the walk --------------------------------------------------------------------------------- */
 
 /* It hangs on a NAT gateway, a machine or another thing that is not a load balancer. */
 static bool is_used_elsewhere(const struct az *z, const struct az_doc *doc)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure.h: the interface between the parts of reach_azure(), under the prefix az_.  Private to sim/reach/azure*.c.
+/* azure.h: the interface between the parts of reach_azure(), under the prefix az_.  Private to
+ * sim/reach/azure*.c.
  *
  *     az_network.c   virtual networks and subnets
  *     azure_groups.c    network security groups: which packets pass
@@ -7,9 +8,11 @@
  *     azure_balancers.c load balancers: frontends, rules, NAT rules, pools, probes
  *     azure.c           the world's documents, and the walk over them
  *
- * Everything is read from the world once and lives in the arena.  Ids are compared in small letters.
- * Source: learn.microsoft.com, "Network security groups", "Virtual network service tags", "Load Balancer components",
- * "High availability ports", "Floating IP", "Health probes", and the REST reference of Microsoft.Network. */
+ * Everything is read from the world once and lives in the arena.  Ids are compared in small
+ * letters.
+ * Source: learn.microsoft.com, "Network security groups", "Virtual network service tags", "Load
+ * Balancer components", "High availability ports", "Floating IP", "Health probes", and the REST
+ * reference of Microsoft.Network. */
 #ifndef TRIMTAB_SIM_REACH_AZURE_H
 #define TRIMTAB_SIM_REACH_AZURE_H
 
@@ -17,7 +20,7 @@
 #include "common/base/str.h"
 #include "sim/reach/reach.h"
 
-/* --- the world ------------------------------------------------------------------------------------ */
+/* --- the world -------------------------------------------------------------------------------- */
 
 struct az_doc {
     const char *id; /* in small letters */
@@ -54,8 +57,8 @@ struct az {
     struct map *by_address; /* id of a network, a blank, address → struct az_nic */
     struct map *tags;       /* name of a service tag in small letters → struct reach_ranges */
     struct map *public_ips; /* id → the document, borrowed */
-    struct map *
-        pools; /* id → the document of a pool that the world lists apart from its balancer, borrowed */
+    /* id → the document of a pool that the world lists apart from its balancer, borrowed */
+    struct map *pools;
     struct map *seen; /* id of a public IP → NULL: a frontend or a machine has it */
 };
 
@@ -76,10 +79,10 @@ const char *az_ref(struct arena *a, struct json_object *o, const char *member);
 const char *az_parent(struct arena *a, const char *id);
 /* After the last '/'. */
 const char *az_name(const char *id);
-/* The canonical form of an address, or NULL if it is none. */
+/* The canonical form of an address, or NULL if it is not one. */
 const char *az_address(struct arena *a, const char *text);
 
-/* --- networks (az_network.c) ------------------------------------------------------------------- */
+/* --- networks (az_network.c) ------------------------------------------------------------------ */
 
 struct az_network {
     struct reach_ranges ranges; /* its own and its peers': the service tag VirtualNetwork */
@@ -97,7 +100,7 @@ void az_read_networks(struct az *z);
 const struct az_subnet *az_subnet_of(struct az *z, const char *network,
                                      struct reach_ranges address);
 
-/* --- security groups (azure_groups.c) ------------------------------------------------------------- */
+/* --- security groups (azure_groups.c) --------------------------------------------------------- */
 
 /* A packet on its way into a machine. */
 struct az_packet {
@@ -106,8 +109,8 @@ struct az_packet {
     const struct ip_addr *to; /* its destination; NULL: not known */
     bool ipv6;                /* its family */
     bool from_internet;       /* it came through a public address */
-    bool
-        closed_without_groups; /* a public frontend of a Standard balancer: closed where no group is */
+    /* a public frontend of a Standard balancer: closed where no group is */
+    bool closed_without_groups;
 };
 /* The groups that a packet passes, and the network in which they stand; each may be NULL. */
 struct az_gate {
@@ -120,10 +123,11 @@ struct reach_ranges az_permitted(struct arena *a, const struct az_gate *gate,
                                  const struct az_packet *p);
 /* A probe of the load balancer (168.63.129.16) passes all groups. */
 bool az_probe_passes(const struct az_gate *gate, const struct az_packet *p);
-/* Sets bounds[port] (65537 of them) of each port at which a rule begins, and of each behind the last one of a rule. */
+/* Sets bounds[port] (65537 of them) of each port at which a rule begins, and of each behind the
+ * last one of a rule. */
 void az_port_bounds(const struct az_gate *gate, bool *bounds);
 
-/* --- machines (azure_machines.c) ------------------------------------------------------------------ */
+/* --- machines (azure_machines.c) -------------------------------------------------------------- */
 
 /* One IP configuration of a machine. */
 struct az_nic {
@@ -137,12 +141,12 @@ struct az_nic {
 };
 /* Fills in_pool, behind_nat, by_config and by_address; networks and groups must be there. */
 void az_read_machines(struct az *z);
-/* Returns the IP configuration that has this address in a network (NULL: in any network).  If none has it, returns a new one
- * without a machine; NULL if the text is not an address. */
+/* Returns the IP configuration that has this address in a network (NULL: in any network).  If none
+ * has it, returns a new one without a machine; NULL if the text is not an address. */
 const struct az_nic *az_nic_at(struct az *z, const char *network, const char *address);
 struct az_gate az_gate_of(const struct az_nic *nic);
 
-/* --- load balancers (azure_balancers.c) ----------------------------------------------------------- */
+/* --- load balancers (azure_balancers.c) ------------------------------------------------------- */
 
 /* Adds the ports and targets of one balancer to `r`; networks, groups and machines must be read. */
 void az_reach_balancer(struct az *z, struct reach *r, const struct az_doc *doc);

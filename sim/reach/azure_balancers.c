@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_balancers.c: load balancers: frontends, rules, NAT rules, pools and probes; see azure.h.
  *
- * A packet to a frontend's address needs a balancing rule or an inbound NAT rule for its protocol and port.  It arrives at a
- * machine of the rule's pools: with floating IP at the frontend's own address and port, else at the machine's address and
- * the backend port.  There the security groups of subnet and NIC decide; without any, a public frontend of a Standard
- * balancer is closed and one of a Basic balancer is open.  A target is healthy if its machine runs, the balancer's probe
- * can reach it, and the node answers (answers.h). */
+ * A packet to a frontend's address needs a balancing rule or an inbound NAT rule for its protocol
+ * and port.  It arrives at a machine of the rule's pools: with floating IP at the frontend's own
+ * address and port, else at the machine's address and the backend port.  There the security groups
+ * of subnet and NIC decide; without any, a public frontend of a Standard balancer is closed and one
+ * of a Basic balancer is open.  A target is healthy if its machine runs, the balancer's probe can
+ * reach it, and the node answers (answers.h). */
 #include "sim/reach/azure.h"
 #include "sim/reach/checks.h"
 
@@ -45,7 +46,7 @@ struct flow {
     struct az_list members;   /* of struct member */
 };
 
-/* --- reading -------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static const char *small(struct arena *a, const char *text)
 {
@@ -64,7 +65,8 @@ static struct map *named(struct balancer *b, const char *member)
     return m;
 }
 
-/* A frontend with a prefix of public addresses has no address of its own: only outbound rules use it. */
+/* A frontend with a prefix of public addresses has no address of its own: only outbound
+ * rules use it. */
 static void read_frontend(struct balancer *b, struct json_object *o)
 {
     struct az *z = b->z;
@@ -92,7 +94,7 @@ static void *referred(const struct balancer *b, const struct map *items, struct 
     return id != NULL ? map_get(items, az_name(id)) : NULL;
 }
 
-/* --- pools ---------------------------------------------------------------------------------------- */
+/* --- pools ------------------------------------------------------------------------------------ */
 
 static void add_member(struct flow *f, const struct az_nic *nic, const char *admin)
 {
@@ -144,7 +146,7 @@ static bool add_pool(struct flow *f, const char *id)
     return pool != NULL;
 }
 
-/* --- targets -------------------------------------------------------------------------------------- */
+/* --- targets ---------------------------------------------------------------------------------- */
 
 static bool is_healthy(const struct flow *f, const struct member *m, const struct az_gate *gate)
 {
@@ -204,8 +206,8 @@ static bool same_gate(const struct az_gate *x, const struct az_gate *y)
     return x->groups[0] == y->groups[0] && x->groups[1] == y->groups[1] && x->network == y->network;
 }
 
-/* Calls fn for each member with the clients that reach it.  The groups are asked once for machines behind the same ones,
- * where the packet's destination is the same too. */
+/* Calls fn for each member with the clients that reach it.  The groups are asked once for machines
+ * behind the same ones, where the packet's destination is the same too. */
 static void each_target(const struct flow *f, uint16_t low, uint16_t high,
                         void (*fn)(const struct flow *f, const struct member *m,
                                    const struct az_packet *p, struct reach_ranges permitted,
@@ -255,8 +257,8 @@ static void listen_on(const struct flow *f, uint16_t low, uint16_t high, bool al
     each_target(f, low, high, add_target, port);
 }
 
-/* Adds a listener for all ports at once, with the clients that may use every one of them, and one for each range of ports
- * that the groups open to other clients. */
+/* Adds a listener for all ports at once, with the clients that may use every one of them, and one
+ * for each range of ports that the groups open to other clients. */
 static void listen_on_all(const struct flow *f)
 {
     bool *bounds = ARENA_ARRAY(f->b->z->a, bool, LAST_PORT + 2);
@@ -288,7 +290,7 @@ static void listen_with(struct flow *f)
     }
 }
 
-/* --- rules ---------------------------------------------------------------------------------------- */
+/* --- rules ------------------------------------------------------------------------------------ */
 
 /* Calls listen_with() for each protocol that the rule balances. */
 static void each_protocol(struct flow *f, const char *protocol)
@@ -302,7 +304,8 @@ static void each_protocol(struct flow *f, const char *protocol)
     }
 }
 
-/* Fills the part that balancing rules and NAT rules share.  Returns false if the frontend has no address. */
+/* Fills the part that balancing rules and NAT rules share.  Returns false if the frontend
+ * has no address. */
 static bool begin_flow(struct flow *f, struct balancer *b, struct json_object *rule)
 {
     struct json_object *p = json_member(rule, "properties");
@@ -344,8 +347,8 @@ static void reach_rule(struct balancer *b, struct json_object *rule)
     each_protocol(&f, json_str(p, "protocol"));
 }
 
-/* A NAT rule leads to the one machine that names it, or that it names; one with a range of ports and a pool to each of its
- * machines by a port of its own, as does a NAT pool. */
+/* A NAT rule leads to the one machine that names it, or that it names; one with a range of ports
+ * and a pool to each of its machines by a port of its own, as does a NAT pool. */
 static void reach_nat(struct balancer *b, const char *list, struct json_object *rule)
 {
     struct flow f;

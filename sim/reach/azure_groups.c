@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_groups.c: network security groups: which packets pass; see azure.h.
  *
- * The rules of a group are tried by rising priority, and the first that fits decides; three default rules come last and
- * let in what comes from the network and the load balancer's probes.  A packet passes the group of its subnet and that of
- * its NIC.  Service tags other than the three below match the addresses that the world's lists of tags name, without such a list
- * none; application security groups match none. */
+ * The rules of a group are tried by rising priority, and the first that fits decides; three default
+ * rules come last and allow traffic from the network and the load balancer's probes.  A packet
+ * passes the group of its subnet and that of its NIC.  Service tags other than the three below
+ * match the addresses that the world's lists of tags name, without such a list none; application
+ * security groups match none. */
 #include "sim/reach/azure.h"
 
 #include <string.h>
@@ -38,7 +39,7 @@ struct az_group {
     size_t n;
 };
 
-/* --- reading -------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static void add_tag(struct az *z, struct prefixes *x, const char *text)
 {
@@ -118,7 +119,8 @@ static int compare_rules(const void *x, const void *y)
     return (p->priority > q->priority) - (p->priority < q->priority);
 }
 
-/* AllowVnetInBound, AllowAzureLoadBalancerInBound, DenyAllInBound: every group has them, and Azure lets them neither change nor go. */
+/* AllowVnetInBound, AllowAzureLoadBalancerInBound, DenyAllInBound: every group has them, and Azure
+ * lets them neither change nor go. */
 static void add_defaults(struct arena *a, struct az_group *g)
 {
     struct ports all = {.at = ARENA_NEW(a, struct port_range), .n = 1};
@@ -178,7 +180,7 @@ void az_read_groups(struct az *z)
     }
 }
 
-/* --- does a rule fit? ----------------------------------------------------------------------------- */
+/* --- does a rule fit? ------------------------------------------------------------------------- */
 
 static int compare_ip(const struct ip_addr *x, const struct ip_addr *y)
 {
@@ -251,10 +253,10 @@ static bool fits(const struct rule *rule, const struct az_gate *gate, const stru
            fits_ports(rule, p) && fits_destination(rule, gate, p);
 }
 
-/* --- judging -------------------------------------------------------------------------------------- */
+/* --- judging ---------------------------------------------------------------------------------- */
 
-/* Through a public address, all clients come from the internet: machines of the network leave it by a public address of
- * their own.  Inside, Internet is all that is not in the network. */
+/* Through a public address, all clients come from the internet: machines of the network leave it by
+ * a public address of their own.  Inside, Internet is all that is not in the network. */
 static struct reach_ranges clients_of(struct arena *a, const struct rule *rule,
                                       const struct az_gate *gate, const struct az_packet *p)
 {

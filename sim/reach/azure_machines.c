@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_machines.c: machines' IP configurations: their names, addresses and pools; see azure.h.
  *
- * A virtual machine has NICs that are documents; an instance of a uniform scale set holds its NICs in itself.  The pools
- * of a NIC stand in its IP configurations; those of a scale set's model are for instances to come, and do not count.
- * A scale set's instance does not tell its private address: the world's "azure_addresses" does, or its Node. */
+ * A virtual machine has NICs that are documents; an instance of a uniform scale set holds its NICs
+ * in itself.  The pools of a NIC stand in its IP configurations; those of a scale set's model are
+ * for instances to come, and do not count.  A scale set's instance does not tell its private
+ * address: the world's "azure_addresses" does, or its Node. */
 #include "sim/reach/azure.h"
 
 struct machine {
@@ -25,7 +26,7 @@ struct nic_source {
     struct json_object *o; /* has "properties" */
 };
 
-/* --- machines ------------------------------------------------------------------------------------- */
+/* --- machines --------------------------------------------------------------------------------- */
 
 static bool is_running(struct json_object *machine)
 {
@@ -81,7 +82,7 @@ static void read_nodes(struct reading *rd)
     }
 }
 
-/* --- addresses ------------------------------------------------------------------------------------ */
+/* --- addresses -------------------------------------------------------------------------------- */
 
 static const char *address_of_node(const struct reading *rd, const char *owner, bool ipv6)
 {
@@ -114,7 +115,7 @@ static void remember_address(struct az *z, struct az_nic *nic, const char *netwo
     }
 }
 
-/* --- IP configurations ---------------------------------------------------------------------------- */
+/* --- IP configurations ------------------------------------------------------------------------ */
 
 /* Adds the NIC to the list of each id that the configuration names there. */
 static void join(struct az *z, struct map *lists, struct json_object *ids, struct az_nic *nic)

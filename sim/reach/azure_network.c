@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* az_network.c: virtual networks and subnets, as far as security groups ask for them; see azure.h.
  *
- * The service tag VirtualNetwork stands for the address space of the network and of the networks that are peered with it.
- * A subnet may be a document of its own or part of its network's. */
+ * The service tag VirtualNetwork stands for the address space of the network and of the networks
+ * that are peered with it.  A subnet may be a document of its own or part of its network's. */
 #include "sim/reach/azure.h"
 
 /* The union of the address spaces of a network and of its peerings. */

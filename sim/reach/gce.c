@@ -1,38 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce.c: who can reach what through Google's pass-through load balancers.
+/* gce.c: reachability through Google's pass-through load balancers.
  *
  * A packet to an address passes
  *
- *     forwarding rule      address, protocol, ports; target pool or backend service (gce_fronts.c, gce_targets.c)
+ *     forwarding rule      address, protocol, ports; target pool or backend service (gce_fronts.c,
+ *                          gce_targets.c)
  *     a machine            member of the pool, of an instance group, or of a NEG (gce_targets.c)
- *     firewalls            of the interface's network; the packet's destination still is the address, and its port still the
- *                          client's, since nothing on the way rewrites it: a target is "node-1:80" (gce_firewalls.c)
+ *     firewalls            of the interface's network; the packet's destination still is the
+ *                          address, and its port still the client's, since nothing on the way
+ *                          rewrites it: a target is "node-1:80" (gce_firewalls.c)
  *
- * External and internal rules of a region are judged, IPv4 and IPv6, with target pools, instance groups and NEGs of
- * GCE_VM_IP.  Rules with another target (proxies, instances, attachments) or scheme belong to other products and are left
- * out, their addresses, too.  `clients` of an internal rule are those that the firewalls let through, of the network and all
- * that is connected to it, wherever that is: allowGlobalAccess and the subnetworks' ranges do not narrow them.
+ * External and internal rules of a region are judged, IPv4 and IPv6, with target pools, instance
+ * groups and NEGs of GCE_VM_IP.  Rules with another target (proxies, instances, attachments) or
+ * scheme belong to other products and are left out, their addresses, too.  `clients` of an internal
+ * rule are those that the firewalls let through, of the network and all that is connected to it,
+ * wherever that is: allowGlobalAccess and the subnetworks' ranges do not narrow them.
  *
  * `why` no packet arrives:
  *
  *     listener missing   an address is reserved and no rule (and no machine) has it
- *     no rule            a rule leads nowhere: its pool or service is gone, or has another protocol or scheme
+ *     no rule            a rule leads nowhere: its pool or service is gone, or has another protocol
+ *                        or scheme
  *     no target          the pool, or each group, is empty or has only machines that are gone
  *     no permission      machines are there, and the firewalls let no client in
  *
  * `healthy` follows from the cloud's state and from what the node answers (gce_targets.c).
  * An unhealthy target keeps its clients: with none healthy the cloud sends to all.  Failover groups
- * count like others, backup pools do not count.  Left out, since no world has them: firewall policies, and routes.  Two internal rules with one address
- * in two networks share its entry.
+ * count like others, backup pools do not count.  Left out, since no world has them: firewall
+ * policies, and routes.  Two internal rules with one address in two networks share its entry.
  *
- * Source: the documentation of VPC firewall rules, forwarding rules, target pools, pass-through load balancers and
- * health checks; gce-cloud-provider.md §4, §5; gce-l4.md §0, §3–§5. */
+ * Source: the documentation of VPC firewall rules, forwarding rules, target pools, pass-through
+ * load balancers and health checks; gce-cloud-provider.md §4, §5; gce-l4.md §0, §3–§5. */
 #include <string.h>
 
 #include "common/base/str.h"
 #include "sim/reach/gce.h"
 
-/* --- rules ---------------------------------------------------------------------------------------- */
+/* --- rules ------------------------------------------------------------------------------------ */
 
 struct found {
     struct gce *g;
@@ -85,7 +89,7 @@ static void read_rule(struct found *f, const char *path, struct json_object *bod
     f->rules[f->n++] = rule;
 }
 
-/* --- addresses without a rule ----------------------------------------------------------------------- */
+/* --- addresses without a rule ----------------------------------------------------------------- */
 
 static void note_address(struct found *f, const char *text)
 {
@@ -141,7 +145,7 @@ static void add_unused(struct found *f, struct reach *r)
     }
 }
 
-/* --- all ------------------------------------------------------------------------------------------ */
+/* --- all -------------------------------------------------------------------------------------- */
 
 void reach_gce(struct reach *r, struct json_object *world)
 {

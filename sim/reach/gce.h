@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce.h: what the parts of the judge of Google's load balancers know of each other.  Private to sim/reach/gce*.c.
+/* gce.h: what the parts of the judge of Google's load balancers know of each other.  Private to
+ * sim/reach/gce*.c.
  *
  *     gce.c            reads rules and addresses, and calls the others
  *     gce_world.c      resources by link, machines and their interfaces
@@ -18,10 +19,10 @@
 #define GCE_PORT_LAST  65535
 #define GCE_ANY        (-1) /* any protocol */
 
-/* --- the world ------------------------------------------------------------------------------------ */
+/* --- the world -------------------------------------------------------------------------------- */
 
-/* Interfaces to which the same firewall rules apply: those of one network, with the same tags and service accounts.  One
- * pointer for each such set. */
+/* Interfaces to which the same firewall rules apply: those of one network, with the same tags and
+ * service accounts.  One pointer for each such set. */
 struct gce_class {
     const char *network;               /* interned path */
     const struct gce_machine *machine; /* any of them: has the tags and accounts */
@@ -61,8 +62,8 @@ struct gce {
     struct gce_firewalls wide; /* those with other destinations, or without any */
 };
 
-/* The path ("projects/…") of a link in any form, interned, so that equal paths are one pointer; NULL: it is none.  `near`
- * is the path of what holds the link. */
+/* The path ("projects/…") of a link in any form, interned, so that equal paths are one pointer;
+ * NULL if it is not one.  `near` is the path of what holds the link. */
 const char *gce_path(struct gce *g, const char *link, const char *near);
 /* The resource that a link names, or NULL; *ret_path (may be NULL) is its path. */
 struct json_object *gce_find(struct gce *g, const char *link, const char *near,
@@ -70,10 +71,11 @@ struct json_object *gce_find(struct gce *g, const char *link, const char *near,
 /* Is it a path of this collection ("…/instances/n" of "instances")? */
 bool gce_is(const char *path, const char *collection);
 const char *gce_name(const char *path); /* "…/instances/n" → "n", borrowed */
-/* The address of a text with or without a prefix length; false: there is none. */
+/* The address of a text with or without a prefix length; false if there is none. */
 bool gce_address(struct arena *a, const char *text, struct ip_addr *ret);
 const char *gce_address_text(struct arena *a, const struct ip_addr *ip);
-/* One of an array of texts; "" if it is none.  Does such an array hold this one, or any of those? */
+/* One of an array of texts; "" if it is not one.  Does such an array hold this one, or
+ * any of those? */
 const char *gce_text_at(struct json_object *array, size_t i);
 bool gce_has_text(struct json_object *array, const char *text);
 bool gce_have_common(struct json_object *x, struct json_object *y);
@@ -81,11 +83,12 @@ bool gce_have_common(struct json_object *x, struct json_object *y);
 void gce_machines_read(struct gce *g);
 /* The machine that a link or, within the zone of `near`, a name means; NULL: it is gone. */
 const struct gce_machine *gce_machine(struct gce *g, const char *link, const char *near);
-/* Its first interface in this network (and subnetwork, if not NULL); network NULL: nic0.  NULL: none. */
+/* Its first interface in this network (and subnetwork, if not NULL); network NULL:
+ * nic0.  NULL: none. */
 const struct gce_nic *gce_machine_nic(const struct gce_machine *m, const char *network,
                                       const char *subnetwork);
 
-/* --- firewalls ------------------------------------------------------------------------------------ */
+/* --- firewalls -------------------------------------------------------------------------------- */
 
 struct gce_packet {
     int protocol;  /* number: 6 is TCP */
@@ -103,7 +106,7 @@ struct reach_ranges gce_permitted(struct gce *g, struct gce_firewalls rules,
 void gce_firewall_cuts(struct gce_firewalls rules, int protocol, void (*fn)(void *arg, int port),
                        void *arg);
 
-/* --- rules and what is behind them ------------------------------------------------------------------ */
+/* --- rules and what is behind them ------------------------------------------------------------ */
 
 struct gce_target {
     const char *name;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_firewalls.c: which clients the firewall rules of a network let through to a machine.
  *
- * Rules for ingress apply by priority, the lower number first, and at one priority those that deny before those that
- * allow; the first that matches decides; what none matches is denied.  A rule matches a packet by its network, source,
- * destination, protocol and port, and the machine by tags or service accounts.  Sources are ranges, tags and accounts, of
- * which one must match; without any they are all of IPv4.  Without destinations a rule is about every one.
- * Source: the documentation of VPC firewall rules; gce-cloud-provider.md §4.6, §4.13; gce-l4.md §4.8, §5.7. */
+ * Rules for ingress apply by priority, the lower number first, and at one priority those that deny
+ * before those that allow; the first that matches decides; what none matches is denied.  A rule
+ * matches a packet by its network, source, destination, protocol and port, and the machine by tags
+ * or service accounts.  Sources are ranges, tags and accounts, of which one must match; without any
+ * they are all of IPv4.  Without destinations a rule is about every one.
+ * Source: the documentation of VPC firewall rules; gce-cloud-provider.md §4.6,
+ * §4.13; gce-l4.md §4.8, §5.7. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +38,7 @@ struct gce_firewall {
     const struct gce_firewall *next; /* the next with the same single destination */
 };
 
-/* --- reading -------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static int protocol_number(const char *text)
 {
@@ -204,7 +206,7 @@ void gce_firewalls_read(struct gce *g)
     file_firewalls(g, all, n);
 }
 
-/* --- asking --------------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 static bool holds(struct reach_ranges x, const struct ip_addr *ip)
 {

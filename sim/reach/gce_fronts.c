@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_fronts.c: ports of forwarding rules, cut where a verdict changes.
  *
- * Each rule gives one front or several: a range of ports of one protocol.  The cloud chooses in this order: of rules with an
- * address in common those of the packet's own protocol before one of L3_DEFAULT; among rules with the same ports, which
- * differ in their source ranges only (traffic steering), the one with the longest range that holds the client, and the
- * one without ranges for all others.
+ * Each rule gives one front or several: a range of ports of one protocol.  The cloud chooses in
+ * this order: of rules with an address in common those of the packet's own protocol before one of
+ * L3_DEFAULT; among rules with the same ports, which differ in their source ranges only (traffic
+ * steering), the one with the longest range that holds the client, and the one without ranges for
+ * all others.
  *
- * A port within a front has its own verdict, as firewalls name ports: "80-443" with a firewall for 80 and 443 is written as
- * 80, 81-442 (no permission) and 443, so that each port of an address is in one key at most.  Neighbours with equal
- * verdicts are joined.  Source: the documentation of forwarding rules; gce-cloud-provider.md §4.3.2, §5.6; gce-l4.md §4.7,
- * §5.2, §5.3. */
+ * A port within a front has its own verdict, as firewalls name ports: "80-443" with a firewall for
+ * 80 and 443 is written as 80, 81-442 (no permission) and 443, so that each port of an address is
+ * in one key at most.  Neighbours with equal verdicts are joined.  Source: the documentation of
+ * forwarding rules; gce-cloud-provider.md §4.3.2, §5.6; gce-l4.md §4.7, §5.2, §5.3. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,7 +45,7 @@ struct fronts {
     size_t n, room;
 };
 
-/* --- ports of rules ------------------------------------------------------------------------------- */
+/* --- ports of rules --------------------------------------------------------------------------- */
 
 static void push(struct fronts *f, const struct front *front)
 {
@@ -59,7 +60,7 @@ static void push(struct fronts *f, const struct front *front)
     f->at[f->n++] = *front;
 }
 
-/* "80", "80-90"; others are no ports. */
+/* "80", "80-90"; other texts are invalid. */
 static void add_range(struct fronts *f, struct front front, const char *text)
 {
     char *rest = NULL;
@@ -101,7 +102,7 @@ static void add_rule(struct fronts *f, const struct gce_rule *rule)
     }
 }
 
-/* --- groups of fronts ----------------------------------------------------------------------------- */
+/* --- groups of fronts ------------------------------------------------------------------------- */
 
 /* By address and network, then protocol: all that a packet may meet. */
 static int compare_place(const struct front *p, const struct front *q)
@@ -196,7 +197,7 @@ static void steer(struct arena *a, struct front *fronts, size_t n)
     }
 }
 
-/* --- verdicts ------------------------------------------------------------------------------------- */
+/* --- verdicts --------------------------------------------------------------------------------- */
 
 struct group {
     struct gce *g;

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_targets.c: the machines behind a forwarding rule, and whether they are healthy.
  *
- * A target pool sends to nic0 of its instances; a backend service to the members of its instance groups (nic0, or the
- * interface in the network that service or internal rule name) and to the endpoints of its NEGs (the interface in the
- * group's network and subnetwork, whose address must still be the endpoint's).  A machine that is gone is no target, and
- * neither is one whose interface lacks the family of the rule.
+ * A target pool sends to nic0 of its instances; a backend service to the members of its instance
+ * groups (nic0, or the interface in the network that service or internal rule name) and to the
+ * endpoints of its NEGs (the interface in the group's network and subnetwork, whose address must
+ * still be the endpoint's).  A deleted machine is not a target, nor is one whose interface lacks
+ * the family of the rule.
  *
- * Probes go to the address of the rule and to the port of the check.  A target is healthy if its machine runs, the
- * firewalls let each range that the cloud probes from through to it, and the node answers (answers.h).  Those ranges are, for
+ * Probes go to the address of the rule and to the port of the check.  A target is healthy if its
+ * machine runs, the firewalls let each range that the cloud probes from through to it, and the node
+ * answers (answers.h).  Those ranges are, for
  *
  *     external rules   35.191.0.0/16, 209.85.152.0/22, 209.85.204.0/22; IPv6 2600:1901:8001::/48
  *     internal rules   35.191.0.0/16, 130.211.0.0/22; IPv6 2600:2d00:1:b029::/64
  *
- * The instances of a target pool without check are healthy if they run; a backend service must have one.
- * Source: the documentation of health checks, target pools and pass-through load balancers; gce-cloud-provider.md §4.7,
- * §4.8, §5.4; gce-l4.md §0, §3.5, §4.3. */
+ * The instances of a target pool without check are healthy if they run; a backend service must have
+ * one.
+ * Source: the documentation of health checks, target pools and pass-through load balancers;
+ * gce-cloud-provider.md §4.7, §4.8, §5.4; gce-l4.md §0, §3.5, §4.3. */
 #include <string.h>
 
 #include "common/base/attr.h"
@@ -24,7 +27,7 @@
 
 #define TCP 6
 
-/* --- health --------------------------------------------------------------------------------------- */
+/* --- health ----------------------------------------------------------------------------------- */
 
 static struct reach_ranges probe_sources(struct gce *g, const struct gce_rule *rule)
 {
@@ -73,7 +76,7 @@ static bool probes_pass(struct gce *g, const struct gce_rule *rule, struct json_
     return true;
 }
 
-/* --- collecting ----------------------------------------------------------------------------------- */
+/* --- collecting ------------------------------------------------------------------------------- */
 
 struct collector {
     struct gce *g;

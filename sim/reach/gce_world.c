@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_world.c: resources of a world by link, machines and their interfaces.
  *
- * Links come in any form that the cloud takes: full ones of any host and version, those from "projects/", and partial
- * ones from "global/", "regions/" or "zones/", which belong to the project of what holds them.
+ * Links come in any form that the cloud takes: full ones of any host and version, those from
+ * "projects/", and partial ones from "global/", "regions/" or "zones/", which belong to the project
+ * of what holds them.
  * Source: gce-cloud-provider.md §3.1; interfaces.md, "World". */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "common/base/str.h"
 #include "sim/reach/gce.h"
 
-/* --- links ---------------------------------------------------------------------------------------- */
+/* --- links ------------------------------------------------------------------------------------ */
 
 static const char *intern(struct gce *g, const char *text)
 {
@@ -66,7 +67,7 @@ bool gce_is(const char *path, const char *collection)
            memcmp(end - n, collection, n) == 0;
 }
 
-/* --- texts ---------------------------------------------------------------------------------------- */
+/* --- texts ------------------------------------------------------------------------------------ */
 
 bool gce_address(struct arena *a, const char *text, struct ip_addr *ret)
 {
@@ -105,7 +106,7 @@ bool gce_have_common(struct json_object *x, struct json_object *y)
     return false;
 }
 
-/* --- machines ------------------------------------------------------------------------------------- */
+/* --- machines --------------------------------------------------------------------------------- */
 
 static const struct gce_class *class_of(struct gce *g, const struct gce_machine *m,
                                         const char *network)

@@ -17,7 +17,7 @@ static int compare_range(const void *x, const void *y)
     return compare_ip(&p->first, &q->first);
 }
 
-/* The address behind (step 1) or before (step -1) this one; false: there is none. */
+/* The address behind (step 1) or before (step -1) this one; false if there is none. */
 static bool neighbour(struct ip_addr *ip, int step)
 {
     for (int i = ip->len - 1; i >= 0; i--) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ranges.h: sets of client addresses, with the algebra that rules ask for.
  *
- * "Allow 10.0.0.0/8, but deny 10.1.0.0/16 before it" is reach_ranges_minus().  A set is a value: sorted, disjoint ranges in
- * an arena, IPv4 before IPv6, never changed once made.  Pure. */
+ * "Allow 10.0.0.0/8, but deny 10.1.0.0/16 before it" is reach_ranges_minus().  A set is a value:
+ * sorted, disjoint ranges in an arena, IPv4 before IPv6, never changed once made.  Pure. */
 #ifndef TRIMTAB_SIM_REACH_RANGES_H
 #define TRIMTAB_SIM_REACH_RANGES_H
 
@@ -29,7 +29,7 @@ struct reach_ranges {
 struct reach_ranges reach_ranges_all(struct arena *a, bool ipv4, bool ipv6);
 /* A network ("10.0.0.0/8") or one address ("10.0.0.1").  Nobody if the text is neither, or NULL. */
 struct reach_ranges reach_ranges_of(struct arena *a, const char *text);
-/* The union of an array of such texts; nobody if it is NULL. */
+/* The union of an array of such texts; empty if it is NULL. */
 struct reach_ranges reach_ranges_of_list(struct arena *a, struct json_object *texts);
 struct reach_ranges reach_ranges_or(struct arena *a, struct reach_ranges x, struct reach_ranges y);
 struct reach_ranges reach_ranges_and(struct arena *a, struct reach_ranges x, struct reach_ranges y);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reach.c: see reach.h.
  *
- * Collects what the clouds' own files find, and prints it.  Owns the order and the reasons; knows no cloud. */
+ * Collects what the clouds' own files find, and prints it.  Owns the order and the
+ * reasons; knows no cloud. */
 #include "sim/reach/reach.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 """Figures: calls, waves, memory, sizes, times, instructions.  Prints a table, never a verdict on a figure.
 
     bench.py TRIMTAB-SIM SOURCE FOLDER [ROW…]     rows: calls create adopt big big-list changes size instructions heap
-                                                  gce-… azure-… aws-… local-… inside-…; edits=300000 sets the size of `changes`
+                                                  gce-… azure-… aws-… burst-… local-… inside-…; edits=300000 sets the size of `changes`
 
 Builds trimtab as it is released (--buildtype=release) in FOLDER/release, and measures that.  FOLDER also keeps the world
 of 1,000 load balancers that `create` leaves and `adopt` takes over.  It fails only when a run itself breaks.
@@ -21,6 +21,7 @@ import urllib.error
 
 from bench_aws import AWS
 from bench_azure import AZURE
+from bench_burst import BURSTS
 from bench_gce import GCE
 from bench_inside import INSIDE
 from bench_kube import KUBE
@@ -269,6 +270,7 @@ def main(sim, source, folder, *wanted):
     rows.update({"gce-" + n: functools.partial(fn, row) for n, fn in GCE.items()})
     rows.update({"azure-" + n: functools.partial(fn, row) for n, fn in AZURE.items()})
     rows.update({"aws-" + n: functools.partial(fn, row) for n, fn in AWS.items()})
+    rows.update({"burst-" + n: functools.partial(fn, row) for n, fn in BURSTS.items()})
     rows.update({"local-" + n: functools.partial(fn, row) for n, fn in LOCAL.items()})
     rows.update({"inside-" + n: functools.partial(fn, row) for n, fn in INSIDE.items()})
     names = list(rows)

@@ -6,6 +6,7 @@
 #define USERS      NOTE("pip-name") ":\"users-pip\""
 #define FAR        NOTE("load-balancer-resource-group") ":\"rg-net\""
 #define MATE(note) "{\"ports\":[{\"port\":8443}]," NOTES(note) "}"
+#define ONE        "{" ONE_PORT "}"
 #define LIKE_WEB   NOTE("load-balancer-ipv4") ":\"<web>\""
 #define DUAL       "{" TWO_PORTS "," BOTH "}"
 #define DUAL_IN    "{" TWO_PORTS "," BOTH "," NOTES(IN) "}"
@@ -53,6 +54,16 @@ const struct flow flows_azure_addresses[] = {
     {AZURE, .name = "azure-share-users",
      .start = {NEAR, {"web", NOTED(USERS)}, {"mate", MATE(USERS)}},
      .steps = {{STEP_DELETE, "web", NULL}}},
+    /* ---- exchanged: each asks for what the other one has until then (as to `but`, see above) ---- */
+    {AZURE, .name = "azure-exchange-ports", .start = {NEAR, {"web", ONE}, {"mate", MATE(LIKE_WEB)}},
+     .steps = {{STEP_PATCH, "web", SPEC("\"ports\":[{\"port\":8443}]")},
+               {STEP_PATCH, "mate", SPEC("\"ports\":[{\"port\":80}]")}},
+     .ends = {"{default/web}-TCP-8443", "{default/mate}-TCP-80", "!{default/web}-TCP-80"}},
+    {AZURE, .name = "azure-exchange-addresses", .but = "fails-later superseded",
+     .start = {NEAR, {"web", ONE}, {"mate", ONE}},
+     .steps = {{STEP_PATCH, "web", ANNOTATE(NOTE("load-balancer-ipv4") ":\"<mate>\"")},
+               {STEP_PATCH, "mate", ANNOTATE(NOTE("load-balancer-ipv4") ":\"<web>\"")}},
+     .moves = "web mate"},
     /* ---- two families ---- */
     {AZURE, .name = "azure-dual-create", .site = "both-families", .start = {NEAR},
      .steps = {{STEP_CREATE, "web", DUAL}},

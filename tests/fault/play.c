@@ -115,8 +115,12 @@ static int run(struct play *p, struct json_object *world, const char *call)
     reached_begin(p->s.reached);
     probe_begin(p->s.probe, p->s.kind, call);
     if (f->moves != NULL) {
-        probe_may_move(p->s.probe, stage_uid(&p->s, f->moves));
-        reached_may_move(p->s.reached, arena_printf(p->s.a, "default/%s", f->moves));
+        size_t n = 0;
+        char **names = str_split(p->s.a, f->moves, ' ', &n);
+        for (size_t i = 0; i < n; i++) {
+            probe_may_move(p->s.probe, stage_uid(&p->s, names[i]));
+            reached_may_move(p->s.reached, arena_printf(p->s.a, "default/%s", names[i]));
+        }
     }
     for (size_t i = 0; i < FLOW_STEPS_MAX && f->steps[i].act != STEP_END && rc == ERR_OK; i++) {
         rc = stage_step(&p->s, &f->steps[i]);

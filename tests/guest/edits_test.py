@@ -137,7 +137,10 @@ SAME = f"""#!/bin/sh
 tries=0
 while :; do
     ip netns exec p-e ipvsadm -Sn | grep -F -e " $2:" | sort >/tmp/got
-    ip netns exec p-e nft list set inet trimtab open4 | sed 's/[{{}},]/\\n/g' | sed -n "s/^.* *$2 \\. [a-z]* \\. [0-9]* \\. \\([0-9./]*\\).*$/\\1/p" | sort >/tmp/open
+    {{
+        ip netns exec p-e nft list set inet trimtab from4 | sed 's/[{{}},]/\\n/g' | sed -n "s/^.* *$2 \\. [a-z]* \\. [0-9]* \\. \\([0-9./]*\\).*$/\\1/p"
+        ip netns exec p-e nft list set inet trimtab all4 | sed 's/[{{}},]/\\n/g' | sed -n "s/^.* *$2 \\. [a-z]* \\. [0-9]* *$/0.0.0.0\\/0/p"
+    }} | sort >/tmp/open
     bad=
     [ ! -e /t/want-$1 ] || [ "$(cat /tmp/got)" = "$(cat /t/want-$1)" ] || bad=1
     [ ! -e /t/open-$1 ] || [ "$(cat /tmp/open)" = "$(cat /t/open-$1)" ] || bad=1

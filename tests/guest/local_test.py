@@ -181,6 +181,7 @@ PRODUCT = """\
 $in sh -c 'for s in expire_nodest_conn expire_quiescent_template conn_reuse_mode; do echo 1 >/proc/sys/net/ipv4/vs/$s; done'
 $in sh -c 'echo 1 >/proc/sys/net/ipv6/conf/all/forwarding'
 $in ipvsadm -C; $in nft delete table inet trimtab; ip -n p-d route flush table local proto 116
+FOREIGN
 KEEPALIVED BEFORE
 $in trimtab-sim --cloud=none --port=8811 --seed=1 --ip-families=IPv4,IPv6 --world=/t/world --write-kubeconfig=/tmp/kubeconfig >/tmp/sim 2>&1 &
 until [ -s /tmp/kubeconfig ] || ! kill -0 $!; do sleep 0.1; done
@@ -208,6 +209,8 @@ def sticky(seconds):
     return {"sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": seconds}}}
 
 
+# K49, K50: services of others, outside the pools and by firewall mark.
+FOREIGN = ["-A -t 10.5.5.5:80 -s rr", "-a -t 10.5.5.5:80 -r 192.0.2.11:80 -m -w 1", "-A -f 7 -s wlc", "-a -f 7 -r 192.0.2.12:0 -g -w 1"]
 # (annotations below local.trimtab.io/, spec, mode of the lines, options of -A, port of the nodes)
 SERVED = [
     ({}, {}, "-m", "-s rr", None),
@@ -257,7 +260,7 @@ def product_world():
 def product_differences(said):
     if ("product", "log") not in said:
         return ["the script did not come that far"]
-    want, got = sorted(product_services()[1]), sorted(said["product", "saved"])
+    want, got = sorted(product_services()[1] + FOREIGN), sorted(said["product", "saved"])
     wrong = [f"missing: {line}" for line in want if line not in got] + [f"too much: {line}" for line in got if line not in want]
     sets = " ".join(said["product", "set"])
     wrong += [f"not in the sets: {word}" for word in ("10.0.0.0/24", "10.0.0.4 . tcp . 80") if word not in sets]
@@ -289,7 +292,7 @@ def plan_differences(said):
     if not text.startswith("{"):
         return ["the plan is no document", *shown(said["product", "plan"][:5])]
     names, schedulers, weights = planned(json.loads(text))
-    lines = [line.split() for line in said["product", "saved"]]
+    lines = [line.split() for line in said["product", "saved"] if line not in FOREIGN]
     table, routes = (json.loads(line) for line in said["product", "table"][:2])
     sets = {k["name"]: k.get("elem", []) for item in table["nftables"] for kind in ("set", "map") if (k := item.get(kind))}
     wrong = []
@@ -302,8 +305,8 @@ def plan_differences(said):
     vips = {e["elem"]["val"] if isinstance(e, dict) else e for family in "46" for e in sets["vip" + family]}
     compare("guards", names["guard"], vips)
     opened = set()
-    for element in sets["open4"] + sets["open6"]:
-        [address, protocol, port, _] = (element if "concat" in element else element["elem"]["val"])["concat"]
+    for element in sets["all4"] + sets["all6"] + sets["from4"] + sets["from6"]:
+        [address, protocol, port] = (element if "concat" in element else element["elem"]["val"])["concat"][:3]
         opened.add(f"[{address}]:{port}/{protocol}" if ":" in address else f"{address}:{port}/{protocol}")
     compare("source ranges", names["source ranges"], opened)
     compare("holds", {n for n in names["hold"] if ":" not in n}, {r["dst"] for r in routes})
@@ -318,6 +321,7 @@ def script(keepalived):
     lines = product_services()[1]
     text += beside.FUNCTIONS + beside.alone(lines) if keepalived else ""
     product = PRODUCT.replace("SERVICES", str(len(product_services()[0])))
+    product = product.replace("FOREIGN", "printf '%s\\n' " + " ".join(f"'{line}'" for line in FOREIGN) + " | $in ipvsadm -R")
     product = product.replace("KEEPALIVED BEFORE\n", beside.before() if keepalived else "")
     return text + NETWORK + packets.NETWORK + product.replace("KEEPALIVED AFTER\n", beside.after(len(lines)) if keepalived else "")
 

@@ -158,7 +158,15 @@ int main(int argc, char **argv)
     const char *which = argc == 2 ? argv[1] : "";
     struct arena *a = arena_new();
     struct str_buf b = STR_BUF_INIT;
-    struct status_budget budgets[] = {{"kubernetes", 12345, 12, 20, 30}, {"gce", 678, 0, 0, 0}};
+    struct status_budget budgets[] = {
+        {.api = "kubernetes",
+         .kind = "",
+         .requests = 12345,
+         .throttled = 12,
+         .qps = 20,
+         .burst = 30},
+        {.api = "gce", .kind = "", .requests = 678},
+        {.api = "gce", .kind = "regional writes", .held = 41, .throttled = 7, .qps = 12.5}};
     struct board_batch batches[] = {
         {"nodes/us-central1-a-with-a-rather-long-batch-key-0123456789abcdef", 7, NOW - 9 * S}};
     struct status_view v = {

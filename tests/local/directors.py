@@ -33,7 +33,7 @@ from world import command, inside  # noqa: E402  pylint: disable=wrong-import-po
 DIRECTORS = ("d1", "d2", "d3")
 ROUTED = "198.51.100.0/29"
 LEASE_S = 6
-RTMGRP_IPV4_IFADDR, RTM_NEWADDR = 0x10, 20
+RTMGRP_IPV4_IFADDR, RTMGRP_IPV4_ROUTE, RTM_NEWADDR, RTM_DELROUTE = 0x10, 0x40, 20, 25
 MANY, MANY_N = 31000, 24  # node ports of serve_many()
 CONFIG = f"""apiVersion: local.trimtab.io/v1
 reuseDelay: 0s
@@ -347,6 +347,38 @@ class Renewals:
             if kind == RTM_NEWADDR:
                 self.counts[socket.inet_ntoa(data[at + 28:at + 32])] += 1  # IFA_ADDRESS is the first attribute
             at += (length + 3) & ~3
+
+
+class RouteDeletions:
+    """The routes of ours that went in a namespace since it was made: [(address, kind)], in the kernel's order."""
+
+    def __init__(self, name):
+        self.socket = world.socket_in(name, socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+        self.socket.bind((0, RTMGRP_IPV4_ROUTE))
+        self.socket.setblocking(False)
+
+    def seen(self):
+        found, data = [], b""
+        try:
+            while True:
+                data += self.socket.recv(65536)
+        except BlockingIOError:
+            pass
+        for message in product.messages(data):
+            kind, protocol, type_ = struct.unpack_from("=H", message, 4)[0], message[21], message[23]
+            if kind == RTM_DELROUTE and protocol == 116:
+                found.append((destination(message[28:]), {2: "local", 6: "blackhole"}[type_]))
+        return found
+
+
+def destination(attributes):
+    """RTA_DST of a route."""
+    while attributes:
+        length, kind = struct.unpack_from("=HH", attributes)
+        if kind == 1:
+            return socket.inet_ntoa(attributes[4:8])
+        attributes = attributes[(length + 3) & ~3:]
+    return None
 
 
 def exported(name):

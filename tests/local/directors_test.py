@@ -38,7 +38,7 @@ def test_roles__allocator_writes_statuses__directors_program_them_and_write_no_s
         c.until_owners([vip], ["d1", "d2"])
         assert world.tcp(vip, 80)[0] in world.NODES
         for d in ("d1", "d2"):  # the one that waits has everything but the address
-            c.until(f"{d} has the frontend", lambda d=d: directors.elements(d, "set", "open4"))
+            c.until(f"{d} has the frontend", lambda d=d: directors.elements(d, "set", "all4"))
             assert directors.elements(d, "set", "vip4"), d
         assert directors.lifetime(owner(vip, ["d1", "d2"]), vip) <= directors.LEASE_S
         assert c.must("GET", c.path("web")) == service
@@ -74,6 +74,36 @@ def test_kill__holder__the_other_serves_after_the_lease_and_never_two():
         asker.stop()
         assert not asker.doubles(), asker.doubles()
         print(f"# {asker.asked} questions, {len(asker.answers)} answered, none twice")
+
+
+def ends(connection):
+    """The next question is not answered: a reset, or silence."""
+    connection.socket.settimeout(1)
+    try:
+        connection.ask()
+        return False
+    except (ConnectionResetError, BrokenPipeError, TimeoutError):
+        return True
+
+
+def test_r10__holder_ends__open_connections_of_nft_end_as_the_docs_say():
+    with cluster() as c:
+        [vip] = c.serve("web", ipFamilyPolicy="SingleStack", ipFamilies=["IPv4"])
+        c.direct("d1", "d2")
+        c.until_owners([vip], ["d1", "d2"])
+        first = owner(vip, ["d1", "d2"])
+        [second] = {"d1", "d2"} - {first}
+        opened = [world.Connection(vip, 80) for _ in range(4)]
+        assert all(x.ask()[0] in world.NODES for x in opened)
+        assert c.end(first) == 0
+        c.until_held({vip: second})
+        asker = directors.Asker(vip)
+        c.until("the other answers", lambda: asker.last == directors.mac_of(second))
+        asker.stop()
+        c.until("new connections come about", lambda: world.tcp(vip, 80)[0] in world.NODES)
+        assert all(ends(x) for x in opened)
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "providers", "local.md"), encoding="utf-8") as f:
+            assert "With `nft` and the NAT modes they end" in f.read()
 
 
 def test_sigterm__holder__hands_over_at_once_and_never_two():
@@ -226,12 +256,14 @@ def test_ecmp__all_hold__sigterm_withdraws_the_route_first():
             c.until(f"{d} has the route", lambda d=d: vip in exported(d) and vip in addresses(d))
         route_of_client(vip, ["d1", "d2"])
         assert {world.tcp(vip, 80)[0] for _ in range(20)} <= set(world.NODES)
+        routes = directors.RouteDeletions("d1")
         process = c.directors.pop("d1")
         process.send_signal(signal.SIGTERM)
         c.until("d1 withdraws its route", lambda: vip not in exported("d1"))
         route_of_client(vip, ["d2"])
         assert process.wait(directors.controller_world.LIMIT_S) == 0
         assert vip not in addresses("d1")
+        assert routes.seen() == [(vip, "blackhole"), (vip, "local")]  # R11: neighbours first
         assert {world.tcp(vip, 80)[0] for _ in range(20)} <= set(world.NODES)
         assert vip in exported("d2") and not c.leases()
         inside("client", "ip", "route", "flush", vip)

@@ -114,7 +114,7 @@ def test_table__made__is_what_nft_makes_of_the_text(tool):
     for drop in (False, True):
         tool("make drop" if drop else "make")
         ours = sorted_parts(command("nft", "list", "table", "inet", "trimtab"))
-        expect(tool("look"), ["exists=1 ours=1 layout=1"])
+        expect(tool("look"), ["exists=1 ours=1 layout=2"])
         tool("remove")
         wanted = printed_of_text(layout(drop))
         assert ours == wanted, "\n".join(f"{a}\n{b}" for a, b in zip(ours, wanted) if a != b) or f"{len(ours)} parts, not {len(wanted)}"
@@ -188,6 +188,35 @@ def test_table__rules_of_others__are_seen_and_made_again_with_all_elements(tool)
     tool("remove")
 
 
+def test_table__of_layout_1__becomes_ours_without_a_lost_connection(tool):
+    with open(os.path.join(HERE, "layout1.nft"), encoding="utf-8") as f:
+        subprocess.run(["nft", "-f", "-"], input=f.read(), text=True, check=True)
+    slots = ", ".join(f"{VIP} . tcp . {port} . {i} : {N1} . 30080" for port in (80, 81) for i in range(4))
+    everybody = "0.0.0.0-255.255.255.255"
+    for name, items in (("vip4", f'{VIP} comment "demo/web"'), ("f4_rr_4", slots), ("snat4", f"{VIP} . tcp . 80, {VIP} . tcp . 81"),
+                        ("open4", f"{VIP} . tcp . 80 . {everybody}, {VIP} . tcp . 81 . {world.CLIENT}, {VIP} . tcp . 81 . 198.51.100.0/24"),
+                        ("vip6", VIP6), ("open6", f"{VIP6} . udp . 53 . ::/0")):
+        command("nft", f"add element inet trimtab {name} {{ {items} }}")
+    tool(f"hold {VIP}")
+    expect((tool("look"), tool("check")[:1]), (["exists=1 ours=1 layout=1"], ["whole=0"]))
+    listed = tool("list")
+    expect([x for x in listed if x.startswith("open")], [f"open {VIP} tcp 80 0.0.0.0/0", f"open {VIP} tcp 81 {world.CLIENT}/32",
+                                                         f"open {VIP} tcp 81 198.51.100.0/24", f"open {VIP6} udp 53 ::/0"])
+    clients = [world.Clients(VIP, port) for port in (80, 81)]
+    await_true("connections", lambda: all(c.done > 20 for c in clients))
+    for line in listed:
+        tool("+ " + line.removesuffix(" -"))
+    tool("remake")
+    seen, done = [], [c.done for c in clients]
+    await_true("more of them", lambda: all(c.done > n + 20 for c, n in zip(clients, done)))
+    seen = [set(c.stop()) for c in clients]
+    expect((seen, tool("check")[:1], tool("list")), ([{"n1"}, {"n1"}], ["whole=1"], listed))
+    expect({s["set"]["name"] for s in nft("list", "sets") if "set" in s and s["set"]["name"].startswith("open")}, set())
+    expect([tcp(VIP, port, source=world.CLIENT_TOO)[0] for port in (80, 81)], ["n1", "r"])
+    tool("remove")
+    tool(f"let-go {VIP}")
+
+
 def test_table__of_others__is_refused_and_seen(tool):
     command("nft", "add table inet trimtab { comment \"mine\"; }")
     expect(tool("look"), ["exists=1 ours=0 layout=0"])
@@ -207,7 +236,8 @@ def test_elements__added__are_what_nft_lists(tool):
                                                                 json.dumps({"prefix": {"addr": "10.0.0.8", "len": 30}})])
     expect(elements("vip4"), [{"elem": {"val": VIP, "comment": "demo/web"}}])
     expect(elements("vip6"), [VIP6])
-    expect(sorted(json.dumps(e) for e in elements("open4")),
+    expect(elements("all6"), [{"concat": [VIP6, "udp", 53]}])
+    expect(sorted(json.dumps(e) for e in elements("from4")),
            sorted(json.dumps({"concat": [VIP, "tcp", 80, last]}) for last in ({"prefix": {"addr": "192.0.2.0", "len": 24}}, "198.51.100.7")))
     expect(elements("snat4"), [{"concat": [VIP, "tcp", 80]}])
     expect(elements("f4_hash_16", "map"), [[{"concat": [VIP, "tcp", 80, 9]}, {"concat": ["10.1.0.1", 30080]}]])
@@ -219,18 +249,21 @@ def test_elements__added__are_what_nft_lists(tool):
 
 @table()
 def test_elements__stale_changes__conflict_and_undo_all(tool):
-    tool.change(f"+ vip {VIP} a/b", f"+ slot {VIP} tcp 80 rr 4 0 10.1.0.1 80", f"+ open {VIP} tcp 80 0.0.0.0/0")
+    tool.change(f"+ vip {VIP} a/b", f"+ slot {VIP} tcp 80 rr 4 0 10.1.0.1 80", f"+ open {VIP} tcp 80 10.0.0.0/8")
     before = tool("list")
     said = refused("conflict", tool.change, f"+ vip 192.0.2.51 a/c", f"+ slot {VIP} tcp 80 rr 4 0 10.1.0.2 80")
     assert f"{VIP}:80/tcp" in said and "192.0.2.51" not in said, said
     said = refused("conflict", tool.change, f"- vip {VIP}", "- slot 192.0.2.52 udp 53 rr 4 1 10.1.0.2 80", f"+ vip 192.0.2.51")
     assert "192.0.2.52:53/udp" in said, said
-    refused("conflict", tool.change, f"+ open {VIP} tcp 80 10.0.0.0/8")  # inside another range
+    refused("conflict", tool.change, f"+ open {VIP} tcp 80 10.1.0.0/16")  # inside another range
     expect(tool("list"), before)
     tool.change(f"+ vip {VIP} a/b", f"+ slot {VIP} tcp 80 rr 4 0 10.1.0.1 80")  # there, with the same value
     expect(tool("list"), before)
-    tool.change(f"+ open {VIP} tcp 80 10.0.0.0/8", f"- open {VIP} tcp 80 0.0.0.0/0")  # away first, whatever the order
-    expect(tool(f"read {VIP} tcp 80"), [f"open {VIP} tcp 80 10.0.0.0/8", f"slot {VIP} tcp 80 rr 4 0 10.1.0.1 80", f"vip {VIP} a/b"])
+    tool.change(f"+ open {VIP} tcp 80 10.1.0.0/16", f"- open {VIP} tcp 80 10.0.0.0/8")  # away first, whatever the order
+    expect(tool(f"read {VIP} tcp 80"), [f"open {VIP} tcp 80 10.1.0.0/16", f"slot {VIP} tcp 80 rr 4 0 10.1.0.1 80", f"vip {VIP} a/b"])
+    refused("conflict", tool.change, f"- open {VIP} tcp 80 0.0.0.0/0")
+    tool.change(f"+ open {VIP} tcp 80 0.0.0.0/0", f"- open {VIP} tcp 80 10.1.0.0/16")
+    refused("conflict", tool.change, f"- open {VIP} tcp 80 10.1.0.0/16")
 
 
 @table()
@@ -257,12 +290,22 @@ def test_elements__ranges_of_one_frontend__are_copied_and_never_stale(tool):
     expect((second[0], second[1] < first[1]), (["10.0.0.0/8"], True))
     tool.change(f"- open {VIP} tcp 80 10.0.0.0/8", f"+ open {VIP} tcp 80 172.16.0.0/12", f"+ open {VIP} tcp 80 192.0.2.0/24")
     expect(read(), (["172.16.0.0/12", "192.0.2.0/24"], second[1]))  # our own change costs nothing
-    command("nft", "add element inet trimtab open4 { %s . tcp . 80 . 198.51.100.0/24 }" % VIP)
+    command("nft", "add element inet trimtab from4 { %s . tcp . 80 . 198.51.100.0/24 }" % VIP)
     expect(read(), (["172.16.0.0/12", "192.0.2.0/24", "198.51.100.0/24"], first[1]))  # that of others does
     refused("conflict", tool.change, f"- open {VIP} tcp 80 10.0.0.0/8")
     expect(read(), (["172.16.0.0/12", "192.0.2.0/24", "198.51.100.0/24"], first[1]))
     tool.change(f"- vip {VIP}", *[f"- open {VIP} tcp 80 {r}" for r in ("172.16.0.0/12", "192.0.2.0/24", "198.51.100.0/24")])
     expect(read()[0], [])
+
+
+@table()
+def test_elements__everybody_among_the_ranges__is_no_other_element(tool):
+    tool.change(f"+ vip {VIP}", f"+ from {VIP} tcp 80 0.0.0.0/0")  # as others may write it
+    expect(tool(f"read {VIP} tcp 80"), [f"from {VIP} tcp 80 0.0.0.0/0", f"vip {VIP} -"])
+    tool.change(f"+ open {VIP} tcp 80 0.0.0.0/0")
+    expect(tool("list"), [f"from {VIP} tcp 80 0.0.0.0/0", f"open {VIP} tcp 80 0.0.0.0/0", f"vip {VIP} -"])
+    tool.change(f"- from {VIP} tcp 80 0.0.0.0/0")
+    expect(tool("list"), [f"open {VIP} tcp 80 0.0.0.0/0", f"vip {VIP} -"])
 
 
 # --- packets --------------------------------------------------------------------------------------------------
@@ -533,7 +576,22 @@ def test_lock__second_process__names_the_first(tool):
 
 
 def test_answers_lost__is_told_and_forgotten(tool):
-    expect(tool("overrun"), ["transient, not all heard", "then heard 1, errno 0"])
+    for api in ("rtnl", "nft", "ipvs"):
+        expect(tool(f"overrun {api}"), ["transient, the kernel's answers are lost (ENOBUFS), not all heard, 600 lost", "then heard its answer, errno 0"])
+
+
+def test_counts__each_operation_and_answer_by_its_name(tool):
+    tool("make")
+    tool.change(f"+ vip {VIP} d/a")
+    refused("conflict", tool.change, "- vip 203.0.113.99")
+    tool(f"hold {VIP}")
+    counts = dict(line.rsplit(" ", 1) for line in tool("counts"))
+    for what, n in (("nft newsetelem ok", 1), ("nft delsetelem ENOENT", 1), ("rtnl newroute ok", 1), ("nft newtable ok", 1)):
+        assert int(counts.get(what, 0)) >= n, (what, counts)
+    assert not [what for what in counts if " other " in f" {what} "], counts
+    expect(sum(int(n) for what, n in counts.items() if what.startswith("nft ")), int(tool("requests nft")[0]))
+    tool(f"let-go {VIP}")
+    tool("remove")
 
 
 def test_no_capability__is_a_sentence(_tool):
@@ -569,6 +627,12 @@ list
 - slot {VIP} tcp 80 rr 4 0 {N2} 80|+ slot {VIP} tcp 80 rr 4 0 {N3} 81|commit
 - slot {VIP} tcp 80 rr 4 0 {N2} 80|- slot {VIP} tcp 80 rr 4 0 {N2} 80|commit
 - snat {VIP} udp 80|commit
++ open {VIP} tcp 82 0.0.0.0/0|+ from {VIP} tcp 82 10.0.0.0/8|commit
++ open {VIP} tcp 82 0.0.0.0/0|commit
+list
+read {VIP} tcp 82
+- open {VIP} tcp 82 10.0.0.0/8|- open {VIP} tcp 82 0.0.0.0/0|commit
+- open {VIP} tcp 82 0.0.0.0/0|commit
 + vip 192.0.2.51|- vip {VIP6}|commit
 - vip {VIP}|- open {VIP} tcp 80 10.0.0.0/8|- snat {VIP} tcp 80|- vip 192.0.2.52|commit
 - vip {VIP}|- open {VIP} tcp 80 10.0.0.0/8|- snat {VIP} tcp 80|commit

@@ -68,8 +68,9 @@ static void add_change(struct tool *t, bool del, const struct local_nft_element 
     t->changes[t->n_changes++] = (struct local_nft_change){.del = del, .e = *e};
 }
 
-/* Words: vip ADDR [COMMENT] | scope NET | open FRONTEND NET | snat FRONTEND | slot FRONTEND rr|hash M SLOT TARGET PORT
- *        | slots FRONTEND rr|hash M TARGET PORT [TARGET PORT…]: all slots, in turn. */
+/* Words: vip ADDR [COMMENT] | scope NET | open FRONTEND NET | from FRONTEND NET | snat FRONTEND | slot FRONTEND rr|hash M SLOT TARGET PORT
+ *        | slots FRONTEND rr|hash M TARGET PORT [TARGET PORT…]: all slots, in turn.  "from" stands among the ranges whatever NET is;
+ * "open" to everybody does not. */
 static int do_change(struct tool *t, bool del)
 {
     const char *kind = tool_word(t, 0);
@@ -87,11 +88,11 @@ static int do_change(struct tool *t, bool del)
         return ERR_OK;
     }
     e.id = tool_frontend(t, 1);
-    if (strcmp(kind, "open") == 0) {
-        e.set = LOCAL_NFT_OPEN;
+    if (strcmp(kind, "open") == 0 || strcmp(kind, "from") == 0) {
         if (!ip_net_parse(tool_word(t, 4), &e.net)) {
             bad(tool_word(t, 4));
         }
+        e.set = kind[0] == 'o' && e.net.prefix == 0 ? LOCAL_NFT_ALL : LOCAL_NFT_FROM;
     } else if (strcmp(kind, "snat") == 0) {
         e.set = LOCAL_NFT_SNAT;
     } else {
@@ -140,11 +141,12 @@ struct lines {
 
 static void keep_line(void *arg, const struct local_nft_element *e)
 {
-    static const char *const names[] = {"scope", "vip", "open", "snat", "slot"};
+    static const char *const names[] = {"scope", "vip", "open", "open", "snat", "slot"};
     struct lines *l = arg;
     char vip[IP_TEXT_MAX] = "", net[IP_TEXT_MAX] = "", target[IP_TEXT_MAX] = "";
     ip_format(&e->id.vip, vip);
     ip_net_format(&e->net, net);
+    bool everybody_is_a_range = e->set == LOCAL_NFT_FROM && e->net.prefix == 0;
     ip_format(&e->target, target);
     const char *protocol = e->id.protocol == IPPROTO_UDP ? "udp" : "tcp";
     if (l->n == l->cap) {
@@ -161,8 +163,12 @@ static void keep_line(void *arg, const struct local_nft_element *e)
                              (unsigned)e->id.port, e->hash ? "hash" : "rr", (unsigned)e->m,
                              (unsigned)e->slot, target, (unsigned)e->target_port);
     } else {
-        *line = arena_printf(l->a, "%s %s %s %u %s", names[e->set], vip, protocol,
-                             (unsigned)e->id.port, e->set == LOCAL_NFT_OPEN ? net : "");
+        *line = arena_printf(l->a, "%s %s %s %u %s", everybody_is_a_range ? "from" : names[e->set],
+                             vip, protocol, (unsigned)e->id.port,
+                             e->set == LOCAL_NFT_FROM                         ? net
+                             : e->set == LOCAL_NFT_ALL && e->id.vip.len == 16 ? "::/0"
+                             : e->set == LOCAL_NFT_ALL                        ? "0.0.0.0/0"
+                                                                              : "");
     }
 }
 
@@ -231,10 +237,9 @@ static int do_load(struct tool *t)
     int code = ERR_OK;
     for (unsigned i = from; i < to && code == ERR_OK; i++) {
         struct local_nft_element e = {.set = LOCAL_NFT_VIP, .id = nth(i), .comment = "demo/web"};
-        e.net.addr.len = 4;
         add_change(t, false, &e);
         e.comment = NULL;
-        e.set = LOCAL_NFT_OPEN;
+        e.set = LOCAL_NFT_ALL;
         add_change(t, false, &e);
         e.set = LOCAL_NFT_SNAT;
         add_change(t, false, &e);
@@ -298,6 +303,19 @@ static int do_spent(struct tool *t)
 static int do_requests(struct tool *t)
 {
     printf("%u\n", (unsigned)t->k->ops->requests(t->k, tool_word(t, 0)));
+    return ERR_OK;
+}
+
+static void print_count(void *arg, const struct local_kernel_count *c)
+{
+    (void)arg;
+    printf("%s %s %s %u\n", c->api, c->op, c->code, (unsigned)c->n);
+}
+
+/* Of the real kernel alone: the one in memory does not tell operations apart. */
+static int do_counts(struct tool *t)
+{
+    t->k->ops->counts(t->k, print_count, NULL);
     return ERR_OK;
 }
 
@@ -486,50 +504,6 @@ static int do_lock(struct tool *t)
     return local_kernel_lock(tool_word(t, 0), &fd, &t->err);
 }
 
-static void count_message(void *arg, const struct nlmsghdr *m)
-{
-    (void)m;
-    ++*(unsigned *)arg;
-}
-
-static void put_question(struct local_nl *nl, struct local_nl_buf *b)
-{
-    struct nlmsghdr *m = local_nl_begin(nl, b, RTM_GETLINK, NLM_F_ACK, sizeof(struct ifinfomsg));
-    struct ifinfomsg *i = mnl_nlmsg_get_payload(m);
-    i->ifi_index = 1;
-    local_nl_end(b);
-}
-
-/* More questions at once than the socket has room for answers; and then one, whose answer must be its own. */
-static int do_overrun(struct tool *t)
-{
-    uint64_t requests = 0;
-    unsigned heard = 0;
-    int room = 16384, error = 0;
-    struct local_nl nl;
-    struct local_nl_buf b = {0};
-    struct local_nl_hear hear = {.message = count_message, .arg = &heard};
-    int code = local_nl_open(&nl, NETLINK_ROUTE, &requests, &t->err);
-    if (code != ERR_OK) {
-        return code;
-    }
-    setsockopt(mnl_socket_get_fd(nl.socket), SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
-    for (unsigned i = 0; i < 600; i++) {
-        put_question(&nl, &b);
-    }
-    code = local_nl_talk(&nl, &b, b.first_seq + b.n - 1, &hear, &t->err);
-    printf("%s, %s\n", err_code_name(code), heard < 600 ? "not all heard" : "all heard");
-    heard = 0;
-    local_nl_buf_reset(&b);
-    put_question(&nl, &b);
-    err_clear(&t->err);
-    code = local_nl_ask(&nl, &b, &hear, &error, &t->err);
-    printf("then heard %u, errno %d\n", heard, error);
-    local_nl_buf_done(&b);
-    local_nl_close(&nl);
-    return code;
-}
-
 /* --- the loop ------------------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -546,6 +520,7 @@ static const struct {
     {"adopt", tool_adopt},
     {"check", tool_check},
     {"commit", do_commit},
+    {"counts", do_counts},
     {"end", do_end},
     {"export", do_export},
     {"hold", do_hold},
@@ -563,7 +538,7 @@ static const struct {
     {"look", tool_look},
     {"make", tool_make},
     {"move", do_move},
-    {"overrun", do_overrun},
+    {"overrun", tool_overrun},
     {"probe", do_probe},
     {"read", do_read},
     {"remake", tool_remake},

@@ -6,7 +6,6 @@
 
 The tests run one after the other on one world (product.py); each takes its Services away again.
 """
-import functools
 import json
 import os
 import shutil
@@ -18,7 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import product  # noqa: E402  pylint: disable=wrong-import-position
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 import world  # noqa: E402  pylint: disable=wrong-import-position
-from product import curl, elements, held  # noqa: E402  pylint: disable=wrong-import-position
+from product import curl, elements, held, tidy  # noqa: E402  pylint: disable=wrong-import-position
 
 EXAMPLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "local", "web.yaml")
 MARK = "TRIMTAB_LOCAL_TEST"
@@ -210,7 +209,7 @@ def test_tcp_and_udp_of_one_number__both_answer(c):
 def test_changed_by_hand__while_trimtab_is_not_there__plan_tells_it_and_the_start_mends_it(c):
     c.serve("web")
     c.stop()
-    world.command("nft", "delete", "element", "inet", "trimtab", "open4", "{ %s . tcp . 80 . 0.0.0.0/0 }" % FIRST)
+    world.command("nft", "delete", "element", "inet", "trimtab", "all4", "{ %s . tcp . 80 }" % FIRST)
     code, text = c.run_command("plan")
     expect(code, 2)
     assert f"source ranges  {FIRST}:80/tcp" in text, text
@@ -285,6 +284,35 @@ def test_service_gone_while_trimtab_was_not_there__is_an_orphan(c):
     c.start()
 
 
+def test_orphans__of_two_services_and_of_nobody__all_go_at_once(c):
+    """The three have nothing in common but that no deletion of a Service would take them along any more."""
+    c.serve("a")
+    c.serve("b", ports=((80, SECOND),))
+    c.serve("kept", ports=((81, SECOND + 1),))
+    addresses = sorted(a for n in ("a", "b", "kept") for a in c.addresses(n) if "." in a)
+    [kept] = [a for a in c.addresses("kept") if "." in a]
+    c.kill()
+    for name in ("a", "b"):
+        c.must("PATCH", c.path(name), {"metadata": {"finalizers": None}}, content_type="application/merge-patch+json")
+        c.must("DELETE", c.path(name))
+    world.command("nft", "add", "element", "inet", "trimtab", "vip4", "{ 192.0.2.54 }")
+    world.command("ip", "route", "add", "local", "192.0.2.53", "dev", "lo", "table", "local", "proto", "116")
+    code, text = c.run_command("orphans")
+    expect(code, 2)
+    for word in ("Service demo/a", "Service demo/b", "guard     192.0.2.54", "hold      192.0.2.53"):
+        assert word in text, text
+    assert "by hand" not in text and kept not in text, text
+    code, text = c.run_command("orphans", "--delete", "--yes")
+    expect(code, 0)
+    assert "No orphans are left" in text, text
+    expect(held(), [kept])
+    expect([e["elem"]["val"] if isinstance(e, dict) else e for e in elements()["vip4"]], [kept])
+    assert len(addresses) == 3
+    c.start()
+    c.remove("kept")
+    expect_nothing()
+
+
 def test_second_trimtab__says_which_process_has_the_instance(c):
     said = c.start_fails()
     assert f'another trimtab with instance "trimtab" runs here (pid {c.trimtab.pid})' in said, said
@@ -332,19 +360,6 @@ def test_outside__is_as_before(c):
     expect_nothing()
     expect(product.outside(), BEFORE)
     assert c.trimtab.poll() is None
-
-
-def tidy(test):
-    """The test, and after a failed one its Services go: the next ones want their ports."""
-    @functools.wraps(test)
-    def run(c):
-        try:
-            test(c)
-        except BaseException:
-            left = c.must("GET", "/api/v1/namespaces/demo/services")["items"]
-            c.remove(*[s["metadata"]["name"] for s in left])
-            raise
-    return run
 
 
 def main():

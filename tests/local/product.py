@@ -6,6 +6,8 @@ sockets that count what was written to the kernel.
 """
 import base64
 import collections
+import contextlib
+import functools
 import json
 import os
 import re
@@ -81,11 +83,15 @@ class Cluster(controller_world.World):
         return ["--cloud-provider=local", *controller_world.ALONE, f"--cloud-config={self.config}"]
 
     def serve(self, name, meta=None, ports=((80, world.TCP_PORT),), **spec):
-        """A Service of demo with these (port, node port), and its addresses."""
+        """The same, and its addresses."""
+        self.post(name, meta, ports, **spec)
+        return self.addresses(name)
+
+    def post(self, name, meta=None, ports=((80, world.TCP_PORT),), **spec):
+        """A Service of demo with these (port, node port)."""
         self.must("POST", "/api/v1/namespaces/demo/services", {
             "apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "annotations": meta or {}},
             "spec": {"type": "LoadBalancer", "ports": ports_of(ports), **spec}})
-        return self.addresses(name)
 
     def path(self, name):
         return f"/api/v1/namespaces/demo/services/{name}"
@@ -121,6 +127,41 @@ class Cluster(controller_world.World):
 
 def ports_of(pairs):
     return [{"name": f"p{port}", "port": port, "nodePort": node_port, "protocol": "TCP"} for port, node_port in pairs]
+
+
+# --- tests on one world ------------------------------------------------------------------------------------
+
+@contextlib.contextmanager
+def configured(c, text):
+    """trimtab is not there, and would start with this configuration; afterwards it runs with its own again."""
+    config, c.config = c.config, os.path.join(c.folder, "other.yaml")
+    with open(c.config, "w", encoding="utf-8") as f:
+        f.write("apiVersion: local.trimtab.io/v1\nreuseDelay: 0s\n" + text)
+    if c.trimtab.poll() is None:
+        c.stop()
+    try:
+        yield
+    finally:
+        if c.trimtab.poll() is None:
+            c.stop()
+        c.config = config
+        c.start()
+
+
+def events(c, name):
+    return [(e["reason"], e["message"]) for e in c.must("GET", "/api/v1/namespaces/demo/events")["items"] if e["involvedObject"]["name"] == name]
+
+
+def tidy(test):
+    """The test, and after a failed one its Services go."""
+    @functools.wraps(test)
+    def run(c):
+        try:
+            test(c)
+        except BaseException:
+            c.remove(*[s["metadata"]["name"] for s in c.must("GET", "/api/v1/namespaces/demo/services")["items"]])
+            raise
+    return run
 
 
 # --- judges ---------------------------------------------------------------------------------------------------

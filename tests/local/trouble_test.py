@@ -7,43 +7,23 @@
 Each test says what trimtab tells about it, and that what works goes on.
 """
 import contextlib
-import functools
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import product  # noqa: E402  pylint: disable=wrong-import-position
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 import world  # noqa: E402  pylint: disable=wrong-import-position
+from product import configured, events, tidy  # noqa: E402  pylint: disable=wrong-import-position
 
 MARK = "TRIMTAB_LOCAL_TROUBLE_TEST"
 FIRST = "192.0.2.48"
 MANY = 150
-
-
-@contextlib.contextmanager
-def configured(c, text):
-    """trimtab is not there, and would start with this configuration; afterwards it runs with its own again."""
-    config, c.config = c.config, os.path.join(c.folder, "other.yaml")
-    with open(c.config, "w", encoding="utf-8") as f:
-        f.write("apiVersion: local.trimtab.io/v1\nreuseDelay: 0s\n" + text)
-    if c.trimtab.poll() is None:
-        c.stop()
-    try:
-        yield
-    finally:
-        if c.trimtab.poll() is None:
-            c.stop()
-        c.config = config
-        c.start()
-
-
-def events(c, name):
-    return [(e["reason"], e["message"]) for e in c.must("GET", "/api/v1/namespaces/demo/events")["items"] if e["involvedObject"]["name"] == name]
 
 
 def test_pool__has_an_address_of_this_machine__named_with_line_and_interface(c):
@@ -125,7 +105,7 @@ def test_stopped_for_a_while__edits_come_afterwards_and_packets_go_on(c):
         assert world.tcp(FIRST, 80)[0] in world.NODES
     finally:
         c.trimtab.send_signal(signal.SIGCONT)
-    c.until("two nodes and two ports", lambda: "10.1.0.3" not in str(product.elements()) and len(product.elements()["open4"]) == 2)
+    c.until("two nodes and two ports", lambda: "10.1.0.3" not in str(product.elements()) and len(product.elements()["all4"]) == 2)
     c.must("POST", "/api/v1/nodes", product.node("n3"))
     c.remove("web")
 
@@ -172,7 +152,7 @@ def test_link__down_then_renamed__address_stays_and_is_announced_under_the_new_n
         back()
         assert world.tcp(address, 80)[0] in world.NODES
         c.edit("web", ports=product.ports_of([(80, world.TCP_PORT), (81, 30181)]))
-        c.until("the new port", lambda: len(product.elements()["open4"]) == 2)
+        c.until("the new port", lambda: len(product.elements()["all4"]) == 2)
         c.until("the new name", lambda: "lan9" in c.run_command("explain", "demo/web")[1])
     c.until("the client reaches it", lambda: world.tcp(address, 80)[0] in world.NODES)
     c.remove("web")
@@ -203,6 +183,59 @@ def test_pool__shrinks_while_an_address_is_in_use__served_and_told(c):
     c.remove("web")
 
 
+def test_pool__edited_to_another_range__kept_then_moved_without_a_gap(c):
+    """The old address serves until the status shows the new one; the plan says so, and what follows."""
+    [old] = c.serve("web")
+    c.until("all is written", lambda: c.run_command("plan")[0] == 0)
+    with configured(c, "pools:\n- name: public\n  addresses: [192.0.2.52/30]\n"):
+        clients = world.Clients(old, 80)
+        c.start()
+        c.until("a first sync", lambda: c.logged("Synced", "demo/web"))
+        code, text = c.run_command("plan")
+        assert code == 0 and "up to date" in text, text
+        c.stop()  # what is planned and what is done must not run into each other
+        c.must("PATCH", c.path("web"), {"metadata": {"annotations": {"local.trimtab.io/move": "true"}}}, content_type="application/merge-patch+json")
+        code, text = c.run_command("plan")
+        text = " ".join(text.split())
+        assert code == 2 and f"{old} is served until the Service's status shows the new address; then it goes, and connections to it end." in text, text
+        assert "frontend 192.0.2.52:80/tcp" in text, text
+        seen = clients.stop()
+        assert set(seen) <= set(world.NODES), seen  # without trimtab, and without a move, nothing is lost
+        moves = Follower(c, "web")
+        c.start()
+        c.until("the new address", lambda: c.addresses("web") == ["192.0.2.52"])
+        c.until("the old one goes", lambda: product.held() == ["192.0.2.52"])
+        assert not moves.stop(), moves.lost
+        assert moves.at == {old, "192.0.2.52"}, moves.at
+        c.until("nothing to do", lambda: c.run_command("plan")[0] == 0)
+    c.remove("web")
+
+
+class Follower(threading.Thread):
+    """A client that connects to the address that the status shows, and asks for it anew where one connection failed: an address that
+    the status still shows must answer."""
+
+    def __init__(self, c, name):
+        super().__init__(daemon=True)
+        self.c, self.name, self.at, self.lost, self.over = c, name, set(), [], False
+        self.start()
+
+    def run(self):
+        while not self.over:
+            [address] = [i["ip"] for i in self.c.ingress(self.name)]
+            said = world.tcp(address, 80)
+            if isinstance(said, str) and [i["ip"] for i in self.c.ingress(self.name)] == [address]:
+                self.lost.append((address, said))
+            elif not isinstance(said, str):
+                self.at.add(address)
+
+    def stop(self):
+        self.c.until("it was served at the new address", lambda: "192.0.2.52" in self.at or self.lost)
+        self.over = True
+        self.join()
+        return self.lost
+
+
 def test_configuration__other_numbers_at_the_next_start__the_kernel_follows_and_connections_stay(c):
     [address] = c.serve("web")
     c.until("all is written", lambda: c.run_command("plan")[0] == 0)
@@ -229,18 +262,6 @@ def test_check_config__of_pools_that_overlap__names_both(c):
         done = subprocess.run([c.trimtab_exe, "check-config", "--cloud-provider=local", f"--cloud-config={c.config}"], capture_output=True,
                               text=True, check=False)
         assert done.returncode == 1 and 'pools "a" and "b" both have 192.0.2.52' in done.stderr, done
-
-
-def tidy(test):
-    """The test, and after a failed one its Services go."""
-    @functools.wraps(test)
-    def run(c):
-        try:
-            test(c)
-        except BaseException:
-            c.remove(*[s["metadata"]["name"] for s in c.must("GET", "/api/v1/namespaces/demo/services")["items"]])
-            raise
-    return run
 
 
 def main():

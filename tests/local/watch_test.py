@@ -89,7 +89,7 @@ def test_elements__deleted_by_others__are_back():
         assert c.serve("web") == [FIRST]
         disturbed(c, "guard", lambda: command("nft", "delete", "element", "inet", "trimtab", "vip4", f"{{ {FIRST} }}"),
                   f"guard {FIRST} is missing; it is put right")
-        disturbed(c, "ranges", lambda: command("nft", "flush", "set", "inet", "trimtab", "open4"), f"source ranges {FIRST}:80/tcp is missing")
+        disturbed(c, "ranges", lambda: command("nft", "flush", "set", "inet", "trimtab", "all4"), f"source ranges {FIRST}:80/tcp is missing")
         disturbed(c, "slots", lambda: command("nft", "flush", "map", "inet", "trimtab", "f4_rr_16"), f"frontend {FIRST}:80/tcp is missing")
         c.remove("web")
 
@@ -98,7 +98,7 @@ def test_elements__added_by_others__go():
     with Cluster() as c:
         assert c.serve("web") == [FIRST]
         before = table()
-        command("nft", "add", "element", "inet", "trimtab", "open4", f"{{ {FIRST} . tcp . 22 . 0.0.0.0-255.255.255.255 }}")
+        command("nft", "add", "element", "inet", "trimtab", "from4", f"{{ {FIRST} . tcp . 22 . 0.0.0.0-255.255.255.255 }}")
         c.until_told(f"source ranges {FIRST}:22/tcp should not be there")
         c.until("all is as before", lambda: table() == before)
         c.remove("web")

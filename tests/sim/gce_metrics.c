@@ -162,10 +162,15 @@ static void error_for_longer_than_the_deadline__persistent_by_its_own_retries(vo
     expect(r, "l4_netlbs_count", NETLB("PersistentError"), 1);
     expect(r, "number_of_l4_netlbs", "feature=L4NetLBInError", 1);
     expect(r, "trimtab_change_duration_seconds", "verb=ensure", 0); /* still waited for */
+    expect(r, "trimtab_time_to_address_seconds", "part=whole", 0);
     rig_fault_remove(r, fault);
     rig_advance(r, 1200000);
     settle(r);
     expect(r, "trimtab_change_duration_seconds", "verb=ensure", 1);
+    expect(r, "trimtab_time_to_address_seconds", "part=whole", 1);
+    expect(r, "trimtab_time_to_address_seconds", "part=waiting", 1);
+    expect(r, "trimtab_time_to_address_seconds", "part=provider", 1);
+    expect(r, "trimtab_time_to_address_seconds", "part=status", 1);
     expect(r, "l4_netlbs_count", NETLB("PersistentError"), 0);
     expect(r, "l4_netlbs_count", NETLB("Success"), 1);
     expect(r, "number_of_l4_netlbs", "feature=L4NetLBInError", 0);

@@ -154,17 +154,69 @@ def test_a_service_came_back_as_a_target_pool__what_the_older_one_had_goes_and_n
             assert done.returncode == 0 and c.pieces() == own, (note, done, c.pieces() ^ own)
 
 
-def test_a_service_came_back__the_rule_of_the_older_one_does_not_hold_up_its_deletion():
-    flags = ["--run-l4-netlb-controller", "--enable-l4-netlb-neg", "--enable-l4-netlb-neg-default"]
+RBS = {"annotations": {"cloud.google.com/l4-rbs": "enabled"}}
+INTERNAL = {"annotations": {"networking.gke.io/load-balancer-type": "Internal"}}
+L4_FLAGS = ["--run-l4-controller", "--run-l4-netlb-controller", "--enable-l4-neg", "--enable-l4-netlb-neg",
+            "--enable-l4-netlb-neg-default"]
+
+
+def test_a_service_came_back__the_rule_of_the_older_one_goes_first_as_planned():
+    for meta, protocol in ((RBS, "TCP"), (RBS, "UDP"), (INTERNAL, "TCP")):
+        with Cluster("gce", None, "--nodes=2") as c:
+            c.own_flags = L4_FLAGS
+            c.start(*L4_FLAGS).create("web", RBS)
+            older_ip = c.until_address("web")
+            c.stop()
+            older = set(c.cloud("forwardingRules"))
+            c.drop_services()
+            c.create("web", meta, ports=[{"port": 80, "protocol": protocol}])
+            planned = c.cli("plan")
+            assert f"The address {older_ip}, which an older Service of this name left, is given up." in planned.stdout, planned
+            c.start(*L4_FLAGS)
+            c.until_address("web")
+            assert len(c.cloud("forwardingRules")) == 1 and not older & set(c.cloud("forwardingRules")), c.pieces()
+            c.stop()
+            assert c.orphans()[1] == [], (meta, c.orphans())
+            assert c.cli("plan").returncode == 0, c.cli("plan")
+            c.start(*L4_FLAGS)
+            c.delete("web")
+            c.until_gone("web")
+            assert not c.cloud("forwardingRules") and not c.cloud("backendServices"), c.pieces()
+
+
+def test_a_service_came_back__it_gets_the_reserved_address_of_the_older_one():
+    ip = "203.0.113.200"
+
+    def reserve(state):
+        state["gce"]["projects/trimtab-sim/regions/us-central1/addresses/mine-static"] = {
+            "name": "mine-static", "address": ip, "status": "RESERVED", "addressType": "EXTERNAL", "networkTier": "PREMIUM"}
     with Cluster("gce", None, "--nodes=2") as c:
-        meta = {"annotations": {"cloud.google.com/l4-rbs": "enabled"}}
-        c.start(*flags).create("web", meta)
-        c.until_address("web")
+        c.change(reserve)
+        c.start(*L4_FLAGS).create("web", RBS, loadBalancerIP=ip)
+        assert c.until_address("web") == ip
         c.stop()
         c.drop_services()
-        c.create("web", meta)
-        c.start(*flags).until_address("web")
+        c.create("web", RBS, loadBalancerIP=ip)
+        c.start(*L4_FLAGS)
+        assert c.until_address("web") == ip
+        assert len(c.cloud("forwardingRules")) == 1, c.pieces()
+
+
+def test_another_controller_left_the_older_ones_rule__it_does_not_hold_up_the_deletion():
+    with Cluster("gce", None, "--nodes=2") as c:
+        c.start(*L4_FLAGS).create("web", RBS)
+        c.until_address("web")
+        c.stop()
+
+        def add_older(state):
+            (path, rule), = ((p, r) for p, r in state["gce"].items() if "/forwardingRules/" in p)
+            name = "a0123456789abcdef0123456789abcde"
+            state["gce"][path.replace(rule["name"], name)] = {
+                **rule, "name": name, "IPAddress": "203.0.113.77",
+                **{key: rule[key].replace(rule["name"], name) for key in ("selfLink",) if key in rule}}
+        c.change(add_older)
         assert len(c.cloud("forwardingRules")) == 2, c.pieces()
+        c.start(*L4_FLAGS)
         c.delete("web")
         c.until_gone("web")
         assert not c.cloud("forwardingRules") and not c.cloud("backendServices"), c.pieces()

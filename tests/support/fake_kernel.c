@@ -481,6 +481,27 @@ static uint64_t requests(const struct local_kernel *k, const char *api)
                                       : 0;
 }
 
+/* Calls of the table above are requests here; what they ask is not told apart. */
+static void counts(const struct local_kernel *k,
+                   void (*each)(void *arg, const struct local_kernel_count *c), void *arg)
+{
+    static const char *const apis[] = {"nft", "rtnl", "ct", "ipvs"};
+
+    for (size_t i = 0; i < ARRAY_LEN(apis); i++) {
+        const struct local_kernel_count c = {apis[i], "any", "ok", requests(k, apis[i])};
+        if (c.n > 0) {
+            each(arg, &c);
+        }
+    }
+}
+
+static void time_exchanges(struct local_kernel *k, local_kernel_took_fn *took, void *arg)
+{
+    (void)k; /* nothing takes time here */
+    (void)took;
+    (void)arg;
+}
+
 static void fake_free(struct local_kernel *k)
 {
     struct fake_kernel *f = fake(k);
@@ -541,6 +562,8 @@ static const struct local_kernel_ops ops = {
     .ipvs_daemons = fake_ipvs_daemons,
     .ipvs_daemon_change = fake_ipvs_daemon_change,
     .requests = requests,
+    .counts = counts,
+    .time_exchanges = time_exchanges,
     .free = fake_free,
 };
 

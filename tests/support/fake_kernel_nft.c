@@ -22,6 +22,7 @@ struct front {
     struct local_frontend_id id;
     struct ip_net *open;
     size_t n_open;
+    bool all;
     bool snat;
     struct slot *slots[MAPS];
 };
@@ -213,12 +214,13 @@ static bool change_one(struct fake_nft *t, const struct local_nft_change *c, str
     if (f == NULL) {
         return false;
     }
-    if (c->e.set == LOCAL_NFT_OPEN) {
+    if (c->e.set == LOCAL_NFT_FROM) {
         return change_net(&(struct nets){&f->open, &f->n_open}, c, false, ret);
     }
-    ret->changed = c->del || !f->snat;
-    bool fine = !c->del || f->snat;
-    f->snat = !c->del;
+    bool *there = c->e.set == LOCAL_NFT_ALL ? &f->all : &f->snat;
+    ret->changed = c->del || !*there;
+    bool fine = !c->del || *there;
+    *there = !c->del;
     return fine;
 }
 
@@ -237,7 +239,7 @@ static bool makes_sense(const struct local_nft_element *e)
         return e->target.len == len && e->slot < e->m &&
                (e->m == 4 || e->m == 16 || e->m == 64 || e->m == 256);
     }
-    return e->set != LOCAL_NFT_OPEN || e->net.addr.len == len;
+    return e->set != LOCAL_NFT_FROM || e->net.addr.len == len;
 }
 
 struct undo {
@@ -313,21 +315,15 @@ struct walk {
     bool vip_there;
 };
 
-static bool is_open_for_all(const struct front *f)
-{
-    for (size_t i = 0; i < f->n_open; i++) {
-        if (f->open[i].prefix == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void walk_front(const struct walk *w, const struct front *f)
 {
     static const uint16_t sizes[] = {4, 16, 64, 256};
-    struct local_nft_element e = {.set = LOCAL_NFT_OPEN, .id = f->id};
-    bool ranges = !w->only_found || w->vip_there || is_open_for_all(f);
+    struct local_nft_element e = {.set = LOCAL_NFT_ALL, .id = f->id};
+    bool ranges = !w->only_found || (w->vip_there && !f->all);
+    if (f->all) {
+        w->each(w->arg, &e);
+    }
+    e.set = LOCAL_NFT_FROM;
     for (size_t i = 0; ranges && i < f->n_open; i++) {
         e.net = f->open[i];
         w->each(w->arg, &e);

@@ -350,6 +350,7 @@ static int parse_flags(struct rig *r, struct err *err)
         (char
              *)"--kube-api-qps=100000", /* a limiter by a clock that stands still would never let go */
         (char *)"--kube-api-burst=100000",
+        (char *)"--concurrent-service-syncs=1", /* so that calls have one order */
         arena_printf(r->a, "--cloud-config=%s", rig_file(r, r->cloud->file)),
         arena_printf(r->a, "--kubeconfig=%s", rig_file(r, "kubeconfig")),
         (char *)r->cloud->rest,

@@ -2,11 +2,13 @@
 /* trimtab/types.h — the Kubernetes objects that a provider is given, and the result codes.
  *
  * Part of the plugin ABI (provider.h).  C99, compiles as C++.  Rules that hold for everything here:
- *   - Objects (tt_service, tt_node, tt_slice) begin with `size`, are always handed out by pointer, and grow only
- *     at their end: a member may be read when TT_HAS(object, member).  Leaf structs (tt_kv, tt_port, …) never
- *     change; what comes later comes as a new array beside the old one.
+ *   - Objects (tt_service, tt_node, tt_slice) begin with `size`, are always handed out by
+ *     pointer, and grow only at their end: a member may be read when TT_HAS(object, member).  Leaf
+ *     structs (tt_kv, tt_port, …) never change; what comes later comes as a new array beside the
+ *     old one.
  *   - Everything is borrowed and immutable for the length of the call.
- *   - Text is UTF-8 with a terminating NUL and never holds another one.  A NULL text means "absent".
+ *   - Text is UTF-8 with a terminating NUL and never holds another one.  A NULL text means
+ *     "absent".
  *   - Times are microseconds since 1970-01-01 UTC; 0 means absent.
  * Source of the members: Kubernetes API 1.36, core/v1 and discovery.k8s.io/v1. */
 #ifndef TRIMTAB_TYPES_H
@@ -25,11 +27,12 @@ extern "C" {
      (size_t)((const char *)(&(ptr)->member) - (const char *)(ptr)) + sizeof((ptr)->member))
 
 /* Result codes: what the controller can act on. */
-#define TT_OK                    0
-#define TT_INVALID               1 /* the Service asks for something impossible: event, no fast retry */
+#define TT_OK 0
+/* the Service asks for something impossible: event, no fast retry */
+#define TT_INVALID               1
 #define TT_IMPLEMENTED_ELSEWHERE 2 /* another controller serves it: quiet, nothing is touched */
 #define TT_NOT_FOUND             3
-#define TT_CONFLICT              4 /* somebody else wrote in between: observed and planned again */
+#define TT_CONFLICT              4 /* another writer wrote in between: observed and planned again */
 #define TT_IN_USE                5
 #define TT_FORBIDDEN             6
 #define TT_QUOTA                 7
@@ -88,8 +91,9 @@ struct tt_condition {
 };
 
 /* Bits of tt_service.flags. */
-/* Since 1.5.  Something of it cannot be read: it is as it was when it was last read whole, or absent.  It counts as another user
- * of all that Services share; it is handed over for deletion alone. */
+/* Since 1.5.  Something of it cannot be read: it is as it was when it was last read whole, or
+ * absent.  It counts as another user of all that Services share; it is handed over
+ * for deletion alone. */
 #define TT_SERVICE_UNREADABLE 0x1u
 
 /* A Service as the API server serves it. */
@@ -146,13 +150,14 @@ struct tt_service {
     const struct tt_condition *conditions;
 };
 
-/* What tt_node.flags says. */
+/* Bits of tt_node.flags. */
 #define TT_NODE_ELIGIBLE 0x1u  /* takes part: none of the three that follow */
 #define TT_NODE_DELETING 0x2u  /* has a deletionTimestamp */
 #define TT_NODE_EXCLUDED 0x4u  /* label node.kubernetes.io/exclude-from-external-load-balancers */
 #define TT_NODE_TAINTED  0x8u  /* taint ToBeDeletedByClusterAutoscaler */
 #define TT_NODE_READY    0x10u /* condition Ready is True; does not count for eligibility */
-/* Since 1.5.  Something of it cannot be read: that is as it was when the Node was last read whole, or absent. */
+/* Since 1.5.  Something of it cannot be read: that is as it was when the Node was last
+ * read whole, or absent. */
 #define TT_NODE_UNREADABLE 0x20u
 
 struct tt_node_address {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compare.c: two saved texts, chain by chain; see compare.h.
  *
- * The wanted side is rendered with the facts that the node's rules show (mark, --random-fully, counters of the kernel), and
- * read by the same reader, so that only Services, pods and policies are left to differ. */
+ * The wanted side is rendered with the facts that the node's rules show (mark, --random-fully,
+ * counters of the kernel), and read by the same reader, so that only Services, pods and policies
+ * are left to differ. */
 #include "common/services/compare/compare.h"
 
 #include <stdlib.h>
@@ -79,7 +80,7 @@ static void note(struct comparing *c, const char *text)
     ks_differences_note(c->d, text);
 }
 
-/* ---- what the node's rules tell -------------------------------------------------------------------------------- */
+/* ---- what the node's rules tell -------------------------------------------------------------- */
 
 static struct ks_world adopt_facts(struct comparing *c, const struct ks_world *w)
 {
@@ -136,7 +137,7 @@ static const char *today(const struct comparing *c, const char *name)
     return now != NULL ? now : name;
 }
 
-/* ---- chains ------------------------------------------------------------------------------------------------------ */
+/* ---- chains ---------------------------------------------------------------------------------- */
 
 static const char *chain_subject(const struct ks_saved_chain *chain)
 {
@@ -197,7 +198,7 @@ static const struct ks_saved_rule **sorted_rules(struct arena *a,
     return all;
 }
 
-/* The other side has no chain for the target of this rule: that chain is told already. */
+/* The other side has no chain for the target of this rule: that chain is already reported. */
 static bool follows_chain(const struct comparing *c, const struct ks_saved *other,
                           const struct ks_saved_chain *chain, const struct ks_saved_rule *rule)
 {
@@ -227,7 +228,8 @@ static void compare_sets(struct comparing *c, const struct ks_saved_chain *want,
     }
 }
 
-/* Order decides here, unless endpoints came or went: then the probabilities of all the others change with them. */
+/* Order decides here, unless endpoints came or went: then the probabilities of all the others
+ * change with them. */
 static void compare_lists(struct comparing *c, const struct ks_saved_chain *want,
                           const struct ks_saved_chain *have)
 {
@@ -332,7 +334,7 @@ static void compare_had(struct comparing *c)
     }
 }
 
-/* ---- jumps from built-in chains ---------------------------------------------------------------------------------- */
+/* ---- jumps from built-in chains -------------------------------------------------------------- */
 
 /* The consequence of a jump that is missing; "" where the target's name says it. */
 static const char *without_jump(const char *chain, const char *target)
@@ -407,7 +409,7 @@ static void compare_jumps(struct comparing *c, const struct ks_world *w)
     }
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static int check_mode(const struct comparing *c, struct err *err)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare_ipvs.c: what `ipvsadm -S -n`, `ipset save` and iptables-save printed, against what kube-proxy would make; see
- * compare.h.
+/* compare_ipvs.c: what `ipvsadm -S -n`, `ipset save` and iptables-save printed, against what
+ * kube-proxy would make; see compare.h.
  *
- * Tables from "*nat" to COMMIT are compared as in mode iptables (compare.c).  Each other line becomes a fact: a virtual server, a real server of it, an entry of a set.  The wanted facts are read from the
- * renderer's text by the same reader.  Lines of other tools and sets of others are passed over. */
+ * Tables from "*nat" to COMMIT are compared as in mode iptables (compare.c).  Each other line
+ * becomes a fact: a virtual server, a real server of it, an entry of a set.  The wanted facts are
+ * read from the renderer's text by the same reader.  Lines of other tools and sets of
+ * others are passed over. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +49,7 @@ static void add(struct facts *f, struct fact fact)
     f->items[f->n++] = fact;
 }
 
-/* ---- lines ---------------------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static const char *protocol_of(const char *flag)
 {
@@ -129,12 +131,12 @@ static struct facts read_facts(struct arena *a, const char *text, size_t n)
     return f;
 }
 
-/* ---- differences ------------------------------------------------------------------------------------------------ */
+/* ---- differences ----------------------------------------------------------------------------- */
 
 struct differing {
     struct arena *a;
-    struct map
-        *subjects; /* "10.96.0.10:80" and "10.96.0.10,tcp:80", node ports "30080" → display name */
+    /* "10.96.0.10:80" and "10.96.0.10,tcp:80", node ports "30080" → display name */
+    struct map *subjects;
     const struct ks_world *w;
     struct ks_differences list;
     size_t n_elsewhere; /* servers for node ports on addresses that the Node object does not name */
@@ -163,7 +165,8 @@ static void name_destinations(struct differing *d, const struct ks_world *w)
     }
 }
 
-/* By the whole place; of a node's own address by its port; of an entry with three parts by the first two. */
+/* By the whole place; of a node's own address by its port; of an entry with three parts
+ * by the first two. */
 static const char *subject_of(const struct differing *d, const struct fact *fact)
 {
     const char *found = map_get(d->subjects, fact->at);
@@ -210,7 +213,8 @@ static bool counts(const struct facts *have, const struct fact *fact)
     return fact->kind == FACT_ENTRY ? have->has_sets : have->has_servers;
 }
 
-/* A node port on an address of a device (a bridge) that the Node object does not name: kube-proxy sees all devices. */
+/* A node port on an address of a device (a bridge) that the Node object does not name: kube-proxy
+ * sees all devices. */
 static bool is_elsewhere(const struct differing *d, const struct fact *fact)
 {
     const char *colon = strrchr(fact->at, ':');
@@ -252,8 +256,8 @@ static void merge(struct differing *d, const struct facts *want, const struct fa
     }
 }
 
-/* The tables of iptables-save that stand in the text, with the lines before, between and behind them as comments, so that an
- * error names the right line; NULL: none. */
+/* The tables of iptables-save that stand in the text, with the lines before, between and behind
+ * them as comments, so that an error names the right line; NULL: none. */
 static const char *tables_in(struct arena *a, const char *text, size_t n)
 {
     char *all = arena_strndup(a, text, n);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare_nftables.c: what `nft -j list table` printed, against the table that kube-proxy would make; see compare.h.
+/* compare_nftables.c: what `nft -j list table` printed, against the table that kube-proxy would
+ * make; see compare.h.
  *
- * Chains are compared rule by rule, sets and maps element by element; both sides by the keys of nft_table.h.  The order of
- * rules counts within the chains that all Services share, and where a packet changes on its way through a Service's. */
+ * Chains are compared rule by rule, sets and maps element by element; both sides by the keys of
+ * nft_table.h.  The order of rules counts within the chains that all Services share, and where a
+ * packet changes on its way through a Service's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,11 +18,11 @@ struct comparing {
     struct nft_table want;
     struct nft_table have;
     struct map *subjects; /* names of chains and sets, keys of elements → service port */
-    struct map *told;     /* service ports whose timeout is told */
+    struct map *told;     /* service ports whose timeout is reported */
     bool knows_cidrs;     /* the ranges of cluster IPs were read */
 };
 
-/* ---- the service port of an object ------------------------------------------------------------------------------ */
+/* ---- the service port of an object ----------------------------------------------------------- */
 
 static void name_port(struct comparing *c, const struct ks_port *p)
 {
@@ -42,8 +44,9 @@ static void name_port(struct comparing *c, const struct ks_port *p)
     }
 }
 
-/* "ns/name:port" in "service-ABCDEFGH-ns/name/tcp/port" and "endpoint-ABCDEFGH-ns/name/tcp/port__10.0.0.1/80"; "" when the
- * name is none of these, or was cut. */
+/* "ns/name:port" in "service-ABCDEFGH-ns/name/tcp/port" and
+ * "endpoint-ABCDEFGH-ns/name/tcp/port__10.0.0.1/80"; "" when the name is none of these,
+ * or was cut. */
 static const char *parse_subject(struct arena *a, const char *name)
 {
     const char *hash = strchr(name, '-');
@@ -79,7 +82,7 @@ static const char *subject_of_element(const struct comparing *c, const struct nf
     return str_nonnull(map_get(c->subjects, e->key));
 }
 
-/* ---- rules --------------------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 /* "endpoint 10.0.0.1:80 (endpoint-…)", "chain service-…", "map service-ips". */
 static const char *object_what(struct comparing *c, const struct nft_object *o)
@@ -138,7 +141,7 @@ static struct rules sorted_rules(struct arena *a, const struct nft_object *o, bo
     return r;
 }
 
-/* The words name a chain that the other side lacks: that chain is told already. */
+/* The words name a chain that the other side lacks: that chain is already reported. */
 static bool follows_chain(const struct nft_table *other, const char *words)
 {
     const char *at = strstr(words, "goto ");
@@ -166,9 +169,10 @@ static void rule_differs(struct comparing *c, const struct nft_object *chain,
                                               .have = missing ? NULL : rule->words});
 }
 
-/* ---- endpoints ------------------------------------------------------------------------------------------------ */
+/* ---- endpoints ------------------------------------------------------------------------------- */
 
-/* The choices between the braces of a rule's key, sorted there; *ret_head is what stands before them, without their number. */
+/* The choices between the braces of a rule's key, sorted there; *ret_head is what stands before
+ * them, without their number. */
 static char **choices_of(struct arena *a, const struct nft_entry *rule, const char **ret_head,
                          size_t *ret_n)
 {
@@ -238,7 +242,7 @@ static void compare_choices(struct comparing *c, const struct nft_object *chain,
     }
 }
 
-/* ---- chains ---------------------------------------------------------------------------------------------------- */
+/* ---- chains ---------------------------------------------------------------------------------- */
 
 /* The endpoint that a client had is asked for first, in any order. */
 static bool order_counts(const struct nft_object *chain)
@@ -305,7 +309,7 @@ static void compare_chain(struct comparing *c, const struct nft_object *want,
     }
 }
 
-/* ---- sets and maps --------------------------------------------------------------------------------------------- */
+/* ---- sets and maps --------------------------------------------------------------------------- */
 
 static void element_differs(struct comparing *c, const struct nft_object *o,
                             const struct nft_entry *want, const struct nft_entry *have)
@@ -366,7 +370,7 @@ static void compare_set(struct comparing *c, const struct nft_object *want,
     compare_elements(c, want, have);
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static void compare_objects(struct comparing *c)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* differences.h: what the comparisons of this room share: a list of differences that grows, and the rules of iptables.
- * Private to it. */
+/* differences.h: what the comparisons of this room share: a list of differences that grows, and the
+ * rules of iptables.  Private to it. */
 #ifndef TRIMTAB_SERVICES_COMPARE_DIFFERENCES_H
 #define TRIMTAB_SERVICES_COMPARE_DIFFERENCES_H
 
@@ -23,8 +23,8 @@ void ks_differences_add(struct ks_differences *d, struct ks_difference differenc
 void ks_differences_note(struct ks_differences *d, const char *text);
 /* Sorts by subject, then by what differs, and fills *ret. */
 void ks_differences_finish(struct ks_differences *d, struct ks_compared *ret);
-/* Adds how the text of iptables-save differs from the rules of mode iptables or ipvs, and the numbers of rules.  ERR_INVALID
- * as ks_compare_iptables(). */
+/* Adds how the text of iptables-save differs from the rules of mode iptables or ipvs, and the
+ * numbers of rules.  ERR_INVALID as ks_compare_iptables(). */
 int ks_compare_saved(struct ks_differences *d, const struct ks_world *w, enum ks_mode mode,
                      const char *text, size_t n, struct err *err) _warn_unused_;
 /* The number of the only bit of a mark. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nft_json.c: what `nft -j list table` printed, in the words in which the renderer writes rules; see nft_table.h.
+/* nft_json.c: what `nft -j list table` printed, in the words in which the renderer writes rules;
+ * see nft_table.h.
  *
  * An expression that kube-proxy does not use becomes its JSON: it then differs, and is shown.
  * Source: libnftables-json(5), nft 1.0.1 to 1.1.1. */
@@ -65,7 +66,7 @@ static void append_set(struct str_buf *b, struct json_object *set)
     word(b, "}");
 }
 
-/* ---- selectors and values ------------------------------------------------------------------------------------- */
+/* ---- selectors and values -------------------------------------------------------------------- */
 
 static const char *bit_operator(const char *name)
 {
@@ -174,7 +175,7 @@ static void append_value(struct str_buf *b, struct json_object *v)
     }
 }
 
-/* ---- statements -------------------------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static void append_match(struct str_buf *b, struct json_object *o)
 {
@@ -253,7 +254,7 @@ static void append_statement(struct str_buf *b, struct json_object *statement)
     }
 }
 
-/* ---- the table ----------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 /* "mark set mark or …": the key is written once in words, and stands twice in JSON. */
 static void read_rule(struct nft_table *t, struct json_object *o)

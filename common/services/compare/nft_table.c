@@ -65,7 +65,7 @@ void nft_table_add_element(struct nft_table *t, struct nft_object *o, struct nft
     o->entries[o->n++] = element;
 }
 
-/* ---- keys of rules ------------------------------------------------------------------------------------------ */
+/* ---- keys of rules --------------------------------------------------------------------------- */
 
 /* Addresses from first to last. */
 struct range {
@@ -133,7 +133,7 @@ static void append_ranges(struct str_buf *b, struct range *ranges, size_t n)
     }
 }
 
-/* Reads "{ a , b }", "{ a,b }" or "a" at words[*at]; false when these are no addresses. */
+/* Reads "{ a , b }", "{ a,b }" or "a" at words[*at]; false if these are not addresses. */
 static bool take_addresses(struct arena *a, struct str_buf *b, char *const *words, size_t n,
                            size_t *at)
 {
@@ -223,7 +223,7 @@ void nft_table_add_rule(struct nft_table *t, struct nft_object *o, const char *w
             .words = words, .key = rule_key(t, words), .value = "", .comment = comment});
 }
 
-/* ---- the renderer's lines ------------------------------------------------------------------------------------ */
+/* ---- the renderer's lines -------------------------------------------------------------------- */
 
 /* Takes ` comment "…"` out of the text; what stood in it in *ret_comment. */
 static const char *without_comment(struct arena *a, const char *text, const char **ret_comment)

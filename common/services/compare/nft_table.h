@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nft_table.h: a table of nftables as chains of rules, and sets and maps of elements.  Private to this room.
+/* nft_table.h: a table of nftables as chains of rules, and sets and maps of elements.  Private to
+ * this room.
  *
  *     the renderer's lines ──┐
  *                            ├──▶ words of each rule ──▶ key (what is compared)
  *     nft -j list table ─────┘
  *
- * A key leaves out comments, the order of endpoints in a random map, and how a list of addresses is cut into ranges.
- * Handles and counters do not reach the words. */
+ * A key leaves out comments, the order of endpoints in a random map, and how a list of addresses is
+ * cut into ranges.  Handles and counters do not reach the words. */
 #ifndef TRIMTAB_SERVICES_COMPARE_NFT_TABLE_H
 #define TRIMTAB_SERVICES_COMPARE_NFT_TABLE_H
 
@@ -18,8 +19,8 @@
 /* A rule of a chain, or an element of a set or map. */
 struct nft_entry {
     const char *words; /* as people read it, without a comment */
-    const char *
-        key; /* equal on both sides when the entries are; of an element the part before its value */
+    /* equal on both sides when the entries are; of an element the part before its value */
+    const char *key;
     const char *value;   /* of a map's element: "goto …", "drop"; "" */
     const char *comment; /* "" */
 };
@@ -56,7 +57,8 @@ void nft_table_add_element(struct nft_table *t, struct nft_object *o, struct nft
 
 /* Reads the renderer's lines. */
 void nft_table_read_lines(struct nft_table *t, const struct ks_lines *lines);
-/* Reads what `nft -j list table` or `nft -j list ruleset` printed.  ERR_INVALID when it is not that, or has no such table. */
+/* Reads what `nft -j list table` or `nft -j list ruleset` printed.  ERR_INVALID when it is not
+ * that, or has no such table. */
 int nft_table_read_json(struct nft_table *t, const char *text, size_t n,
                         struct err *err) _warn_unused_;
 

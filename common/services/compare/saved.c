@@ -56,7 +56,7 @@ static struct ks_saved_rule *new_rule(struct ks_saved *s, struct ks_saved_chain 
     return &c->rules[c->n_rules++];
 }
 
-/* ---- words ---------------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 /* The next word of *at, quotes taken off; NULL at the end. */
 static char *next_word(struct arena *a, const char **at)
@@ -80,7 +80,8 @@ static char *next_word(struct arena *a, const char **at)
     return word;
 }
 
-/* "default/web:http" in "default/web:http cluster IP": the first word with a '/'.  A trailing ':' goes. */
+/* "default/web:http" in "default/web:http cluster IP": the first word with a '/'.  A
+ * trailing ':' goes. */
 static const char *subject_of(struct ks_saved *s, const char *comment)
 {
     for (const char *at = comment; *at != '\0';) {
@@ -95,7 +96,7 @@ static const char *subject_of(struct ks_saved *s, const char *comment)
     return "";
 }
 
-/* ---- rules ---------------------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 /* Takes what the word says into the rule; true: it does not stand in the normalised text. */
 static bool take_word(struct ks_saved *s, struct ks_saved_rule *r, const char *word,

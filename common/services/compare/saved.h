@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* saved.h: the text of iptables-save, read into chains of normalised rules.  Private to this room.
  *
- * A rule loses what releases and counters make different: its counters, its comment (kept beside it), a probability beyond
- * four decimals, the name of an accounting object.  Rules of other tables than filter and nat are passed over. */
+ * A rule loses what releases and counters make different: its counters, its comment (kept beside
+ * it), a probability beyond four decimals, the name of an accounting object.  Rules of other tables
+ * than filter and nat are passed over. */
 #ifndef TRIMTAB_SERVICES_COMPARE_SAVED_H
 #define TRIMTAB_SERVICES_COMPARE_SAVED_H
 
@@ -39,7 +40,8 @@ struct ks_saved {
     unsigned long mark; /* of KUBE-MARK-MASQ */
 };
 
-/* Reads text[0..n).  ERR_INVALID names the line that is not one of iptables-save.  The caller calls ks_saved_done(). */
+/* Reads text[0..n).  ERR_INVALID names the line that is not one of iptables-save.  The caller calls
+ * ks_saved_done(). */
 int ks_saved_read(struct ks_saved *s, struct arena *a, const char *text, size_t n,
                   struct err *err) _warn_unused_;
 void ks_saved_done(struct ks_saved *s);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* objects.c: Services, EndpointSlices and Endpoints from JSON; see objects.h.  Pods and Nodes: objects_hosts.c. */
+/* objects.c: Services, EndpointSlices and Endpoints from JSON; see objects.h.  Pods and Nodes:
+ * objects_hosts.c. */
 #include "common/services/decode/objects_meta.h"
 
 #include <string.h>
 
 #include "common/base/str.h"
 
-/* ---- metadata and references ----------------------------------------------------------------------- */
+/* ---- metadata and references ----------------------------------------------------------------- */
 
 static const struct json_field owner_fields[] = {
     KS_STR(struct ks_owner, api_version, "apiVersion"),
@@ -91,7 +92,7 @@ const char *ks_kv(const struct json_kv *kvs, size_t n, const char *key)
     return NULL;
 }
 
-/* ---- Services -------------------------------------------------------------------------------------- */
+/* ---- Services -------------------------------------------------------------------------------- */
 
 /* A port with its targetPort as it was sent: a number or a name. */
 struct raw_port {
@@ -223,7 +224,7 @@ int ks_service_decode(struct arena *a, struct json_object *o, const char *where,
     return rc;
 }
 
-/* ---- EndpointSlices -------------------------------------------------------------------------------- */
+/* ---- EndpointSlices -------------------------------------------------------------------------- */
 
 struct raw_name {
     const char *name;
@@ -370,7 +371,7 @@ int ks_slice_decode(struct arena *a, struct json_object *o, const char *where,
     return ERR_OK;
 }
 
-/* ---- Endpoints ------------------------------------------------------------------------------------- */
+/* ---- Endpoints ------------------------------------------------------------------------------- */
 
 struct raw_address {
     struct ks_subset_address at;

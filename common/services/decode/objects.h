@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* objects.h: Services, EndpointSlices, Pods, Nodes and Endpoints as the library of common/services reads them.
+/* objects.h: Services, EndpointSlices, Pods, Nodes and Endpoints as the library of common/services
+ * reads them.
  *
- * The plugin ABI's tt_slice holds one address of an endpoint and reads absent conditions as true; the rules of the
- * EndpointSlice controller and of kube-proxy tell absent, false and several addresses apart.  So this library decodes for
- * itself, from the JSON that the API server serves or a manifest holds.  Members that no rule asks for are left out.
+ * The plugin ABI's tt_slice holds one address of an endpoint and reads absent conditions as true;
+ * the rules of the EndpointSlice controller and of kube-proxy tell absent, false and several
+ * addresses apart.  So this library decodes for itself, from the JSON that the API server serves or
+ * a manifest holds.  Members that no rule asks for are left out.
  *
- * Every text and list lives in the arena that was given to the decoder (or in the tree, which must then outlive it:
- * nothing here borrows from the tree).  Texts are never NULL unless the member says so; lists are NULL when they are
- * empty.  Immutable once decoded.  Pure; blocks on nothing.
+ * Every text and list lives in the arena that was given to the decoder (or in the tree, which must
+ * then outlive it:  nothing here borrows from the tree).  Texts are never NULL unless the member
+ * says so; lists are NULL when they are empty.  Immutable once decoded.  Pure; blocks on nothing.
  * Source: core/v1, discovery.k8s.io/v1 (Kubernetes 1.36). */
 #ifndef TRIMTAB_SERVICES_DECODE_OBJECTS_H
 #define TRIMTAB_SERVICES_DECODE_OBJECTS_H
@@ -66,8 +68,8 @@ struct ks_service_port {
     const char *app_protocol; /* NULL when absent */
     const char *target_name;  /* targetPort when it is a name; NULL else */
     int32_t port;             /* 0 when absent */
-    int32_t
-        target_port;   /* targetPort when it is a number, `port` when it is absent; 0 for a name */
+    /* targetPort when it is a number, `port` when it is absent; 0 for a name */
+    int32_t target_port;
     int32_t node_port; /* 0: none */
 };
 /* status.loadBalancer.ingress[]. */
@@ -147,8 +149,8 @@ struct ks_slice {
     bool has_ports; /* the list is present, perhaps empty */
 };
 
-/* spec.containers[].ports[] of a Pod, with the containers' order kept: all ports of containers first, then those of init
- * containers with restartPolicy Always.  Others are left out. */
+/* spec.containers[].ports[] of a Pod, with the containers' order kept: all ports of containers
+ * first, then those of init containers with restartPolicy Always.  Others are left out. */
 struct ks_container_port {
     const char *name;     /* "" for an unnamed one */
     const char *protocol; /* "TCP" when absent */
@@ -173,14 +175,14 @@ struct ks_node {
     struct ks_meta meta;
     const char *zone; /* label topology.kubernetes.io/zone; "" when absent */
     const char *cpu;  /* status.allocatable.cpu, a quantity; "" when absent */
-    const char *
-        *addresses; /* status.addresses[] of type InternalIP and ExternalIP, in order, as written */
+    /* status.addresses[] of type InternalIP and ExternalIP, in order, as written */
+    const char **addresses;
     const char **pod_cidrs; /* spec.podCIDRs */
     size_t n_addresses;
     size_t n_pod_cidrs;
     bool ready; /* the first condition Ready is True */
-    bool
-        control_plane; /* has the label node-role.kubernetes.io/control-plane or …/master, any value */
+    /* has the label node-role.kubernetes.io/control-plane or …/master, any value */
+    bool control_plane;
     bool to_be_deleted; /* has a taint with the key ToBeDeletedByClusterAutoscaler */
 };
 
@@ -211,9 +213,10 @@ struct ks_endpoints {
     size_t n_subsets;
 };
 
-/* Each reads one object of its kind from `o`.  ERR_INVALID, with the path below `where` ("" for none), when a member that
- * a rule asks for is of another type, a number out of its range, or a list longer than its cap (endpoints of a slice:
- * 20,000; everything else: 10,000).  Unknown members are skipped, nothing is required, and *ret is set only on success. */
+/* Each reads one object of its kind from `o`.  ERR_INVALID, with the path below `where` ("" for
+ * none), when a member that a rule asks for is of another type, a number out of its range, or a
+ * list longer than its cap (endpoints of a slice:  20,000; everything else: 10,000).  Unknown
+ * members are skipped, nothing is required, and *ret is set only on success. */
 int ks_service_decode(struct arena *a, struct json_object *o, const char *where,
                       const struct ks_service **ret, struct err *err) _warn_unused_;
 int ks_slice_decode(struct arena *a, struct json_object *o, const char *where,

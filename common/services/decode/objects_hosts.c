@@ -26,7 +26,7 @@ static bool is_ready(const struct raw_condition *conditions, size_t n)
     return false;
 }
 
-/* ---- Pods ------------------------------------------------------------------------------------------ */
+/* ---- Pods ------------------------------------------------------------------------------------ */
 
 struct raw_container {
     const char *restart_policy; /* NULL when absent */
@@ -150,7 +150,7 @@ int ks_pod_decode(struct arena *a, struct json_object *o, const char *where,
     return ERR_OK;
 }
 
-/* ---- Nodes ----------------------------------------------------------------------------------------- */
+/* ---- Nodes ----------------------------------------------------------------------------------- */
 
 struct raw_node_address {
     const char *type;

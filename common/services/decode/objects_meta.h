@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* objects_meta.h: rows of decoding tables that several kinds of objects share.  Private to this room. */
+/* objects_meta.h: rows of decoding tables that several kinds of objects share.  Private
+ * to this room. */
 #ifndef TRIMTAB_SERVICES_DECODE_OBJECTS_META_H
 #define TRIMTAB_SERVICES_DECODE_OBJECTS_META_H
 

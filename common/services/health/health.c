@@ -7,7 +7,7 @@
 
 #define US_PER_S INT64_C(1000000)
 
-/* ---- healthCheckNodePort --------------------------------------------------------------------------- */
+/* ---- healthCheckNodePort --------------------------------------------------------------------- */
 
 struct ks_node_port_answer ks_node_port_health(struct arena *a, const char *ns, const char *name,
                                                size_t local_ready, bool proxy_healthy)
@@ -26,7 +26,7 @@ struct ks_node_port_answer ks_node_port_health(struct arena *a, const char *ns, 
                                         .body = str_buf_to_arena(&b, a)};
 }
 
-/* ---- port 10256 ------------------------------------------------------------------------------------ */
+/* ---- port 10256 ------------------------------------------------------------------------------ */
 
 static struct ks_family_progress *of_family(struct ks_proxy_progress *p, enum ks_family family)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* health.h: what kube-proxy answers to health checks of load balancers.
  *
- * Two questions: has the node endpoints of one Service (healthCheckNodePort, policy Local), and is kube-proxy itself up to
- * date on a node that stays (port 10256, policy Cluster).  Pure: the time comes in as an argument.
+ * Two questions: has the node endpoints of one Service (healthCheckNodePort, policy Local), and is
+ * kube-proxy itself up to date on a node that stays (port 10256, policy Cluster).  Pure: the time
+ * comes in as an argument.
  * Source: kube-proxy 1.36, healthcheck/service_health.go, healthcheck/proxy_health.go. */
 #ifndef TRIMTAB_SERVICES_HEALTH_HEALTH_H
 #define TRIMTAB_SERVICES_HEALTH_HEALTH_H
 
 #include "common/services/node/world.h"
 
-/* ---- healthCheckNodePort --------------------------------------------------------------------------- */
+/* ---- healthCheckNodePort --------------------------------------------------------------------- */
 
 /* The answer to any method and path.  Texts are in the arena. */
 struct ks_node_port_answer {
@@ -19,19 +20,19 @@ struct ks_node_port_answer {
     const char *weight; /* X-Load-Balancing-Endpoint-Weight: the number of ready local addresses */
     const char *body;
 };
-/* `local_ready` is ks_service_health.local_ready; `proxy_healthy` is ks_proxy_health(…).healthy, which leaves the node's
- * own state out. */
+/* `local_ready` is ks_service_health.local_ready; `proxy_healthy` is ks_proxy_health(…).healthy,
+ * which leaves the node's own state out. */
 struct ks_node_port_answer ks_node_port_health(struct arena *a, const char *ns, const char *name,
                                                size_t local_ready, bool proxy_healthy);
 
-/* ---- port 10256 ------------------------------------------------------------------------------------ */
+/* ---- port 10256 ------------------------------------------------------------------------------ */
 
 /* How far the proxy of one family is.  Times are whole seconds since 1970. */
 struct ks_family_progress {
     int64_t queued_s;  /* the oldest change that is not in the rules yet */
     int64_t updated_s; /* the last time that rules were written */
     bool has_queued;   /* a change waits */
-    bool has_updated;  /* rules were written before; a family without is not looked at */
+    bool has_updated;  /* rules were written before; a family without is not checked */
 };
 struct ks_proxy_progress {
     struct ks_family_progress ipv4;
@@ -55,8 +56,8 @@ struct ks_proxy_answer {
     bool ipv4_healthy; /* meaningless unless that family has updated */
     bool ipv6_healthy;
 };
-/* `livez`: the path /livez, which does not look at the node.  `node` is NULL when kube-proxy does not know its Node object.
- * A family is late when a change waits for timeout_s or longer. */
+/* `livez`: the path /livez, which does not look at the node.  `node` is NULL when kube-proxy does
+ * not know its Node object.  A family is late when a change waits for timeout_s or longer. */
 struct ks_proxy_answer ks_proxy_health(const struct ks_proxy_progress *p,
                                        const struct ks_node *node, bool livez, int64_t timeout_s,
                                        int64_t now_s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config.c: what follows from kube-proxy's configuration: which addresses of a node take node ports; see world.h.
+/* config.c: what follows from kube-proxy's configuration: which addresses of a node take node
+ * ports; see world.h.
  * Source: kube-proxy 1.36, util/nodeport_addresses.go. */
 #include "common/services/node/world.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* endpoints.c: slices to endpoints; see endpoints.h.
  *
- * Each address of a slice is read and printed once, however many ports the slice has.  A group is gathered in order of
- * slice name and place, sorted by text, and then each text is taken once. */
+ * Each address of a slice is read and printed once, however many ports the slice has.  A group is
+ * gathered in order of slice name and place, sorted by text, and then each text is taken once. */
 #include "common/services/node/endpoints.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #define LABEL_SERVICE  "kubernetes.io/service-name"
 #define LABEL_HEADLESS "service.kubernetes.io/headless"
 
-/* ---- which slices ---------------------------------------------------------------------------------- */
+/* ---- which slices ---------------------------------------------------------------------------- */
 
 const char *ks_slice_service(const struct ks_slice *slice, enum ks_family family)
 {
@@ -69,7 +69,7 @@ const struct ks_slice **ks_slices_sorted(struct arena *a, enum ks_family family,
     return sorted;
 }
 
-/* ---- one endpoint ---------------------------------------------------------------------------------- */
+/* ---- one endpoint ---------------------------------------------------------------------------- */
 
 static const char **sorted_names(struct arena *a, const char **names, size_t n, size_t *ret_n)
 {
@@ -78,7 +78,8 @@ static const char **sorted_names(struct arena *a, const char **names, size_t n, 
     return (const char **)set.items; /* the array is ours, in the arena */
 }
 
-/* An endpoint without its port; its text is the address, in brackets for IPv6.  False when kube-proxy leaves it out. */
+/* An endpoint without its port; its text is the address, in brackets for IPv6.  False when
+ * kube-proxy leaves it out. */
 static bool read_endpoint(struct arena *a, const struct ks_node_config *config,
                           const struct ks_slice_endpoint *from, struct ks_endpoint *ret)
 {
@@ -118,7 +119,7 @@ static struct slice_endpoints read_slice(struct arena *a, const struct ks_node_c
     return of;
 }
 
-/* ---- a group --------------------------------------------------------------------------------------- */
+/* ---- a group --------------------------------------------------------------------------------- */
 
 /* A port of a slice that has a name and a number. */
 struct slice_port {
@@ -193,8 +194,8 @@ static size_t count_entries(const struct slice_port *ports, size_t n)
     return total;
 }
 
-/* One group from the ports of slices that bear its name.  Of several entries with one text, the last that does not
- * terminate counts, else the first. */
+/* One group from the ports of slices that bear its name.  Of several entries with one text, the
+ * last that does not terminate counts, else the first. */
 static struct ks_endpoint_group make_group(struct arena *a, const struct slice_port *ports,
                                            size_t n)
 {
@@ -220,7 +221,7 @@ static struct ks_endpoint_group make_group(struct arena *a, const struct slice_p
     return group;
 }
 
-/* ---- a Service ------------------------------------------------------------------------------------- */
+/* ---- a Service ------------------------------------------------------------------------------- */
 
 static int compare_ips(const void *a, const void *b)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* endpoints.h: the endpoints of one Service from its slices, whether or not the Service has such ports.
+/* endpoints.h: the endpoints of one Service from its slices, whether or not the Service has such
+ * ports.
  *
  * Pure; results are in the arena and borrow texts from the slices.
  * Source: kube-proxy 1.36, endpointslicecache.go, endpointschangetracker.go. */
@@ -28,14 +29,17 @@ struct ks_world_service {
     struct ks_service_endpoints endpoints;
 };
 
-/* The name of the Service that a slice belongs to; NULL when kube-proxy does not look at the slice in this family. */
+/* The name of the Service that a slice belongs to; NULL when kube-proxy does not look at the slice
+ * in this family. */
 const char *ks_slice_service(const struct ks_slice *slice, enum ks_family family);
-/* The slices that kube-proxy looks at, sorted by namespace, Service, name of the slice, place in the input. */
+/* The slices that kube-proxy looks at, sorted by namespace, Service, name of the slice,
+ * place in the input. */
 const struct ks_slice **ks_slices_sorted(struct arena *a, enum ks_family family,
                                          const struct ks_slice *const *slices, size_t n,
                                          size_t *ret_n);
-/* All endpoints of one Service.  `slices` are its own, sorted as above.  A group that would bring more than `room` endpoints
- * together is left out: a small slice with a thousand ports and a thousand endpoints makes a million. */
+/* All endpoints of one Service.  `slices` are its own, sorted as above.  A group that would bring
+ * more than `room` endpoints together is left out: a small slice with a thousand ports and a
+ * thousand endpoints makes a million. */
 struct ks_service_endpoints ks_service_endpoints(struct arena *a,
                                                  const struct ks_node_config *config,
                                                  const struct ks_slice *const *slices, size_t n,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lists.c: which endpoints of a service port a node uses; see ports.h.
  *
- * Two lists that fall back independently: `cluster` for traffic that may go anywhere, thinned out by topology hints, and
- * `local` for policy Local, which hints never touch.
+ * Two lists that fall back independently: `cluster` for traffic that may go anywhere, thinned out
+ * by topology hints, and `local` for policy Local, which hints never touch.
  * Source: kube-proxy 1.36, topology.go. */
 #include "common/services/node/ports.h"
 
@@ -14,8 +14,8 @@ static bool has_name(const char **names, size_t n, const char *name)
     return str_set_has(&set, name);
 }
 
-/* True when hints of zones (of nodes) are obeyed by the zone (the node) `name`: every ready endpoint has one, and one of them
- * names it. */
+/* True when hints of zones (of nodes) are obeyed by the zone (the node) `name`: every ready
+ * endpoint has one, and one of them names it. */
 static bool is_hinted(const struct ks_port *p, bool by_node, const char *name)
 {
     bool named = false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* names.c: chain, set and map names from SHA-256 and base32; see names.h.
  *
- * OpenSSL looks its algorithm up anew for each hash that is begun, so names of endpoints continue a copy of their
- * port's hash: one look-up per service port. */
+ * OpenSSL looks its algorithm up again for each hash that is begun, so names of endpoints continue
+ * a copy of their port's hash: one look-up per service port. */
 #include "common/services/node/names.h"
 
 #include <assert.h>
@@ -18,7 +18,7 @@
 #define NFTABLES_CHARS 8
 #define NFTABLES_MAX   240 /* characters behind the prefix; longer names are cut, and end in dots */
 
-/* ---- hashes ---------------------------------------------------------------------------------------- */
+/* ---- hashes ---------------------------------------------------------------------------------- */
 
 struct ks_sep_names {
     EVP_MD_CTX *begun; /* display name and protocol */
@@ -62,7 +62,7 @@ static void hash_end(EVP_MD_CTX *ctx, char *out, size_t chars)
     out[chars] = '\0';
 }
 
-/* ---- iptables -------------------------------------------------------------------------------------- */
+/* ---- iptables -------------------------------------------------------------------------------- */
 
 const char *ks_iptables_hash(struct arena *a, const char *display, const char *proto,
                              const char *endpoint)
@@ -135,7 +135,7 @@ const char *ks_iptables_sep(struct arena *a, const char *display, const char *pr
     return arena_printf(a, "KUBE-SEP-%s", ks_iptables_hash(a, display, proto, endpoint));
 }
 
-/* ---- nftables -------------------------------------------------------------------------------------- */
+/* ---- nftables -------------------------------------------------------------------------------- */
 
 /* HASH-TEXT, cut when it is too long: what stands behind a prefix. */
 static const char *nftables_base(struct arena *a, const char *text)
@@ -188,7 +188,7 @@ const char *ks_nftables_affinity(struct arena *a, const char *ns, const char *na
     return arena_printf(a, "affinity-%s", nftables_base(a, endpoint_text(a, base, endpoint)));
 }
 
-/* ---- probabilities --------------------------------------------------------------------------------- */
+/* ---- probabilities --------------------------------------------------------------------------- */
 
 const char *ks_probability(struct arena *a, size_t n)
 {

@@ -12,7 +12,7 @@ const char *ks_dest_protocol(const struct ks_dest *d)
     return d->kind == KS_DEST_HEALTH_CHECK_PORT ? "TCP" : d->port->protocol;
 }
 
-/* ---- order ----------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 static int compare_numbers(int64_t a, int64_t b)
 {
@@ -81,7 +81,7 @@ const struct ks_dest *ks_plan_find_passed(const struct ks_plan *plan, const stru
     return find(plan->passed, plan->n_passed, address, number, protocol, ret_n);
 }
 
-/* ---- making ---------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 /* Destinations on the way into the plan; the array has room for all. */
 struct dests {

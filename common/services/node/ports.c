@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ports.c: which Services kube-proxy sees in a family, and what it knows of each of their ports; see ports.h.
+/* ports.c: which Services kube-proxy sees in a family, and what it knows of each of their ports;
+ * see ports.h.
  *
- * Addresses are read as Kubernetes reads them (leading zeros are decimal).  Items of the other family, and items that
- * do not parse, are left out, as kube-proxy does with a line in its log. */
+ * Addresses are read as Kubernetes reads them (leading zeros are decimal).  Items of the other
+ * family, and items that do not parse, are left out, as kube-proxy does with a line in its log. */
 #include "common/services/node/ports.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static bool is_of_family(const struct ip_addr *ip, enum ks_family family)
     return ip->len == (family == KS_IPV6 ? 16 : 4);
 }
 
-/* ---- the Service ----------------------------------------------------------------------------------- */
+/* ---- the Service ----------------------------------------------------------------------------- */
 
 /* The cluster IP of the family, as written; "" for none. */
 static const char *cluster_ip_text(const struct ks_service *s, enum ks_family family)
@@ -78,8 +79,8 @@ static const struct ip_addr *lb_vips(struct arena *a, const struct ks_service *s
     return ips;
 }
 
-/* The ranges of this family.  A range of length 0 empties the list, which lets all in; so does, as upstream has it, a
- * list whose ranges are all of the other family. */
+/* The ranges of this family.  A range of length 0 empties the list, which lets all in; so does, as
+ * upstream has it, a list whose ranges are all of the other family. */
 static const struct ip_net *source_ranges(struct arena *a, const struct ks_service *s,
                                           enum ks_family family, size_t *ret_n)
 {
@@ -97,7 +98,8 @@ static const struct ip_net *source_ranges(struct arena *a, const struct ks_servi
     return nets;
 }
 
-/* Fills the members that all ports of a Service share.  False when the Service does not exist in this family. */
+/* Fills the members that all ports of a Service share.  False when the Service does not
+ * exist in this family. */
 static bool common_of(struct arena *a, const struct ks_service *s, enum ks_family family,
                       struct ks_port *ret)
 {
@@ -120,7 +122,7 @@ static bool common_of(struct arena *a, const struct ks_service *s, enum ks_famil
     return true;
 }
 
-/* ---- its ports ------------------------------------------------------------------------------------- */
+/* ---- its ports ------------------------------------------------------------------------------- */
 
 static int compare_ports(const void *a, const void *b)
 {

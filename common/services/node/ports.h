@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ports.h: the three steps from objects to a world, each by itself.  Private to this room; see world.h.
+/* ports.h: the three steps from objects to a world, each by itself.  Private to this room; see
+ * world.h.
  *
- *     Service ──ports.c──▶ struct ks_port     slices ──endpoints.c──▶ groups     both ──lists.c──▶ the lists of a node
+ *     Service ──ports.c──▶ struct ks_port
+ *     slices ──endpoints.c──▶ groups
+ *     both ──lists.c──▶ the lists of a node
  *
  * Pure; results are in the arena and borrow texts from the objects. */
 #ifndef TRIMTAB_SERVICES_NODE_PORTS_H
@@ -9,8 +12,9 @@
 
 #include "common/services/node/world.h"
 
-/* The ports of a Service in this family, without endpoints, sorted by port name and protocol, each pair once (the last
- * counts).  *ret_n is 0 when kube-proxy does not see the Service in this family. */
+/* The ports of a Service in this family, without endpoints, sorted by port name and protocol, each
+ * pair once (the last counts).  *ret_n is 0 when kube-proxy does not see the Service
+ * in this family. */
 struct ks_port *ks_service_ports(struct arena *a, const struct ks_service *service,
                                  enum ks_family family, size_t *ret_n);
 

@@ -13,7 +13,8 @@
 /* Stands for the port of an endpoint that no port of the Service uses. */
 #define NO_PORT SIZE_MAX
 
-/* An endpoint under a name: that of the node that it is on, of a node that its hints name, or of a zone. */
+/* An endpoint under a name: that of the node that it is on, of a node that its hints name, or
+ * of a zone. */
 struct site {
     const char *name;
     struct ks_endpoint *endpoint;
@@ -21,8 +22,8 @@ struct site {
     size_t port;    /* in world.ports; NO_PORT: none uses it */
 };
 struct index {
-    struct site
-        *items; /* sorted by name, then by place in memory, which is the order of each port */
+    /* sorted by name, then by place in memory, which is the order of each port */
+    struct site *items;
     size_t n;
 };
 struct range {
@@ -48,7 +49,7 @@ struct fixed {
     bool names_nodes;     /* every ready endpoint has hints of nodes */
     bool names_zones;     /* … of zones */
     struct ks_list *zone; /* the list of the zone at which the world stands; NULL: `plain` */
-    size_t moved;         /* the move that last made its lists anew */
+    size_t moved;         /* the move that last made its lists again */
 };
 
 struct ks_sites {
@@ -65,12 +66,12 @@ struct ks_sites {
     struct map *zones;     /* name → struct zone */
     struct zone *zone;     /* at which the world stands; NULL: before the first move */
     struct numbers own;    /* ports that have lists of this node alone */
-    struct numbers moving; /* ports whose lists a move makes anew */
+    struct numbers moving; /* ports whose lists a move makes again */
     size_t n_moves;
     size_t n_looked_at;
 };
 
-/* ---- the index -------------------------------------------------------------------------------------- */
+/* ---- the index ------------------------------------------------------------------------------- */
 
 static int compare_places(const struct ks_endpoint *x, const struct ks_endpoint *y)
 {
@@ -193,9 +194,10 @@ static void make_index(struct ks_sites *s)
     }
 }
 
-/* ---- the lists of a port ----------------------------------------------------------------------------- */
+/* ---- the lists of a port --------------------------------------------------------------------- */
 
-/* Gives a port the lists that it has on a node of the zone that no endpoint is on and no hint names. */
+/* Gives a port the lists that it has on a node of the zone that no endpoint is on and
+ * no hint names. */
 static void set_port(struct ks_sites *s, struct arena *scratch, size_t i)
 {
     struct ks_port *p = &s->ports[i];
@@ -258,7 +260,7 @@ static void set_own(struct ks_sites *s, struct arena *scratch, size_t i, struct 
     s->n_looked_at += ks_port_reachable(scratch, p);
 }
 
-/* ---- making ------------------------------------------------------------------------------------------ */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static void find_hints(const struct ks_port *p, struct fixed *f)
 {
@@ -323,7 +325,7 @@ struct ks_sites *ks_sites_make(struct arena *a, enum ks_family family,
     return s;
 }
 
-/* ---- moving ------------------------------------------------------------------------------------------ */
+/* ---- moving ---------------------------------------------------------------------------------- */
 
 static void mark(struct ks_sites *s, bool local)
 {
@@ -333,7 +335,7 @@ static void mark(struct ks_sites *s, bool local)
     s->n_looked_at += s->here.n;
 }
 
-/* Notes that a port gets its lists anew in this move. */
+/* Notes that a port gets its lists again in this move. */
 static void move_port(struct ks_sites *s, size_t i)
 {
     if (s->fixed[i].moved != s->n_moves) {

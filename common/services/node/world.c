@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* world.c: the cluster as one node's kube-proxy sees it; see world.h.
  *
- * Services and slices are sorted once and walked side by side, so that the whole costs their number times its
- * logarithm. */
+ * Services and slices are sorted once and walked side by side, so that the whole costs their number
+ * times its logarithm. */
 #include "common/services/node/world.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "common/services/node/endpoints.h"
 #include "common/services/node/ports.h"
 
-/* ---- one Service ----------------------------------------------------------------------------------- */
+/* ---- one Service ----------------------------------------------------------------------------- */
 
 /* The ports of one Service, on the way into the world. */
 struct service_ports {
@@ -22,7 +22,8 @@ struct service_ports {
     size_t n;
 };
 
-/* Gives the ports of a Service their endpoints and lists.  `slices` are the Service's own, sorted. */
+/* Gives the ports of a Service their endpoints and lists.  `slices` are the
+ * Service's own, sorted. */
 static struct ks_service_endpoints attach(struct arena *a, const struct ks_node_config *config,
                                           const struct service_ports *s,
                                           const struct ks_slice *const *slices, size_t n_slices,
@@ -73,7 +74,7 @@ const struct ks_port *ks_world_service(struct arena *a, const struct ks_node_con
     return s.ports;
 }
 
-/* ---- all Services ---------------------------------------------------------------------------------- */
+/* ---- all Services ---------------------------------------------------------------------------- */
 
 static int compare_services(const void *a, const void *b)
 {
@@ -89,7 +90,8 @@ static bool same_service(const struct ks_service *a, const struct ks_service *b)
     return str_eq(a->meta.ns, b->meta.ns) && str_eq(a->meta.name, b->meta.name);
 }
 
-/* The Services that exist in this family, sorted, each name once (the last given); heap.  *ret_ports counts all ports. */
+/* The Services that exist in this family, sorted, each name once (the last given); heap.
+ * *ret_ports counts all ports. */
 static struct service_ports *read_services(struct arena *a, enum ks_family family,
                                            const struct ks_service *const *services, size_t n,
                                            size_t *ret_n, size_t *ret_ports)
@@ -116,7 +118,8 @@ static struct service_ports *read_services(struct arena *a, enum ks_family famil
     return all;
 }
 
-/* The next range of `slices` from *at on that belongs to the Service; skips those of Services before it. */
+/* The next range of `slices` from *at on that belongs to the Service; skips those
+ * of Services before it. */
 static size_t own_slices(const struct ks_service *service, enum ks_family family,
                          const struct ks_slice *const *slices, size_t n, size_t *at)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* world.h: a cluster as kube-proxy on one node sees it, in one address family.
  *
- *     objects (decode/objects.h) ──▶ service ports ──▶ their endpoints ──▶ the lists a node uses ──▶ plan.h
+ *     objects (decode/objects.h) ──▶ service ports ──▶ their endpoints ──▶ a node's lists ──▶ plan.h
  *
- * ks_world_make() does all of it once; ks_world_service() does one Service anew, at the cost of that Service.  Renderers
- * (render/), the tracer (trace/) and explanations read what stands here and in plan.h, so that they cannot disagree.
- * Immutable once made, all in the arena, but for texts, references and Services, which it borrows from the objects: these
- * must live as long.  Pure; blocks on nothing.
+ * ks_world_make() does all of it once; ks_world_service() does one Service again, at the cost of
+ * that Service.  Renderers (render/), the tracer (trace/) and explanations read what stands here
+ * and in plan.h, so that they cannot disagree.  Immutable once made, all in the arena, but for
+ * texts, references and Services, which it borrows from the objects: these must live as long.
+ * Pure; blocks on nothing.
  * Source: kube-proxy 1.36, pkg/proxy (serviceport.go, endpointslicecache.go, topology.go). */
 #ifndef TRIMTAB_SERVICES_NODE_WORLD_H
 #define TRIMTAB_SERVICES_NODE_WORLD_H
@@ -18,10 +19,12 @@ enum ks_detect {
     KS_DETECT_NONE = 0, /* it does not */
     KS_DETECT_CIDR, /* ClusterCIDR, and NodeCIDR: the source is in `value`, a CIDR of the family */
     KS_DETECT_BRIDGE, /* BridgeInterface: came in by the interface `value` */
-    KS_DETECT_PREFIX, /* InterfaceNamePrefix: came in by an interface whose name begins with `value` */
+    /* InterfaceNamePrefix: came in by an interface whose name begins with `value` */
+    KS_DETECT_PREFIX,
 };
 
-/* kube-proxy's configuration and the node it runs on.  Texts are "" or NULL where the comment says so. */
+/* kube-proxy's configuration and the node it runs on.  Texts are "" or NULL where the
+ * comment says so. */
 struct ks_node_config {
     const char *name;       /* the node's name */
     const char *zone;       /* label topology.kubernetes.io/zone; "" for none */
@@ -44,7 +47,8 @@ struct ks_node_config {
     bool tcp_be_liberal;       /* nf_conntrack_tcp_be_liberal is set */
 };
 
-/* One endpoint of a service port, as kube-proxy takes it from slices (spec: canonical address, sets of hints). */
+/* One endpoint of a service port, as kube-proxy takes it from slices (spec: canonical
+ * address, sets of hints). */
 struct ks_endpoint {
     struct ip_addr ip;
     int32_t port;
@@ -127,51 +131,55 @@ struct ks_world {
     struct ks_node_config config;
     const struct ks_port *ports; /* sorted by namespace, name, port name, protocol, as bytes */
     size_t n_ports;
-    const struct ks_service_health
-        *healths; /* one per Service that has endpoints here, or a port; by namespace, name */
+    /* one per Service that has endpoints here, or a port; by namespace, name */
+    const struct ks_service_health *healths;
     size_t n_healths;
     const struct ks_world_service *services; /* that have a port here (endpoints.h) */
     size_t n_services;
-    size_t
-        n_endpoints_all; /* over all service ports, ready or not: what the large cluster mode counts */
-    size_t
-        n_left_out; /* endpoints that are missing, because the cluster has more than KS_ENDPOINTS_MAX */
+    /* over all service ports, ready or not: what the large cluster mode counts */
+    size_t n_endpoints_all;
+    /* endpoints that are missing, because the cluster has more than KS_ENDPOINTS_MAX */
+    size_t n_left_out;
 };
 
-/* Endpoints of a world, each counted for every port that it is behind; about 1 GB.  Further ports have none. */
+/* Endpoints of a world, each counted for every port that it is behind; about 1 GB.
+ * Further ports have none. */
 #define KS_ENDPOINTS_MAX 4000000u
 
-/* Makes the world of one node from objects in any order.  Slices of other families, of unknown Services, without names and
- * FQDN ones are left out.  An endpoint that appears twice is taken by the rule for duplicates; last in order of slice
- * name, then position, where upstream leaves it open.  Never fails. */
+/* Makes the world of one node from objects in any order.  Slices of other families, of unknown
+ * Services, without names and FQDN ones are left out.  An endpoint that appears twice is taken by
+ * the rule for duplicates; last in order of slice name, then position, where upstream leaves it
+ * open.  Never fails. */
 const struct ks_world *ks_world_make(struct arena *a, const struct ks_node_config *config,
                                      const struct ks_service *const *services, size_t n_services,
                                      const struct ks_slice *const *slices, size_t n_slices);
-/* The ports of one Service alone, with its own slices: what changes when the Service or a slice of it does.  *ret_n ports,
- * sorted; 0 when it does not exist in this family. */
+/* The ports of one Service alone, with its own slices: what changes when the Service or a slice of
+ * it does.  *ret_n ports, sorted; 0 when it does not exist in this family. */
 const struct ks_port *ks_world_service(struct arena *a, const struct ks_node_config *config,
                                        const struct ks_service *service,
                                        const struct ks_slice *const *slices, size_t n_slices,
                                        size_t *ret_n);
 
-/* True when packets from outside the cluster, and from other pods, find an endpoint behind a destination that is not the
- * cluster IP. */
+/* True when packets from outside the cluster, and from other pods, find an endpoint behind a
+ * destination that is not the cluster IP. */
 bool ks_has_external(const struct ks_port *p);
 /* True when a cluster IP finds an endpoint. */
 bool ks_has_internal(const struct ks_port *p);
 /* True when a source range of the port contains the node's own address. */
 bool ks_node_in_ranges(const struct ks_node_config *config, const struct ks_port *p);
 
-/* How kube-proxy is configured when nothing else is known: bit 14, localhost node ports on, random fully, rr. */
+/* How kube-proxy is configured when nothing else is known: bit 14, localhost node ports
+ * on, random fully, rr. */
 struct ks_node_config ks_node_config_default(enum ks_family family);
-/* True when every address of the node takes node ports (no CIDR of this family is given, or one of length 0).  An empty
- * list means so in all modes; that nftables mode has "primary" in place of an empty list is for the caller, who reads the
- * configuration. */
+/* True when every address of the node takes node ports (no CIDR of this family is given, or one of
+ * length 0).  An empty list means so in all modes; that nftables mode has "primary" in place of an
+ * empty list is for the caller, who reads the configuration. */
 bool ks_node_ports_everywhere(const struct ks_node_config *config);
 /* True when node ports are open on loopback addresses (iptables mode): asked for, IPv4, and within
  * --nodeport-addresses. */
 bool ks_localhost_node_ports(const struct ks_node_config *config);
-/* The node's addresses of the family that take node ports, sorted as text; loopback is not among them. */
+/* The node's addresses of the family that take node ports, sorted as text; loopback is
+ * not among them. */
 const struct ip_addr *ks_node_port_addresses(struct arena *a, const struct ks_node_config *config,
                                              size_t *ret_n);
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- groups --------------------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 struct ks_groups ks_groups_make(struct arena *a)
 {
@@ -167,7 +167,7 @@ struct ks_table ks_groups_table(struct ks_groups *g, const char *name)
                              .n_order = g->n_items};
 }
 
-/* --- decisions ------------------------------------------------------------------------------------------ */
+/* --- decisions -------------------------------------------------------------------------------- */
 
 struct ks_exists ks_exists_of(const struct ks_world *w, const struct ks_port *p)
 {
@@ -183,7 +183,7 @@ struct ks_exists ks_exists_of(const struct ks_world *w, const struct ks_port *p)
     };
 }
 
-/* --- pieces --------------------------------------------------------------------------------------------- */
+/* --- pieces ----------------------------------------------------------------------------------- */
 
 const char *ks_ip_text(struct arena *a, const struct ip_addr *ip)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* build.h: lists of lines with names, and the pieces of rules that the three renderers share.
  *
- * A chain with its rules, an nftables set with its elements and an ipset with its entries are all the same here: a group
- * with a name and items.  Items are added in the order in which kube-proxy writes them, to any group; ks_groups_finish()
- * sorts them into their groups, keeps their order inside a group, and remembers the order in which they were written.
- * Everything lives in the arena.  Only for common/services/render. */
+ * A chain with its rules, an nftables set with its elements and an ipset with its entries are all
+ * the same here: a group with a name and items.  Items are added in the order in which kube-proxy
+ * writes them, to any group; ks_groups_finish() sorts them into their groups, keeps their order
+ * inside a group, and remembers the order in which they were written.  Everything lives in the
+ * arena.  Only for common/services/render. */
 #ifndef TRIMTAB_SERVICES_RENDER_BUILD_H
 #define TRIMTAB_SERVICES_RENDER_BUILD_H
 
@@ -45,8 +46,9 @@ const char *ks_words(struct arena *a, const char *const *pieces, size_t n);
 
 /* Sets `items` and `n` of each group. */
 void ks_groups_finish(struct ks_groups *g);
-/* Sorts the items of each group by their keys, as bytes; of several with the same key the first that was added stays.
- * `key_len` returns how much of an item is its key; NULL: all of it.  After ks_groups_finish(). */
+/* Sorts the items of each group by their keys, as bytes; of several with the same key the first
+ * that was added stays.  `key_len` returns how much of an item is its key; NULL: all of it.  After
+ * ks_groups_finish(). */
 void ks_groups_sort_items(struct ks_groups *g, size_t (*key_len)(const char *item));
 /* Numbers of the groups, sorted by name. */
 const size_t *ks_groups_by_name(const struct ks_groups *g);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* iptables.c: kube-proxy's tables filter and nat: the chains that are always there, and how packets get from them to the
- * chains of a service port (iptables_service.c). */
+/* iptables.c: kube-proxy's tables filter and nat: the chains that are always there, and how packets
+ * get from them to the chains of a service port (iptables_service.c). */
 #include "common/services/render/iptables.h"
 
 #include "common/base/strset.h"
@@ -10,7 +10,7 @@
 #define NODEPORTS_LAST                                                                             \
     "kubernetes service nodeports; NOTE: this must be the last rule in this chain"
 
-/* --- destinations --------------------------------------------------------------------------------------- */
+/* --- destinations ----------------------------------------------------------------------------- */
 
 /* "-d A --dport N" behind the protocol, for one address of a service port. */
 static const char *destination(const struct iptables_port *x, const struct ip_addr *address)
@@ -124,7 +124,7 @@ static void render_port(struct iptables *t, const struct ks_port *p)
     iptables_port_rules(&x);
 }
 
-/* --- the chains that are always there --------------------------------------------------------------------- */
+/* --- the chains that are always there --------------------------------------------------------- */
 
 /* Returns whether a range of --nodeport-addresses has 127.0.0.1. */
 static bool takes_loopback(const struct ks_node_config *config)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* iptables.h: what the two halves of the iptables renderer share.  Only for common/services/render. */
+/* iptables.h: what the two halves of the iptables renderer share.  Only for
+ * common/services/render. */
 #ifndef TRIMTAB_SERVICES_RENDER_IPTABLES_H
 #define TRIMTAB_SERVICES_RENDER_IPTABLES_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* iptables_saved.c: a rule as iptables-save prints it after it was loaded.
  *
- * iptables keeps a rule in parts: addresses, interfaces and the protocol, then the matches, then the target; each part
- * prints itself in its own way.  So a rule is read word by word into these parts and written again.
+ * iptables keeps a rule in parts: addresses, interfaces and the protocol, then the matches, then
+ * the target; each part prints itself in its own way.  So a rule is read word by word into these
+ * parts and written again.
  * Source: iptables 1.8.9. */
 #include "common/services/node/names.h"
 #include "common/services/render/rules.h"
@@ -19,7 +20,8 @@ struct words {
     size_t n;
     size_t at;
 };
-/* The parts in the order in which they are printed; each begins with a blank when it is not empty. */
+/* The parts in the order in which they are printed; each begins with a blank when it
+ * is not empty. */
 enum part_kind {
     PART_SOURCE = 0,
     PART_DEST,
@@ -33,7 +35,7 @@ struct parts {
     struct str_buf of[PART_MAX];
 };
 
-/* --- words ---------------------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 /* Takes the quotes off the word at *at, in place; returns it, and moves *at behind it. */
 static char *unquoted(char **at)
@@ -94,7 +96,7 @@ static const char *peek(const struct words *w)
     return w->at < w->n ? w->items[w->at] : "";
 }
 
-/* --- single parts ------------------------------------------------------------------------------------------ */
+/* --- single parts ----------------------------------------------------------------------------- */
 
 /* " FLAG", or " ! FLAG". */
 static void flag_word(struct str_buf *b, bool negated, const char *flag)
@@ -250,7 +252,7 @@ static void target(struct str_buf *b, struct words *w, enum ks_family family)
     }
 }
 
-/* --- rules ------------------------------------------------------------------------------------------------ */
+/* --- rules ------------------------------------------------------------------------------------ */
 
 static void read_parts(struct words *w, enum ks_family family, struct parts *p)
 {

@@ -88,7 +88,8 @@ static const char *sep_of(struct iptables_port *x, struct seps *seps,
     return *slot;
 }
 
-/* The rules that choose one endpoint of a list: affinity first, then each with the probability that makes all equal. */
+/* The rules that choose one endpoint of a list: affinity first, then each with the probability that
+ * makes all equal. */
 static void choose(struct iptables_port *x, size_t chain, const struct ks_list *list,
                    struct seps *seps)
 {

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ipvs.c: virtual servers of kube-proxy's IPVS mode, the addresses of kube-ipvs0, and everything as text.
+/* ipvs.c: virtual servers of kube-proxy's IPVS mode, the addresses of kube-ipvs0, and everything as
+ * text.
  *
  * The sets are ipvs_sets.c's, the iptables rules ipvs_rules.c's. */
 #include "common/services/render/ipvs.h"
 
 #include <string.h>
 
-/* --- virtual servers -------------------------------------------------------------------------------------- */
+/* --- virtual servers -------------------------------------------------------------------------- */
 
 static int cmp_texts(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The endpoints of a destination, as sorted text.  With policy Local and no local endpoint kube-proxy takes the whole cluster's in
- * this mode. */
+/* The endpoints of a destination, as sorted text.  With policy Local and no local endpoint
+ * kube-proxy takes the whole cluster's in this mode. */
 static const char *const *real_servers(struct ipvs *v, const struct ks_port *p, bool local,
                                        size_t *ret_n)
 {
@@ -135,7 +136,8 @@ static void sort_servers(struct ipvs *v)
     v->n_servers = n;
 }
 
-/* The node's addresses that take node ports: in this mode without link-local ones unless a range names them. */
+/* The node's addresses that take node ports: in this mode without link-local ones unless
+ * a range names them. */
 static void find_node_addresses(struct ipvs *v)
 {
     const struct ks_node_config *config = &v->world->config;
@@ -192,7 +194,7 @@ struct ks_ipvs ks_render_ipvs(struct arena *a, const struct ks_world *w)
     };
 }
 
-/* --- text --------------------------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 static void append_sets(struct str_buf *b, const struct ks_ipvs *v)
 {

@@ -149,7 +149,8 @@ void ipvs_sets_port(struct ipvs *v, const struct ks_port *p)
         vip(v, p, &p->lb_vips[i], &is);
     }
     if (p->node_port != 0 && v->n_node_addresses == 0) {
-        return; /* kube-proxy goes on with the next service port, and leaves the health check out */
+        /* kube-proxy continues with the next service port, and leaves the health check out */
+        return;
     }
     if (p->node_port != 0) {
         node_port(v, p);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* jumps.c: how packets get from the kernel's chains of iptables to kube-proxy's.
  *
- * kube-proxy inserts each jump at the head of its chain, so the last one that it makes comes first. */
+ * kube-proxy inserts each jump at the head of its chain, so the last one that it
+ * makes comes first. */
 #include "common/services/render/build.h"
 
 struct jump {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nftables.c: kube-proxy's table in nftables mode: what is always there, and the lines of the whole table.
+/* nftables.c: kube-proxy's table in nftables mode: what is always there, and the lines of the whole
+ * table.
  *
  * Chains, sets and maps of a service port are nftables_service.c's. */
 #include "common/services/render/nftables.h"
@@ -30,7 +31,8 @@ static const struct declaration chains[] = {
     {"services", NULL},
 };
 
-/* In the order of enum nft_set and enum nft_map; the tail is the comment.  `addressed`: the key begins with an address. */
+/* In the order of enum nft_set and enum nft_map; the tail is the comment.  `addressed`: the key
+ * begins with an address. */
 struct keyed_object {
     const char *name;
     const char *key; /* behind the address */
@@ -55,7 +57,7 @@ static const struct keyed_object maps[] = {
     {"service-nodeports", "inet_proto . inet_service : verdict", "NodePort traffic", false},
 };
 
-/* --- pieces ------------------------------------------------------------------------------------------------ */
+/* --- pieces ----------------------------------------------------------------------------------- */
 
 const char *nft_comment(struct arena *a, const char *text)
 {
@@ -88,7 +90,7 @@ const char *nft_if_not_local(const struct nft *t)
     return detector(t, "!=");
 }
 
-/* --- what is always there ----------------------------------------------------------------------------------- */
+/* --- what is always there --------------------------------------------------------------------- */
 
 static void make_objects(struct nft *t, struct ks_groups *g, const struct keyed_object *rows,
                          size_t n)
@@ -128,7 +130,8 @@ static void masquerading(struct nft *t)
             "daddr . meta l4proto . th dport @hairpin-connections masquerade fully-random");
 }
 
-/* Traffic to cluster IPs that no service port took: wrong ports are refused, addresses without a Service dropped. */
+/* Traffic to cluster IPs that no service port took: wrong ports are refused, addresses without a
+ * Service dropped. */
 static void cluster_ips_check(struct nft *t)
 {
     const struct ks_node_config *config = &t->world->config;
@@ -186,7 +189,7 @@ static void node_port_ips(struct nft *t)
     }
 }
 
-/* --- lines -------------------------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 struct lines {
     struct arena *arena;

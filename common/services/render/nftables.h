@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nftables.h: what the two halves of the nftables renderer share.  Only for common/services/render. */
+/* nftables.h: what the two halves of the nftables renderer share.  Only for
+ * common/services/render. */
 #ifndef TRIMTAB_SERVICES_RENDER_NFTABLES_H
 #define TRIMTAB_SERVICES_RENDER_NFTABLES_H
 

@@ -10,7 +10,7 @@ struct nft_service {
     const char *end; /* where destinations without endpoints go */
 };
 
-/* --- map elements ------------------------------------------------------------------------------------------- */
+/* --- map elements ----------------------------------------------------------------------------- */
 
 /* "A . tcp . 80", or "tcp . 30080" without an address. */
 static const char *key(struct nft_service *x, const struct ip_addr *ip, int32_t port)
@@ -31,7 +31,8 @@ static void stop(struct nft_service *x, enum nft_map map, const char *at)
                  KS_WORDS(x->t->arena, at, nft_comment(x->t->arena, x->p->display), ":", x->end));
 }
 
-/* An external IP or a VIP: captured if there are endpoints anywhere, and ended where none is for it. */
+/* An external IP or a VIP: captured if there are endpoints anywhere, and ended where none
+ * is for it. */
 static void outside(struct nft_service *x, const struct ip_addr *ip)
 {
     const char *at = key(x, ip, x->p->port);
@@ -74,7 +75,7 @@ static void destinations(struct nft_service *x)
     }
 }
 
-/* --- chains ------------------------------------------------------------------------------------------------- */
+/* --- chains ----------------------------------------------------------------------------------- */
 
 static void external_chain(struct nft_service *x)
 {

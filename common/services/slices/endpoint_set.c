@@ -20,7 +20,8 @@ static const char **sorted_addresses(struct arena *a, const struct ks_slice_endp
     return sorted;
 }
 
-/* The identity as text: each part but the last behind its length, so that texts of different parts cannot run together. */
+/* The identity as text: each part but the last behind its length, so that texts of different parts
+ * cannot run together. */
 static const char *identity(struct arena *a, const struct ks_slice_endpoint *e)
 {
     const char *ns = e->ref == NULL ? "" : e->ref->ns;

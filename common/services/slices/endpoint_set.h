@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* endpoint_set.h: endpoints that some slices are to hold, found by identity.  Private to this room.
  *
- * Two endpoints are the same one when their addresses (in any order), host names, and the namespaces and names of their
- * targets agree: a pod that comes back under its name and address is updated in place.  A set is filled, sealed, then
- * taken from; a look-up costs O(log n). */
+ * Two endpoints are the same one when their addresses (in any order), host names, and the
+ * namespaces and names of their targets agree: a pod that comes back under its name and address is
+ * updated in place.  A set is filled, sealed, then taken from; a look-up costs O(log n). */
 #ifndef TRIMTAB_SERVICES_SLICES_ENDPOINT_SET_H
 #define TRIMTAB_SERVICES_SLICES_ENDPOINT_SET_H
 
@@ -31,14 +31,16 @@ struct endpoint_set endpoint_set_make(struct arena *a, size_t cap);
 void endpoint_set_add(struct arena *a, struct endpoint_set *s, const struct ks_slice_endpoint *e);
 /* Ends adding.  Of endpoints with one identity the last one stays, at the first one's place. */
 void endpoint_set_seal(struct endpoint_set *s);
-/* The endpoint with the identity of `e`, NULL when there is none or it was taken.  `take` takes it. */
+/* The endpoint with the identity of `e`, NULL when there is none or it was taken.
+ * `take` takes it. */
 const struct ks_slice_endpoint *endpoint_set_find(struct arena *a, struct endpoint_set *s,
                                                   const struct ks_slice_endpoint *e, bool take);
 /* Takes the first one that is left; NULL when none is. */
 const struct ks_slice_endpoint *endpoint_set_next(struct endpoint_set *s);
 
-/* True when two endpoints of one identity agree in everything that a slice would be written for: node, zone, conditions
- * (absent is not false), and the target but for its version.  Hints are not compared. */
+/* True when two endpoints of one identity agree in everything that a slice would be written for:
+ * node, zone, conditions (absent is not false), and the target but for its version.  Hints
+ * are not compared. */
 bool endpoints_agree(const struct ks_slice_endpoint *x, const struct ks_slice_endpoint *y);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* explain.h: which pods are behind a Service, and why the others are not, for people.
  *
- * Each pod of the Service's namespace falls under one reason, the first that applies.  Results live in the arena and borrow
- * texts from the arguments.  Pure. */
+ * Each pod of the Service's namespace falls under one reason, the first that applies.  Results live
+ * in the arena and borrow texts from the arguments.  Pure. */
 #ifndef TRIMTAB_SERVICES_SLICES_EXPLAIN_H
 #define TRIMTAB_SERVICES_SLICES_EXPLAIN_H
 
@@ -15,10 +15,12 @@ enum ks_pod_role {
     KS_POD_NO_ADDRESS,   /* no address yet */
     KS_POD_OTHER_FAMILY, /* no address of this family */
     KS_POD_NODE_UNKNOWN, /* its node is not there, and not-ready addresses are not published */
-    KS_POD_NO_PORT, /* an endpoint without any of the Service's ports: it has no port of such a name */
+    /* an endpoint without any of the Service's ports: it has no port of such a name */
+    KS_POD_NO_PORT,
     KS_POD_NOT_READY, /* an endpoint that gets no traffic: the condition Ready is not True */
     KS_POD_GONE,      /* being deleted and not ready: an endpoint that gets no traffic */
-    KS_POD_DRAINING, /* being deleted and ready: an endpoint that gets traffic where no other is ready */
+    /* being deleted and ready: an endpoint that gets traffic where no other is ready */
+    KS_POD_DRAINING,
     KS_POD_SERVING, /* an endpoint that gets traffic; also by publishNotReadyAddresses */
     KS_POD_MAX,
 };

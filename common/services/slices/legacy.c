@@ -21,7 +21,7 @@ struct member {
     bool ready;
 };
 
-/* ---- pods ------------------------------------------------------------------------------------------ */
+/* ---- pods ------------------------------------------------------------------------------------ */
 
 static bool is_ipv6(const char *text)
 {
@@ -95,7 +95,7 @@ static struct member *members_of(struct arena *a, const struct ks_service *servi
     return members;
 }
 
-/* ---- subsets --------------------------------------------------------------------------------------- */
+/* ---- subsets --------------------------------------------------------------------------------- */
 
 static int by_ports(const void *x, const void *y)
 {
@@ -135,8 +135,8 @@ static struct ks_subset subset_of(struct arena *a, const struct member *members,
     return s;
 }
 
-/* Subsets before they are repacked.  Pods without any of the Service's ports are in none, unless the Service is headless and
- * has no ports at all. */
+/* Subsets before they are repacked.  Pods without any of the Service's ports are in none, unless
+ * the Service is headless and has no ports at all. */
 static const struct ks_subset *subsets_of(struct arena *a, const struct ks_service *service,
                                           struct member *members, size_t n, size_t *ret_n)
 {
@@ -154,7 +154,7 @@ static const struct ks_subset *subsets_of(struct arena *a, const struct ks_servi
     return subsets;
 }
 
-/* ---- truncation ------------------------------------------------------------------------------------ */
+/* ---- truncation ------------------------------------------------------------------------------ */
 
 /* Cuts one list in proportion; *space is what still fits. */
 static void cut(size_t *size, size_t total, size_t max, size_t *space)
@@ -202,7 +202,7 @@ static bool cut_subsets(struct arena *a, struct ks_subset *subsets, size_t n)
     return truncated;
 }
 
-/* ---- the object ------------------------------------------------------------------------------------ */
+/* ---- the object ------------------------------------------------------------------------------ */
 
 static struct kv_map labels_of(struct arena *a, const struct ks_service *service)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* legacy.h: the controller of Endpoints: from Services and Pods to one Endpoints object.
  *
- * The API is deprecated, but the controller runs, and people still read what it writes.  Endpoints hold one family only, the
- * Service's first.  Results live in the arena and borrow texts from the arguments.  Pure.
+ * The API is deprecated, but the controller runs, and people still read what it writes.  Endpoints
+ * hold one family only, the Service's first.  Results live in the arena and borrow texts from the
+ * arguments.  Pure.
  * Source: Kubernetes 1.36, pkg/controller/endpoint, pkg/api/v1/endpoints. */
 #ifndef TRIMTAB_SERVICES_SLICES_LEGACY_H
 #define TRIMTAB_SERVICES_SLICES_LEGACY_H
@@ -12,16 +13,18 @@
 /* Addresses beyond this number are cut off. */
 #define KS_ENDPOINTS_MAX 1000
 
-/* The Endpoints of a Service, as created anew: name, namespace, labels, annotations, subsets, truncated where there are too
- * many addresses.  NULL for a Service of type ExternalName or without a selector, which gets none.  Of `pods` those of other
- * namespaces and those not selected are left out. */
+/* The Endpoints of a Service, as created again: name, namespace, labels, annotations, subsets,
+ * truncated where there are too many addresses.  NULL for a Service of type ExternalName or without
+ * a selector, which gets none.  Of `pods` those of other namespaces and those not selected
+ * are left out. */
 const struct ks_endpoints *ks_legacy_endpoints(struct arena *a, const struct ks_service *service,
                                                const struct ks_pod *const *pods, size_t n_pods);
 
-/* Subsets in canonical form: each port with all its addresses, ports with the same addresses together, an address that is both
- * ready and not ready for a port not ready.  Addresses are sorted by text, then uid of their target; ports and subsets
- * by their members.  Ports with an appProtocol that stand in different subsets stay apart, as upstream keeps them.
- * O(n log n) in addresses times ports. */
+/* Subsets in canonical form: each port with all its addresses, ports with the same addresses
+ * together, an address that is both ready and not ready for a port not ready.  Addresses are sorted
+ * by text, then uid of their target; ports and subsets by their members.  Ports with an appProtocol
+ * that stand in different subsets stay apart, as upstream keeps them.  O(n log n)
+ * in addresses times ports. */
 const struct ks_subset *ks_subsets_repack(struct arena *a, const struct ks_subset *subsets,
                                           size_t n, size_t *ret_n);
 
@@ -30,8 +33,8 @@ struct ks_subset_size {
     size_t ready;
     size_t not_ready;
 };
-/* Cuts sizes[0..n) to KS_ENDPOINTS_MAX addresses in all, each subset in proportion.  Too many ready ones: all that are not
- * ready go, too.  Returns true when anything was cut. */
+/* Cuts sizes[0..n) to KS_ENDPOINTS_MAX addresses in all, each subset in proportion.  Too many ready
+ * ones: all that are not ready go, too.  Returns true when anything was cut. */
 bool ks_legacy_truncate(struct ks_subset_size *sizes, size_t n);
 
 #endif

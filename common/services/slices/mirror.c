@@ -47,7 +47,7 @@ struct mirror {
     struct ks_mirror_pass result;
 };
 
-/* ---- whether --------------------------------------------------------------------------------------- */
+/* ---- whether --------------------------------------------------------------------------------- */
 
 static enum ks_mirror_off off_of(const struct ks_mirror_input *in)
 {
@@ -67,7 +67,7 @@ static enum ks_mirror_off off_of(const struct ks_mirror_input *in)
     return in->service->has_selector ? KS_MIRROR_SELECTOR : KS_MIRROR_FINE;
 }
 
-/* ---- what is there --------------------------------------------------------------------------------- */
+/* ---- what is there --------------------------------------------------------------------------- */
 
 static int compare_keyed(const struct keyed_slice *s, const char *type, const char *key)
 {
@@ -110,7 +110,7 @@ static size_t first_existing(const struct mirror *m, const char *type, const cha
     return low;
 }
 
-/* ---- what is desired ------------------------------------------------------------------------------- */
+/* ---- what is desired ------------------------------------------------------------------------- */
 
 static const struct ks_slice_port *slice_ports(struct arena *a, const struct ks_subset *s)
 {
@@ -163,7 +163,7 @@ static void add_subset(struct mirror *m, const struct ks_subset *s, struct endpo
     m->skipped += all - added;
 }
 
-/* ---- one group ------------------------------------------------------------------------------------- */
+/* ---- one group ------------------------------------------------------------------------------- */
 
 static bool is_rebuilt(const struct mirror *m, const struct ks_slice *s)
 {
@@ -171,7 +171,7 @@ static bool is_rebuilt(const struct mirror *m, const struct ks_slice *s)
         const struct ks_owner *o = &s->meta.owners[i];
         if (str_eq(o->kind, "Endpoints") && str_eq(o->name, m->endpoints->meta.name) &&
             !str_eq(o->uid, m->endpoints->meta.uid)) {
-            return true; /* these Endpoints were deleted and made anew */
+            return true; /* these Endpoints were deleted and recreated */
         }
     }
     return false;
@@ -304,7 +304,7 @@ static void reconcile_groups(struct mirror *m)
     }
 }
 
-/* ---- the pass -------------------------------------------------------------------------------------- */
+/* ---- the pass -------------------------------------------------------------------------------- */
 
 static void add_events(struct mirror *m)
 {
@@ -327,7 +327,8 @@ static void add_events(struct mirror *m)
     }
 }
 
-/* Gives each slice that is to be created the name of one of its family that is to be deleted, as long as there are any. */
+/* Gives each slice that is to be created the name of one of its family that is to be deleted, as
+ * long as there are any. */
 static void take_over_names(struct mirror *m)
 {
     struct ks_mirror_pass *r = &m->result;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mirror.h: the controller that mirrors Endpoints written by hand into EndpointSlices.
  *
- * It serves Services without a selector, so that kube-proxy, which reads slices only, finds their endpoints.  One slice per
- * family and list of ports.  Results live in the arena and borrow texts from the input.  Pure.
+ * It serves Services without a selector, so that kube-proxy, which reads slices only, finds their
+ * endpoints.  One slice per family and list of ports.  Results live in the arena and borrow texts
+ * from the input.  Pure.
  *
- * One fault of upstream is not copied: where slices of both families are to be created and one is to be deleted, upstream may
- * lose a slice until its next pass.  Here a created slice takes over the name of a deleted one of its own family.
+ * One fault of upstream is not copied: where slices of both families are to be created and one is
+ * to be deleted, upstream may lose a slice until its next pass.  Here a created slice takes over
+ * the name of a deleted one of its own family.
  * Source: Kubernetes 1.36, pkg/controller/endpointslicemirroring. */
 #ifndef TRIMTAB_SERVICES_SLICES_MIRROR_H
 #define TRIMTAB_SERVICES_SLICES_MIRROR_H
@@ -25,8 +27,8 @@ enum ks_mirror_off {
     KS_MIRROR_SELECTOR,     /* the Service has a selector: the EndpointSlice controller serves it */
 };
 struct ks_mirror_input {
-    const struct ks_endpoints *endpoints; /* NULL: there is none */
-    const struct ks_service *service;     /* of the same name; NULL: there is none */
+    const struct ks_endpoints *endpoints; /* NULL if there is none */
+    const struct ks_service *service;     /* of the same name; NULL if there is none */
     const struct ks_slice *const *slices; /* existing mirrors of these Endpoints */
     size_t n_slices;
     size_t max_endpoints; /* per subset, 1…1000; 0 means 1000 */

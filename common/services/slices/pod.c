@@ -5,7 +5,7 @@
 #include "common/base/ip.h"
 #include "common/base/str.h"
 
-/* ---- one pod --------------------------------------------------------------------------------------- */
+/* ---- one pod --------------------------------------------------------------------------------- */
 
 bool ks_pod_counts(const struct ks_pod *pod, bool terminating)
 {
@@ -128,7 +128,7 @@ struct ks_slice_endpoint ks_pod_endpoint(struct arena *a, const struct ks_servic
     return e;
 }
 
-/* ---- changes of a pod ------------------------------------------------------------------------------ */
+/* ---- changes of a pod ------------------------------------------------------------------------ */
 
 static bool same_labels(const struct ks_meta *x, const struct ks_meta *y)
 {

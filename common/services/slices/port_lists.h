@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* port_lists.h: the different lists of ports that the pods of a Service have.  Private to this room.
+/* port_lists.h: the different lists of ports that the pods of a Service have.  Private to this
+ * room.
  *
- * Pods of one Service nearly always have the same ports, and they differ only where a target port is a name.  So each list is
- * made once, and a pod costs a look-up per named port. */
+ * Pods of one Service nearly always have the same ports, and they differ only where a target port
+ * is a name.  So each list is made once, and a pod costs a look-up per named port. */
 #ifndef TRIMTAB_SERVICES_SLICES_PORT_LISTS_H
 #define TRIMTAB_SERVICES_SLICES_PORT_LISTS_H
 

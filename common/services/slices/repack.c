@@ -2,9 +2,11 @@
 /* repack.c: subsets of Endpoints in canonical form; see legacy.h.
  *
  *     addresses, numbered in order of (ip, uid) ──┐
- *     ports, each with the subsets it stands in ──┴▶ classes: ports in the same subsets ──▶ classes with the same addresses
+ *     ports, each with the subsets it is in ──────┴▶ classes: ports in the same subsets
+ *                                                    ──▶ classes with the same addresses
  *
- * Memory is that of the input: the addresses of a class are put together in one scratch list, twice. */
+ * Memory is that of the input: the addresses of a class are put together in one
+ * scratch list, twice. */
 #include "common/services/slices/repack.h"
 
 #include <stdlib.h>
@@ -49,7 +51,7 @@ struct repack {
     size_t *scratch; /* 2 · id + (1 when not ready) */
 };
 
-/* ---- addresses ------------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 static int by_address(const void *x, const void *y)
 {
@@ -102,7 +104,7 @@ static void number_addresses(struct repack *r)
     }
 }
 
-/* ---- ports ----------------------------------------------------------------------------------------- */
+/* ---- ports ----------------------------------------------------------------------------------- */
 
 /* Orders texts, an absent one first. */
 static int compare_texts(const char *x, const char *y)
@@ -167,7 +169,7 @@ static void gather_ports(struct repack *r, bool join)
     r->n_ports = kept;
 }
 
-/* ---- classes --------------------------------------------------------------------------------------- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 static int by_subsets(const void *x, const void *y)
 {
@@ -253,7 +255,7 @@ static int by_sum(const void *x, const void *y)
     return order != 0 ? order : same_port(a->entries, b->entries);
 }
 
-/* ---- the answer ------------------------------------------------------------------------------------ */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 /* The subset of classes[0..n), which have the same addresses. */
 static struct ks_subset subset_of(struct repack *r, const struct class *classes, size_t n)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slice_group.c: the endpoints of one group of equal ports, distributed over its slices; see slices_internal.h. */
+/* slice_group.c: the endpoints of one group of equal ports, distributed over its slices; see
+ * slices_internal.h. */
 #include "common/services/slices/slices_internal.h"
 
 #include <stdlib.h>
@@ -19,7 +20,8 @@ struct draft {
     enum draft_state state;
 };
 
-/* Puts endpoints that are left behind the *n that are there, in a new array, until there are `max`. */
+/* Puts endpoints that are left behind the *n that are there, in a new array, until
+ * there are `max`. */
 static struct ks_slice_endpoint *fill(struct arena *a, struct endpoint_set *desired,
                                       const struct ks_slice_endpoint *endpoints, size_t *n,
                                       size_t max)

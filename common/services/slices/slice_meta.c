@@ -13,7 +13,7 @@
 /* The longest name of a slice: a DNS subdomain. */
 #define NAME_MAX_BYTES 253
 
-/* ---- sorted maps ----------------------------------------------------------------------------------- */
+/* ---- sorted maps ----------------------------------------------------------------------------- */
 
 struct kv_map kv_map_copy(struct arena *a, const struct json_kv *kvs, size_t n, size_t more)
 {
@@ -67,7 +67,7 @@ static void remove_reserved(struct kv_map *m)
     kv_map_remove(m, KS_LABEL_HEADLESS);
 }
 
-/* ---- slices ---------------------------------------------------------------------------------------- */
+/* ---- slices ---------------------------------------------------------------------------------- */
 
 const char *slice_generate_name(struct arena *a, const char *owner)
 {
@@ -165,7 +165,7 @@ void slice_stamp(struct arena *a, struct ks_slice *slice, const char *trigger_ti
     m->has_annotations = true;
 }
 
-/* ---- ports ----------------------------------------------------------------------------------------- */
+/* ---- ports ----------------------------------------------------------------------------------- */
 
 /* Orders texts, an absent one first. */
 static int compare_texts(const char *x, const char *y)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* slices.c: one pass of the EndpointSlice controller over a Service; see slices.h.
  *
- * Per family: pods into groups of equal ports, each group over its slices (slice_group.c), the placeholder, hints, names
- * taken over from slices that would be deleted. */
+ * Per family: pods into groups of equal ports, each group over its slices (slice_group.c), the
+ * placeholder, hints, names taken over from slices that would be deleted. */
 #include "common/services/slices/slices.h"
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ struct pass {
     struct ks_slice_pass result; /* lists have room for everything */
 };
 
-/* ---- what is there --------------------------------------------------------------------------------- */
+/* ---- what is there --------------------------------------------------------------------------- */
 
 static int by_node_name(const void *x, const void *y)
 {
@@ -131,7 +131,7 @@ static size_t families_of(const struct ks_service *service, enum ks_family ret[2
     return n;
 }
 
-/* ---- one family ------------------------------------------------------------------------------------ */
+/* ---- one family ------------------------------------------------------------------------------ */
 
 static int by_slice_key(const void *x, const void *y)
 {
@@ -140,8 +140,8 @@ static int by_slice_key(const void *x, const void *y)
     return order != 0 ? order : strcmp(a->slice->meta.name, b->slice->meta.name);
 }
 
-/* The family's existing slices that the Service owns, sorted by key; others go to lists->remove.  Returns how many there are
- * in the family in all. */
+/* The family's existing slices that the Service owns, sorted by key; others go to lists->remove.
+ * Returns how many there are in the family in all. */
 static size_t split_existing(struct pass *p, const char *type, struct slice_lists *lists,
                              struct keyed_slice *owned, size_t *n_owned)
 {
@@ -284,7 +284,8 @@ static void add_slice(struct pass *p, bool create, const struct ks_slice *s)
     slice_stamp(p->a, to, p->in->trigger_time);
 }
 
-/* Turns creations into updates of slices that would be deleted, the last one first; adds what remains to the result. */
+/* Turns creations into updates of slices that would be deleted, the last one first; adds what
+ * remains to the result. */
 static void finish_family(struct pass *p, const struct ks_slice_lists *lists,
                           const struct slice_lists *before)
 {
@@ -327,7 +328,7 @@ static void reconcile_family(struct pass *p, enum ks_family family)
     finish_family(p, &hinted, &lists);
 }
 
-/* ---- the pass -------------------------------------------------------------------------------------- */
+/* ---- the pass -------------------------------------------------------------------------------- */
 
 static bool has_family(const enum ks_family *families, size_t n, const char *type)
 {

@@ -6,7 +6,7 @@
 #include "common/services/slices/endpoint_set.h"
 #include "common/services/slices/slices.h"
 
-/* ---- names, labels, annotations (slice_meta.c) ------------------------------------------------------ */
+/* ---- names, labels, annotations (slice_meta.c) ----------------------------------------------- */
 
 /* A sorted map of texts in the making. */
 struct kv_map {
@@ -24,7 +24,8 @@ bool kv_map_equal(const struct kv_map *x, const struct kv_map *y);
 const char *slice_generate_name(struct arena *a, const char *owner);
 /* A slice without name, ports and endpoints. */
 struct ks_slice slice_new(struct arena *a, const struct ks_service *service, const char *type);
-/* Labels of a slice of this Service.  *ret_changed when those of `slice` differ in more than the reserved ones. */
+/* Labels of a slice of this Service.  *ret_changed when those of `slice` differ in more than the
+ * reserved ones. */
 struct kv_map slice_labels(struct arena *a, const struct ks_service *service,
                            const struct ks_slice *slice, bool *ret_changed);
 bool slice_is_owned(const struct ks_slice *slice, const struct ks_meta *owner, const char *kind);
@@ -39,7 +40,7 @@ const struct ks_slice_port *slice_ports_sorted(struct arena *a, const struct ks_
                                                size_t n);
 const char *slice_ports_key(struct arena *a, const struct ks_slice_port *ports, size_t n);
 
-/* ---- one group of equal ports (slice_group.c) ------------------------------------------------------- */
+/* ---- one group of equal ports (slice_group.c) ------------------------------------------------ */
 
 /* The slices of one family while a pass works on them. */
 struct slice_lists {
@@ -62,7 +63,8 @@ struct slice_group {
     struct endpoint_set *desired; /* sealed; empty afterwards */
     size_t max;
 };
-/* Distributes the desired endpoints over existing and new slices, and adds each slice to one list. */
+/* Distributes the desired endpoints over existing and new slices, and adds each slice
+ * to one list. */
 void slice_group_reconcile(struct arena *a, struct slice_group *g, struct slice_lists *lists);
 
 #endif

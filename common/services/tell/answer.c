@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* answer.c: asks every node that may get the packet, and adds up what they do; see answer.h.
  *
- * One world is moved from node to node (node/sites.h): what stays of a node is one struct ks_way, and its part of the
- * shares, which it has in common with the nodes that use the same list. */
+ * One world is moved from node to node (node/sites.h): what stays of a node is one struct ks_way,
+ * and its part of the shares, which it has in common with the nodes that use the same list. */
 #include "common/services/tell/answer.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static bool is_same_node(const struct ks_node *x, const struct ks_node *y)
     return x != NULL && y != NULL && str_eq(x->meta.name, y->meta.name);
 }
 
-/* ---- who gets the packet ----------------------------------------------------------------------------- */
+/* ---- who gets the packet --------------------------------------------------------------------- */
 
 /* The one node that decides; NULL: any of them may. */
 static const struct ks_node *deciding_node(const struct ks_making *m)
@@ -50,7 +50,7 @@ static const struct ks_backend *backend_of(const struct ks_answer *x, const stru
     return NULL;
 }
 
-/* ---- one node ------------------------------------------------------------------------------------------ */
+/* ---- one node -------------------------------------------------------------------------------- */
 
 static struct ks_packet packet_for(const struct ks_making *m, const struct ks_node *node)
 {
@@ -107,8 +107,9 @@ static const struct ks_met *keep_met(struct arena *a, const struct ks_met *met, 
     return kept;
 }
 
-/* Ready pods as the health check of the Service counts them on this node; -1: it has no such check.  With policy Local a
- * load balancer asks for pods, also before the Service has its port for that. */
+/* Ready pods as the health check of the Service counts them on this node; -1: it has no such check.
+ * With policy Local a load balancer asks for pods, also before the Service has its
+ * port for that. */
 static int64_t health_of(const struct ks_making *m, const struct ks_world *w)
 {
     const struct ks_service *s = m->hit.service;
@@ -132,7 +133,8 @@ static const char *pod_name(const struct ks_making *m, const struct ks_endpoint 
     return arena_strdup(m->a, e->ref->name);
 }
 
-/* The endpoints to which some nodes send, each with the same part.  Nodes that use one list share one of these. */
+/* The endpoints to which some nodes send, each with the same part.  Nodes that use one
+ * list share one of these. */
 struct part {
     size_t *shares; /* indices */
     size_t n;
@@ -141,7 +143,8 @@ struct part {
     struct part *next;
 };
 
-/* Adds up over all nodes; each endpoint stands once.  The weights of nodes are known only at the end. */
+/* Adds up over all nodes; each endpoint stands once.  The weights of nodes are known only
+ * at the end. */
 struct adding {
     struct arena *held; /* parts, until all nodes are asked */
     struct map *at;     /* "ip:port" → index + 1 */
@@ -184,7 +187,8 @@ static size_t share_of(struct ks_making *m, struct adding *add, const struct ks_
     return x->n_shares - 1;
 }
 
-/* The source address that an endpoint sees: a hair-pin is masqueraded only on the way back to the client itself. */
+/* The source address that an endpoint sees: a hair-pin is masqueraded only on the way back to the
+ * client itself. */
 static enum ks_source source_of(const struct ks_making *m, const struct ks_trace *t,
                                 const struct ks_packet *p, const struct ks_endpoint *e)
 {
@@ -220,8 +224,9 @@ static struct part *part_of(struct ks_making *m, struct adding *add, const struc
     return part;
 }
 
-/* OUTPUT has no jump to KUBE-EXTERNAL-SERVICES, whose rules refuse what no endpoint is for: the tracer, as upstream's, says
- * that they are met, but a packet of the node's own processes is routed on as it is. */
+/* OUTPUT has no jump to KUBE-EXTERNAL-SERVICES, whose rules refuse what no endpoint is for: the
+ * tracer, as upstream's, says that they are met, but a packet of the node's own processes
+ * is routed on as it is. */
 static bool leaves_node(const struct ks_making *m, const struct ks_packet *p,
                         const struct ks_trace *t)
 {
@@ -235,7 +240,8 @@ static enum ks_source stronger(enum ks_source x, enum ks_source y)
     return x > y ? x : y;
 }
 
-/* Without a hair-pin all endpoints of a list see the same, so that a list that many nodes use is not walked for each. */
+/* Without a hair-pin all endpoints of a list see the same, so that a list that many nodes use is
+ * not walked for each. */
 static void take_sources(struct ks_making *m, struct part *part, const struct ks_trace *t,
                          const struct ks_packet *p)
 {
@@ -289,10 +295,11 @@ static const char *excluded(struct ks_making *m, const struct ks_way *way)
     return b == NULL ? NULL : b->left_out;
 }
 
-/* ---- nodes that are alike -------------------------------------------------------------------------------- */
+/* ---- nodes that are alike -------------------------------------------------------------------- */
 
-/* A node that no endpoint is on or hinted for does what every other such node of its zone does: of thousands of nodes only
- * a few are asked.  Where policies are Cluster and no hint names a node, it does not matter where endpoints are. */
+/* A node that no endpoint is on or hinted for does what every other such node of its zone does: of
+ * thousands of nodes only a few are asked.  Where policies are Cluster and no hint names a node, it
+ * does not matter where endpoints are. */
 struct alike {
     struct map *named; /* nodes that are not like others */
     struct map *first; /* by zone and detector → struct like */
@@ -353,7 +360,7 @@ static const char *alike_key(const struct alike *k, struct arena *a, const struc
                         str_nonnull(config->detect_value), *config->ip != '\0');
 }
 
-/* ---- asking ---------------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 /* Used for one node after another. */
 struct asking {
@@ -411,7 +418,7 @@ static void ask_node(struct ks_making *m, struct asking *k, struct ks_way *way)
     k->add.of_ways[way - m->x->ways] = part;
 }
 
-/* ---- all nodes ----------------------------------------------------------------------------------------- */
+/* ---- all nodes ------------------------------------------------------------------------------- */
 
 static int cmp_share(const void *x, const void *y)
 {
@@ -520,7 +527,7 @@ static void ask_all(struct ks_making *m, const struct ks_objects *c)
     arena_free(held);
 }
 
-/* ---- names --------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static const char *kind_text(enum ks_at at)
 {
@@ -570,7 +577,7 @@ static enum ks_family family_of(const struct ks_cluster *cluster, const struct k
                                                                                     : KS_IPV4;
 }
 
-/* A client of whom nothing is known is one that the source ranges let in, if there are any. */
+/* An unknown client counts as allowed by the source ranges, if there are any. */
 static void choose_client(struct ks_making *m)
 {
     const struct ks_service *s = m->hit.service;

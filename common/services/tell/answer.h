@@ -2,11 +2,11 @@
 /* answer.h: does a client reach an address, by which nodes and which pods, and if not, why.
  *
  *     question + cluster + kube-proxy's configuration + what is known of the load balancer
- *         ──▶ for each node: the world moved to it, the tracer (trace/trace.h) ──▶ one answer ──▶ text, JSON
+ *         ──▶ for each node: its world, the tracer (trace/trace.h) ──▶ one answer ──▶ text, JSON
  *
- * The answer is a struct, so that a command prints it as text or JSON and a page can show it.  Only Services that have the
- * address or the node port are looked at, so that a trace costs their size and the number of nodes, not the cluster's size.
- * Pure; all in the arena. */
+ * The answer is a struct, so that a command prints it as text or JSON and a page can show it.  Only
+ * Services that have the address or the node port are checked, so that a trace costs their size and
+ * the number of nodes, not the cluster's size.  Pure; all in the arena. */
 #ifndef TRIMTAB_SERVICES_TELL_ANSWER_H
 #define TRIMTAB_SERVICES_TELL_ANSWER_H
 
@@ -31,12 +31,12 @@ struct ks_question {
     int32_t port;
     const char *protocol; /* "TCP", "UDP", "SCTP" */
 
-    const struct ks_node
-        *node;     /* the node that gets the packet; NULL: as client and destination say */
+    /* the node that gets the packet; NULL: as client and destination say */
+    const struct ks_node *node;
     bool any_node; /* any node may get it, whatever client and destination say */
     enum ks_mode mode;
-    bool
-        with_rules; /* the answer holds the rules that are met; costs a rendering of the Service on each node */
+    /* the answer holds the rules that are met; costs a rendering of the Service on each node */
+    bool with_rules;
 };
 
 /* A node as the load balancer sees it. */
@@ -73,13 +73,14 @@ struct ks_way {
     bool masquerade;
     bool hairpin;
     bool loses_answer;
-    bool
-        leaves; /* mode iptables, a process of the node: no rule of OUTPUT refuses the packet, so it leaves the node */
+    /* mode iptables, a process of the node: no rule of OUTPUT refuses the packet, so it
+     * leaves the node */
+    bool leaves;
     bool fell_back; /* only terminating endpoints are left */
-    const char
-        *left_out; /* why the load balancer sends it nothing; NULL: it does, or there is none */
-    bool excluded; /* left_out, and not for its health check's answer */
-    int64_t ready; /* what its health check answers: ready pods; -1: there is no such check */
+    /* why the load balancer sends it nothing; NULL: it does, or there is none */
+    const char *left_out;
+    bool excluded;            /* left_out, and not for its health check's answer */
+    int64_t ready;            /* ready pods by its health check; -1: there is no such check */
     const char *const *steps; /* chains, sets and maps */
     const struct ks_met *met; /* the rule of each step (rules_met.h); NULL: not asked for */
     size_t n_steps;
@@ -130,11 +131,13 @@ const struct ks_answer *ks_answer_make(struct arena *a, const struct ks_cluster 
                                        const struct ks_balancer *balancer,
                                        const struct ks_question *question);
 
-/* The Services that have the destination of the question: their address, host name or node port.  *ret_n items; sorted. */
+/* The Services that have the destination of the question: their address, host name or node port.
+ * *ret_n items; sorted. */
 const struct ks_service **ks_answer_services(struct arena *a, const struct ks_cluster *cluster,
                                              const struct ks_question *question, size_t *ret_n);
 
-/* True when the health check of the Service's load balancer asks each node for its ready pods: policy Local. */
+/* True when the health check of the Service's load balancer asks each node for its
+ * ready pods: policy Local. */
 bool ks_asks_for_pods(const struct ks_service *service);
 
 /* How much is printed. */
@@ -147,7 +150,7 @@ void ks_answer_text(struct str_buf *b, const struct ks_answer *x, const struct k
 /* Adds the members of docs/interfaces.md ("trimtab trace -o json"). */
 void ks_answer_json(struct json_object *o, const struct ks_answer *x, const struct ks_show *show);
 
-/* --- why there is nothing behind a Service (why.c) ------------------------------------------------------ */
+/* --- why there is nothing behind a Service (why.c) -------------------------------------------- */
 struct ks_why {
     const char *because; /* a sentence without a stop */
     const char *next;    /* what to look at; NULL: nothing better is known */

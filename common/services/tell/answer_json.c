@@ -89,7 +89,8 @@ static void add_pod(struct json_object *hops, const struct ks_pod_share *s)
     add_hop(hops, "pod", str_or(s->pod, s->address), NULL, str_buf_text(&why));
 }
 
-/* The way of a packet over one node: where several may get it, the hops within them stand with the nodes. */
+/* The way of a packet over one node: where several may get it, the hops within them stand
+ * with the nodes. */
 static struct json_object *hops_of(const struct ks_answer *x)
 {
     struct json_object *hops = json_object_new_array();

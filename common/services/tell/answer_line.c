@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answer_line.c: the sentences of an answer: its first line, the reasons, the next step; see answer.h. */
+/* answer_line.c: the sentences of an answer: its first line, the reasons, the next
+ * step; see answer.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -86,7 +87,8 @@ static struct words wrong_port(const struct ks_making *m)
         arena_printf(m->a, "connect to one of %s, or add the port to the Service", ports)};
 }
 
-/* Two ports with one name and protocol, as only an object that the API server did not check can have them. */
+/* Two ports with one name and protocol, as only an object that the API server did not
+ * check can have them. */
 static struct words replaced_port(const struct ks_making *m)
 {
     return (struct words){
@@ -196,7 +198,7 @@ static struct words words_of(struct ks_making *m, const struct ks_way *way)
     return (struct words){ks_reason_text(way->reason), NULL};
 }
 
-/* ---- the first line -------------------------------------------------------------------------------------- */
+/* ---- the first line -------------------------------------------------------------------------- */
 
 /* The end of a connection that is not delivered, behind the reason. */
 static const char *ends(enum ks_outcome outcome)
@@ -288,7 +290,7 @@ static void first_line(struct ks_making *m, const char *reason)
     }
 }
 
-/* ---- the reasons of delivery ----------------------------------------------------------------------------- */
+/* ---- the reasons of delivery ----------------------------------------------------------------- */
 
 static void say_topology(struct ks_making *m, const struct ks_way *way)
 {
@@ -350,7 +352,8 @@ static const char *next_when_delivered(struct ks_making *m)
     return "if it fails all the same: the pod itself, a NetworkPolicy, or another firewall";
 }
 
-/* Why no node gets anything from the load balancer; because NULL: some do, or none has a part in this. */
+/* Why no node gets anything from the load balancer; because NULL: some do, or none has a
+ * part in this. */
 static struct words no_node(const struct ks_making *m)
 {
     const struct ks_answer *x = m->x;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answer_objects.c: of all objects, those that can decide about the packet of a question; see answer.h.
+/* answer_objects.c: of all objects, those that can decide about the packet of a question; see
+ * answer.h.
  *
- * A Service with a thousand ports and a thousand endpoints has a million pairs of them, of which the packet meets a thousand.
- * So the Service that is looked at has the ports alone that the question can mean, and its slices have these ports.  Of many
- * addresses those stay that the packet can have.  Each endpoint stays, for health checks count endpoints whatever their port. */
+ * A Service with a thousand ports and a thousand endpoints has a million pairs of them, of which
+ * the packet meets a thousand.  So the Service that is checked has the ports alone that the
+ * question can mean, and its slices have these ports.  Of many addresses those stay that the packet
+ * can have.  Each endpoint stays, for health checks count endpoints whatever their port. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +13,7 @@
 #include "common/base/str.h"
 #include "common/services/tell/answer_parts.h"
 
-/* ---- addresses --------------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 #define FEW 8 /* addresses that all stay */
 
@@ -101,8 +103,8 @@ static void settle(struct staying *s)
     s->n = n;
 }
 
-/* A packet has the destination and the source of the question, or the address that stands for a client outside; a node's own
- * address may stand for either. */
+/* A packet has the destination and the source of the question, or the address that stands for a
+ * client outside; a node's own address may stand for either. */
 static void narrow_addresses(const struct ks_making *m, size_t service, struct ks_service *s)
 {
     struct narrowing k = {.m = m, .service = service};
@@ -138,7 +140,7 @@ static void narrow_addresses(const struct ks_making *m, size_t service, struct k
     s->n_ingress = k.ingress.n;
 }
 
-/* ---- ports ------------------------------------------------------------------------------------------- */
+/* ---- ports ----------------------------------------------------------------------------------- */
 
 /* The part of a Service that the question is about. */
 struct narrow {
@@ -173,8 +175,8 @@ static void keep_port(struct narrow *to, struct ks_service_port *ports,
     to->protocol = p->protocol;
 }
 
-/* The Service with the ports that the question can mean.  Where there are none, the last port stands for all: the Service
- * still has its addresses. */
+/* The Service with the ports that the question can mean.  Where there are none, the last port
+ * stands for all: the Service still has its addresses. */
 static struct narrow narrow_service(struct arena *a, const struct ks_service *s,
                                     const struct ks_question *q)
 {
@@ -204,7 +206,8 @@ static bool is_port_of(const struct narrow *to, const struct ks_slice_port *p)
            map_has(to->names, p->name);
 }
 
-/* The slice with the ports of the narrow Service; with none of them, any port that kube-proxy takes. */
+/* The slice with the ports of the narrow Service; with none of them, any port
+ * that kube-proxy takes. */
 static const struct ks_slice *narrow_slice(struct arena *a, const struct ks_slice *slice,
                                            const struct narrow *to)
 {
@@ -230,10 +233,10 @@ static const struct ks_slice *narrow_slice(struct arena *a, const struct ks_slic
     return out;
 }
 
-/* ---- Services ------------------------------------------------------------------------------------------ */
+/* ---- Services -------------------------------------------------------------------------------- */
 
-/* Services that have the address and not the port are alike: the first of each kind of address stands for all, and those
- * whose address is the packet's source. */
+/* Services that have the address and not the port are alike: the first of each kind of address
+ * stands for all, and those whose address is the packet's source. */
 static bool is_needed(const struct ks_making *m, size_t service, enum ks_at at, bool asked,
                       unsigned *seen)
 {
@@ -266,7 +269,8 @@ static void add_slices(struct ks_making *m, const struct narrow *to, struct ks_o
     }
 }
 
-/* The Service that the answer is about: one that has the port, too, and by its outermost address. */
+/* The Service that the answer is about: one that has the port, too, and by
+ * its outermost address. */
 static void choose_hit(struct ks_making *m, const struct ks_hit *hit)
 {
     bool first = m->hit.service == NULL;

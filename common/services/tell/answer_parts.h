@@ -21,7 +21,8 @@ struct ks_hit {
     bool proxied; /* the load balancer keeps the address for itself */
 };
 
-/* Whether the Service of that index has the destination; `at_node`: the destination is an address of a node. */
+/* Whether the Service of that index has the destination; `at_node`: the destination is
+ * an address of a node. */
 struct ks_hit ks_hit_of(const struct ks_cluster *cluster, size_t service,
                         const struct ks_question *q, bool at_node);
 /* The Services that have the destination, as indices of the cluster's list, which has its order. */
@@ -45,7 +46,8 @@ struct ks_making {
     struct ks_answer *x;
     size_t cap_because;
 };
-/* The objects that can decide about the packet (answer_objects.c), narrowed to the ports and addresses of the question. */
+/* The objects that can decide about the packet (answer_objects.c), narrowed to the ports and
+ * addresses of the question. */
 struct ks_objects {
     const struct ks_service **services;
     const struct ks_slice **slices;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answer_text.c: an answer as text: the first line answers, the last says what to do; see answer.h. */
+/* answer_text.c: an answer as text: the first line answers, the last says what to
+ * do; see answer.h. */
 #include <string.h>
 
 #include "common/base/str.h"
@@ -10,7 +11,7 @@
 #define GAP    2
 #define CELLS  6
 
-/* ---- a table ----------------------------------------------------------------------------------------------- */
+/* ---- a table --------------------------------------------------------------------------------- */
 
 struct row {
     const char *cells[CELLS]; /* NULL: empty */
@@ -60,7 +61,7 @@ static void print_more(struct str_buf *b, size_t n, size_t limit, const char *no
     }
 }
 
-/* ---- the load balancer -------------------------------------------------------------------------------------- */
+/* ---- the load balancer ----------------------------------------------------------------------- */
 
 static void print_balancer(struct str_buf *b, struct arena *a, const struct ks_answer *x,
                            const struct ks_show *show)
@@ -99,7 +100,7 @@ static void print_balancer(struct str_buf *b, struct arena *a, const struct ks_a
     print_more(b, out, show->rows, "left out");
 }
 
-/* ---- nodes ---------------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static const char *way_text(struct arena *a, const struct ks_way *way)
 {
@@ -202,7 +203,7 @@ static void print_steps(struct str_buf *b, struct arena *a, const struct ks_answ
     }
 }
 
-/* ---- pods ------------------------------------------------------------------------------------------------------ */
+/* ---- pods ------------------------------------------------------------------------------------ */
 
 static const char *source_text(enum ks_source source)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cluster.h: the objects of a whole cluster, and how its kube-proxies are configured.
  *
- * Where they come from (an API server, a dump, manifests) is the caller's affair; from here on it is one set of objects
- * from which every node's view is made (node/world.h).  Immutable once filled, all in the arena.  Pure.
+ * Where they come from (an API server, a dump, manifests) is the caller's affair; from here on it
+ * is one set of objects from which every node's view is made (node/world.h).  Immutable once
+ * filled, all in the arena.  Pure.
  * Source: kube-proxy 1.36, pkg/proxy/apis/config/v1alpha1; the ConfigMap that kubeadm writes. */
 #ifndef TRIMTAB_SERVICES_TELL_CLUSTER_H
 #define TRIMTAB_SERVICES_TELL_CLUSTER_H
@@ -64,17 +65,18 @@ const char *ks_mode_name(enum ks_mode mode);
 /* False when the word is none of them. */
 bool ks_mode_parse(const char *word, enum ks_mode *ret);
 
-/* True when the text can stand in a rule as it is, as every name of the API server can: printable ASCII without blanks,
- * quotes, backslashes and braces.  True of "". */
+/* True when the text can stand in a rule as it is, as every name of the API server can: printable
+ * ASCII without blanks, quotes, backslashes and braces.  True of "". */
 bool ks_is_rule_word(const char *text);
 
 /* The defaults of §4.6: iptables, bit 14, localhost node ports, no detector. */
 struct ks_proxy ks_proxy_default(void);
-/* Reads the text of config.conf (YAML).  ERR_INVALID when it is none, or a value is of another type or not one that
- * kube-proxy knows; *ret is set only on success. */
+/* Reads the text of config.conf (YAML).  ERR_INVALID if it is not one, or a value is of another
+ * type or not one that kube-proxy knows; *ret is set only on success. */
 int ks_proxy_parse(struct arena *a, const char *text, size_t n, struct ks_proxy *ret,
                    struct err *err) _warn_unused_;
-/* The text of the configuration in a ConfigMap; NULL when it holds none.  Borrowed from the tree. */
+/* The text of the configuration in a ConfigMap; NULL when it holds none.  Borrowed
+ * from the tree. */
 const char *ks_proxy_text(struct json_object *config_map);
 /* How kube-proxy on `node` is configured for one family in `mode`. */
 struct ks_node_config ks_proxy_node(struct arena *a, const struct ks_proxy *proxy,
@@ -90,9 +92,10 @@ const struct ks_pod *ks_cluster_pod(const struct ks_cluster *c, const char *ns, 
 /* The slices of a Service: *ret_n items of c->slices.  O(log n). */
 const struct ks_slice *const *ks_cluster_slices(const struct ks_cluster *c, const char *ns,
                                                 const char *name, size_t *ret_n);
-/* The Service that a slice belongs to: its label kubernetes.io/service-name; NULL when absent or empty. */
+/* The Service that a slice belongs to: its label kubernetes.io/service-name; NULL when
+ * absent or empty. */
 const char *ks_slice_owner(const struct ks_slice *slice);
-/* ---- places.c: who has an address; O(log n) ------------------------------------------------------------ */
+/* ---- places.c: who has an address; O(log n) -------------------------------------------------- */
 
 /* A part of ks_cluster_sort(). */
 void ks_cluster_find_places(struct arena *a, struct ks_cluster *c);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inside.c: counts what is behind a Service, and adds up the shares of traffic; see inside.h.
  *
- * What a node's list of pods is follows from the rules of node/lists.c, here for all nodes together: a pod's share is what it
- * gets from nodes that it is hinted for by name, from those of the zones that it is hinted for, and from all others.  Asking the
- * tracer at each node costs nodes times endpoints; this costs their sum. */
+ * What a node's list of pods is follows from the rules of node/lists.c, here for all nodes
+ * together: a pod's share is what it gets from nodes that it is hinted for by name, from those of
+ * the zones that it is hinted for, and from all others.  Asking the tracer at each node costs nodes
+ * times endpoints; this costs their sum. */
 #include "common/services/tell/inside.h"
 
 #include <stdlib.h>
@@ -66,7 +67,7 @@ static void add_zone(struct family *f, const char *name)
     }
 }
 
-/* ---- places -------------------------------------------------------------------------------------------- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static const char *left_out_of(const struct ks_inside_input *in, const char *node)
 {
@@ -121,7 +122,7 @@ static void make_places(struct family *f)
     f->zones = ARENA_ARRAY(f->a, struct zone, f->n_zones);
 }
 
-/* ---- counting -------------------------------------------------------------------------------------------- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static void count_endpoint(struct family *f, const struct ks_endpoint *e)
 {
@@ -187,7 +188,7 @@ static void count_health(struct family *f, const struct ks_service_endpoints *al
     }
 }
 
-/* ---- shares ---------------------------------------------------------------------------------------------- */
+/* ---- shares ---------------------------------------------------------------------------------- */
 
 /* The share that comes to each node by the load balancer. */
 static void weigh(struct family *f)
@@ -219,7 +220,8 @@ static bool all_hinted(const struct family *f, bool by_node)
     return f->out.ready > 0;
 }
 
-/* Divides the nodes among those that go by node, by zone, and by nothing; returns the weight of the last. */
+/* Divides the nodes among those that go by node, by zone, and by nothing; returns the weight
+ * of the last. */
 static double divide(struct family *f)
 {
     bool by_node = all_hinted(f, true);
@@ -295,7 +297,7 @@ static void share_out(struct family *f)
     f->out.pods = pods;
 }
 
-/* ---- a family ---------------------------------------------------------------------------------------------- */
+/* ---- a family -------------------------------------------------------------------------------- */
 
 static int cmp_node(const void *x, const void *y)
 {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inside.h: what is inside the cluster behind one Service: pods per node, shares of traffic, zones, hints, source address.
+/* inside.h: what is inside the cluster behind one Service: pods per node, shares of traffic, zones,
+ * hints, source address.
  *
- *     Service + its EndpointSlices + Nodes + which nodes the load balancer uses ──▶ one report per address family
+ *     Service + its EndpointSlices + Nodes + the load balancer's nodes ──▶ one report per family
  *
- * trace answers for one packet of one client; this is the whole picture for clients outside, which come by the load
- * balancer: it chooses a node, and the node chooses one of the pods that it uses, each with the same probability.  Only the
- * first port of the Service that has endpoints is looked at.  Pure; all in the arena, texts are borrowed from the input. */
+ * trace answers for one packet of one client; this is the whole picture for clients outside, which
+ * come by the load balancer: it chooses a node, and the node chooses one of the pods that it uses,
+ * each with the same probability.  Only the first port of the Service that has endpoints is
+ * checked.  Pure; all in the arena, texts are borrowed from the input. */
 #ifndef TRIMTAB_SERVICES_TELL_INSIDE_H
 #define TRIMTAB_SERVICES_TELL_INSIDE_H
 
@@ -35,9 +37,9 @@ struct ks_inside_node {
     const char *left_out; /* why the load balancer sends it nothing; NULL: it does */
     size_t ready;         /* pods that get traffic while they are ready */
     size_t draining;      /* pods that terminate and still serve */
-    int64_t weight; /* ready addresses that its health check answers; -1: there is no such check */
-    double traffic; /* the load balancer's share for this node, 0…1 */
-    double pods;    /* the shares of its pods together, 0…1 */
+    int64_t weight;       /* ready addresses by its health check; -1: there is no such check */
+    double traffic;       /* the load balancer's share for this node, 0…1 */
+    double pods;          /* the shares of its pods together, 0…1 */
 };
 struct ks_inside_pod {
     const char *address; /* "ip:port" */
@@ -76,8 +78,8 @@ struct ks_inside {
     const char *source_text;
 };
 
-/* Returns NULL when there are no slices: nothing is known.  Never fails otherwise.  Costs O(n log n) of nodes, endpoints and
- * hints together. */
+/* Returns NULL when there are no slices: nothing is known.  Never fails otherwise.  Costs O(n log
+ * n) of nodes, endpoints and hints together. */
 const struct ks_inside *ks_inside_make(struct arena *a, const struct ks_inside_input *input);
 
 /* The summary of a family: "3 pods on 2 nodes get traffic". */
@@ -91,8 +93,8 @@ const char *ks_inside_health(struct arena *a, int64_t weight);
 void ks_inside_text(struct str_buf *b, struct arena *a, const struct ks_inside *x, size_t rows);
 /* A list of families, as docs/interfaces.md has it; the caller owns it. */
 struct json_object *ks_inside_json(const struct ks_inside *x);
-/* The way back, without hints and what is said of Pods.  NULL when the list is empty, or is no list.  Texts are borrowed from
- * `list`. */
+/* The way back, without hints and what is said of Pods.  NULL when the list is empty, or is no
+ * list.  Texts are borrowed from `list`. */
 const struct ks_inside *ks_inside_read(struct arena *a, struct json_object *list);
 /* Sets what the policy means for the source address.  For those who make a report. */
 void ks_inside_set_source(struct ks_inside *x, bool local);

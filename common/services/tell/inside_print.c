@@ -7,7 +7,7 @@
 
 #define PARAGRAPH 9 /* of the text behind a heading, as the rest of an explanation has it */
 
-/* ---- words ----------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 const char *ks_inside_percent(struct arena *a, double share)
 {
@@ -55,7 +55,7 @@ static const char *family_word(const struct ks_inside_family *f)
     return f->family == KS_IPV4 ? "IPv4" : "IPv6";
 }
 
-/* ---- text ------------------------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void paragraph(struct str_buf *b, const char *heading, const char *text)
 {
@@ -152,7 +152,8 @@ static void print_zones(struct str_buf *b, struct arena *a, const struct ks_topo
     }
 }
 
-/* The report on hints is about lists of the whole cluster; clients outside get them with policy Cluster alone. */
+/* The report on hints is about lists of the whole cluster; clients outside get them with policy
+ * Cluster alone. */
 static const char *hints_words(struct arena *a, const struct ks_inside *x,
                                const struct ks_inside_family *f)
 {
@@ -194,7 +195,7 @@ void ks_inside_text(struct str_buf *b, struct arena *a, const struct ks_inside *
     paragraph(b, "Source", x->source_text);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------------------ */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void add_double(struct json_object *o, const char *name, double v)
 {

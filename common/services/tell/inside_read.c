@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inside_read.c: reads what ks_inside_json() wrote, perhaps in another version; see inside.h.
  *
- * Nothing is trusted but the form of the document.  Reports on hints and Pods are not read: the process that writes the document for
- * others keeps neither. */
+ * Nothing is trusted but the form of the document.  Reports on hints and Pods are not read: the
+ * process that writes the document for others keeps neither. */
 #include "common/services/tell/inside.h"
 
 #include "common/base/map.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* places.c: the addresses of a cluster's Services and nodes, sorted for bisection; see cluster.h. */
+/* places.c: the addresses of a cluster's Services and nodes, sorted for
+ * bisection; see cluster.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +29,7 @@ static int compare_places(const void *a, const void *b)
     return c != 0 ? c : compare_sizes(x->index, y->index);
 }
 
-/* ---- making ---------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 struct places {
     struct ks_place *items; /* has room for all */
@@ -84,7 +85,7 @@ void ks_cluster_find_places(struct arena *a, struct ks_cluster *c)
     c->n_places = places.n;
 }
 
-/* ---- finding --------------------------------------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------------------------------- */
 
 /* The first place that is not before `key`. */
 static size_t lower_bound(const struct ks_cluster *c, const struct ks_place *key)

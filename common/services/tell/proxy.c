@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proxy.c: kube-proxy's configuration: read from its ConfigMap, and as it is for one node; see cluster.h. */
+/* proxy.c: kube-proxy's configuration: read from its ConfigMap, and as it is for one
+ * node; see cluster.h. */
 #include <string.h>
 
 #include "common/base/str.h"
@@ -93,7 +94,8 @@ static const struct json_field config_fields[] = {
     {0},
 };
 
-/* Rules hold these words as they are: a blank or a line break in one would be read as more of the rule. */
+/* Rules hold these words as they are: a blank or a line break in one would be read as more
+ * of the rule. */
 static int check_words(const struct ks_proxy *p, struct err *err)
 {
     const struct {
@@ -188,7 +190,7 @@ const char *ks_proxy_text(struct json_object *config_map)
     return NULL;
 }
 
-/* ---- one node ------------------------------------------------------------------------------------------ */
+/* ---- one node -------------------------------------------------------------------------------- */
 
 /* The first CIDR of the family; NULL for none. */
 static const char *cidr_of(const char *const *cidrs, size_t n, enum ks_family family)
@@ -223,7 +225,8 @@ static void set_detector(const struct ks_proxy *p, const struct ks_node *node,
     }
 }
 
-/* True when node ports are answered on loopback addresses: no CIDR is given, or one that holds 127.0.0.1. */
+/* True when node ports are answered on loopback addresses: no CIDR is given, or one
+ * that holds 127.0.0.1. */
 static bool takes_loopback(const char *const *cidrs, size_t n)
 {
     static const struct ip_addr loopback = {.bytes = {127, 0, 0, 1}, .len = 4};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rules_met.c: finds the rule that decides in each step of a trace; see rules_met.h.
  *
- * Within a step a rule is met when it leads to the next step, or is the end of the way, and its addresses, port and source
- * fit the packet.  KUBE-MARK-MASQ returns to the chain before it, so the step behind it is that chain's. */
+ * Within a step a rule is met when it leads to the next step, or is the end of the way, and its
+ * addresses, port and source fit the packet.  KUBE-MARK-MASQ returns to the chain before it, so the
+ * step behind it is that chain's. */
 #include "common/services/tell/rules_met.h"
 
 #include <stdlib.h>
@@ -120,7 +121,7 @@ static void look_at(const struct finding *f, struct found *found, const char *ru
     }
 }
 
-/* ---- the three modes ------------------------------------------------------------------------------------------- */
+/* ---- the three modes ------------------------------------------------------------------------- */
 
 static struct found in_tables(const struct finding *f, const struct ks_tables *tables,
                               const char *chain, const char *next)
@@ -213,7 +214,7 @@ static struct found find_rule(const struct finding *f, const char *name, const c
     return f->mode == KS_IPVS ? in_ipvs(f, name, next) : in_tables(f, &f->tables, name, next);
 }
 
-/* ---- all steps ------------------------------------------------------------------------------------------------- */
+/* ---- all steps ------------------------------------------------------------------------------- */
 
 static const char *end_text(const struct finding *f, size_t n)
 {
@@ -257,7 +258,8 @@ static struct ks_met step_met(const struct finding *f, size_t i)
     return met;
 }
 
-/* The chains that are steps, as iptables-save prints them: a table of one Service can have thousands of others. */
+/* The chains that are steps, as iptables-save prints them: a table of one Service can have
+ * thousands of others. */
 static struct ks_tables steps_saved(struct arena *a, const struct ks_tables *all,
                                     const struct ks_trace *t, enum ks_family family)
 {

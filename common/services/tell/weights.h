@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weights.h: how a load balancer divides its traffic among nodes.
  *
- * The one rule for traces, explanations and the status page.  A node takes part unless it is left out.  Of those that take
- * part, the healthy ones get the traffic: in equal parts, or weighed by the number of ready pods that their health check
- * answers.  Where none is healthy, most load balancers send to all that take part, and some to none.  Pure. */
+ * The one rule for traces, explanations and the status page.  A node takes part unless it is left
+ * out.  Of those that take part, the healthy ones get the traffic: in equal parts, or weighed by
+ * the number of ready pods that their health check answers.  Where none is healthy, most load
+ * balancers send to all that take part, and some to none.  Pure. */
 #ifndef TRIMTAB_SERVICES_TELL_WEIGHTS_H
 #define TRIMTAB_SERVICES_TELL_WEIGHTS_H
 
@@ -24,8 +25,8 @@ struct ks_balance {
 };
 struct ks_node_weight {
     bool left_out;
-    int64_t
-        ready; /* ready pods that its health check answers; -1: the check does not ask for pods */
+    /* ready pods that its health check answers; -1: the check does not ask for pods */
+    int64_t ready;
     double share; /* set by ks_weigh(): of the traffic, 0…1 */
 };
 enum ks_weighed {

@@ -27,7 +27,7 @@ struct explaining {
     struct ks_topology_report report;
 };
 
-/* ---- counting -------------------------------------------------------------------------------------- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static bool is_ready(const struct ks_slice_endpoint *e)
 {
@@ -116,7 +116,7 @@ static void count_all(struct explaining *x, const struct ks_node *const *nodes, 
     add_up(x, &facts);
 }
 
-/* ---- why ------------------------------------------------------------------------------------------- */
+/* ---- why ------------------------------------------------------------------------------------- */
 
 static enum ks_hints_wish wish_of(const struct ks_service *service)
 {
@@ -188,7 +188,7 @@ static enum ks_hints_why why_of(const struct explaining *x)
     return r->wish == KS_WISH_NONE ? KS_WHY_NOT_ASKED : KS_WHY_NOT_WRITTEN;
 }
 
-/* ---- in words -------------------------------------------------------------------------------------- */
+/* ---- in words -------------------------------------------------------------------------------- */
 
 static const char *lacking_sentence(const struct explaining *x, const char *what, const char *next)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hints.c: hints written into slices, by zone shares or by spec.trafficDistribution; see topology.h.
+/* hints.c: hints written into slices, by zone shares or by spec.trafficDistribution; see
+ * topology.h.
  *
- * Slices are never changed in place: each one that is written is a copy with endpoints of its own. */
+ * Slices are never changed in place: each one that is written is a copy with endpoints
+ * of its own. */
 #include "common/services/topology/topology.h"
 
 #include <stdlib.h>
@@ -9,7 +11,7 @@
 
 #include "common/base/str.h"
 
-/* ---- slices that may be written -------------------------------------------------------------------- */
+/* ---- slices that may be written -------------------------------------------------------------- */
 
 /* The lists while hints are written: endpoints[i] belongs to update or create number i. */
 struct draft {
@@ -93,7 +95,7 @@ static void hint_zone(struct arena *a, struct ks_slice_endpoint *e, const char *
     e->n_zone_hints = 1;
 }
 
-/* ---- by spec.trafficDistribution ------------------------------------------------------------------- */
+/* ---- by spec.trafficDistribution ------------------------------------------------------------- */
 
 enum distribution {
     DISTRIBUTE_NONE = 0,
@@ -180,7 +182,7 @@ struct ks_slice_lists ks_hints_by_distribution(struct arena *a, const char *dist
     return lists_of(a, &d);
 }
 
-/* ---- by zone shares -------------------------------------------------------------------------------- */
+/* ---- by zone shares -------------------------------------------------------------------------- */
 
 bool ks_wants_zone_shares(const struct ks_service *service)
 {
@@ -230,7 +232,8 @@ static size_t zone_index(const struct hinting *h, const char *zone)
     return h->n_zones;
 }
 
-/* Counts one slice's hints into h->slice.  False when a ready endpoint has none, or one for an unknown zone. */
+/* Counts one slice's hints into h->slice.  False when a ready endpoint has none, or one
+ * for an unknown zone. */
 static bool count_hints(struct hinting *h, const struct ks_slice *s, bool add)
 {
     for (size_t i = 0; i < s->n_endpoints; i++) {
@@ -252,8 +255,8 @@ static bool count_hints(struct hinting *h, const struct ks_slice *s, bool add)
     return true;
 }
 
-/* True when a slice may stay: all its hints are right, and with those of slices before it no zone exceeds its maximum.
- * Its hints are counted then. */
+/* True when a slice may stay: all its hints are right, and with those of slices before it no zone
+ * exceeds its maximum.  Its hints are counted then. */
 static bool keep_hints(struct hinting *h, const struct ks_slice *s)
 {
     bool keep = count_hints(h, s, true);
@@ -424,7 +427,8 @@ struct ks_hints ks_hints_by_shares(struct arena *a, const struct ks_zone_shares 
         r.off = each_written(&h, hint_own_zone, NULL) ? KS_HINTS_FINE : KS_HINTS_NO_ZONE;
     }
     if (r.off != KS_HINTS_FINE) {
-        /* As upstream: what stopped being unchanged before the safeguard spoke is written all the same. */
+        /* As upstream: what stopped being unchanged before the safeguard spoke is written
+         * all the same. */
         const struct ks_slice_lists now = lists_of(a, &h.d);
         r.lists = ks_hints_by_distribution(a, NULL, h.have != NULL ? &now : lists);
         add_event(a, &r, true, ks_hints_off_text(a, r.off, ready, shares->n), family);

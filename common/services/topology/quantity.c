@@ -51,7 +51,8 @@ static void add_digit(struct number *n, int digit, bool fraction)
     n->exponent -= fraction ? 1 : 0;
 }
 
-/* Reads digits with at most one point among them; returns what follows, NULL when there is no digit. */
+/* Reads digits with at most one point among them; returns what follows, NULL when there
+ * is no digit. */
 static const char *read_digits(const char *s, struct number *n)
 {
     bool any = false, fraction = false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* quantity.h: quantities of Kubernetes ("4", "3920m", "1.93", "2Ki", "1e3") as exact numbers.
  *
- * A quantity is kept in thousand-millionths of its unit.  Sums are exact, rounding happens once, when a sum is asked for in
- * thousandths: as upstream adds quantities before it rounds.  Pure.
+ * A quantity is kept in thousand-millionths of its unit.  Sums are exact, rounding happens once,
+ * when a sum is asked for in thousandths: as upstream adds quantities before it rounds.  Pure.
  * Source: Kubernetes 1.36, apimachinery, pkg/api/resource. */
 #ifndef TRIMTAB_SERVICES_TOPOLOGY_QUANTITY_H
 #define TRIMTAB_SERVICES_TOPOLOGY_QUANTITY_H
@@ -17,8 +17,9 @@ struct ks_quantity {
     ks_quantity_wide nano; /* each parsed one at most 2^63 - 1 whole units */
 };
 
-/* Reads all of `s`.  Digits below a thousand-millionth are rounded up, values above 2^63 - 1 become that.  False, with *ret
- * untouched, when `s` is NULL, not a quantity, or negative (no resource of a node is). */
+/* Reads all of `s`.  Digits below a thousand-millionth are rounded up, values above 2^63 - 1 become
+ * that.  False, with *ret untouched, when `s` is NULL, not a quantity, or negative (no
+ * resource of a node is). */
 bool ks_quantity_parse(const char *s, struct ks_quantity *ret);
 /* Adds `more` to *sum; good for 10^10 additions. */
 void ks_quantity_add(struct ks_quantity *sum, const struct ks_quantity *more);

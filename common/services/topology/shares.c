@@ -14,7 +14,7 @@
 /* The least that a zone needs of its share; computed in this order, as upstream computes it. */
 #define OVERLOAD_FACTOR (1.0 / (1.0 + OVERLOAD_THRESHOLD))
 
-/* ---- shares ---------------------------------------------------------------------------------------- */
+/* ---- shares ---------------------------------------------------------------------------------- */
 
 struct counted {
     const struct ks_node *node;
@@ -89,7 +89,7 @@ struct ks_zone_shares ks_zone_shares(struct arena *a, const struct ks_node *cons
     return s;
 }
 
-/* ---- allocation ------------------------------------------------------------------------------------ */
+/* ---- allocation ------------------------------------------------------------------------------ */
 
 enum ks_hints_off ks_allocate(struct arena *a, const struct ks_zone_shares *shares, int64_t ready,
                               const struct ks_allocation **ret)
@@ -143,14 +143,15 @@ const char *ks_hints_off_text(struct arena *a, enum ks_hints_off off, int64_t re
     return "";
 }
 
-/* ---- giving and receiving -------------------------------------------------------------------------- */
+/* ---- giving and receiving -------------------------------------------------------------------- */
 
 /* A zone, and how many it has too many or too few. */
 struct most_item {
     double amount;
     size_t zone;
 };
-/* The zones of one side, the greatest amount on top; of equal ones the lowest zone.  A binary heap. */
+/* The zones of one side, the greatest amount on top; of equal ones the lowest zone.
+ * A binary heap. */
 struct most {
     struct most_item *items;
     size_t n;
@@ -225,7 +226,7 @@ void ks_give_receive(struct arena *a, const struct ks_allocation *zones, size_t 
     }
 }
 
-/* ---- overload -------------------------------------------------------------------------------------- */
+/* ---- overload -------------------------------------------------------------------------------- */
 
 bool ks_overloaded(const struct ks_zone_shares *shares, const struct ks_zone_counts *counts)
 {

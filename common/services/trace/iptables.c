@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* iptables.c: a packet through the chains of iptables mode; see trace.h.
  *
- * nat comes first.  Several destinations may match (an address that is both an external IP and a load balancer's): one
- * whose chain falls through leaves the packet to the next.  A packet that nat sent to no endpoint meets the
- * chains of filter with its old destination, and those drop or refuse it. */
+ * nat comes first.  Several destinations may match (an address that is both an external IP and a
+ * load balancer's): one whose chain falls through leaves the packet to the next.  A packet that nat
+ * sent to no endpoint meets the chains of filter with its old destination, and those drop
+ * or refuse it. */
 #include "common/services/trace/walk.h"
 
 #include "common/services/node/names.h"
@@ -13,7 +14,7 @@ static struct ks_iptables_names names_of(struct ks_walk *w, const struct ks_port
     return ks_iptables_names(w->a, p->ns, p->name, p->port_name, p->proto);
 }
 
-/* ---- nat ------------------------------------------------------------------------------------------- */
+/* ---- nat ------------------------------------------------------------------------------------- */
 
 static bool to_cluster_ip(struct ks_walk *w, const struct ks_dest *d)
 {
@@ -78,7 +79,7 @@ static bool nat_dest(struct ks_walk *w, const struct ks_dest *d)
     return to_external(w, d);
 }
 
-/* ---- filter ---------------------------------------------------------------------------------------- */
+/* ---- filter ---------------------------------------------------------------------------------- */
 
 /* The rules of filter for a destination that nat left alone. */
 static bool filter_dest(struct ks_walk *w, const struct ks_dest *d)
@@ -111,7 +112,7 @@ static bool filter_node(struct ks_walk *w, const struct ks_dest *d)
     return filter_dest(w, d);
 }
 
-/* ---- all ------------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 /* Is the last rule of KUBE-SERVICES met, which jumps to KUBE-NODEPORTS? */
 static bool reaches_node_ports(struct ks_walk *w)
@@ -119,7 +120,8 @@ static bool reaches_node_ports(struct ks_walk *w)
     if (!w->to_node || !ks_is_loopback(&w->packet->dest)) {
         return w->takes_node_ports;
     }
-    /* with CIDRs there is one rule for each address of the node, and 127.0.0.1 is all that a loopback device has */
+    /* with CIDRs there is one rule for each address of the node, and 127.0.0.1 is all that a
+     * loopback device has */
     static const struct ip_addr one = {.bytes = {127, 0, 0, 1}, .len = 4};
     return ks_localhost_node_ports(w->config) &&
            (ks_node_ports_everywhere(w->config) || ip_eq(&w->packet->dest, &one));

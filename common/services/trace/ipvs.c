@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ipvs.c: a packet to the virtual servers of IPVS mode; see trace.h.
  *
- * One choice for all sources: there is no short circuit for pods and for the node.  A virtual server with policy Local but
- * without a local endpoint has the whole cluster's; one without any lets the kernel refuse.  Addresses of Services are
- * addresses of the node (kube-ipvs0), and their other ports are refused. */
+ * One choice for all sources: there is no short circuit for pods and for the node.  A virtual
+ * server with policy Local but without a local endpoint has the whole cluster's; one without any
+ * lets the kernel refuse.  Addresses of Services are addresses of the node (kube-ipvs0), and their
+ * other ports are refused. */
 #include "common/services/trace/walk.h"
 
 /* Addresses that kube-ipvs0 holds: all of Services that no other device has. */
@@ -13,7 +14,8 @@ static bool is_bound(const struct ks_walk *w, const struct ip_addr *ip)
     return ks_plan_find(w->plan, ip, 0, NULL, &n) != NULL;
 }
 
-/* Does the chain KUBE-SOURCE-RANGES-FIREWALL (or KUBE-IPVS-OUT-FILTER, for the node's own packets) drop the packet? */
+/* Does the chain KUBE-SOURCE-RANGES-FIREWALL (or KUBE-IPVS-OUT-FILTER, for the node's own packets)
+ * drop the packet? */
 static bool firewall_drops(struct ks_walk *w, const struct ks_dest *d, bool from_node)
 {
     const struct ks_port *p = d->port;
@@ -30,8 +32,8 @@ static bool firewall_drops(struct ks_walk *w, const struct ks_dest *d, bool from
     return drops;
 }
 
-/* Without masquerade-all and detector, packets are masqueraded whose source is a cluster IP that has a port of this number:
- * the node's own, which take the address that they go to. */
+/* Without masquerade-all and detector, packets are masqueraded whose source is a cluster IP that
+ * has a port of this number:  the node's own, which take the address that they go to. */
 static bool comes_from_cluster_ip(const struct ks_walk *w)
 {
     size_t n;
@@ -82,8 +84,8 @@ static bool comes_from_local_endpoint(const struct ks_walk *w)
     return false;
 }
 
-/* The real servers of a virtual one.  The answer of a remote pod finds its way back through this node only when the sender
- * is on it, or the packet was masqueraded. */
+/* The real servers of a virtual one.  The answer of a remote pod finds its way back through this
+ * node only when the sender is on it, or the packet was masqueraded. */
 static void to_real_servers(struct ks_walk *w, const struct ks_dest *d, bool from_node)
 {
     const struct ks_port *p = d->port;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nftables.c: a packet through the maps of nftables mode; see trace.h.
  *
- * The order: source ranges first, with or without endpoints; then the maps of services; then, for packets without an
- * endpoint, the maps of services that have none; last the cluster IPs, for ports that no Service has. */
+ * The order: source ranges first, with or without endpoints; then the maps of services; then, for
+ * packets without an endpoint, the maps of services that have none; last the cluster IPs, for ports
+ * that no Service has. */
 #include "common/services/trace/walk.h"
 
 #include "common/services/node/names.h"

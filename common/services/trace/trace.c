@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace.c: what is known of a packet before any rule is looked at, and what the modes have in common; see trace.h. */
+/* trace.c: what is known of a packet before any rule is checked, and what the modes have
+ * in common; see trace.h. */
 #include "common/services/trace/trace.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "common/base/str.h"
 #include "common/services/trace/walk.h"
 
-/* ---- addresses ------------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 bool ks_is_loopback(const struct ip_addr *ip)
 {
@@ -61,7 +62,7 @@ static bool answers_node_ports(struct arena *a, const struct ks_node_config *con
     return false;
 }
 
-/* ---- steps and ends -------------------------------------------------------------------------------- */
+/* ---- steps and ends -------------------------------------------------------------------------- */
 
 void ks_walk_step(struct ks_walk *w, const char *name)
 {
@@ -86,8 +87,8 @@ void ks_walk_to(struct ks_walk *w, const struct ks_dest *dest, enum ks_reason re
     w->trace.masquerade_every = marked;
 }
 
-/* Finds out whether the source is one of the endpoints.  iptables asks so of each endpoint, the other modes of those on
- * this node. */
+/* Finds out whether the source is one of the endpoints.  iptables asks so of each endpoint, the
+ * other modes of those on this node. */
 static void find_hairpin(struct ks_trace *t, const struct ip_addr *source, bool only_local)
 {
     for (size_t i = 0; i < t->list.n && !t->hairpin; i++) {
@@ -98,7 +99,7 @@ static void find_hairpin(struct ks_trace *t, const struct ip_addr *source, bool 
     t->masquerade_every = t->masquerade_every || (t->hairpin && t->list.n == 1);
 }
 
-/* ---- conditions ------------------------------------------------------------------------------------ */
+/* ---- conditions ------------------------------------------------------------------------------ */
 
 bool ks_walk_marks_internal(const struct ks_walk *w)
 {
@@ -137,7 +138,7 @@ void ks_walk_end_unmet(struct ks_walk *w)
     ks_walk_end(w, KS_NOT_OURS, met == NULL ? KS_R_NONE : KS_R_NOT_CAPTURED, met);
 }
 
-/* ---- the trace ------------------------------------------------------------------------------------- */
+/* ---- the trace ------------------------------------------------------------------------------- */
 
 struct ks_trace ks_trace_packet(struct arena *a, const struct ks_plan *plan, enum ks_mode mode,
                                 const struct ks_packet *p)

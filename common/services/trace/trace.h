@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trace.h: where a new connection goes that arrives at a node, and why.
  *
- * Walks the plan (node/plan.h), never rendered text.  Only the first packet of a connection: later ones follow the
- * kernel's connection table.  Affinity lists are empty.  Pure.
+ * Walks the plan (node/plan.h), never rendered text.  Only the first packet of a connection: later
+ * ones follow the kernel's connection table.  Affinity lists are empty.  Pure.
  * Source: kube-proxy 1.36, the tracers of its tests; the table of decisions in docs/services.md. */
 #ifndef TRIMTAB_SERVICES_TRACE_TRACE_H
 #define TRIMTAB_SERVICES_TRACE_TRACE_H
@@ -14,10 +14,11 @@ struct ks_packet {
     struct ip_addr dest;
     int32_t port;
     const char *protocol; /* "TCP", "UDP", "SCTP" */
-    bool
-        from_node; /* a process of the node itself sends it; else it is so when `source` is an address of it */
-    const char *
-        interface_; /* the interface by which it came in, for detectors by interface; NULL: not known, so no pod of this node */
+    /* a process of the node itself sends it; else it is so when `source` is an address of it */
+    bool from_node;
+    /* the interface by which it came in, for detectors by interface; NULL: not known, so no
+     * pod of this node */
+    const char *interface_;
 };
 
 enum ks_verdict {
@@ -31,8 +32,9 @@ enum ks_verdict {
 /* Why it ends so; each has a sentence (ks_reason_text()). */
 enum ks_reason {
     KS_R_NONE = 0,
-    KS_R_CLUSTER_LIST, /* the endpoints of the whole cluster (or of the zone, the node: `topology`) */
-    KS_R_LOCAL_LIST,   /* the endpoints on this node */
+    /* the endpoints of the whole cluster (or of the zone, the node: `topology`) */
+    KS_R_CLUSTER_LIST,
+    KS_R_LOCAL_LIST,         /* the endpoints on this node */
     KS_R_SHORT_CIRCUIT_POD,  /* policy Local, but a pod of this node asks: cluster list */
     KS_R_SHORT_CIRCUIT_NODE, /* policy Local, but the node itself asks: cluster list */
     KS_R_NO_ENDPOINTS,       /* none anywhere */
@@ -43,7 +45,8 @@ enum ks_reason {
     KS_R_UNALLOCATED,         /* nftables: in a service CIDR, but no Service has it */
     KS_R_NOT_CAPTURED,        /* an address with ipMode Proxy: goes to the real load balancer */
     KS_R_NODE_PORT_ELSEWHERE, /* a node port, but not on this address */
-    KS_R_IPVS_NO_LOCAL, /* IPVS: policy Local without local endpoints goes to remote ones, whose answer is lost */
+    /* IPVS: policy Local without local endpoints goes to remote ones, whose answer is lost */
+    KS_R_IPVS_NO_LOCAL,
 };
 
 struct ks_trace {
@@ -56,7 +59,9 @@ struct ks_trace {
     bool hairpin; /* the source is one of the endpoints: masqueraded on the way back to itself */
     bool loses_answer; /* KS_R_IPVS_NO_LOCAL */
     const char *const *
-        steps; /* names of chains, sets or maps on the way, in order, in the mode's words; without those of endpoints */
+        /* names of chains, sets or maps on the way, in order, in the mode's words; without
+         * those of endpoints */
+        steps;
     size_t n_steps;
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* walk.h: what the tracers of the three modes have in common.  Private to this room; see trace.h. */
+/* walk.h: what the tracers of the three modes have in common.  Private to this
+ * room; see trace.h. */
 #ifndef TRIMTAB_SERVICES_TRACE_WALK_H
 #define TRIMTAB_SERVICES_TRACE_WALK_H
 
@@ -31,12 +32,14 @@ void ks_walk_end(struct ks_walk *w, enum ks_verdict verdict, enum ks_reason reas
 /* Ends it at a list of endpoints; `marked`: every way is masqueraded. */
 void ks_walk_to(struct ks_walk *w, const struct ks_dest *dest, enum ks_reason reason,
                 struct ks_list list, bool marked);
-/* True when a packet to a cluster IP is masqueraded: by configuration, or because no pod of this node sends it. */
+/* True when a packet to a cluster IP is masqueraded: by configuration, or because no pod of this
+ * node sends it. */
 bool ks_walk_marks_internal(const struct ks_walk *w);
-/* True when the source may use an address of a load balancer: no ranges, in one, or the address itself on a node that is
- * in one. */
+/* True when the source may use an address of a load balancer: no ranges, in one, or the address
+ * itself on a node that is in one. */
 bool ks_walk_in_ranges(const struct ks_walk *w, const struct ks_dest *dest);
-/* Ends a walk that met no rule, and finds the reason: wrong port, node port elsewhere, not captured. */
+/* Ends a walk that met no rule, and finds the reason: wrong port, node port
+ * elsewhere, not captured. */
 void ks_walk_end_unmet(struct ks_walk *w);
 
 /* The three modes.  Each fills w->trace. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client.c: one request to the API server, with everything that stands around it.
  *
- * A call is a small loop: wait for the limiter, send, look at the answer, perhaps send again.  Rules of repetition
- * (§4.5): 429 and 5xx only when the server says when; reads whose connection broke after a second; one more
- * try after a 401 when there is another token to be had.  Everything else goes to the caller, who knows
- * whether the work may be repeated.
- * Must not keep anything of a call.  Thread-safe: state is a handle pool, a limiter and the set of warnings. */
+ * A call is a small loop: wait for the limiter, send, look at the answer, perhaps send again.
+ * Rules of repetition (§4.5): 429 and 5xx only when the server says when; reads whose connection
+ * broke after a second; one more try after a 401 when there is another token to be had.  Everything
+ * else goes to the caller, who knows whether the work may be repeated.
+ * Must not keep anything of a call.  Thread-safe: state is a handle pool, a limiter and the
+ * set of warnings. */
 #include "controller/kube/client/client.h"
 
 #include <assert.h>
@@ -29,7 +30,8 @@
 #define WAIT_LOGGED_MS     50
 #define WAIT_SHOWN_MS      1000
 #define READY_EVERY_MS     1000 /* §3.4 WaitForAPIServer */
-#define BODY_DEPTH         60 /* parsers of answers go no deeper than 64, a list's own levels included */
+/* parsers of answers go no deeper than 64, a list's own levels included */
+#define BODY_DEPTH 60
 
 struct kube_client {
     struct kube_client_args args; /* user_agent is a copy */
@@ -99,7 +101,7 @@ kube_sent_fn *kube_client_observer(const struct kube_client *c, void **ret_arg)
     return c->args.observe;
 }
 
-/* --- one call ---------------------------------------------------------------------------------- */
+/* --- one call --------------------------------------------------------------------------------- */
 
 struct call {
     struct kube_client *client;
@@ -109,7 +111,7 @@ struct call {
     struct client_rules rules;
     int64_t not_before_ms;    /* of the first send */
     int64_t total_ms;         /* 0: the request's */
-    struct http_request http; /* filled anew for each send */
+    struct http_request http; /* filled again for each send */
     struct http_response resp;
     struct kube_credentials creds;
     struct kube_sent told; /* of the send that is being made, for args.observe */
@@ -122,7 +124,8 @@ static const char *build_url(const struct call *c)
     url_build_built_path(&b, c->req->path);
     url_build_built_query(&b, c->req->query);
     if (c->req->timeout_ms > 0 && !c->req->timeout_untold) {
-        /* A limit of the caller's is the server's, too (§4.5): it shall not work for nobody. */
+        /* A limit of the caller's is the server's, too (§4.5): so it does not work on an abandoned
+         * request. */
         char text[40];
         duration_format(c->req->timeout_ms * 1000000, text);
         url_build_pair(&b, "timeout", text);
@@ -246,8 +249,8 @@ static void send_once(struct call *c, struct http *h, struct err *err)
     log_answer(c, err);
 }
 
-/* Runs for each request on the wire and each hop of a redirect; a request that was fenced off never comes here.  That it waited
- * or is sent again is told with the first of one attempt only. */
+/* Runs for each request on the wire and each hop of a redirect; a request that was fenced off never
+ * comes here.  A wait or a retry is reported with the first attempt only. */
 static void on_sent(void *arg, const struct http_sent *sent)
 {
     struct call *c = sent->owner;

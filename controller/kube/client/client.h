@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client.h: single requests to the API server, for sync workers, the event writer and sub-commands.
  *
- * Blocking, from any thread; handles come from a pool.  Adds credentials, impersonation, User-Agent; waits for the
- * client-side rate limit; retries as §4.5 says (at most 10 times, only with Retry-After, GET on broken
- * connections); turns Status bodies into errors (§4.6).  On 401 a token file is read again once.
+ * Blocking, from any thread; handles come from a pool.  Adds credentials, impersonation,
+ * User-Agent; waits for the client-side rate limit; retries as §4.5 says (at most 10 times, only
+ * with Retry-After, GET on broken connections); turns Status bodies into errors (§4.6).  On 401 a
+ * token file is read again once.
  * Source: controller.md §4.5–4.7. */
 #ifndef TRIMTAB_KUBE_CLIENT_H
 #define TRIMTAB_KUBE_CLIENT_H
@@ -53,18 +54,20 @@ struct kube_request {
 };
 struct kube_response {
     int status;
-    const char
-        *body; /* in the arena; what is nested deeper than 60 levels stands as 0 (json_shallow.h) */
+    /* in the arena; what is nested deeper than 60 levels stands as 0 (json_shallow.h) */
+    const char *body;
     size_t body_len;
 };
 
 struct kube_client *kube_client_new(const struct kube_client_args *args) _warn_unused_;
 void kube_client_free(struct kube_client *c);
-/* Errors carry http_status, reason ("Conflict") and the Status' message; codes: 404 NOT_FOUND, 409 EXISTS (AlreadyExists) or
- * CONFLICT, 422 and 400 INVALID, 401 AUTH, 403 FORBIDDEN, 429 THROTTLED, others TRANSIENT. */
+/* Errors carry http_status, reason ("Conflict") and the Status' message; codes: 404 NOT_FOUND, 409
+ * EXISTS (AlreadyExists) or CONFLICT, 422 and 400 INVALID, 401 AUTH, 403 FORBIDDEN, 429 THROTTLED,
+ * others TRANSIENT. */
 int kube_client_do(struct kube_client *c, struct arena *a, const struct kube_request *req,
                    struct cancel *cancel, struct kube_response *ret, struct err *err) _warn_unused_;
-/* How many requests its rate limit would let pass now; below 0: so many wait.  False: it has none. */
+/* Number of requests that its rate limit would allow now; below 0: number of waiting ones.  False:
+ * it has none. */
 bool kube_client_tokens(struct kube_client *c, double *ret);
 const struct kube_config *kube_client_config(const struct kube_client *c);
 const char *kube_client_agent(const struct kube_client *c); /* its User-Agent */
@@ -82,7 +85,8 @@ bool kube_error_is_too_large_rv(const struct err *err);
 int kube_path(struct arena *a, const char *api_version, const char *ns, const char *resource,
               const char *name, const char *sub, char **ret, struct err *err) _warn_unused_;
 
-/* GET /healthz until 200: interval 1 s, at most timeout_ms (§3.4 WaitForAPIServer).  `progress` may be NULL. */
+/* GET /healthz until 200: interval 1 s, at most timeout_ms (§3.4 WaitForAPIServer).
+ * `progress` may be NULL. */
 int kube_client_wait_ready(struct kube_client *c, int64_t timeout_ms,
                            void (*progress)(void *arg, const struct err *last), void *arg,
                            struct err *err) _warn_unused_;

@@ -10,7 +10,7 @@
 
 #define STATUS_MAX ((size_t)64 * 1024) /* a Status in a 2xx is small */
 
-/* --- answers ------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 /* §4.5: a 200 may carry a Status that says Failure. */
 static bool is_hidden_failure(const struct client_answer *ans)
@@ -58,7 +58,8 @@ bool client_is_mutation(const char *method)
     return !is_read(method);
 }
 
-/* http.h marks a connection that ended before an answer; refused ones and time-outs are not repeated. */
+/* http.h marks a connection that ended before an answer; refused ones and time-outs
+ * are not repeated. */
 static bool is_broken(const struct err *err)
 {
     return err->code == ERR_TRANSIENT && err->http_status == 0 && str_eq(err->reason, "broken");
@@ -81,9 +82,10 @@ bool client_retry(struct client_rules *r, const char *method, const struct clien
     return true;
 }
 
-/* --- names --------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
-/* Segments of a resource's path behind the version and the namespace: resource, name, subresource. */
+/* Segments of a resource's path behind the version and the namespace:
+ * resource, name, subresource. */
 struct segments {
     const char *at[3];
     size_t len[3];
@@ -135,7 +137,8 @@ static bool split(const char *path, struct segments *ret)
     return ret->n > 0;
 }
 
-/* A patch with another uid is "invalid: metadata.uid: … field is immutable" (422), an update a failed precondition (409). */
+/* A patch with another uid is "invalid: metadata.uid: … field is immutable" (422), an update a
+ * failed precondition (409). */
 bool client_is_other_object(const struct err *err)
 {
     return (err->http_status == 422 && strstr(err->message, "metadata.uid") != NULL) ||

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client_rules.h: what an answer means, whether a request is sent again, and what it is called.
  *
- * Source: controller.md §4.5, 4.6; vectors 189–195.  Pure: `now` is a parameter.  Private to controller/kube. */
+ * Source: controller.md §4.5, 4.6; vectors 189–195.  Pure: `now` is a parameter.  Private to
+ * controller/kube. */
 #ifndef TRIMTAB_KUBE_CLIENT_RULES_H
 #define TRIMTAB_KUBE_CLIENT_RULES_H
 
@@ -12,7 +13,8 @@
 #include <stdint.h>
 
 #define CLIENT_RETRIES_MAX 10
-/* A longer Retry-After is not waited for here: the caller's queue can wait without holding a worker. */
+/* A longer Retry-After is not waited for here: the caller's queue can wait without
+ * holding a worker. */
 #define CLIENT_WAIT_MAX_MS ((int64_t)30 * 1000)
 #define CLIENT_BROKEN_MS   1000
 
@@ -36,7 +38,7 @@ bool client_retry(struct client_rules *r, const char *method, const struct clien
 bool client_is_other_object(const struct err *err);
 /* True for every method but GET and HEAD. */
 bool client_is_mutation(const char *method);
-/* "services/status" of a path; the path itself when it is no resource.  Returns `out`. */
+/* "services/status" of a path; the path itself if it is not a resource.  Returns `out`. */
 const char *client_resource(const char *path, char *out, size_t size);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* config.c: from flags, files and environment to one immutable struct kube_config.
  *
- * Order (controller.md §4.1): --kubeconfig and --master; if neither, the files of a pod; if there are none and the
- * caller wants it, KUBECONFIG or $HOME/.kube/config.
+ * Order (controller.md §4.1): --kubeconfig and --master; if neither, the files of a pod; if there
+ * are none and the caller wants it, KUBECONFIG or $HOME/.kube/config.
  * Must not open connections.  Secrets are never put into errors. */
 #include "controller/kube/client/config.h"
 
@@ -18,7 +18,8 @@
 #define IN_CLUSTER_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
 #define TOKEN_MAX      ((size_t)1 << 20)
 #define PEM_MAX        ((size_t)1 << 20)
-/* §4.3: a token is good for a minute, less ten seconds of leeway; certificates are looked at every 5 minutes. */
+/* §4.3: a token is good for a minute, less ten seconds of leeway; certificates are checked
+ * every 5 minutes. */
 #define TOKEN_EVERY_MS ((int64_t)50 * 1000)
 #define PEM_EVERY_MS   ((int64_t)5 * 60 * 1000)
 #define FILES_MAX      64
@@ -63,7 +64,7 @@ static void config_freep(struct kube_config **c)
     kube_config_free(*c);
 }
 
-/* --- from a choice ------------------------------------------------------------------------------- */
+/* --- from a choice ---------------------------------------------------------------------------- */
 
 /* One member with base64 in it. */
 struct data {
@@ -306,7 +307,7 @@ static int build(const struct kube_config_args *args, const struct kc_file *f,
     return rc;
 }
 
-/* --- from files ---------------------------------------------------------------------------------- */
+/* --- from files ------------------------------------------------------------------------------- */
 
 /* KUBECONFIG: a list; what is missing is skipped, what is broken is an error. */
 static int load_list(struct kube_config *c, const char *list, struct kc_file *ret, struct err *err)
@@ -360,7 +361,7 @@ static int load_explicit(const struct kube_config_args *args, struct kube_config
     return kc_file_load(c->a, args->kubeconfig, ret, err);
 }
 
-/* --- in a pod ------------------------------------------------------------------------------------ */
+/* --- in a pod --------------------------------------------------------------------------------- */
 
 static char *pod_file(const struct kube_config_args *args, struct arena *a, const char *name)
 {
@@ -410,7 +411,7 @@ static int build_in_cluster(const struct kube_config_args *args, struct kube_con
         c, arena_printf(c->a, bare_v6 ? "https://[%s]:%s" : "https://%s:%s", host, port), err);
 }
 
-/* --- all together -------------------------------------------------------------------------------- */
+/* --- all together ----------------------------------------------------------------------------- */
 
 /* Neither flag was given. */
 static int build_default(const struct kube_config_args *args, struct kube_config *c,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* config.h: where the API server is and who we are: kubeconfig files, in-cluster files, flags.
  *
- * Source: controller.md §4.1–4.4.  Reads files; opens no connection, runs no plugin: that is for those who ask for
- * credentials.  The result is immutable, but for what file watches and `issuer` keep behind locks, and is shared by
- * all threads. */
+ * Source: controller.md §4.1–4.4.  Reads files; opens no connection, runs no plugin: that is for
+ * those who ask for credentials.  The result is immutable, but for what file watches and `issuer`
+ * keep behind locks, and is shared by all threads. */
 #ifndef TRIMTAB_KUBE_CONFIG_H
 #define TRIMTAB_KUBE_CONFIG_H
 
@@ -15,11 +15,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Is told of exec plugins, for metrics; from another thread, must not block.  Members may be NULL. */
+/* Is told of exec plugins, for metrics; from another thread, must not block.  Members
+ * may be NULL. */
 struct kube_credentials_observer {
-    /* A run: exit code, and "no_error", "plugin_execution_error", "plugin_not_found_error" or "client_internal_error". */
+    /* A run: exit code, and "no_error", "plugin_execution_error", "plugin_not_found_error" or
+     * "client_internal_error". */
     void (*exec_call)(void *arg, int code, const char *call_status);
-    /* What is in use now: a certificate, until then (s since 1970), or none. */
+    /* The credential in use: a certificate, its expiry (s since 1970), or none. */
     void (*certificate)(void *arg, bool has, int64_t until_s);
     /* A certificate was replaced that began so long ago. */
     void (*rotated)(void *arg, double age_s);
@@ -38,8 +40,8 @@ struct kube_config {
     bool disable_compression;
     struct file_watch *token_file; /* wins over token once it was read */
     const char *token;             /* or NULL */
-    struct credentials_source
-        *issuer; /* instead of these two: a plugin, or a service account's tokens; else NULL */
+    /* instead of these two: a plugin, or a service account's tokens; else NULL */
+    struct credentials_source *issuer;
     const char *username; /* basic, or NULL */
     const char *password;
     struct http_header *impersonate; /* Impersonate-… headers */
@@ -62,12 +64,12 @@ struct kube_config_args {
     struct clock *clock;
     struct kube_credentials_observer observer;
 };
-/* ERR_INVALID with upstream-like texts ("invalid configuration: context was not found for specified context: x"),
- * ERR_NOT_FOUND for a missing file. */
+/* ERR_INVALID with upstream-like texts ("invalid configuration: context was not found for specified
+ * context: x"), ERR_NOT_FOUND for a missing file. */
 int kube_config_load(const struct kube_config_args *args, struct kube_config **ret,
                      struct err *err) _warn_unused_;
-/* Says in an error of kube_config_load() which file it is about ("" or NULL: none was named), where it does not yet.
- * Returns its code. */
+/* Says in an error of kube_config_load() which file it is about ("" or NULL: none was named), where
+ * it does not yet.  Returns its code. */
 int kube_config_blame(const char *kubeconfig, struct err *err);
 void kube_config_free(struct kube_config *c);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* config_check.c: following the context, and everything that is refused, in upstream's words.
  *
- * Source: controller.md §4.2 "Resolution", "Auth mixing".  All complaints are collected, so that one run names
- * them all; several are joined with "; ", where upstream prints Go's "[a, b]".
+ * Source: controller.md §4.2 "Resolution", "Auth mixing".  All complaints are collected, so that
+ * one run names them all; several are joined with "; ", where upstream prints Go's "[a, b]".
  * Opens the files that the chosen cluster and user name, to see that they can be read. */
 #include "common/base/file.h"
 #include "common/net/url.h"
@@ -37,7 +37,7 @@ static void complain_text(void *arg, const char *text)
     complain(arg, "%s", text);
 }
 
-/* --- choosing ------------------------------------------------------------------------------------ */
+/* --- choosing --------------------------------------------------------------------------------- */
 
 static const struct kc_context *find_context(const struct kc_file *f, const char *name)
 {
@@ -158,7 +158,7 @@ int kc_choose(const struct kc_file *f, const char *context, const char *master,
     return rc;
 }
 
-/* --- checking ------------------------------------------------------------------------------------ */
+/* --- checking --------------------------------------------------------------------------------- */
 
 /* `holds`: what must be in it ("CERTIFICATE", "PRIVATE KEY"), or NULL. */
 static void check_file(struct complaints *c, const char *what, const char *path, const char *owner,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config_exec.c: a user's exec plugin: what is refused of it, and a source of credentials from the rest.
+/* config_exec.c: a user's exec plugin: what is refused of it, and a source of credentials from the
+ * rest.
  *
  * Source: controller.md §4.2 "Auth mixing", §4.4.  Nothing is run here. */
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* config_file.c: kubeconfig files: read, made absolute, merged.
  *
- * Source: controller.md §4.2.  Unknown members are skipped, as upstream does; wrong types are errors with their
- * path.  Relative paths belong to the folder of the file that holds them, so they are resolved before files
- * are merged. */
+ * Source: controller.md §4.2.  Unknown members are skipped, as upstream does; wrong types are
+ * errors with their path.  Relative paths belong to the folder of the file that holds them, so they
+ * are resolved before files are merged. */
 #include <string.h>
 
 #include "common/base/file.h"
@@ -141,9 +141,9 @@ static const struct json_field context_fields[] = {
     {0},
 };
 
-/* --- one file ------------------------------------------------------------------------------------ */
+/* --- one file --------------------------------------------------------------------------------- */
 
-/* What differs between the three lists. */
+/* Properties of the three lists. */
 struct list {
     const char *name; /* "clusters" */
     const struct json_field *fields;
@@ -326,7 +326,7 @@ int kc_file_load(struct arena *a, const char *path, struct kc_file *ret, struct 
     return rc == ERR_OK ? kc_file_parse(a, path, text, n, ret, err) : rc;
 }
 
-/* --- merging ------------------------------------------------------------------------------------- */
+/* --- merging ---------------------------------------------------------------------------------- */
 
 static void merge_list(struct arena *a, const struct list *l, void **into, size_t *n_into,
                        const void *from, size_t n_from)

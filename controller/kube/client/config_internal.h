@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config_internal.h: a kubeconfig as it is written, and the steps that make a struct kube_config of it.
+/* config_internal.h: a kubeconfig as it is written, and the steps that make a struct kube_config of
+ * it.
  *
  *   config.c        which files or which in-cluster data; the result
  *   config_file.c   one file -> kc_file; several -> merged
@@ -76,7 +77,7 @@ struct kc_file {
     size_t n_contexts;
 };
 
-/* What the chosen context leads to; members that are not there are all "". */
+/* Cluster and user of the chosen context; missing members are "". */
 struct kc_choice {
     const char *context; /* its name, or "" */
     struct kc_context ctx;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* credentials.c: tokens, basic authentication, impersonation, whatever they come from (see credentials.h).
+/* credentials.c: tokens, basic authentication, impersonation, whatever they come from (see
+ * credentials.h).
  *
  * Nothing is attached for servers without TLS (§4.2); tokens appear in no error. */
 #include "controller/kube/client/credentials.h"

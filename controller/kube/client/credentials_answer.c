@@ -68,7 +68,7 @@ static int get_expiry(struct arena *a, struct json_object *status, struct creden
                                      "decoding stdout: expirationTimestamp is no time of RFC 3339");
 }
 
-/* --- plugins ------------------------------------------------------------------------------------- */
+/* --- plugins ---------------------------------------------------------------------------------- */
 
 static int check_type(struct arena *a, struct json_object *o, const char *api_version,
                       struct err *err)
@@ -148,7 +148,7 @@ int credentials_parse_exec(struct arena *a, const char *api_version, const char 
     return read_status(a, status, ret, err);
 }
 
-/* --- service accounts ---------------------------------------------------------------------------- */
+/* --- service accounts ------------------------------------------------------------------------- */
 
 int credentials_parse_token_request(struct arena *a, const char *text, size_t n,
                                     struct credential *ret, struct err *err)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* credentials_answer.h: what programs and servers hand out as credentials: an ExecCredential, a TokenRequest.
+/* credentials_answer.h: what programs and servers hand out as credentials: an ExecCredential, a
+ * TokenRequest.
  *
- * Pure; the bytes are an outside party's.  Errors quote no value that could be a secret.  Source: controller.md §3.9,
- * 4.4, vector 202. */
+ * Pure; the bytes are an outside party's.  Errors quote no value that could be a secret.  Source:
+ * controller.md §3.9, 4.4, vector 202. */
 #ifndef TRIMTAB_KUBE_CREDENTIALS_ANSWER_H
 #define TRIMTAB_KUBE_CREDENTIALS_ANSWER_H
 
@@ -22,7 +23,8 @@ struct credential {
     int64_t expires_us; /* wall clock */
 };
 
-/* What a plugin printed.  `api_version` is what its configuration says.  ERR_INVALID with upstream's texts. */
+/* Output of a plugin.  `api_version` is that of its configuration.  ERR_INVALID with upstream's
+ * texts. */
 int credentials_parse_exec(struct arena *a, const char *api_version, const char *text, size_t n,
                            struct credential *ret, struct err *err) _warn_unused_;
 /* The answer to a TokenRequest: a token and its end.  ERR_INVALID. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* credentials_exec.c: one run of a plugin: environment, program, what it printed, what is told of it.
+/* credentials_exec.c: one run of a plugin: environment, program, output, log lines.
  *
- * The running itself is run.c's, the reading credentials_answer.c's; when to run is credentials_source.c's.
- * Must not log what came out of stdout, and of stderr only what cannot be a credential. */
+ * The running itself is run.c's, the reading credentials_answer.c's; when to run is
+ * credentials_source.c's.  Must not log what came out of stdout, and of stderr only what
+ * cannot be a credential. */
 #include "controller/kube/client/credentials_exec.h"
 
 #include <stdio.h>
@@ -38,7 +39,7 @@ struct exec_plugin {
 
 extern char **environ;
 
-/* --- environment --------------------------------------------------------------------------------- */
+/* --- environment ------------------------------------------------------------------------------ */
 
 static const char *ca_text(struct arena *a, const struct http_tls *tls)
 {
@@ -135,7 +136,7 @@ static const char *const *make_env(struct arena *a, const struct exec_plugin_arg
     return env;
 }
 
-/* --- one run ------------------------------------------------------------------------------------- */
+/* --- one run ---------------------------------------------------------------------------------- */
 
 static void count(const struct exec_plugin *x, int code, const char *status)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* credentials_exec.h: exec credential plugins: a program that a kubeconfig names prints who we are.
  *
- * Source: controller.md §4.4, vectors 199 and 202.  A plugin becomes a credentials_source: run when somebody needs it,
- * again 30 s before what it printed ends, and after a 401. */
+ * Source: controller.md §4.4, vectors 199 and 202.  A plugin is a credentials_source: it runs on
+ * first use, again 30 s before its output expires, and after a 401. */
 #ifndef TRIMTAB_KUBE_CREDENTIALS_EXEC_H
 #define TRIMTAB_KUBE_CREDENTIALS_EXEC_H
 
@@ -12,12 +12,13 @@
 enum exec_mode {
     EXEC_NEVER = 0,
     EXEC_IF_AVAILABLE, /* interactive when standard input is a terminal */
-    EXEC_ALWAYS,       /* refused when it is none */
+    EXEC_ALWAYS,       /* refused if it is not one */
 };
-/* What the kubeconfig says.  Texts and lists are borrowed and live as long as the source. */
+/* The plugin's configuration in the kubeconfig.  Texts and lists are borrowed and live as long as
+ * the source. */
 struct exec_plugin_args {
-    const struct kube_config
-        *config;             /* for its server and CA, and where a certificate goes (tls.pair) */
+    /* for its server and CA, and where a certificate goes (tls.pair) */
+    const struct kube_config *config;
     const char *api_version; /* "client.authentication.k8s.io/v1" */
     const char *command;
     const char *const *args;

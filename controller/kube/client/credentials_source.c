@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* credentials_source.c: one credential, one thread that keeps it good (see credentials_source.h).
  *
- * Ends are moments of the wall clock, because others name them; waiting goes by the monotonic one.  A credential that was
- * refused (401) is not handed out while its successor is fetched; when that fails it is, because it may be good all the
- * same.  Must not log tokens.  `lock` guards everything below it and is never held across fetch(). */
+ * Ends are moments of the wall clock, because others name them; waiting goes by the monotonic one.
+ * A credential that was refused (401) is not handed out while its successor is fetched; when that
+ * fails it is, because it may be good all the same.  Must not log tokens.  `lock` guards everything
+ * below it and is never held across fetch(). */
 #include "controller/kube/client/credentials_source.h"
 
 #include <pthread.h>
@@ -19,7 +20,8 @@
 #define FAILED_MS      ((int64_t)1000) /* doubles */
 #define FAILED_MAX_MS  ((int64_t)30 * 1000)
 #define RENEW_EVERY_MS ((int64_t)10 * 1000)
-/* What was just fetched counts for so long, even when its end has passed: nobody fetches for each request. */
+/* Minimum lifetime of fetched credentials, even if they have expired: prevents a fetch per
+ * request. */
 #define KEPT_MIN_US ((int64_t)10 * 1000000)
 
 struct credentials_source {
@@ -30,7 +32,7 @@ struct credentials_source {
     struct cond changed;
     bool started _guarded_by_(&lock);
     bool stopping _guarded_by_(&lock);
-    bool wanted _guarded_by_(&lock); /* somebody cannot go on without one */
+    bool wanted _guarded_by_(&lock); /* a caller cannot continue without one */
     bool fetching _guarded_by_(&lock);
     uint64_t attempts _guarded_by_(&lock); /* ended ones */
     int failures _guarded_by_(&lock);      /* in a row */
@@ -82,7 +84,7 @@ void credentials_source_free(struct credentials_source *s)
     free(s);
 }
 
-/* --- the thread ---------------------------------------------------------------------------------- */
+/* --- the thread ------------------------------------------------------------------------------- */
 
 /* When something is to be done, by the monotonic clock. */
 static int64_t next_ms(struct credentials_source *s, int64_t now_ms) _requires_(&s->lock)
@@ -147,7 +149,7 @@ static void fail(struct credentials_source *s, const struct err *why) _requires_
     s->retry_ms = clock_now_ms(s->args.clock) + back_off_ms(s->failures);
     s->why = *why;
     s->refused = false;
-    if (s->generation > 0 && !is_expired(s)) { /* else those who ask are told */
+    if (s->generation > 0 && !is_expired(s)) { /* otherwise callers get the error */
         log_error(why->message, "Cannot renew credentials, going on with the old ones",
                   LOG_S("from", s->args.name));
     }
@@ -205,7 +207,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* --- those who ask ------------------------------------------------------------------------------- */
+/* --- those who ask ---------------------------------------------------------------------------- */
 
 static int want(struct credentials_source *s, struct err *err) _requires_(&s->lock)
 {

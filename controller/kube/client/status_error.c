@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* status_error.c: what the API server means when it says no.
  *
- * Owns the way from a Status object, or from a bare HTTP status when there is none, to struct err: the code to
- * act on, the server's machine word, its message, and how long it asks us to wait.
- * Source: controller.md §4.6.  Pure; declared in client.h, used by the client and by the reflectors. */
+ * Owns the way from a Status object, or from a bare HTTP status when there is none, to struct err:
+ * the code to act on, the server's machine word, its message, and how long it asks us to wait.
+ * Source: controller.md §4.6.  Pure; declared in client.h, used by the client and
+ * by the reflectors. */
 #include <string.h>
 
 #include "controller/kube/client/client.h"
@@ -118,7 +119,7 @@ static int from_status(struct json_object *status, int http_status, const char *
     return code;
 }
 
-/* What a proxy or a dying server says: text, HTML, nothing. */
+/* The answer of a proxy or of a failing server: text, HTML, nothing. */
 static int from_text(int http_status, const char *body, size_t n, const char *method,
                      struct err *err)
 {

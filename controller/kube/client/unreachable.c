@@ -27,7 +27,7 @@ static void advise_on_ca(struct str_buf *b, const struct kube_config *c)
     }
 }
 
-/* What we are to say who we are with cannot be used. */
+/* The client's own credentials cannot be used. */
 static void advise_on_ours(struct str_buf *b, const struct kube_config *c)
 {
     if (str_is_empty(c->user)) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* user_agent.h: what each client calls itself: upstream's form, with the client's name at the end (§3.1, 4.5).
+/* user_agent.h: what each client calls itself: upstream's form, with the client's name at the end
+ * (§3.1, 4.5).
  *
  *     cloud-controller-manager/v1.36.2 (linux/amd64) kubernetes/trimtab-0.1.0/service-controller
  *
- * Audit logs and priority-and-fairness rules match on it.  Vector 188.  Pure but for uname(). */
+ * Audit logs and priority-and-fairness rules match on it.  Vector 188.  Pure but for
+ * uname(). */
 #ifndef TRIMTAB_KUBE_USER_AGENT_H
 #define TRIMTAB_KUBE_USER_AGENT_H
 
@@ -16,7 +18,8 @@
     "service-controller" /* everything done for Services, and their events */
 #define USER_AGENT_LEASES  "leader-election"
 #define USER_AGENT_WATCHES "shared-informers" /* lists and watches, and the wait for /healthz */
-#define USER_AGENT_MAIN    "cloud-controller-manager" /* tokens of accounts, the process' own events */
+/* tokens of accounts, the process' own events */
+#define USER_AGENT_MAIN "cloud-controller-manager"
 
 /* Ours, for the client of that name. */
 void user_agent_make(const char *client, char out[USER_AGENT_MAX]);

@@ -17,7 +17,7 @@ char *event_body_create(struct arena *a, const struct event_input *in, const cha
                         const struct event_verdict *v, const char *event_name, int64_t wall_us);
 /* The strategic merge patch of a repetition: count, lastTimestamp, message. */
 char *event_body_patch(struct arena *a, const struct event_verdict *v, int64_t wall_us);
-/* "<object>.<hex nanoseconds>", or `uuid` when that is no DNS subdomain. */
+/* "<object>.<hex nanoseconds>", or `uuid` if that is not a DNS subdomain. */
 char *event_name(struct arena *a, const char *object, int64_t wall_ns, const char *uuid);
 /* The longest start of `s` that has at most `max` bytes and ends at a character. */
 size_t event_text_cut(const char *s, size_t max);

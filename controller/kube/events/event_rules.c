@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* event_rules.c: three memories and their order (see event_rules.h).
  *
- * A memory is a hash table whose entries are kept in order of use: uthash iterates in order of insertion, so an
- * entry that is used is taken out and put in again, and the first one is the one to forget.
- * Keys and messages are long and there are thousands of them: 128 bits of a seeded hash stand for each, which nobody
- * outside can make collide, and which do not by chance. */
+ * A memory is a hash table whose entries are kept in order of use: uthash iterates in order of
+ * insertion, so an entry that is used is taken out and put in again, and the first one is the one
+ * to forget.  Keys and messages are long and there are thousands of them: 128 bits of a seeded hash
+ * stand for each; neither an attacker nor chance makes them collide. */
 #include "controller/kube/events/event_rules.h"
 
 #include <stdlib.h>
@@ -114,7 +114,8 @@ void event_rules_free(struct event_rules *r)
     }
 }
 
-/* The entry of that key, of `size` bytes, used last from now on; *ret_new tells whether it was made. */
+/* The entry of that key, of `size` bytes, used last from now on; *ret_new tells whether
+ * it was made. */
 static void *recall(const struct event_rules *r, struct memory **head, size_t size, const char *key,
                     bool *ret_new)
 {
@@ -154,15 +155,16 @@ static void add_object(struct str_buf *b, const struct event_input *in)
     add(b, in->type);
 }
 
-/* True when this message is one too many of its kind.  The tenth distinct one is the first to be merged; from
- * then on one old message makes room, so that the next is one too many again. */
+/* True when this message is one too many of its kind.  The tenth distinct one is the first to be
+ * merged; from then on one old message makes room, so that the next is one too many again. */
 static bool is_aggregated(struct event_rules *r, const struct event_input *in, int64_t now_ms,
                           const char *key)
 {
     bool is_new;
     uint64_t message = digest_of(r, str_nonnull(in->message)).word[0];
     struct similar *m = recall(r, &r->similar, sizeof *m, key, &is_new);
-    /* Upstream resets after "more than" ten minutes by a clock that moves between two of its readings. */
+    /* Upstream resets after "more than" ten minutes by a clock that moves between two
+     * of its readings. */
     if (!is_new && now_ms - m->last_ms >= SIMILAR_WINDOW_MS) {
         m->n_messages = 0;
     }

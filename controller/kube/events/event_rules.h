@@ -2,11 +2,13 @@
 /* event_rules.h: the correlator: which events are new, which are counted, merged or dropped.
  *
  * An event goes through three steps, each with a memory of the 4,096 keys used last:
- *     1 aggregate   ten different messages of one kind within ten minutes: one event stands for all that follow
+ *     1 aggregate   ten different messages of one kind within ten minutes: one event stands for all
+ *                   that follow
  *     2 count       the same event again: the first one is patched, count + 1
  *     3 spam        a token bucket per object and type: 25 at once, then one per 5 minutes
  * The third decides last, after the first two have counted, as upstream does.
- * Source: controller.md §4.10, vectors §6.12 (176–186).  Pure: `now` is a parameter.  One thread. */
+ * Source: controller.md §4.10, vectors §6.12 (176–186).  Pure: `now` is a
+ * parameter.  One thread. */
 #ifndef TRIMTAB_KUBE_EVENT_RULES_H
 #define TRIMTAB_KUBE_EVENT_RULES_H
 
@@ -23,7 +25,7 @@ struct event_rules_params {
     double per_second; /* 0: one per 300 s */
     int max_keys;      /* of each memory; 0: 4,096 */
 };
-/* What is reported.  Texts are borrowed; NULL counts as "". */
+/* A reported event.  Texts are borrowed; NULL counts as "". */
 struct event_input {
     const char *component;
     const char *kind;
@@ -36,15 +38,15 @@ struct event_input {
     const char *reason;
     const char *message;
 };
-/* What is to be written. */
+/* The request to send. */
 struct event_verdict {
     bool drop;      /* spam: nothing */
     bool patch;     /* count > 1: change the event of that name; else create it */
     bool aggregate; /* stands for several messages: reporting fields are left empty */
     int count;
-    const char *
-        event_name; /* borrowed from the rules until the next call; NULL for a new event: the caller */
-                    /* makes a name and tells it with event_rules_named() */
+    /* borrowed from the rules until the next call; NULL for a new event: the caller */
+    const char *event_name;
+    /* makes a name and tells it with event_rules_named() */
     const char *message; /* borrowed from the input or the rules, until the next call */
     int64_t first_us;    /* wall time of the first of them */
 };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* events.c: the recorder's queue and the thread that writes Events.
  *
- * Callers copy what they know into a queue of bounded length and go on; the writer correlates (event_rules.h), makes
- * the body (event_body.h), sends, and repeats what had no answer.  An event is never worth a sync: when the queue is
- * full or the server refuses one, it is dropped and logged.
+ * Callers copy what they know into a queue of bounded length and continue; the writer correlates
+ * (event_rules.h), makes the body (event_body.h), sends, and repeats what had no answer.  An event
+ * is never worth a sync: when the queue is full or the server refuses one, it is dropped and
+ * logged.
  * Source: controller.md §4.10 "Flow", "Failure handling". */
 #include "controller/kube/events/events.h"
 
@@ -85,7 +86,7 @@ struct kube_events *kube_events_new(struct kube_client *client, struct clock *cl
     return e;
 }
 
-/* --- callers ------------------------------------------------------------------------------------- */
+/* --- callers ---------------------------------------------------------------------------------- */
 
 /* Copies the first n bytes of the text behind what stands at *at, which moves on. */
 static const char *put_text(char **at, const char *text, size_t n)
@@ -193,7 +194,7 @@ bool kube_events_are_quiet(struct kube_events *e)
     return quiet;
 }
 
-/* --- the writer ---------------------------------------------------------------------------------- */
+/* --- the writer ------------------------------------------------------------------------------- */
 
 /* Waits for the next event; NULL when there is none and none will come. */
 static struct queued *dequeue(struct kube_events *e)
@@ -222,7 +223,7 @@ static int64_t next_name_ns(struct kube_events *e, int64_t wall_us)
     return e->last_name_ns;
 }
 
-/* What is sent for one event; name and bodies stay the same over all attempts. */
+/* The requests for one event; name and bodies stay the same over all attempts. */
 struct writing {
     struct queued *q;
     struct event_verdict verdict;
@@ -291,7 +292,7 @@ static void write_event(struct kube_events *e, struct writing *w)
     struct err err = ERR_INIT;
     for (int attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
         int rc = send_once(e, w, &err);
-        if (rc == ERR_NOT_FOUND && w->patch) { /* it has expired: begin anew */
+        if (rc == ERR_NOT_FOUND && w->patch) { /* it has expired: begin again */
             w->patch = false;
             rc = send_once(e, w, &err);
         }
@@ -344,9 +345,10 @@ static void *writer_main(void *arg)
     return NULL;
 }
 
-/* --- the end ------------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
-/* Real time, whatever the clock is: this bounds how long a process takes to end.  Returns true if there is a thread to join. */
+/* Real time, whatever the clock is: this bounds how long a process takes to end.  Returns true if
+ * there is a thread to join. */
 static bool wait_done(struct kube_events *e, int64_t timeout_ms)
 {
     int64_t until_ms = clock_now_ms(clock_real()) + timeout_ms;

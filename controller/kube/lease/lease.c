@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lease.c: the calls and the waiting of one lock (lease.h).
  *
- * Requests are not repeated by the client: the next attempt is the repetition.  Each carries its limit to the server,
- * too, which shall not write a renewal that nobody waits for any more. */
+ * Requests are not repeated by the client: the next attempt is the repetition.  Each carries its
+ * limit to the server, too, so that it does not write a renewal that was given up. */
 #include "controller/kube/lease/lease.h"
 
 #include <stdatomic.h>
@@ -20,7 +20,8 @@
 
 #define API       "coordination.k8s.io/v1"
 #define MAX_BYTES ((size_t)1024 * 1024)
-/* Trouble with taking it is said this often; the next attempt after news of the watch comes this late at the earliest. */
+/* Trouble with taking it is said this often; the next attempt after news of the watch comes this
+ * late at the earliest. */
 #define WARN_EVERY_MS 10000
 #define NEWS_EVERY_MS 250
 
@@ -36,7 +37,7 @@ struct lease_lock {
     int64_t refused_ms;           /* since when it is answered with 403; 0: it is not */
     bool unsure;                  /* a write had no answer: it may have been done */
     bool was_told;                /* the last try of acquire() followed from news of the watch */
-    int64_t limit_ms;             /* no request of this attempt goes on after it */
+    int64_t limit_ms;             /* no request of this attempt continues after it */
     /* any thread */
     atomic_int_fast64_t until_ms;   /* may be used until then; 0: not held */
     atomic_int_fast64_t renewed_ms; /* last success */
@@ -52,7 +53,7 @@ struct lease_lock {
     /* waiting */
     struct mutex mutex;
     struct cond woken;
-    bool was_freed _guarded_by_(&mutex); /* the watch says so; nobody has tried since */
+    bool was_freed _guarded_by_(&mutex);                /* by the watch; no attempt since */
     char holder[LEASE_HOLDER_MAX] _guarded_by_(&mutex); /* as observed last, for other threads */
 };
 
@@ -90,7 +91,7 @@ void lease_lock_free(struct lease_lock *l)
     }
 }
 
-/* --- one call ------------------------------------------------------------------------------------- */
+/* --- one call --------------------------------------------------------------------------------- */
 
 static int64_t call_limit_ms(const struct lease_lock *l)
 {
@@ -100,7 +101,7 @@ static int64_t call_limit_ms(const struct lease_lock *l)
     return left_ms > 0 ? left_ms : 1;
 }
 
-/* What the server sent becomes the object that the next update is made of. */
+/* The server's answer becomes the base of the next update. */
 static int take_object(struct lease_lock *l, const struct kube_response *resp, struct err *err)
 {
     struct json_object *o = NULL;
@@ -113,7 +114,8 @@ static int take_object(struct lease_lock *l, const struct kube_response *resp, s
         json_object_put(o);
         return ERR_TRANSIENT;
     }
-    /* The server keeps them when they are not sent; what came is not whole where they are nested deeply (client.h). */
+    /* The server keeps them when they are not sent; what came is not whole where they are nested
+     * deeply (client.h). */
     json_object_object_del(json_member(o, "metadata"), "managedFields");
     json_object_put(l->object);
     l->object = o;
@@ -153,7 +155,7 @@ static int write_record(struct lease_lock *l, bool create, const struct lease_re
     return call(l, "PUT", lease_body_update(a, l->object, wanted), cancel, err);
 }
 
-/* --- one attempt ---------------------------------------------------------------------------------- */
+/* --- one attempt ------------------------------------------------------------------------------ */
 
 static void step_read(struct lease_lock *l, struct lease_try *t, struct cancel *cancel,
                       struct err *err)
@@ -253,7 +255,7 @@ bool lease_lock_try(struct lease_lock *l, struct cancel *cancel, struct err *err
     return false;
 }
 
-/* --- waiting -------------------------------------------------------------------------------------- */
+/* --- waiting ---------------------------------------------------------------------------------- */
 
 static void wake(void *arg)
 {
@@ -278,7 +280,7 @@ static bool wait_until(struct lease_lock *l, int64_t until_ms, struct cancel *ca
     return !cancel_fired(cancel);
 }
 
-/* --- taking and keeping --------------------------------------------------------------------------- */
+/* --- taking and keeping ----------------------------------------------------------------------- */
 
 /* From the watch's thread.  Only a hint: the next try reads the lease itself. */
 static void on_seen(void *arg, struct json_object *lease)
@@ -300,8 +302,9 @@ static void on_trouble(void *arg, const struct err *why)
              LOG_S("err", why->message));
 }
 
-/* Learns at once that it was let go, so that the next holder need not ask again and again.  Real time: this is about a
- * server that answers or does not.  Without a watch nothing is lost but time.  Source: none upstream; docs/adr/0014. */
+/* Learns at once that it was let go, so that the next holder need not ask again and again.  Real
+ * time: this is about a server that answers or does not.  Without a watch nothing is lost but time.
+ * Source: none upstream; docs/adr/0014. */
 static struct object_watch *watch(struct lease_lock *l)
 {
     static const char *const members[] = {"spec.holderIdentity", NULL};
@@ -331,8 +334,8 @@ static struct object_watch *watch(struct lease_lock *l)
     return w;
 }
 
-/* Until the next try: after a pause, or when it was let go.  A server that says so all the time does not keep us busy.
- * False when `cancel` fired. */
+/* Until the next try: after a pause, or when it was let go.  A server that says so all the time
+ * does not keep us busy.  False when `cancel` fired. */
 static bool wait_for_try(struct lease_lock *l, struct cancel *cancel)
 {
     int64_t now_ms = clock_now_ms(l->clock);
@@ -364,7 +367,7 @@ static void warn_not_taken(struct lease_lock *l, const struct err *why)
     l->warned_ms = now_ms;
     log_warning("Acquiring the lease did not succeed, trying again", LOG_S("lock", l->label),
                 LOG_S("code", err_code_name(why->code)), LOG_S("err", why->message));
-    /* Whoever refuses need not say so in words; a server that is just starting refuses for a moment. */
+    /* A refusal may have no text; a starting server refuses for a moment. */
     if (why->code == ERR_FORBIDDEN && now_ms - l->refused_ms >= WARN_EVERY_MS) {
         log_warning("The API server refuses the lease (403): the account needs the role that "
                     "'trimtab rbac' prints",
@@ -446,15 +449,15 @@ int lease_lock_keep(struct lease_lock *l, struct cancel *cancel, struct err *err
     }
 }
 
-/* --- letting go ----------------------------------------------------------------------------------- */
+/* --- letting go ------------------------------------------------------------------------------- */
 
-/* One PUT that names nobody, made of what we know or, to be sure, of what is there.  True when done. */
+/* One PUT without a holder, based on the known or on the present object.  True when done. */
 static bool release_once(struct lease_lock *l, bool read_first, struct cancel *cancel,
                          struct err *err)
 {
     struct lease_record held, wanted;
     if (read_first && call(l, "GET", NULL, cancel, err) != ERR_OK) {
-        return err->code == ERR_NOT_FOUND; /* what is not there is nobody's */
+        return err->code == ERR_NOT_FOUND; /* an absent lease has no holder */
     }
     lease_body_read(l->object, &held);
     if (!str_eq(held.holder, l->terms.identity)) {
@@ -470,7 +473,7 @@ int lease_lock_release(struct lease_lock *l, int64_t timeout_ms, struct cancel *
     struct err why = ERR_INIT;
     bool ours = lease_is_ours(&l->view, &l->terms) && l->object != NULL;
     bool unsure = l->unsure;
-    atomic_store(&l->until_ms, 0); /* before anybody else can take it */
+    atomic_store(&l->until_ms, 0); /* before another process can take it */
     l->view = (struct lease_view){0};
     l->unsure = false;
     if (!ours && !unsure) {
@@ -494,7 +497,7 @@ int lease_lock_release(struct lease_lock *l, int64_t timeout_ms, struct cancel *
     return ERR_OK;
 }
 
-/* --- asking --------------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 int64_t lease_lock_until_ms(struct lease_lock *l)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lease_body.h: Leases as JSON: read leniently, written as the API server wants them.
  *
- * An update sends the whole object as it was read, only its spec is replaced, so that labels and members that we do not
- * know survive, and with the resourceVersion that makes two writers collide.  Times have six fraction digits, or the
- * server refuses them.  Source: controller.md §4.9, §5.5; recorded answers 106–118.  Pure. */
+ * An update sends the whole object as it was read, only its spec is replaced, so that labels and
+ * members that we do not know survive, and with the resourceVersion that makes two writers collide.
+ * Times have six fraction digits, or the server refuses them.  Source: controller.md §4.9, §5.5;
+ * recorded answers 106–118.  Pure. */
 #ifndef TRIMTAB_KUBE_LEASE_BODY_H
 #define TRIMTAB_KUBE_LEASE_BODY_H
 
@@ -11,7 +12,7 @@
 #include "common/data/json.h"
 #include "controller/kube/lease/lease_rules.h"
 
-/* What a Lease says; members that are missing or make no sense are 0 or "". */
+/* Contents of a Lease; missing or invalid members are 0 or "". */
 void lease_body_read(struct json_object *lease, struct lease_record *ret);
 /* The body of a POST; text in the arena. */
 const char *lease_body_create(struct arena *a, const struct lease_terms *terms,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lease_keeper.c: the threads of lease_keeper.h.
  *
- * Thread i waits until i locks are held, then takes and keeps its own.  `lock` guards the count; `calling` lets one
- * callback run at a time and is never held together with it. */
+ * Thread i waits until i locks are held, then takes and keeps its own.  `lock` guards the count;
+ * `calling` lets one callback run at a time and is never held together with it. */
 #include "controller/kube/lease/lease_keeper.h"
 
 #include <pthread.h>
@@ -98,7 +98,7 @@ void lease_keeper_free(struct lease_keeper *k) _no_lock_check_
     free(k);
 }
 
-/* --- telling -------------------------------------------------------------------------------------- */
+/* --- telling ---------------------------------------------------------------------------------- */
 
 static void tell_change(struct kept *one, bool held)
 {
@@ -153,7 +153,7 @@ static void tell_lost(struct kept *one, const struct err *why)
     mutex_unlock(&k->calling);
 }
 
-/* --- the threads ---------------------------------------------------------------------------------- */
+/* --- the threads ------------------------------------------------------------------------------ */
 
 /* False when it is not to be taken any more. */
 static bool wait_for_turn(struct kept *one)
@@ -212,7 +212,7 @@ static void *keep_one(void *arg)
     return NULL;
 }
 
-/* --- start and stop ------------------------------------------------------------------------------- */
+/* --- start and stop --------------------------------------------------------------------------- */
 
 int lease_keeper_check(const struct lease_terms *locks, size_t n, struct err *err)
 {
@@ -287,7 +287,7 @@ void lease_keeper_stop(struct lease_keeper *k, int64_t release_ms)
     }
 }
 
-/* --- asking --------------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 bool lease_keeper_may_mutate(void *keeper)
 {

@@ -32,7 +32,7 @@ int lease_terms_check(const struct lease_terms *terms, struct err *err)
     return problem == NULL ? ERR_OK : err_set(err, ERR_INVALID, "%s", problem);
 }
 
-/* --- what is known -------------------------------------------------------------------------------- */
+/* --- what is known ---------------------------------------------------------------------------- */
 
 bool lease_is_ours(const struct lease_view *view, const struct lease_terms *terms)
 {
@@ -57,8 +57,9 @@ static void observe(struct lease_view *view, const struct lease_record *record, 
     view->observed_ms = now_ms;
 }
 
-/* Upstream compares whole seconds, so that of two renewals within one the second goes unseen and the lease seems to run out up
- * to a second early.  That matters where the renew deadline is close to the duration. */
+/* Upstream compares whole seconds, so that of two renewals within one the second goes unseen and
+ * the lease seems to run out up to a second early.  That matters where the renew deadline is close
+ * to the duration. */
 static bool looks_same(const struct lease_record *a, const struct lease_record *b)
 {
     return str_eq(a->holder, b->holder) && a->duration_s == b->duration_s &&
@@ -66,7 +67,7 @@ static bool looks_same(const struct lease_record *a, const struct lease_record *
            a->renewed_us == b->renewed_us;
 }
 
-/* --- one attempt ---------------------------------------------------------------------------------- */
+/* --- one attempt ------------------------------------------------------------------------------ */
 
 void lease_try_begin(struct lease_try *t, const struct lease_terms *terms, struct lease_view *view,
                      int64_t now_ms, int64_t wall_us)
@@ -98,7 +99,8 @@ void lease_try_read(struct lease_try *t, const struct lease_record *found, int64
         view->read = *found;
     }
     bool ours = lease_is_ours(view, t->terms);
-    /* Against the moment the attempt began: what was just seen counts as valid, even for no time at all. */
+    /* Against the moment the attempt began: what was just seen counts as valid, even for no
+     * time at all. */
     if (found->holder[0] != '\0' && is_valid(view, t->began_ms) && !ours) {
         t->next = LEASE_END;
         return;
@@ -137,7 +139,7 @@ void lease_release_record(const struct lease_record *held, int64_t wall_us,
     };
 }
 
-/* --- times ---------------------------------------------------------------------------------------- */
+/* --- times ------------------------------------------------------------------------------------ */
 
 int64_t lease_acquire_wait_ms(const struct lease_terms *terms, double unit)
 {

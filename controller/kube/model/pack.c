@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pack.c: two runs, one block (see pack.h).
  *
- * The first run finds equal texts by a hash table in the scratch arena, and writes down what became of each text that
- * was asked for; the second reads that back.  Structures come first in the block, then the texts in the order in which
- * they were first seen. */
+ * The first run finds equal texts by a hash table in the scratch arena, and writes down what became
+ * of each text that was asked for; the second reads that back.  Structures come first in the block,
+ * then the texts in the order in which they were first seen. */
 #include "controller/kube/model/pack.h"
 
 #include <assert.h>
@@ -23,7 +23,7 @@ struct pack_text {
     uint32_t offset; /* from text_at */
     uint64_t hash;
 };
-/* What one call of pack_text() or pack_word() got. */
+/* Input of one call of pack_text() or pack_word(). */
 struct pack_asked {
     const char *shared; /* the word of words.h, or NULL */
     uint32_t text;      /* else an index, or NO_TEXT for a NULL */

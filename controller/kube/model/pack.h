@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pack.h: putting a structure and everything it points to into one block of exactly the right size.
  *
- * The code that fills the structures runs twice.  The first run measures: arrays are scratch memory and
- * every different text is given its place once.  pack_allocate() then makes the block, and the second run,
- * which must ask for the same things in the same order, fills it.  Equal texts share their bytes, so that
- * a zone name is held once per object; words ("True", "TCP", the key of a label) once for all of them.
- * Private to the decoders (object_*.c).  Pure but for malloc; one thread. */
+ * The code that fills the structures runs twice.  The first run measures: arrays are scratch memory
+ * and every different text is given its place once.  pack_allocate() then makes the block, and the
+ * second run, which must ask for the same things in the same order, fills it.  Equal texts share
+ * their bytes, so that a zone name is held once per object; words ("True", "TCP", the key of a
+ * label) once for all of them.  Private to the decoders (object_*.c).  Pure but for
+ * malloc; one thread. */
 #ifndef TRIMTAB_KUBE_PACK_H
 #define TRIMTAB_KUBE_PACK_H
 
@@ -28,10 +29,10 @@ struct pack {
     struct pack_text *texts; /* the different ones, in the order in which they were first seen */
     uint32_t n_texts;
     uint32_t cap_texts;
-    uint32_t
-        *slots; /* 1 + index of a text, 0: free; open addressing, twice cap_texts, a power of two */
-    struct pack_asked
-        *asked; /* what the first run asked for, in order; the second gets the same again */
+    /* 1 + index of a text, 0: free; open addressing, twice cap_texts, a power of two */
+    uint32_t *slots;
+    /* what the first run asked for, in order; the second gets the same again */
+    struct pack_asked *asked;
     size_t n_asked;
     size_t cap_asked;
     size_t next_asked;           /* of the second run */
@@ -43,7 +44,8 @@ void pack_init(struct pack *p, struct arena *a);
 void *pack_array(struct pack *p, size_t n, size_t size);
 /* The text in the block; NULL gives NULL.  In the first run the result must not be read. */
 const char *pack_text(struct pack *p, const char *s);
-/* The same for a text that many objects have (words.h): shared with them when there is room, else as pack_text(). */
+/* The same for a text that many objects have (words.h): shared with them when there is room, else
+ * as pack_text(). */
 const char *pack_word(struct pack *p, const char *s);
 /* Ends the first run: makes the block (malloc, owned by the caller).  Returns its size. */
 size_t pack_allocate(struct pack *p);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sent.h: what client, reflectors and object watches tell of each request on the wire to the API server; for metrics.
+/* sent.h: what client, reflectors and object watches tell of each request on the wire to the API
+ * server; for metrics.
  *
- * Each of them must have an observer, so that no request passes uncounted.  A stream is told twice: when its answer
- * begins (it may go on for minutes), and at its end, when its bytes are known. */
+ * Each of them must have an observer, so that no request passes uncounted.  A stream is reported
+ * twice: when its answer begins (it may continue for minutes), and at its end, when its bytes are
+ * known. */
 #ifndef TRIMTAB_KUBE_SENT_H
 #define TRIMTAB_KUBE_SENT_H
 
@@ -35,7 +37,8 @@ typedef void kube_sent_fn(void *arg, const struct kube_sent *sent);
 void kube_ignore_sent(void *arg, const struct kube_sent *sent);
 
 struct http_sent;
-/* Returns the HTTP handle's report of a request, as one about `resource`.  Texts are borrowed from both. */
+/* Returns the HTTP handle's report of a request, as one about `resource`.  Texts are
+ * borrowed from both. */
 struct kube_sent kube_sent_of(const struct http_sent *sent, const char *resource);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* words.c: see words.h.
  *
- * A table of offsets into one buffer, both of fixed size.  The first word without room ends the adding for good: the two
- * runs of pack.h must get the same answer. */
+ * A table of offsets into one buffer, both of fixed size.  The first word without room ends the
+ * adding for good: the two runs of pack.h must get the same answer. */
 #include "controller/kube/model/words.h"
 
 #include <stdbool.h>

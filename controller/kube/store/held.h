@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* held.h: one reference to an object that is kept for long, whole or in its small form (small.h).
  *
- * A value of one word, which owns a reference; held_none() owns none.  What is asked of all objects again and again (key,
- * UID, version) is answered without reading the small form.  Thread-safe as the forms are. */
+ * A value of one word, which owns a reference; held_none() owns none.  What is asked of all objects
+ * again and again (key, UID, version) is answered without reading the small form.  Thread-safe as
+ * the forms are. */
 #ifndef TRIMTAB_KUBE_HELD_H
 #define TRIMTAB_KUBE_HELD_H
 

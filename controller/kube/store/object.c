@@ -2,7 +2,8 @@
 /* object.c: the table of kinds, metadata, references, and the two runs that make a block.
  *
  * What one kind looks like is in object_service.c, object_node.c and object_slice.c.
- * Nothing here keeps a pointer into the item after kube_object_decode() has returned.  Thread-safe. */
+ * Nothing here keeps a pointer into the item after kube_object_decode()
+ * has returned. Thread-safe. */
 #include "controller/kube/store/object.h"
 
 #include <assert.h>
@@ -44,7 +45,7 @@ const char *kube_kind_name(enum kube_kind kind)
     return kinds[kind]->name;
 }
 
-/* --- references -------------------------------------------------------------------------------- */
+/* --- references ------------------------------------------------------------------------------- */
 
 struct kube_object *kube_object_ref(struct kube_object *o)
 {
@@ -66,7 +67,7 @@ void kube_object_unrefp(struct kube_object **o)
     kube_object_unref(*o);
 }
 
-/* --- checking ---------------------------------------------------------------------------------- */
+/* --- checking --------------------------------------------------------------------------------- */
 
 const struct json_field raw_meta_fields[] = {
     {.name = "name", .type = JSON_T_STR, .offset = offsetof(struct raw_meta, name), .max = 253},
@@ -129,8 +130,8 @@ static int cmp_kv(const void *a, const void *b)
     return strcmp(((const struct json_kv *)a)->key, ((const struct json_kv *)b)->key);
 }
 
-/* The API server stores a NUL in an annotation.  U+FFFD in its place: no reader takes that for a good value, and the other
- * annotations are read. */
+/* The API server stores a NUL in an annotation.  U+FFFD in its place: no reader takes that for a
+ * good value, and the other annotations are read. */
 static const char *without_nul(struct arena *a, const char *text, size_t n)
 {
     struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
@@ -255,7 +256,7 @@ int raw_meta_finish(struct arena *a, struct raw_meta *m, struct raw_lost *lost, 
     return rc;
 }
 
-/* --- packing ----------------------------------------------------------------------------------- */
+/* --- packing ---------------------------------------------------------------------------------- */
 
 const struct tt_kv *pack_kvs(struct pack *p, const struct json_kv *kvs, size_t n)
 {
@@ -306,7 +307,7 @@ const char *kube_object_name_in_key(const struct kube_object *o)
     return slash == NULL ? o->key : slash + 1;
 }
 
-/* What an object of which something is lost has beside its raw structure. */
+/* Additional data of a partly unreadable object beside its raw structure. */
 struct pack_with {
     const char *unreadable;
     struct kube_object *base;

@@ -5,8 +5,8 @@
  *   object_salvage.c  objects of which something cannot be read
  *   object_service.c  object_node.c  object_slice.c   one kind each: field tables and packing
  *
- * Decoding has two steps: json_decode_view() fills a raw structure in a scratch arena (types and ranges are
- * checked here), then pack.h moves it into the final block. */
+ * Decoding has two steps: json_decode_view() fills a raw structure in a scratch arena (types and
+ * ranges are checked here), then pack.h moves it into the final block. */
 #ifndef TRIMTAB_KUBE_OBJECT_INTERNAL_H
 #define TRIMTAB_KUBE_OBJECT_INTERNAL_H
 
@@ -86,11 +86,11 @@ struct raw_lost {
     size_t n;
     bool has_base;
 };
-/* For checks behind the tables: `rc` of the check on `path`.  ERR_OK when it went well, and with `lost`, which notes the
- * path then; *ret_cleared is true in that case. */
+/* For checks behind the tables: `rc` of the check on `path`.  ERR_OK when it went well, and with
+ * `lost`, which notes the path then; *ret_cleared is true in that case. */
 int raw_checked(int rc, struct raw_lost *lost, const char *path, bool *ret_cleared);
 bool raw_is_lost(const struct raw_lost *lost, const char *path); /* NULL: nothing is */
-/* What pack_carry() takes from an older object: one member of its tt_ structure. */
+/* Member that pack_carry() takes from an older object: one of its tt_ structure. */
 struct raw_carry {
     const char *path;
     size_t offset;
@@ -101,8 +101,9 @@ struct raw_carry {
         (path), offsetof(struct type, member), sizeof(((struct type *)0)->member)                  \
     }
 
-/* One kind.  `fields` fill a raw structure, which begins with its metadata; finish() checks it further (with `lost`: notes what is
- * wrong, clears it and goes on); pack() is run twice on it and fills the union of `o`, whose key is set already. */
+/* One kind.  `fields` fill a raw structure, which begins with its metadata; finish() checks it
+ * further (with `lost`: notes what is wrong, clears it and continues); pack() is run twice on it
+ * and fills the union of `o`, whose key is set already. */
 struct kube_kind_ops {
     const char *resource; /* "services" */
     const char *path;
@@ -124,8 +125,8 @@ int raw_meta_check(const struct raw_meta *m, bool namespaced, struct err *err) _
 /* Version, times and maps of metadata. */
 int raw_meta_finish(struct arena *a, struct raw_meta *m, struct raw_lost *lost,
                     struct err *err) _warn_unused_;
-/* Object of strings -> sorted pairs; NULL gives none.  A value may have 512 KiB: the API server lets all
- * annotations of one object have 256 KiB. */
+/* Object of strings -> sorted pairs; NULL gives none.  A value may have 512 KiB: the API server
+ * lets all annotations of one object have 256 KiB. */
 int raw_map(struct arena *a, const struct json_view *o, const char *path, struct json_kv **ret,
             size_t *ret_n, struct err *err) _warn_unused_;
 /* RFC 3339 -> microseconds; NULL gives 0. */
@@ -133,7 +134,8 @@ int raw_time(const char *text, const char *path, int64_t *ret, struct err *err) 
 /* Times of status.conditions. */
 int raw_conditions_finish(struct raw_condition *c, size_t *n, struct raw_lost *lost,
                           struct err *err) _warn_unused_;
-/* Packs a finished raw structure; `base` and `lost` NULL for one that was read whole.  New reference. */
+/* Packs a finished raw structure; `base` and `lost` NULL for one that was read
+ * whole.  New reference. */
 struct kube_object *kube_object_pack(enum kube_kind kind, struct arena *a, void *raw,
                                      const char *unreadable, struct kube_object *base,
                                      const struct raw_lost *lost) _warn_unused_;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* object_node.c: a Node's JSON into struct tt_node.
  *
- * Fields: controller.md §5.1, 5.3.  Images, volumes, allocatable and the like are never asked for; reason and
- * message of conditions are dropped too, because there are five per node and nobody decides by them.
- * The flags are computed here, once per object, by common/lb/node_rules.h.  Called by object.c only; pure. */
+ * Fields: controller.md §5.1, 5.3.  Images, volumes, allocatable and the like are never asked for;
+ * reason and message of conditions are dropped too, because there are five per node and no decision
+ * uses them.  The flags are computed here, once per object, by common/lb/node_rules.h.  Called by
+ * object.c only; pure. */
 #include <string.h>
 
 #include "common/lb/node_rules.h"
@@ -173,7 +174,8 @@ static void pack_node_status(struct pack *p, struct tt_node *n, const struct raw
     n->machine_id = pack_text(p, str_nonnull(r->info.machine_id));
 }
 
-/* What is lost of a Node stays as it was, and else counts as absent: it keeps its place behind load balancers. */
+/* Unreadable parts of a Node keep their last value, or count as absent: it keeps its place behind
+ * load balancers. */
 static const struct raw_carry carries[] = {
     CARRY("metadata.creationTimestamp", tt_node, created_us),
     CARRY("metadata.labels", tt_node, labels),

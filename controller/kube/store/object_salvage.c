@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* object_salvage.c: an object of which something cannot be read (kube_object_take).
  *
- * The tables of its kind are asked row by row: what cannot be read is noted under its path, the rest is taken.  Noted paths
- * are then filled from the object as it was last read whole.  Pure. */
+ * The tables of its kind are asked row by row: what cannot be read is noted under its path, the
+ * rest is taken.  Noted paths are then filled from the object as it was last read whole.  Pure. */
 #include <string.h>
 
 #include "controller/kube/store/object_internal.h"
 
-/* --- paths --------------------------------------------------------------------------------------- */
+/* --- paths ------------------------------------------------------------------------------------ */
 
 bool raw_is_lost(const struct raw_lost *lost, const char *path)
 {
@@ -46,7 +46,7 @@ void pack_carry(const struct pack *p, const struct raw_carry *rows, size_t n, vo
     }
 }
 
-/* --- rows ---------------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 struct reading {
     struct arena *a;
@@ -78,7 +78,7 @@ static void read_rows(const struct reading *r, const struct json_view *v,
     }
 }
 
-/* --- the object ---------------------------------------------------------------------------------- */
+/* --- the object ------------------------------------------------------------------------------- */
 
 const char *kube_item_key(enum kube_kind kind, struct arena *a, const struct json_view *item)
 {
@@ -92,7 +92,7 @@ const char *kube_item_key(enum kube_kind kind, struct arena *a, const struct jso
     return namespaced ? arena_printf(a, "%s/%s", ns, name) : name;
 }
 
-/* What the object was when it was last read whole. */
+/* The object's last completely read version. */
 static struct kube_object *base_of(struct kube_object *known, const char *uid)
 {
     bool same = known != NULL && (str_is_empty(uid) || str_eq(known->uid, uid));

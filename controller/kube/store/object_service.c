@@ -2,8 +2,8 @@
 /* object_service.c: a Service's JSON into struct tt_service.
  *
  * Fields: controller.md §5.1, 5.2.  Absent members become what the API server would have filled in
- * (protocol TCP, node ports allocated) or the "absent" value that trimtab/types.h names; present members
- * must have the right type.  Called by object.c only; pure. */
+ * (protocol TCP, node ports allocated) or the "absent" value that trimtab/types.h names; present
+ * members must have the right type.  Called by object.c only; pure. */
 #include <string.h>
 
 #include "common/lb/service_rules.h"
@@ -227,8 +227,9 @@ static int check_targets(struct arena *a, const struct raw_service_spec *s, stru
     return ERR_OK;
 }
 
-/* A Service whose type cannot be read is treated as one that wants a load balancer: it counts as another user of what is
- * shared, and what it may have is not taken for left behind.  One whose finalizers cannot be read may wait for us. */
+/* A Service whose type cannot be read is treated as one that wants a load balancer: it counts as
+ * another user of what is shared, and what it may have is not taken for left behind.  One whose
+ * finalizers cannot be read may wait for us. */
 static void assume(struct raw_service *raw, const struct raw_lost *lost)
 {
     static const char *finalizers[] = {LB_CLEANUP_FINALIZER};

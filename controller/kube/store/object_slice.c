@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* object_slice.c: an EndpointSlice's JSON into struct tt_slice.
  *
- * Fields: controller.md §5.4.  An endpoint counts as ready and serving unless it says otherwise; one without an
- * address is left out, because nothing could be done with it.  Called by object.c only; pure. */
+ * Fields: controller.md §5.4.  An endpoint counts as ready and serving unless it says otherwise;
+ * one without an address is left out, because nothing could be done with it.  Called
+ * by object.c only; pure. */
 #include <string.h>
 
 #include "controller/kube/store/object_internal.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* small.c: writing and reading the small form (see small.h).
  *
- * One block: a head, the texts that the store looks at (key, UID, version, of a slice its Service), then the structure.
- * A structure is a bit for each member of its table, and then the members whose bits are set.  A number takes seven bits
- * a byte.  A text is a word of words.h, a place further up where the same text already stands, or it stands here.
- * Pure but for malloc. */
+ * One block: a head, the texts that the store looks at (key, UID, version, of a slice its Service),
+ * then the structure.  A structure is a bit for each member of its table, and then the members
+ * whose bits are set.  A number takes seven bits a byte.  A text is a word of words.h, a place
+ * further up where the same text already stands, or it stands here.  Pure but for malloc. */
 #include "controller/kube/store/small.h"
 
 #include <assert.h>
@@ -17,7 +17,8 @@
 #include "controller/kube/model/words.h"
 #include "controller/kube/store/small_members.h"
 
-/* Only the first bytes are searched for an equal text: enough for one object's names, and bounded. */
+/* Only the first bytes are searched for an equal text: enough for one object's
+ * names, and bounded. */
 #define LOOK_BACK ((size_t)4096)
 /* Of bytes of one object, so that places fit in what names them. */
 #define BYTES_MAX ((size_t)UINT32_MAX / 4)
@@ -44,7 +45,7 @@ static const struct small_struct *struct_of(enum kube_kind kind)
     return kind == KUBE_SERVICE ? &small_service : kind == KUBE_SLICE ? &small_slice : NULL;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 struct writer {
     struct str_buf out;
@@ -248,7 +249,7 @@ struct kube_small *kube_small_of(const struct kube_object *o)
     return s;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 struct reader {
     const struct kube_small *s;
@@ -371,7 +372,7 @@ struct kube_object *kube_small_read(struct kube_small *s)
     return o;
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------ */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 struct kube_small *kube_small_ref(struct kube_small *s)
 {

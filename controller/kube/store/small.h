@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* small.h: Services and EndpointSlices as the store keeps them: texts and numbers one behind the other.
+/* small.h: Services and EndpointSlices as the store keeps them: texts and numbers one behind the
+ * other.
  *
- * A Service's block of object.h is a struct tt_service with what it points to: some 600 bytes, most of them pointers and
- * members that are zero.  The small form names only the members that are not, and takes a third of that.  Reading one
- * gives an object again, equal in every member, whose texts are the small form's own: only structures are made anew.
+ * A Service's block of object.h is a struct tt_service with what it points to: some 600 bytes, most
+ * of them pointers and members that are zero.  The small form names only the members that are not,
+ * and takes a third of that.  Reading one gives an object again, equal in every member, whose texts
+ * are the small form's own: only structures are recreated.
  *
- * Immutable, reference counted, thread-safe.  Nodes have no small form, nor has an object that was not read whole. */
+ * Immutable, reference counted, thread-safe.  Nodes have no small form, nor has an object that was
+ * not read whole. */
 #ifndef TRIMTAB_KUBE_SMALL_H
 #define TRIMTAB_KUBE_SMALL_H
 

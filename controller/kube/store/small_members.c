@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* small_members.c: see small_members.h.  The order of rows is the order in which texts are written: a text that many
- * others repeat comes early.  `size` has no row: the reader knows it. */
+/* small_members.c: see small_members.h.  The order of rows is the order in which texts are written:
+ * a text that many others repeat comes early.  `size` has no row: the reader knows it. */
 #include "controller/kube/store/small_members.h"
 
 #include <trimtab/types.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* small_members.h: the members of the ABI's structures, for small.c.
  *
- * Every member of tt_service and tt_slice has a row here, and each row is one bit of a structure's small form: set when
- * the member is not zero.  A test fills each byte of the structures and compares.  Constant tables only. */
+ * Every member of tt_service and tt_slice has a row here, and each row is one bit of a structure's
+ * small form: set when the member is not zero.  A test fills each byte of the structures and
+ * compares.  Constant tables only. */
 #ifndef TRIMTAB_KUBE_SMALL_MEMBERS_H
 #define TRIMTAB_KUBE_SMALL_MEMBERS_H
 

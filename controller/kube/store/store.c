@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store.c: the map from key to object, its snapshots and its handlers.
  *
- * The writer changes the index under the lock and then, outside it, tells the handlers with references to the old
- * and the new object.  A replace by LIST puts objects in one by one, as they are decoded, instead of holding two
- * full sets: each of them is newer than or equal to what was there; what was not seen goes at the end.  A replace by
- * a streaming list is staged in an index of the writer's, which shares what the store has already.
+ * The writer changes the index under the lock and then, outside it, tells the handlers with
+ * references to the old and the new object.  A replace by LIST puts objects in one by one, as they
+ * are decoded, instead of holding two full sets: each of them is newer than or equal to what was
+ * there; what was not seen goes at the end.  A replace by a streaming list is staged in an index of
+ * the writer's, which shares what the store has already.
  * Source: controller.md §4.8.  One writer thread, any number of readers. */
 #include "controller/kube/store/store.h"
 
@@ -90,7 +91,7 @@ enum kube_kind kube_store_kind(const struct kube_store *s)
     return s->kind;
 }
 
-/* --- readers ----------------------------------------------------------------------------------- */
+/* --- readers ---------------------------------------------------------------------------------- */
 
 static struct index_place place_of(const char *key)
 {
@@ -330,7 +331,7 @@ struct kube_snapshot *kube_store_slices_of(struct kube_store *s, const char *ns,
     return snap;
 }
 
-/* --- the writer -------------------------------------------------------------------------------- */
+/* --- the writer ------------------------------------------------------------------------------- */
 
 /* Slices are asked for by Service alone. */
 static void note_change(struct kube_store *s, struct kube_held h) _requires_(&s->lock)
@@ -392,7 +393,8 @@ bool kube_store_is_quiet(const struct kube_store *s)
     return atomic_load(&s->untold) == 0;
 }
 
-/* Same object, same version: no handler is called, and the old block stays (§4.8: only a resync calls them). */
+/* Same object, same version: no handler is called, and the old block stays (§4.8: only
+ * a resync calls them). */
 static bool is_same(struct kube_held a, struct kube_held b)
 {
     const char *version = kube_held_version(a);
@@ -409,7 +411,8 @@ static bool has_listeners(const struct kube_store *s)
     return has;
 }
 
-/* Takes over the reference.  `told`: the object, for the handlers; NULL: it is read if anybody listens.  Borrowed. */
+/* Takes over the reference.  `told`: the object, for the handlers; NULL: it is read if there are
+ * handlers.  Borrowed. */
 static void put(struct kube_store *s, struct kube_held h, struct kube_object *told)
 {
     mutex_lock(&s->lock);
@@ -471,7 +474,7 @@ void kube_store_delete(struct kube_store *s, struct kube_object *o)
     kube_object_unref(o);
 }
 
-/* --- replace ----------------------------------------------------------------------------------- */
+/* --- replace ---------------------------------------------------------------------------------- */
 
 void kube_store_replace_begin(struct kube_store *s)
 {
@@ -513,7 +516,8 @@ static bool replaces_another(struct kube_store *s, const struct kube_object *o)
 void kube_store_replace_put(struct kube_store *s, struct kube_object *o)
 {
     assert(s->replacing);
-    /* An object that takes another's place waits for the end of the list, too: how many are lost is known only then. */
+    /* An object that takes another's place waits for the end of the list, too: how many are lost is
+     * known only then. */
     if (!s->is_staged && !replaces_another(s, o)) {
         put_object(s, o);
         return;
@@ -548,8 +552,8 @@ static void drop_strays_by_service(struct kube_store *s) _requires_(&s->lock)
     x->n = kept;
 }
 
-/* Takes out everything that the list did not hold: in one pass, because a hundred thousand single removals move
- * the array a hundred thousand times, and the reflector hears no signal meanwhile. */
+/* Takes out everything that the list did not hold: in one pass, because a hundred thousand single
+ * removals move the array a hundred thousand times, and the reflector hears no signal meanwhile. */
 static void take_unseen(struct kube_store *s, struct store_index *ret)
 {
     mutex_lock(&s->lock);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* object_watch.c: the thread and the requests of object_watch.h.
  *
- * One http_job that never ends: it sends what the rules say, feeds the cutter, tells the rules.  What an object means is
- * the caller's; this file never looks into one but for kind, version and the end of the state.
- * Everything belongs to the thread but `stop`. */
+ * One http_job that never ends: it sends what the rules say, feeds the cutter, tells the rules.
+ * What an object means is the caller's; this file never looks into one but for kind, version and
+ * the end of the state.  Everything belongs to the thread but `stop`. */
 #include "controller/kube/watch/object_watch.h"
 
 #include <assert.h>
@@ -38,13 +38,14 @@ struct object_watch {
     atomic_bool stop;
     struct http_job job;
     struct object_rules rules;
-    struct object_request ask; /* what is under way */
+    struct object_request ask; /* what is in progress */
     struct json_splitter *cutter;
-    struct arena *arena; /* of the request under way */
+    struct arena *arena; /* of the request in progress */
     struct kube_credentials creds;
     bool opened;           /* bytes of a 200 came */
     struct err stream_err; /* what the stream itself said or broke */
-    /* Of a collection: objects that are there, by "namespace/name"; the value says which list has shown it. */
+    /* Of a collection: objects that are there, by "namespace/name"; the value says which
+     * list has shown it. */
     struct map *there;
     uintptr_t list; /* the newest one: a LIST, or the state at the begin of a stream */
 };
@@ -78,7 +79,7 @@ static const char *const event_members[] = {
     NULL,
 };
 
-/* --- out ------------------------------------------------------------------------------------------- */
+/* --- out -------------------------------------------------------------------------------------- */
 
 static const char *build_url(struct object_watch *w)
 {
@@ -107,7 +108,7 @@ static enum http_next send_next(struct object_watch *w)
     const struct credentials_waiter waiter = {
         .one = w->cancel}; /* the thread has nothing else to do */
     if (kube_credentials_wait(w->args.config, w->arena, 0, &waiter, &w->creds, &err) != ERR_OK) {
-        /* The server will say 401, which is told like every other refusal. */
+        /* The server will answer 401, which is reported like every other refusal. */
         log_info(2, "No credentials for the API server", LOG_S("err", err.message));
         w->creds = (struct kube_credentials){0};
     }
@@ -130,7 +131,7 @@ static enum http_next send_next(struct object_watch *w)
     return HTTP_SEND;
 }
 
-/* --- in -------------------------------------------------------------------------------------------- */
+/* --- in --------------------------------------------------------------------------------------- */
 
 static bool end_stream(struct object_watch *w, const char *why)
 {
@@ -138,7 +139,7 @@ static bool end_stream(struct object_watch *w, const char *why)
     return false;
 }
 
-/* --- the objects of a collection -------------------------------------------------------------------- */
+/* --- the objects of a collection -------------------------------------------------------------- */
 
 static const char *key_of(struct arena *a, struct json_object *meta)
 {
@@ -203,7 +204,7 @@ static bool take_member(struct object_watch *w, const char *type, struct json_ob
     return !known || put_member(w, type, object);
 }
 
-/* --- events ------------------------------------------------------------------------------------------ */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static bool end_with_status(struct object_watch *w, struct json_object *object)
 {
@@ -269,7 +270,7 @@ static bool on_body(struct http_job *job, int status, const char *bytes, size_t 
     return false;
 }
 
-/* --- answers --------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 /* In *err what the answer means; OK for a 200. */
 static void judge(struct object_watch *w, const struct http_response *resp, struct err *err)
@@ -370,7 +371,7 @@ static void observe(void *arg, const struct http_sent *sent)
     w->args.observe(w->args.observe_arg, &told);
 }
 
-/* --- life ------------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void *thread_main(void *arg)
 {

@@ -142,7 +142,7 @@ bool object_rules_ended(struct object_rules *r, const struct err *err, bool open
         set_rv(r, "");
     }
     r->ask = OBJECT_READ;
-    /* What worked for a while and broke is looked at again at once. */
+    /* A watch that worked for a while and broke is renewed at once. */
     if (!(lasted || (expired && r->delay_ms == 0)) || was_read) {
         wait_longer(r, now_ms, unit);
     } else {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reflector.c: the I/O thread of all reflectors (see reflector.h).
  *
- * Owns the thread and its HTTP handle, the waiting for the first sync, and the words about a server that cannot
- * be reached: they come at growing intervals and once for all kinds.
+ * Owns the thread and its HTTP handle, the waiting for the first sync, and the words about a server
+ * that cannot be reached: they come at growing intervals and once for all kinds.
  * What is asked and what comes in is reflector_job.c's. */
 #include "controller/kube/watch/reflector.h"
 
@@ -14,7 +14,7 @@
 #include "controller/kube/client/unreachable.h"
 #include "controller/kube/watch/reflector_internal.h"
 
-#define SCOUT_MS         5000 /* at most so long nobody asks whether the server is there again */
+#define SCOUT_MS         5000 /* maximum time until the server is probed again */
 #define WAKE_SPREAD_MS   1000 /* over which all ask again when it is */
 #define SAY_EVERY_MS     1000
 #define SAY_EVERY_MAX_MS ((int64_t)60 * 1000)
@@ -63,7 +63,7 @@ int64_t reflectors_now(struct kube_reflectors *r)
     return clock_now_ms(r->args.clock);
 }
 
-/* --- the thread ---------------------------------------------------------------------------------- */
+/* --- the thread ------------------------------------------------------------------------------- */
 
 static bool all_synced(struct kube_reflectors *r)
 {
@@ -75,7 +75,8 @@ static bool all_synced(struct kube_reflectors *r)
     return true;
 }
 
-/* Decoding leaves holes of the size of trees behind; once the lists are in, the kernel gets them back. */
+/* Decoding leaves holes of the size of trees behind; once the lists are in, the kernel
+ * gets them back. */
 static void trim_once(struct kube_reflectors *r, bool *trimmed)
 {
     if (!*trimmed && all_synced(r)) {
@@ -145,7 +146,7 @@ void kube_reflectors_free(struct kube_reflectors *r)
     free(r);
 }
 
-/* --- trouble ------------------------------------------------------------------------------------- */
+/* --- trouble ---------------------------------------------------------------------------------- */
 
 static void set_last_err(struct kube_reflectors *r, const struct err *err)
 {
@@ -186,8 +187,9 @@ static void failed_to_reach(struct kube_reflectors *r, const struct err *why)
     }
 }
 
-/* Each of them sleeps for a back-off of its own, up to half a minute, for a server that is there again.  A little later
- * than now, and not all at once: a large fleet comes back at the same moment.  Those that ended stay asleep. */
+/* Each of them sleeps for a back-off of its own, up to half a minute, for a server that is there
+ * again.  A little later than now, and not all at once: a large fleet comes back at the same
+ * moment.  Those that ended stay asleep. */
 static void wake_all(struct kube_reflectors *r)
 {
     int64_t now_ms = reflectors_now(r);
@@ -258,7 +260,7 @@ bool kube_reflectors_gave_up(struct kube_reflectors *r)
     return gave_up;
 }
 
-/* --- waiting ------------------------------------------------------------------------------------- */
+/* --- waiting ---------------------------------------------------------------------------------- */
 
 void reflectors_wake_waiters(struct kube_reflectors *r)
 {

@@ -22,7 +22,8 @@
 
 #define REFLECTORS_MAX   8
 #define SKIPPED_SAID_MAX 20 /* objects of one list that are named in the log */
-/* Ten times what a Kubernetes cluster is built for: a list with more of them, or more pages, is a server gone wrong. */
+/* Ten times what a Kubernetes cluster is built for: a list with more of them, or more pages, is a
+ * server gone wrong. */
 #define LIST_ITEMS_MAX 100000u
 #define LIST_PAGES_MAX 10000u
 
@@ -33,20 +34,20 @@ struct reflector {
     struct kube_store *store;
     char *selector; /* label selector, or NULL */
     struct reflector_rules rules;
-    struct reflector_request ask; /* what is under way */
+    struct reflector_request ask; /* what is in progress */
     struct client_rules retries;  /* repetitions of this very request */
     struct json_splitter *list_cutter;
     struct json_splitter *watch_cutter;
-    struct arena *arena;      /* of the request under way */
+    struct arena *arena;      /* of the request in progress */
     struct arena *item_arena; /* of the item or event that is being read; kept for the next one */
     struct kube_credentials creds;
-    bool awaits_credentials; /* the request under way waits for them, see send_ask() */
+    bool awaits_credentials; /* the request in progress waits for them, see send_ask() */
     int64_t send_at_ms;      /* then it is not sent before this moment */
     bool opened;             /* bytes of a 200 came */
     bool replacing;          /* a list, or a streaming one, is going into the store */
     size_t skipped;          /* objects of this list that could not be read */
-    size_t
-        listed; /* objects of this list so far, over its pages; those of a stream are counted as they come */
+    /* objects of this list so far, over its pages; those of a stream are counted as they come */
+    size_t listed;
     size_t pages;
     struct err stream_err; /* what the stream itself said or broke */
 };
@@ -80,8 +81,8 @@ struct kube_reflectors {
 /* reflector.c */
 double reflectors_unit(struct kube_reflectors *r);
 int64_t reflectors_now(struct kube_reflectors *r);
-/* When the next request of `x` may be sent, if its own back-off says `wanted_ms`.  While the server cannot be reached, the
- * first reflector looks every few seconds, for all of them. */
+/* When the next request of `x` may be sent, if its own back-off says `wanted_ms`.  While the server
+ * cannot be reached, the first reflector looks every few seconds, for all of them. */
 int64_t reflectors_not_before(struct kube_reflectors *r, struct reflector *x, int64_t wanted_ms);
 /* A request had an answer, or failed with *err; `unreached`: no byte of an answer came. */
 void reflectors_reached(struct kube_reflectors *r);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reflector_items.c: items of lists and events of watches into the store.
  *
- * An object of which something cannot be read is logged, and goes into the store as far as it can be read (object.h): one
- * bad object must neither stop the others nor be taken for one that is gone.  Its name is looked for also in what the parser
- * refuses.  Only an object without a name is left out, of a list and of a watch: no API server sends one.  A streaming list is a watch whose objects go into a
- * staged replace until its end mark; what does not look like our kind ends it, because publishing the rest would
- * delete what we know.
+ * An object of which something cannot be read is logged, and goes into the store as far as it can
+ * be read (object.h): one bad object must neither stop the others nor be taken for one that is
+ * gone.  Its name is looked for also in what the parser refuses.  Only an object without a name is
+ * left out, of a list and of a watch: no API server sends one.  A streaming list is a watch whose
+ * objects go into a staged replace until its end mark; what does not look like our kind ends it,
+ * because publishing the rest would delete what we know.
  * Source: controller.md §4.8 "Stream events".  Runs in the reflector thread. */
 #include "controller/kube/watch/reflector_internal.h"
 
@@ -28,7 +29,7 @@ enum event_type {
 struct event {
     enum event_type type;
     const char *name;               /* of the type, as sent */
-    const struct json_view *object; /* as sent, without members that nobody asks for */
+    const struct json_view *object; /* as sent, without unused members */
     const char *rv;                 /* of the object, or NULL */
     const struct cutter_item *item; /* the whole event */
     const struct reading *reading;
@@ -131,7 +132,7 @@ static bool read_item(struct reflector *x, const struct cutter_item *item, struc
     return read_brief(x, item, ret, NULL) == ERR_OK;
 }
 
-/* --- objects ------------------------------------------------------------------------------------- */
+/* --- objects ---------------------------------------------------------------------------------- */
 
 /* Says it once for each object and reason. */
 static void say_unreadable(struct reflector *x, const struct kube_object *o,
@@ -173,7 +174,7 @@ static struct kube_object *read_object(struct reflector *x, const struct reading
     return o;
 }
 
-/* --- lists --------------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 static void skip_item(struct reflector *x, const char *what, const char *text, size_t n)
 {
@@ -233,7 +234,7 @@ bool reflector_on_item(void *arg, const struct cutter_item *item)
     return true;
 }
 
-/* --- watches ------------------------------------------------------------------------------------- */
+/* --- watches ---------------------------------------------------------------------------------- */
 
 static bool end_with_status(struct reflector *x, const struct json_view *object)
 {

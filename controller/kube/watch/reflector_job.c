@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reflector_job.c: one reflector as an http_job: asks what the rules say, feeds the cutter, tells the rules.
+/* reflector_job.c: one reflector as an http_job: asks what the rules say, feeds the cutter, tells
+ * the rules.
  *
- * Time-outs: a list may take ten minutes but must move every minute; how long a watch may be silent is the rules'
- * (reflector_silence_ms).  Lists may come compressed, watches never do.
+ * Time-outs: a list may take ten minutes but must move every minute; how long a watch may be silent
+ * is the rules' (reflector_silence_ms).  Lists may come compressed, watches never do.
  * Runs in the reflector thread; must not block. */
 #include "controller/kube/client/unreachable.h"
 #include "controller/kube/watch/reflector_internal.h"
@@ -67,7 +68,7 @@ void reflector_done(struct reflector *x)
     free(x->selector);
 }
 
-/* --- out ----------------------------------------------------------------------------------------- */
+/* --- out -------------------------------------------------------------------------------------- */
 
 static const char *build_url(struct reflector *x)
 {
@@ -100,7 +101,8 @@ static void begin_replace(struct reflector *x)
     x->skipped = x->listed = x->pages = 0;
 }
 
-/* The work ended, with final trouble or because nobody wants a watch: the thread waits to be ended, too. */
+/* The work ended, with a final error or because no watch is needed: the thread waits to be ended,
+ * too. */
 static enum http_next send_nothing(struct reflector *x)
 {
     x->job.req = (struct http_request){.not_before_ms = reflectors_now(x->all) + ENDED_MS};
@@ -115,7 +117,7 @@ static enum http_next send_ask(struct reflector *x, int64_t not_before_ms)
     x->opened = false;
     err_clear(&x->stream_err);
     json_splitter_reset(is_list ? x->list_cutter : x->watch_cutter);
-    /* Without a token the server will say 401, which is told like every other refusal. */
+    /* Without a token the server will answer 401, which is reported like every other refusal. */
     struct err err = ERR_INIT;
     int rc = kube_credentials_get(x->all->args.config, x->arena, 0, &x->creds, &err);
     x->awaits_credentials = rc == ERR_IN_PROGRESS;
@@ -162,7 +164,7 @@ static enum http_next send_next(struct reflector *x)
     return send_ask(x, reflectors_not_before(r, x, x->ask.not_before_ms));
 }
 
-/* --- in ------------------------------------------------------------------------------------------ */
+/* --- in --------------------------------------------------------------------------------------- */
 
 /* A server that keeps a watch open long after it should have closed it feeds us old news. */
 static bool is_overdue(struct reflector *x)
@@ -329,7 +331,8 @@ static void list_ended(struct reflector *x, struct err *err)
     }
     enum reflector_end why = reflector_classify(err);
     bool unreached = err->http_status == 0 && !x->opened;
-    /* A command reports the server that it cannot reach; the log also says which list met that first. */
+    /* A command reports the server that it cannot reach; the log also says which list
+     * met that first. */
     if (!r->args.gives_up || !unreached || err->code != ERR_TRANSIENT) {
         (void)err_prefix(err, "failed to list %s", type_label(x));
     }
@@ -387,13 +390,14 @@ static bool is_repeated(struct reflector *x, const struct client_answer *ans, co
         *ret_at_ms = now_ms;
         return kube_credentials_renew(x->all->args.config, x->arena, &x->creds);
     }
-    /* "Too large resource version" comes with a Retry-After, but the rules know something better. */
+    /* "Too large resource version" comes with a Retry-After, but the rules
+     * know something better. */
     bool waits = ans->status != 0 && !x->opened && !kube_error_is_too_large_rv(err);
     return waits && client_retry(&x->retries, "GET", ans, err, now_ms, ret_at_ms);
 }
 
-/* With gives_up one list is all that is wanted: a watch after it could only fail, and be taken for the failure of a list
- * of another kind that is still on its way. */
+/* With gives_up one list is all that is wanted: a watch after it could only fail, and be taken for
+ * the failure of a list of another kind that is still on its way. */
 static bool is_over(struct reflector *x, const struct err *err)
 {
     bool has_all = x->all->args.gives_up && kube_store_synced(x->store);

@@ -77,7 +77,7 @@ static void set_rv(char out[REFLECTOR_RV_MAX], const char *rv)
     (void)snprintf(out, REFLECTOR_RV_MAX, "%s", rv);
 }
 
-/* --- lists --------------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 /* §4.8 LIST: which version, and whether in pages. */
 static void next_list(struct reflector_rules *r, struct reflector_request *ret)
@@ -150,7 +150,7 @@ enum reflector_say reflector_list_failed(struct reflector_rules *r, enum reflect
     return expired ? REFLECTOR_SAY_EXPIRED : REFLECTOR_SAY_FAILED;
 }
 
-/* --- watches ------------------------------------------------------------------------------------- */
+/* --- watches ---------------------------------------------------------------------------------- */
 
 void reflector_hurry(struct reflector_rules *r, int64_t at_ms)
 {
@@ -324,7 +324,7 @@ enum reflector_say reflector_watch_ended(struct reflector_rules *r, enum reflect
     return next_round(r, opened ? REFLECTOR_SAY_ENDED : REFLECTOR_SAY_FAILED, now_ms, unit);
 }
 
-/* --- requests ------------------------------------------------------------------------------------ */
+/* --- requests --------------------------------------------------------------------------------- */
 
 void reflector_next(struct reflector_rules *r, int64_t now_ms, double unit,
                     struct reflector_request *ret)

@@ -1,28 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reflector_rules.h: what a reflector asks next: list or watch, from which version, when.
  *
- * A state machine without I/O: the caller sends what reflector_next() says, tells what came of it, and asks again.
+ * A state machine without I/O: the caller sends what reflector_next() says, tells what came of it,
+ * and asks again.
  *
- *      WATCH_LIST ──end mark──▶ WATCH (the same stream) ──closed──▶ WATCH (at once, from the last version)
+ *      WATCH_LIST ──end mark──▶ WATCH (same stream) ──closed──▶ WATCH (at once, from the last version)
  *       │ ▲   │                  ▲   └──expired, error──▶ back-off ─┐
  *       │ │   └─refused, stalled─▶ LIST ──ok──┘                     │
- *       └─┴─────────────────────────────────────────────────────────┘ "not older than the last version";
- *                                                                    only if that has expired: the newest
+ *       └─┴─────────────────────────────────────────────────────────┘
+ *       a list "not older than the last version"; only if that has expired: the newest
  *
- * A round begins with a streaming list (one request: all objects as events, a bookmark that marks their end, then
- * changes), or with LIST where streaming is off.  What a streaming list meets before its mark:
+ * A round begins with a streaming list (one request: all objects as events, a bookmark that marks
+ * their end, then changes), or with LIST where streaming is off.  What a streaming list meets
+ * before its mark:
  *
  *      429; no connection                    back-off, again
- *      410, or our version is from the future   again at once, of the newest; LIST when that fails, too
- *      closed or cut                         again at once; the third in a row, or one that ended at once: LIST
- *      60 s without the mark and 30 s without a byte   LIST: something on the way swallows bookmarks
+ *      410, or our version is from the future   again at once, of the newest; LIST when that fails,
+ *                                               too
+ *      closed or cut                         again at once; the third in a row, or one that ended
+ *                                            at once: LIST
+ *      60 s without the mark and 30 s without a byte   LIST: something on the way swallows
+ *                                                      bookmarks
  *      anything else (422: a server without it)        LIST
  *
  * LIST is for that round only; the next one streams again.
  * Source: controller.md §4.8; vectors §6.10, 203–212.
- * Differences to upstream, all cheaper for the server: a watch that could not be opened for any network reason is
- * tried again without a list; a list of the newest state is read in pages; upstream streams again without end
- * after the third cut, and waits for the mark for ever.
+ * Differences to upstream, all cheaper for the server: a watch that could not be opened for any
+ * network reason is tried again without a list; a list of the newest state is read in pages;
+ * upstream streams again endlessly after the third cut, and waits for the mark forever.
  * Pure: `now` and randomness (`unit` in [0,1)) are parameters.  One thread. */
 #ifndef TRIMTAB_KUBE_REFLECTOR_RULES_H
 #define TRIMTAB_KUBE_REFLECTOR_RULES_H
@@ -47,7 +52,7 @@ enum reflector_end {
     REFLECTOR_END_INTERNAL,  /* 500 InternalError */
     REFLECTOR_END_OTHER,
 };
-/* What the caller shall say about it. */
+/* The log message for the caller. */
 enum reflector_say {
     REFLECTOR_SAY_NOTHING = 0,
     REFLECTOR_SAY_EXPIRED, /* v 4 "Watch closed" */
@@ -65,8 +70,8 @@ enum reflector_ask {
 
 struct reflector_request {
     enum reflector_ask ask;
-    bool
-        begins_list; /* a streaming list, or the first page of a LIST: forget what an unfinished one left */
+    /* a streaming list, or the first page of a LIST: forget what an unfinished one left */
+    bool begins_list;
     const char *rv; /* resourceVersion; "" = the parameter is left out; borrowed from the rules */
     const char *token; /* continue, or NULL */
     int limit;         /* 0 = left out */
@@ -108,21 +113,23 @@ void reflector_rules_done(struct reflector_rules *r);
 /* Rounds begin with a streaming list.  Before the first request. */
 void reflector_rules_stream(struct reflector_rules *r);
 
-/* The next request.  Tells the rules that it is being sent at `now_ms` (or at not_before_ms if later). */
+/* The next request.  Tells the rules that it is being sent at `now_ms` (or at
+ * not_before_ms if later). */
 void reflector_next(struct reflector_rules *r, int64_t now_ms, double unit,
                     struct reflector_request *ret);
-/* A page was read whole.  `rv` and `token` are those of its metadata (token "" = the last page).  True when the
- * list is complete; the watch comes next. */
+/* A page was read whole.  `rv` and `token` are those of its metadata (token "" = the last page).
+ * True when the list is complete; the watch comes next. */
 bool reflector_list_page(struct reflector_rules *r, const char *rv, const char *token);
 /* A list request failed. */
 enum reflector_say reflector_list_failed(struct reflector_rules *r, enum reflector_end why,
                                          int64_t now_ms, double unit);
-/* An event of a watch; every type but ERROR.  Before the end mark of a streaming list its version counts for
- * nothing: objects come in no order. */
+/* An event of a watch; every type but ERROR.  Before the end mark of a streaming list its version
+ * counts for nothing: objects come in no order. */
 void reflector_watch_event(struct reflector_rules *r, const char *rv);
-/* The bookmark that marks the end of a streaming list's objects.  The stream goes on as a watch. */
+/* The bookmark that marks the end of a streaming list's objects.  The stream continues
+ * as a watch. */
 void reflector_initial_end(struct reflector_rules *r, const char *rv);
-/* A streaming list is under way and its end mark has not come. */
+/* A streaming list is in progress and its end mark has not come. */
 bool reflector_is_collecting(const struct reflector_rules *r);
 /* The request that reflector_next() gave is sent at `at_ms`, earlier than it said. */
 void reflector_hurry(struct reflector_rules *r, int64_t at_ms);
@@ -136,9 +143,10 @@ enum reflector_say reflector_watch_ended(struct reflector_rules *r, enum reflect
 /* "resourceVersion=7&limit=500" for a request. */
 void reflector_query(struct str_buf *b, const struct reflector_request *q,
                      const char *label_selector);
-/* What an error means here. */
+/* The reaction to an error. */
 enum reflector_end reflector_classify(const struct err *err);
-/* The next delay of the back-off: 0.8 s doubling to 30 s, times 1 to 2; starts anew after two quiet minutes. */
+/* The next delay of the back-off: 0.8 s doubling to 30 s, times 1 to 2; starts again after two
+ * quiet minutes. */
 int64_t reflector_backoff(struct reflector_rules *r, int64_t now_ms, double unit);
 
 #endif

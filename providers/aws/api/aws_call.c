@@ -6,6 +6,7 @@
  * A request is signed when it is sent, not when it begins to wait, because a signature is good for five minutes only.
  * What calls share stands in aws_client.c, what refusals mean in aws_errors.c. */
 #include "common/base/str.h"
+#include "providers/aws/api/aws_budget.h"
 #include "providers/aws/api/aws_client.h"
 #include "providers/aws/api/aws_errors.h"
 #include "providers/aws/api/aws_metrics.h"
@@ -106,6 +107,7 @@ static enum http_next send_attempt(struct turn *t)
     aws_xml_stream_free(s->more->stream);
     s->more->stream = NULL;
     s->attempts++;
+    s->has_turn = false;
     s->sent = true;
     s->sent_ms = t->now_ms;
     s->sent_wall_us = t->wall_us;
@@ -155,6 +157,19 @@ static enum http_next get_keys(struct turn *t)
     return step_fetch(t, NULL);
 }
 
+/* Takes the attempt's token of its budget, which may be booked for later. */
+static void take_turn(struct turn *t)
+{
+    const struct aws_call *c = t->c;
+    struct aws_call_state *s = &t->c->state;
+    bool again;
+    int64_t at =
+        budgets_take(c->client->request_budgets, aws_budget_of(c->api, c->action, c->mutates),
+                     c->background && !c->mutates, &again);
+    s->has_turn = !again;
+    s->not_before_ms = at > s->not_before_ms ? at : s->not_before_ms;
+}
+
 /* Whatever has to be waited for before the next attempt, and the attempt. */
 static enum http_next go_on(struct turn *t)
 {
@@ -163,6 +178,9 @@ static enum http_next go_on(struct turn *t)
     if (!s->delayed) {
         s->delayed = true;
         s->not_before_ms = aws_client_delay(c->client, c->api, t->now_ms);
+    }
+    if (t->now_ms >= s->not_before_ms && !s->has_turn) {
+        take_turn(t);
     }
     if (t->now_ms < s->not_before_ms) {
         return wait_until(t, s->not_before_ms);
@@ -293,6 +311,10 @@ static enum http_next take_refusal(struct turn *t, const struct http_response *r
         return go_on(t);
     }
     int64_t asked_ms = http_retry_after_ms(resp, t->wall_us / 1000000);
+    if (aws_error_is_throttle(t->err->reason)) {
+        budgets_refused(c->client->request_budgets, aws_budget_of(c->api, c->action, c->mutates),
+                        asked_ms);
+    }
     if (aws_error_is_retried(resp->status, t->err->reason)) {
         return try_again(t, asked_ms, false);
     }
@@ -544,7 +566,9 @@ int aws_calls_run(struct http *http, struct cancel *cancel, double (*unit)(void 
     _cleanup_(xfreep) struct one *ones = xcalloc(n + 1, sizeof(*ones));
     _cleanup_(xfreep) struct http_job **jobs = xcalloc(n + 1, sizeof(*jobs));
     int rc = ERR_OK;
+    const struct tt_call *owner = http_owner(http);
     for (size_t i = 0; i < n; i++) {
+        calls[i]->background = owner != NULL && owner->background != 0;
         ones[i] = (struct one){.call = calls[i], .unit = unit, .arg = arg};
         ones[i].job = (struct http_job){.step = step_one, .arg = &ones[i], .cancel = cancel};
         ones[i].job.on_body = calls[i]->items != NULL ? take_bytes_of : NULL;

@@ -30,6 +30,7 @@ struct aws_client_config {
     const struct tt_host *host; /* metrics (14.2) and logs; may be NULL in tests */
     struct clock *clock;
     struct aws_auth *auth;
+    struct budgets *budgets; /* of aws_budget_limits; NULL: requests are sent as they come */
     const char *region;
     struct aws_endpoint endpoints[AWS_APIS]; /* STS is not called by this */
     bool
@@ -55,6 +56,7 @@ struct aws_call {
     const struct aws_pair *pairs;
     size_t n_pairs;
     bool mutates;
+    bool background;       /* a read for which nobody waits: others pass it (tt_call.background) */
     struct cancel *cancel; /* of a program that brings credentials; may be NULL */
     /* Told of each page (NextToken, Marker), the last one included; false: enough (err may be set).  NULL: there are no
      * pages, or only the first one counts. */
@@ -89,6 +91,7 @@ struct aws_call {
         const char *mark; /* a token from before, to see lists that go in a circle */
         int cost;         /* what the attempt took from the budget of retries */
         bool sent;        /* an attempt is under way */
+        bool has_turn;    /* the attempt's token of the budget was taken */
         bool delayed;     /* this page's share of the delay across requests was asked for */
         bool probes;      /* without a skew that is known */
         bool skew_tried;

@@ -22,6 +22,7 @@ struct aws_client *aws_client_new(const struct aws_client_config *cfg)
     c->host = cfg->host;
     c->clock = cfg->clock;
     c->auth = cfg->auth;
+    c->request_budgets = cfg->budgets;
     c->answers_once = cfg->answers_once;
     int n = cfg->max_attempts > 0 ? cfg->max_attempts : ATTEMPTS;
     c->max_attempts = n < ATTEMPTS_MOST ? n : ATTEMPTS_MOST;

@@ -6,6 +6,7 @@
 #define TRIMTAB_AWS_CLIENT_H
 
 #include "common/base/lock.h"
+#include "common/net/budget.h"
 #include "providers/aws/api/aws_call.h"
 #include "providers/aws/api/aws_delay.h"
 #include "providers/aws/auth/aws_auth.h"
@@ -22,6 +23,7 @@ struct aws_client {
     const struct tt_host *host;
     struct clock *clock;
     struct aws_auth *auth;
+    struct budgets *request_budgets;
     struct aws_endpoint endpoints[AWS_APIS];
     bool answers_once;
     int max_attempts;

@@ -3,11 +3,11 @@
  *
  * A draft is an operation that does not know its place yet: it names a phase, and values of other drafts by their handles.
  * aws_draft_finish() sorts drafts by phase (those of one phase keep the order in which they were drafted), adds them to the
- * plan with what is in a phase side by side, and turns handles into indexes of the plan.  A handle is good for drafts of
+ * plan with what is in a phase side by side, turns handles into indexes of the plan, and has aws_order_plan.c say what waits for what.  A handle is good for drafts of
  * the same aws_planning only, and until then only.
  * A value comes from an earlier phase, never from the own one: that is a planner's slip, and asserted here because
  * lb_plan_seal() cannot look into parameters.  Pure; one thread. */
-#include "providers/aws/plan/aws_plan.h"
+#include "providers/aws/plan/aws_order_plan.h"
 
 #include "common/base/str.h"
 #include "common/lb/diff.h"
@@ -15,8 +15,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Writes under way at a time; what a Service with fifty ports needs beyond that goes in another wave of the phase.  AWS
- * counts calls per second and account, and takes a burst of about as many. */
+/* In a plan of phases: writes under way at a time; beyond that there is another wave of the phase. */
 #define PARALLEL_MAX 16
 
 struct aws_draft {
@@ -352,24 +351,45 @@ static void add(struct aws_planning *p, struct aws_draft *d, bool parallel)
     d->at = lb_plan_add(p->plan, p->service->key, op);
 }
 
+/* Adds those of one phase, side by side; returns the number of steps so far. */
+static size_t add_phase(struct aws_planning *p, enum aws_phase phase, struct aws_step *steps,
+                        size_t n)
+{
+    struct aws_drafts *all = p->drafts;
+    size_t in_wave = 0;
+    for (size_t i = 0; i < all->n; i++) {
+        struct aws_draft *d = &all->items[i];
+        if (d->phase != phase || d->undoes >= 0) {
+            continue;
+        }
+        bool full = in_wave >= PARALLEL_MAX && d->op.sent_after < 0;
+        in_wave = full ? 0 : in_wave;
+        add(p, d, in_wave > 0);
+        if (d->op.verb != LB_KEEP) {
+            in_wave++;
+            steps[n++] = (struct aws_step){
+                .op = d->at,
+                .phase = phase,
+                .write = d->op.arg,
+                .finally = d->op.finally != LB_FINALLY_NO,
+            };
+        }
+    }
+    return n;
+}
+
 void aws_draft_finish(struct aws_planning *p)
 {
     struct aws_drafts *all = p->drafts;
+    struct aws_step *steps = ARENA_ARRAY(p->a, struct aws_step, all->n + 1);
+    size_t n = 0;
     for (size_t i = 0; i < all->n; i++) {
         all->items[i].at = -1;
     }
     for (int phase = 0; phase < AWS_PHASES; phase++) {
-        size_t in_wave = 0;
-        for (size_t i = 0; i < all->n; i++) {
-            struct aws_draft *d = &all->items[i];
-            if ((int)d->phase == phase && d->undoes < 0) {
-                bool full = in_wave >= PARALLEL_MAX && d->op.sent_after < 0;
-                in_wave = full ? 0 : in_wave;
-                add(p, d, in_wave > 0);
-                in_wave += d->op.verb != LB_KEEP;
-            }
-        }
+        n = add_phase(p, (enum aws_phase)phase, steps, n);
     }
+    aws_order_steps(p->plan, p->a, steps, n);
     all->n = 0;
     p->critical = -1;
 }

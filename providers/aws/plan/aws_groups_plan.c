@@ -8,7 +8,6 @@
  * back in a few seconds (7.4), nothing waits.  Source: docs/spec/aws.md 4.10, 4.14, 5.9, 7.3. */
 #include "providers/aws/plan/aws_groups_plan.h"
 
-#include "common/base/ip.h"
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 
@@ -94,82 +93,14 @@ int aws_group_draft(struct aws_planning *p, enum aws_phase phase, bool authorize
     return d;
 }
 
-static void draft_rules(struct aws_planning *p, int draft, bool authorize,
-                        const struct aws_rules *rules)
+void aws_group_draft_rules(struct aws_planning *p, int draft, bool authorize,
+                           const struct aws_rules *rules)
 {
     aws_draft_rules(p, draft, rules);
     for (size_t i = 0; i < rules->n; i++) {
         const char *text = aws_rule_text(p->a, &rules->items[i]);
         aws_draft_field(p, draft, "ingress", authorize ? NULL : text, authorize ? text : NULL);
     }
-}
-
-static void change(struct aws_planning *p, const struct aws_group_change *c, bool authorize,
-                   enum aws_phase phase)
-{
-    const struct aws_rules *rules = authorize ? &c->diff.authorize : &c->diff.revoke;
-    if (rules->n == 0) {
-        return;
-    }
-    int d = aws_group_draft(p, phase, authorize, aws_group_text(p->a, c->group),
-                            authorize ? c->why_authorize : c->why_revoke);
-    aws_draft_text(p, d, "GroupId", c->group->id);
-    draft_rules(p, d, authorize, rules);
-}
-
-static bool overlap(const struct aws_rule *x, const struct aws_rule *y)
-{
-    struct ip_net a;
-    struct ip_net b;
-    if (!str_eq(x->protocol, y->protocol) || x->from != y->from || x->to != y->to) {
-        return false;
-    }
-    return ip_net_parse(x->source, &a) && ip_net_parse(y->source, &b) &&
-           (ip_net_contains(&a, &b.addr) || ip_net_contains(&b, &a.addr));
-}
-
-/* Is somebody shut out who is let in again at once? */
-static bool interrupts(const struct aws_rule_diff *diff)
-{
-    for (size_t i = 0; i < diff->revoke.n; i++) {
-        for (size_t k = 0; k < diff->authorize.n; k++) {
-            if (overlap(&diff->revoke.items[i], &diff->authorize.items[k])) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-/* Shut out first?  Only if AWS has no room for all (or says so: its quota can be another one), and if what is wanted fits
- * then: what it would refuse all the same must not cost what is there.  The quota is such that what is there fits. */
-static bool revoke_first(struct aws_planning *p, const struct aws_group_change *c)
-{
-    size_t now = c->group->rules.n;
-    size_t most = now > AWS_RULES_PER_GROUP ? now : AWS_RULES_PER_GROUP;
-    bool both = c->diff.authorize.n > 0 && c->diff.revoke.n > 0;
-    bool fits = now + c->diff.authorize.n <= most + c->diff.revoke.n;
-    bool tight = now + c->diff.authorize.n > AWS_RULES_PER_GROUP;
-    bool fewer = c->diff.authorize.n <= c->diff.revoke.n;
-    bool full = both && fewer && lb_plan_makes_room(p->plan, p->service->key, KIND);
-    if (!both || !fits || !(tight || full)) {
-        return false;
-    }
-    if (interrupts(&c->diff)) {
-        lb_plan_effect(p->plan, p->service->key,
-                       "Some clients are interrupted for a moment: security group %s has no room "
-                       "for old and new rules together.",
-                       aws_group_text(p->a, c->group));
-    }
-    return true;
-}
-
-bool aws_group_change_draft(struct aws_planning *p, const struct aws_group_change *c)
-{
-    bool first = revoke_first(p, c);
-    change(p, c, true, AWS_PHASE_MAKE);
-    change(p, c, false, first ? AWS_PHASE_CLEAR : AWS_PHASE_LEAVE);
-    return c->diff.authorize.n + c->diff.revoke.n > 0;
 }
 
 struct aws_rules aws_group_references(struct arena *a, const struct aws_group *g,
@@ -242,7 +173,7 @@ static struct lb_value group_make(struct aws_planning *p, const struct aws_group
         int r =
             aws_group_draft(p, AWS_PHASE_BALANCE, true, want->name, "a new group lets nothing in");
         aws_draft_value(p, r, "GroupId", id);
-        draft_rules(p, r, true, &want->rules);
+        aws_group_draft_rules(p, r, true, &want->rules);
     }
     return id;
 }
@@ -325,6 +256,7 @@ int aws_plan_own_group(struct aws_planning *p, const struct aws_group_want *want
         .why_revoke = arena_printf(p->a, "no port or source range of Service %s asks for it", key),
     };
     c.diff.revoke = unless_overlooked(p, &c.diff.revoke, &want->rules);
+    c.serving = aws_rules_serving(p->a, &g->rules, &c.diff);
     if (!aws_group_change_draft(p, &c)) {
         (void)aws_draft(p, AWS_PHASE_MAKE, LB_KEEP, KIND, aws_group_text(p->a, g), NULL);
     }

@@ -6,8 +6,6 @@
 
 #include "providers/aws/plan/aws_plan.h"
 
-/* AWS' quota of ingress rules in a security group, unless it was raised. */
-#define AWS_RULES_PER_GROUP 60
 /* "all traffic": the protocol of the one rule that lets a classic balancer reach nodes (4.11). */
 #define AWS_ALL_TRAFFIC "-1"
 
@@ -19,16 +17,29 @@ bool aws_group_is_tagged(const struct aws_planning *p, const struct aws_group *g
 /* "nodes (sg-1)": people know the name, AWS the id. */
 const char *aws_group_text(struct arena *a, const struct aws_group *g);
 
-/* One Authorize and one Revoke at most.  Rules are let in first (MAKE) and shut out at the very end (LEAVE); only where
- * both together would exceed the quota and the wanted ones alone do not, first out (CLEAR), then in. */
+/* Rules that come to a group and rules that leave it: one Authorize at most, and one Revoke or two.
+ * Rules are let in first (MAKE) and shut out at the very end (LEAVE).  Where the group has no room for both, the rules that serve
+ * nobody any more go first (CLEAR); the others only if that is not enough.  Then the plan announces the
+ * interruption, and they are put back when AWS refuses the new ones. (aws_group_change_plan.c) */
 struct aws_group_change {
     const struct aws_group *group;
     struct aws_rule_diff diff;
+    /* Rules of diff.revoke by which clients reach the Service today that it still lets in, and by no other rule that stays. */
+    struct aws_rules serving;
     const char *why_authorize; /* follows "because" */
     const char *why_revoke;
 };
 /* Does nothing when there is nothing to change; true: there was. */
 bool aws_group_change_draft(struct aws_planning *p, const struct aws_group_change *c);
+/* `serving` where rules name what clients ask for: of those that leave, those that overlap one that comes, unless one that
+ * stays lets in the same. */
+struct aws_rules aws_rules_serving(struct arena *a, const struct aws_rules *actual,
+                                   const struct aws_rule_diff *diff);
+/* Is there an address that both the rule's source and one of the ranges hold? */
+bool aws_rule_meets(const struct aws_rule *r, const struct aws_texts *cidrs);
+/* Parameters and fields of the rules, for aws_group_draft()'s. */
+void aws_group_draft_rules(struct aws_planning *p, int draft, bool authorize,
+                           const struct aws_rules *rules);
 /* A draft of AuthorizeSecurityGroupIngress or RevokeSecurityGroupIngress without group and rules. */
 int aws_group_draft(struct aws_planning *p, enum aws_phase phase, bool authorize, const char *name,
                     const char *why);

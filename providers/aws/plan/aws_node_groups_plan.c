@@ -238,6 +238,47 @@ static int subnet_cidrs(struct aws_planning *p, const struct aws_nlb_want *want,
     return ERR_OK;
 }
 
+/* Does a listener of a port that stays forward to targets that are reached, or probed, at this node port? */
+static bool is_used(const struct aws_planning *p, const struct aws_nlb_node_want *w,
+                    const struct aws_listener *l, int32_t node_port)
+{
+    bool stays = false;
+    for (size_t i = 0; i < w->n_ports; i++) {
+        stays = stays || w->ports[i].port == l->port;
+    }
+    for (size_t i = 0; stays && i < p->seen->n_groups; i++) {
+        const struct aws_target_group *g = p->seen->groups[i].group;
+        const char *probed = str_nonnull(g->health.port);
+        if (str_eq(g->arn, l->target_group) &&
+            (g->port == node_port || str_eq(probed, arena_printf(p->a, "%d", (int)node_port)))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Clients have no rule of their own at another node port: there the port tells which rules serve them, and probes. */
+static struct aws_rules nlb_serving(struct aws_planning *p, const struct aws_nlb_node_want *w,
+                                    const struct aws_group *g, const struct aws_rule_diff *diff)
+{
+    struct aws_rules overlapping = aws_rules_serving(p->a, &g->rules, diff);
+    struct aws_rule *items = ARENA_ARRAY(p->a, struct aws_rule, diff->revoke.n);
+    size_t n = 0;
+    for (size_t i = 0; i < diff->revoke.n; i++) {
+        const struct aws_rule *r = &diff->revoke.items[i];
+        bool client = str_has_prefix(str_nonnull(r->description), AWS_RULE_CLIENT);
+        bool lets_in = !client || aws_rule_meets(r, &w->client_cidrs);
+        bool serves = aws_rules_have(&overlapping, r);
+        for (size_t k = 0; lets_in && !serves && k < p->seen->n_listeners; k++) {
+            serves = is_used(p, w, &p->seen->listeners[k], r->from);
+        }
+        if (serves) {
+            items[n++] = *r;
+        }
+    }
+    return (struct aws_rules){.items = items, .n = n};
+}
+
 static void nlb_group(struct aws_planning *p, const struct aws_nlb_node_want *w, const char *id,
                       bool wanted)
 {
@@ -251,6 +292,7 @@ static void nlb_group(struct aws_planning *p, const struct aws_nlb_node_want *w,
         .why_revoke = arena_printf(p->a, "the load balancer of Service %s no longer needs it",
                                    p->service->key),
     };
+    c.serving = nlb_serving(p, w, g, &c.diff);
     if (!aws_group_change_draft(p, &c) && wanted) {
         (void)aws_draft(p, AWS_PHASE_MAKE, LB_KEEP, "security group", aws_group_text(p->a, g),
                         NULL);

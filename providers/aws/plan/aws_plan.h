@@ -2,8 +2,9 @@
 /* aws_plan.h: from what is wanted and what is there to operations.  Pure.
  *
  * A Service's plan is drafted by several planners, each for one kind of resource.  They do not know each other's
- * operations: each says in which *phase* its own belongs, and aws_draft_finish() turns the drafts into the plan, phase by phase,
- * all operations of a phase side by side (one wave).  References between drafts are late-bound outputs (lb_value).
+ * operations: each says in which *phase* its own belongs, and aws_draft_finish() turns the drafts into the plan, phase by phase.
+ * An operation waits for those of earlier phases that it needs (aws_order_plan.c), not for its own phase.  References between
+ * drafts are late-bound outputs (lb_value).
  *
  *     TRY      what AWS would refuse is found out, before anything is taken down for it
  *     CLEAR    what stands in the way: a classic listener that changes, a balancer of the other scheme

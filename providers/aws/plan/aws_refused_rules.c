@@ -21,6 +21,7 @@
 #define PATH_MAX_CHARS      1024
 #define TAG_VALUE_MAX_CHARS 256
 #define TAGS_MAX            50
+#define CLASSIC_TAGS_MAX    10 /* of a classic load balancer: AddTags in its API Reference */
 #define PORT_MAX            65535
 
 struct limits {
@@ -370,14 +371,15 @@ static int check_tag_count(const struct aws_planning *p, const struct aws_write 
         n += is_named("Tags.member.*.Key", w->params[i].name) ||
              is_named("TagSpecification.*.Tag.*.Key", w->params[i].name);
     }
-    if (n <= TAGS_MAX) {
+    int most = w->api == AWS_ELB ? CLASSIC_TAGS_MAX : TAGS_MAX;
+    if (n <= (size_t)most) {
         return ERR_OK;
     }
     return err_set(err, ERR_INVALID,
                    "annotation " AWS_ANNOTATION
                    "additional-resource-tags: %zu tags with those of the controller: want at most "
                    "%d",
-                   n, TAGS_MAX);
+                   n, most);
 }
 
 int aws_refused_check(const struct aws_planning *p, struct err *err)

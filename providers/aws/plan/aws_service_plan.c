@@ -438,6 +438,12 @@ static int check_ports(const struct aws_planning *p, struct err *err)
                            (int)s->ports[i].port);
         }
     }
+    if (p->service->kind == AWS_CLASSIC && p->seen->classic == NULL && p->service->n_ports == 0) {
+        return err_set(
+            err, ERR_INVALID,
+            "no port has a node port (spec.allocateLoadBalancerNodePorts), and AWS makes "
+            "no classic load balancer without a listener; name a node port");
+    }
     return ERR_OK;
 }
 

@@ -17,6 +17,7 @@
 #include "common/base/clock.h"
 #include "common/base/lock.h"
 #include "common/data/json.h"
+#include "common/net/budget.h"
 #include "common/net/ratelimit.h"
 #include "common/net/retry.h"
 #include "providers/azure/arm/azure_auth.h"
@@ -62,6 +63,7 @@ struct azure_arm {
     struct clock *clock;
     struct rng *rng;
     const struct tt_host *host; /* may be NULL in tests */
+    struct budgets *budgets;    /* of azure_budget_limits; NULL: requests are sent as they come */
     struct retry_policy
         requests;      /* cloudProviderBackoff… (1.4), or our own; set by azure_arm_init() */
     struct mutex lock; /* guards what follows */

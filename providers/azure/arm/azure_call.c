@@ -5,6 +5,7 @@
 #include "common/base/str.h"
 #include "common/net/url_build.h"
 #include "providers/azure/arm/azure_arm.h"
+#include "providers/azure/arm/azure_budget.h"
 #include "providers/azure/arm/azure_lro.h"
 #include "providers/azure/arm/azure_metrics.h"
 #include "providers/azure/model/azure_doc.h"
@@ -65,6 +66,13 @@ void azure_call_begin(struct azure_call *c, struct azure_arm *arm, const struct 
 
 /* ---- gates --------------------------------------------------------------------------------------------- */
 
+/* When the subscription's budget lets a request go; 0: at once. */
+static int64_t turn_at(const struct azure_call *c, size_t kind)
+{
+    bool again;
+    return budgets_take(c->arm->budgets, kind, false, &again);
+}
+
 /* When this request may be sent; the rate limiter's token is taken here.  A gate that stays closed for long is told in
  * *ret_closed_ms, and takes no token: whoever comes back would find the bucket emptier each time. */
 static int64_t may_send_at(struct azure_call *c, bool write, int64_t *ret_closed_ms)
@@ -81,6 +89,11 @@ static int64_t may_send_at(struct azure_call *c, bool write, int64_t *ret_closed
     mutex_unlock(&arm->lock);
     if (limit > now) {
         azure_metrics_held(arm, azure_arm_op_id(c->spec.kind, c->spec.verb), c->spec.id, false);
+    }
+    if (!closed) {
+        int64_t turn = turn_at(c, azure_budget_of(c->spec.verb));
+        closed = turn - now > AZURE_GATE_WAIT_MS;
+        gate = gate > turn ? gate : turn;
     }
     *ret_closed_ms = closed ? gate - now : 0;
     return gate > limit ? gate : limit;
@@ -173,8 +186,9 @@ static enum http_next send_first(struct azure_call *c, struct http_request *req,
 
 static enum http_next send_poll(struct azure_call *c, struct http_request *req, int64_t at_ms)
 {
+    int64_t turn = turn_at(c, azure_budget_of(AZURE_GET));
     c->url = c->poll_url;
-    fill(c, req, at_ms);
+    fill(c, req, at_ms > turn ? at_ms : turn);
     c->op_id = c->poll_style == AZURE_LRO_BODY ? azure_arm_op_id(c->spec.kind, AZURE_GET)
                                                : "Operations.Get";
     req->op = c->op_id;
@@ -359,6 +373,10 @@ static enum http_next take_refusal(struct azure_call *c, struct http_request *re
     err_mask(err, c->auxiliary != NULL ? c->auxiliary + strlen(BEARER) : NULL);
     int64_t asked = http_retry_after_ms(resp, clock_wall_s(c->arm->clock));
     err->retry_after_ms = asked > 0 ? asked : err->retry_after_ms;
+    if (azure_budget_refused_it(err)) {
+        budgets_refused(c->arm->budgets, azure_budget_of(poll ? AZURE_GET : c->spec.verb),
+                        err->retry_after_ms);
+    }
     if (resp->status == 429) {
         close_gate(c, writes(c) && !poll, err->retry_after_ms);
     }

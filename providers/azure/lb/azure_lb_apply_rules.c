@@ -276,7 +276,8 @@ static int frontend_make(struct arena *a, struct decision *d, enum azure_family 
 
 /* ---- deciding ------------------------------------------------------------------------------------------ */
 
-static int decide_frontends(struct arena *a, struct decision *d, struct err *err)
+/* What of its frontends stays, and what goes. */
+static int sort_frontends(struct arena *a, struct decision *d, struct err *err)
 {
     int rc = ERR_OK;
     d->claim = azure_frontend_claim(a, d->ask->service, d->ask->pips);
@@ -285,6 +286,12 @@ static int decide_frontends(struct arena *a, struct decision *d, struct err *err
     for (size_t i = 0; rc == ERR_OK && i < owned.n; i++) {
         rc = look_at(a, d, owned.items[i], err);
     }
+    return rc;
+}
+
+static int decide_frontends(struct arena *a, struct decision *d, struct err *err)
+{
+    int rc = sort_frontends(a, d, err);
     for (int f = 0; rc == ERR_OK && d->ask->want && f < AZURE_FAMILIES; f++) {
         if (!d->ask->service->has_family[f]) {
             continue;
@@ -374,11 +381,12 @@ static int check_limits(struct arena *a, const struct decision *d, struct err *e
 
 /* ---- editing ------------------------------------------------------------------------------------------- */
 
-static void frontend_drop(struct json_object *lb, struct json_object *frontend)
+static void drop_element(struct decision *d, enum azure_lb_part part, struct json_object *o)
 {
-    struct json_object *array = azure_array(lb, FRONTENDS);
+    struct json_object *array = azure_array(d->lb, azure_lb_part_name(part));
+    azure_lb_index_drop(d->ask->index, part, o);
     for (size_t i = 0; i < json_len(array); i++) {
-        if (json_object_array_get_idx(array, i) == frontend) {
+        if (json_object_array_get_idx(array, i) == o) {
             azure_array_drop(array, i);
             return;
         }
@@ -399,8 +407,7 @@ static void edit_frontends(struct arena *a, struct decision *d, struct azure_lb_
             .kept_by = user,
         };
         if (user == NULL) {
-            azure_lb_index_drop(d->ask->index, AZURE_LB_FRONTENDS, o);
-            frontend_drop(d->lb, o);
+            drop_element(d, AZURE_LB_FRONTENDS, o);
             ret->frontends_changed = true;
         }
     }
@@ -477,4 +484,59 @@ int azure_lb_apply(struct arena *a, const struct azure_lb_ask *ask, struct json_
     bool dropped = drop_pools(&d);
     ret->changed = pools || rules || dropped || ret->frontends_changed;
     return ERR_OK;
+}
+
+/* ---- making way ---------------------------------------------------------------------------------------- */
+
+/* Does the Service go on asking for this port, at this frontend? */
+static bool is_wanted(struct arena *a, const struct decision *d, struct json_object *rule)
+{
+    const struct azure_lb_ask *ask = d->ask;
+    const char *protocol = str_nonnull(azure_prop_str(rule, "protocol"));
+    bool stays = false;
+    for (int f = 0; f < AZURE_FAMILIES; f++) {
+        stays =
+            stays || (d->keep[f] != NULL && azure_id_eq(azure_ref(rule, "frontendIPConfiguration"),
+                                                        id_of(a, ask, d->lb, d->keep[f])));
+    }
+    bool asks = azure_service_takes_all_ports(ask->naming, ask->service);
+    for (uint32_t i = 0; !asks && i < ask->service->in->n_ports; i++) {
+        const struct tt_port *port = &ask->service->in->ports[i];
+        asks = port->port == azure_prop_int(rule, "frontendPort", 0) &&
+               azure_eq(str_nonnull(azure_lb_protocol(port->protocol)), protocol);
+    }
+    return stays && asks;
+}
+
+bool azure_lb_give_up_ports(struct arena *a, const struct azure_lb_ask *ask, struct json_object *lb)
+{
+    struct decision d = {.ask = ask, .lb = lb};
+    bool some = false;
+    /* What is in the way of its own frontend does not matter here. */
+    (void)sort_frontends(a, &d, NULL);
+    struct azure_elements rules = azure_lb_named(a, ask->index, lb, AZURE_LB_RULES, ask->service);
+    for (size_t i = 0; i < rules.n; i++) {
+        if (azure_has_prefix(azure_doc_name(rules.items[i]), ask->service->base) &&
+            !is_wanted(a, &d, rules.items[i])) {
+            drop_element(&d, AZURE_LB_RULES, rules.items[i]);
+            some = true;
+        }
+    }
+    return some;
+}
+
+bool azure_lb_give_up_frontends(struct arena *a, const struct azure_lb_ask *ask,
+                                struct json_object *lb)
+{
+    struct decision d = {.ask = ask, .lb = lb};
+    bool some = false;
+    int rc = ask->service->internal ? ERR_IN_USE : sort_frontends(a, &d, NULL);
+    for (size_t i = 0; rc == ERR_OK && i < d.n_drop; i++) {
+        const char *id = id_of(a, ask, lb, d.drop[i]);
+        if (azure_frontend_in_use(a, ask->service, id, lb) == NULL) {
+            drop_element(&d, AZURE_LB_FRONTENDS, d.drop[i]);
+            some = true;
+        }
+    }
+    return some;
 }

@@ -43,6 +43,13 @@ bool azure_lb_is_orphan(struct json_object *lb);
  * would have to change while others use it; ERR_QUOTA: the balancer is full. */
 int azure_lb_apply(struct arena *a, const struct azure_lb_ask *ask, struct json_object *lb,
                    struct azure_lb_result *ret, struct err *err) _warn_unused_;
+/* For Services that stand in each other's way, before any of them is put where it asks to be: the rules of a Service that stays
+ * for ports, or at frontends, that it does not ask for any more; and, once no rule of another one is at them, its public
+ * frontends that have to be made anew.  Both return whether there were some. */
+bool azure_lb_give_up_ports(struct arena *a, const struct azure_lb_ask *ask,
+                            struct json_object *lb);
+bool azure_lb_give_up_frontends(struct arena *a, const struct azure_lb_ask *ask,
+                                struct json_object *lb);
 /* The name of the pool that a Service's rules of this family use (6.4). */
 const char *azure_lb_pool(struct arena *a, const struct azure_naming *n,
                           const struct azure_service *s, enum azure_family f);

@@ -138,6 +138,12 @@ bool gce_api_is_zonal(enum gce_collection c)
     return collections[c].place == ZONAL;
 }
 
+bool gce_api_is_local(enum gce_collection c)
+{
+    enum place place = collections[c].place;
+    return place == REGIONAL || place == REGIONAL_NETWORK || place == ZONAL;
+}
+
 const char *gce_api_collection_name(enum gce_collection c)
 {
     return collections[c].name;

@@ -22,9 +22,11 @@
 #include "common/base/clock.h"
 #include "common/base/err.h"
 #include "common/data/json.h"
+#include "common/net/budget.h"
 #include "common/net/http.h"
 #include "common/net/retry.h"
 #include "providers/gce/api/gce_auth.h"
+#include "providers/gce/api/gce_rates.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,9 +83,12 @@ struct gce_api {
     struct gce_auth *auth;
     struct clock *clock;
     struct rng *rng;
-    const struct tt_host *host; /* may be NULL in tests */
-    bool l4;                    /* ingress-gce's part is played: its metrics are set, too */
-    const char *version;        /* that `base` ends with, for metrics: "beta"; NULL: "v1" */
+    const struct tt_host *host;    /* may be NULL in tests */
+    struct budgets *budgets;       /* of gce_budget_limits; NULL: requests are sent as they come */
+    const struct gce_rates *rates; /* --gce-ratelimit; NULL: none */
+    struct budgets *rated;         /* of these */
+    bool l4;                       /* ingress-gce's part is played: its metrics are set, too */
+    const char *version;           /* that `base` ends with, for metrics: "beta"; NULL: "v1" */
 };
 /* The same API in its beta version: where `base` ends with "/v1/", "/beta/" stands instead. */
 struct gce_api gce_api_beta(struct arena *a, const struct gce_api *api);
@@ -95,6 +100,8 @@ char *gce_api_zonal_link(struct arena *a, const struct gce_api *api, enum gce_co
 bool gce_api_collection_of(const char *name, bool regional, enum gce_collection *ret);
 /* Has each zone its own? */
 bool gce_api_is_zonal(enum gce_collection c);
+/* Does it lie in a region or a zone? */
+bool gce_api_is_local(enum gce_collection c);
 /* Does the verb take a cutter, and answers with pages? */
 bool gce_verb_lists(enum gce_verb v);
 /* Is this answer a resource of the collection?  True for one that does not say what it is; false for a forwarding rule
@@ -153,6 +160,7 @@ struct gce_call {
     const char *token;
     bool token_renewed; /* after a 401: once */
     struct retry retry;
+    int64_t held_until_ms; /* a request that its budget does not let pass is tried again then */
     const char *body;
     char request_id[37];
     const char *operation; /* name of the operation that is waited for */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_call.c: the state machine of one call; see gce_api.h for what it promises. */
 #include "providers/gce/api/gce_call.h"
+#include "providers/gce/api/gce_budget.h"
 
 #include "common/base/str.h"
 #include "common/net/url_build.h"
@@ -28,6 +29,7 @@ enum phase {
     TOKEN,
     CALL,
     WAIT,
+    HELD, /* by its budget */
 };
 
 static const struct retry_policy request_policy = {
@@ -101,9 +103,46 @@ static void fill_common(struct gce_call *c, struct http_request *req, int64_t no
     };
 }
 
+/* When --gce-ratelimit lets a request go; 0: at once. */
+static int64_t rated_at(struct gce_call *c, bool waits)
+{
+    const struct gce_api *api = c->api;
+    bool again;
+    if (api->rates == NULL || api->rates->n == 0) {
+        return 0;
+    }
+    const char *method = waits ? gce_operations_id(c->spec.collection)
+                               : gce_api_op_id(c->a, c->spec.collection, c->spec.verb);
+    size_t rule = gce_rates_find(api->rates, str_or(api->version, "v1"), method);
+    return rule < api->rates->n ? budgets_take(api->rated, rule, false, &again) : 0;
+}
+
+/* HTTP_SEND: the request may go, at *at_ms at the earliest.  HTTP_WAIT: its turn has not come. */
+static enum http_next take_turn(struct gce_call *c, struct http_request *req, int64_t *at_ms,
+                                bool waits)
+{
+    bool again, reads = !waits && !gce_verb_mutates(c->spec.verb);
+    bool background = reads && c->call != NULL && c->call->background;
+    size_t kind = gce_budget_of(c->spec.collection, c->spec.verb, waits);
+    int64_t at = budgets_take(c->api->budgets, kind, background, &again);
+    *at_ms = at > *at_ms ? at : *at_ms;
+    if (!again) {
+        at = rated_at(c, waits);
+        *at_ms = at > *at_ms ? at : *at_ms;
+        return HTTP_SEND;
+    }
+    c->phase = HELD;
+    c->held_until_ms = *at_ms;
+    *req = (struct http_request){.not_before_ms = *at_ms};
+    return HTTP_WAIT;
+}
+
 static enum http_next send_call(struct gce_call *c, struct http_request *req, int64_t at_ms,
                                 struct err *err)
 {
+    if (take_turn(c, req, &at_ms, false) == HTTP_WAIT) {
+        return HTTP_WAIT;
+    }
     fill_common(c, req, at_ms);
     req->method = gce_verb_method(c->spec.verb);
     if (finish_url(c, gce_call_path(c->a, c->api, &c->spec), false, &req->url, err) != ERR_OK) {
@@ -131,6 +170,9 @@ static enum http_next send_call(struct gce_call *c, struct http_request *req, in
 static enum http_next send_wait(struct gce_call *c, struct http_request *req, int64_t at_ms,
                                 struct err *err)
 {
+    if (take_turn(c, req, &at_ms, true) == HTTP_WAIT) {
+        return HTTP_WAIT;
+    }
     fill_common(c, req, at_ms);
     req->method = "POST";
     const char *path = gce_wait_path(c->a, c->api, &c->spec, c->operation);
@@ -265,6 +307,11 @@ static enum http_next take_answer(struct gce_call *c, struct http_request *req,
         (void)gce_error_of_answer(resp->status, resp->body, resp->body_len, err);
         err_mask(err, c->token);
         err->retry_after_ms = http_retry_after_ms(resp, clock_wall_s(c->api->clock));
+        if (err->code == ERR_THROTTLED) {
+            budgets_refused(c->api->budgets,
+                            gce_budget_of(c->spec.collection, c->spec.verb, c->phase == WAIT),
+                            err->retry_after_ms);
+        }
         return failed(c, req, err);
     }
     if (gce_verb_mutates(c->spec.verb)) {
@@ -316,6 +363,20 @@ static enum http_next get_token(struct gce_call *c, struct http_request *req, st
     return fetch_token(c, req, NULL, err);
 }
 
+/* Its turn may have come.  An answer now says that the wait was cancelled. */
+static enum http_next go_on(struct gce_call *c, struct http_request *req,
+                            const struct http_response *resp, struct err *err)
+{
+    if (resp != NULL) {
+        return done(c, err);
+    }
+    if (clock_now_ms(c->api->clock) < c->held_until_ms) {
+        *req = (struct http_request){.not_before_ms = c->held_until_ms};
+        return HTTP_WAIT;
+    }
+    return send_again(c, req, 0, err);
+}
+
 enum http_next gce_call_step(struct gce_call *c, struct http_request *req,
                              const struct http_response *resp, struct err *err)
 {
@@ -329,6 +390,9 @@ enum http_next gce_call_step(struct gce_call *c, struct http_request *req,
         }
         c->wait = (struct token_wait){0};
         return send_again(c, req, 0, err);
+    }
+    if (c->phase == HELD) {
+        return go_on(c, req, resp, err);
     }
     return c->phase == TOKEN ? fetch_token(c, req, resp, err) : take_answer(c, req, resp, err);
 }

@@ -72,8 +72,8 @@ struct gce_bs_input {
     struct err tags_err;
     struct gce_bs_user_address user_v4;
     struct gce_bs_user_address user_v6;
-    const char
-        *older_rule; /* for DELETE: a rule because of which the backend service stayed; "" = none */
+    /* Rules of another uid that refer to the Service's backend service: an older Service of this name left them.  Sorted. */
+    struct gce_strs older_rules;
     const char *subnetwork; /* URL that the annotation's name stands for; "" = the cluster's */
     const struct gce_l4_log *log;  /* L4LBConfig; NULL: unmanaged */
     struct gce_strs zones;         /* of the backends: sorted names */

@@ -13,7 +13,6 @@
 
 #include "common/base/str.h"
 #include "providers/gce/model/gce_links.h"
-#include "providers/gce/model/gce_shared_ip_rules.h"
 
 #define WHY        "the Service is going away"
 #define WHY_SHARED "no Service with policy Cluster is left"
@@ -221,21 +220,6 @@ static void delete_negs(struct bs_emit *e, const struct gce_neg_plan *negs)
              (struct bs_adoption){.deletes = BS_DROP, .creates = BS_DROP, .changes = BS_DROP});
 }
 
-/* Names of backend services do not hold the uid: a rule that an older Service of the name left has this one's, which
- * could never go. */
-static void delete_older(struct deleting *x, const struct gce_bs_names *n)
-{
-    const struct gce_bs_input *in = x->e.in;
-    const struct gce_rule *r =
-        str_is_empty(in->older_rule) ? NULL : gce_slots_rule(x->e.seen, in->older_rule);
-    if (!n->legacy && in->only == 0 && r != NULL &&
-        str_eq(gce_link_last(r->backend_service), n->backends[0]) &&
-        gce_rule_is_an_older_ones(x->e.a, r, in->service)) {
-        (void)delete_once(x, BS_UNRULE, GCE_RULES, r->name,
-                          "an older Service of this name left it, and it has the backend service");
-    }
-}
-
 int gce_bs_plan_delete(struct lb_plan *p, const struct gce_bs_facts *f,
                        const struct gce_bs_input *in, const struct gce_slots *seen,
                        const struct gce_neg_plan *negs, struct err *err)
@@ -247,7 +231,9 @@ int gce_bs_plan_delete(struct lb_plan *p, const struct gce_bs_facts *f,
     for (size_t i = 0; i < ARRAY_LEN(schemes); i++) {
         struct gce_bs_names names;
         if (!is_spared(in, schemes[i]) && gce_bs_names_make(p->a, f, in, schemes[i], &names)) {
-            delete_older(&x, &names);
+            if (!names.legacy && in->only == 0) {
+                bs_delete_older(&x.e, names.backends[0]);
+            }
             delete_all(&x, &names);
         }
     }

@@ -6,6 +6,7 @@
  *     gce_bs_check_plan.c     the health check, its firewalls, and those of the other policy
  *     gce_bs_firewall_plan.c  traffic and deny firewalls
  *     gce_bs_undo_plan.c      what of it is put back when the new rules are refused
+ *     gce_bs_older_plan.c     rules that an older Service of the same name left
  * Deciding comes before emitting: the backend service must know whether rules go, firewalls must know the address.
  * Private to these files.  Pure. */
 #ifndef TRIMTAB_GCE_BS_ENSURE_PLAN_H
@@ -92,6 +93,9 @@ const struct lb_undo *bs_undo_traffic(struct bs_ensure *n, const struct bs_side 
                                       const struct gce_firewall *is,
                                       const struct gce_firewall *want);
 const struct lb_undo *bs_undo_backend(struct bs_ensure *n);
+
+/* gce_bs_older_plan.c: deletes what `in->older_rules` names and what still refers to the backend service. */
+void bs_delete_older(struct bs_emit *e, const char *backend);
 
 /* One firewall that is wanted. */
 struct bs_firewall {

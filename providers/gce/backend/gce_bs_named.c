@@ -105,14 +105,34 @@ int gce_bs_named_check(const struct gce_bs_item *b, struct err *err)
 
 /* ---- who has the address ------------------------------------------------------------------------------ */
 
+/* Rules that an older Service of this name left go before the new ones are made. */
+static void leave_out_older(struct arena *a, const struct gce_bs_item *b, struct gce_ip_uses *uses)
+{
+    const struct gce_rule **others = ARENA_ARRAY(a, const struct gce_rule *, uses->n_rules);
+    size_t n = 0;
+    for (size_t i = 0; i < uses->n_rules; i++) {
+        bool goes = false;
+        for (size_t k = 0; k < b->in.older_rules.n && !goes; k++) {
+            goes = str_eq(uses->rules[i]->name, b->in.older_rules.items[k]);
+        }
+        if (!goes) {
+            others[n++] = uses->rules[i];
+        }
+    }
+    uses->rules = others;
+    uses->n_rules = n;
+}
+
 static int check_rules(struct lb_sync *s, const struct gce_bs_item *b, const char *ip,
                        const struct gce_rule *rules, size_t n, struct gce_ip_uses *ret,
                        struct err *err)
 {
     int rc = gce_ip_look(s, ip, ret, err);
-    return rc != ERR_OK
-               ? rc
-               : gce_ip_check_rules(s->a, ret, b->in.service, b->d.internal, rules, n, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    leave_out_older(s->a, b, ret);
+    return gce_ip_check_rules(s->a, ret, b->in.service, b->d.internal, rules, n, err);
 }
 
 /* Can the address be had, which no rule has? */

@@ -149,6 +149,9 @@ void gce_bs_plan_asked(struct arena *a, const struct gce_bs_facts *f, const stru
 static int plan_sides(struct bs_ensure *n, struct err *err)
 {
     int rc = ERR_OK;
+    if (!n->d->legacy) {
+        bs_delete_older(&n->e, n->d->service.name);
+    }
     for (int i = 0; rc == ERR_OK && i < 2; i++) {
         struct bs_side *s = &n->sides[i];
         bs_plan_deny_off(n, s);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_bs_slots.c: which resources are looked at for one balancer with a backend service (gce_bs.h, gce_slots.h).
  *
- *     ENSURE   main: what is wanted: rules, backend service, health check, firewalls (five for one family)
+ *     ENSURE   main: what is wanted: rules, backend service, health check, firewalls (five for one family); rules that
+ *              an older Service of its name left
  *              extra: every other name that the Service may have left something under: rules of another protocol, the
  *              family that it no longer has, the check of the other policy, held addresses, deny firewalls
  *     UPDATE   main: the backend service
@@ -130,8 +131,9 @@ void gce_bs_slots(struct gce_slots *s, const struct gce_bs_facts *f, const struc
     if (has_own) {
         add_all(s, in, &own);
     }
-    if (in->verb == TT_VERB_DELETE) {
-        add(s, true, GCE_RULES, in->older_rule);
+    for (size_t i = 0; i < in->older_rules.n; i++) {
+        add(s, true, GCE_RULES, in->older_rules.items[i]);
+        add(s, false, GCE_ADDRESSES, in->older_rules.items[i]);
     }
     if (in->verb == TT_VERB_DELETE && gce_bs_names_make(s->a, f, in, other_kind, &other)) {
         add_all(s, in, &other);

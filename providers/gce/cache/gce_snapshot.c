@@ -177,6 +177,7 @@ struct search {
     const char *except;
     struct arena *a;
     struct json_object *found;
+    struct str_set names; /* of a search for several */
     bool is_found;
     bool is_unsure;
 };
@@ -260,6 +261,26 @@ static void match_deny(struct search *q, const struct gce_entry *e, const char *
 {
     q->is_found = e->text.n_text > 0 && !str_eq(name, q->except) &&
                   str_has_prefix(name, "k8s-fw-") && str_has_suffix(name, "-deny");
+}
+
+static void collect_rule(struct search *q, const struct gce_entry *e, const char *name)
+{
+    if (says(e, name, q->needle)) {
+        const char *one = arena_strdup(q->a, name);
+        const struct str_set more = str_set_make(q->a, &one, 1);
+        q->names = str_set_union(q->a, &q->names, &more);
+    }
+}
+
+struct gce_strs gce_snapshot_rules_of(struct gce_snapshot *s, const char *backend, struct arena *a)
+{
+    char needle[160];
+    (void)snprintf(needle, sizeof(needle), "/backendServices/%s\"", backend);
+    struct search q = {.kind = GCE_RULES, .needle = needle, .a = a};
+    mutex_lock(&s->lock);
+    search(s, &q, collect_rule);
+    mutex_unlock(&s->lock);
+    return gce_strs_of(a, q.names.items, q.names.n);
 }
 
 bool gce_snapshot_has_deny(struct gce_snapshot *s, const char *except)

@@ -65,6 +65,8 @@ struct gce_strs gce_snapshot_zones(struct gce_snapshot *s, enum gce_collection c
 bool gce_snapshot_check_is_used(struct gce_snapshot *s, const char *check, const char *except);
 /* Some deny firewall other than `except` stands, as far as was seen. */
 bool gce_snapshot_has_deny(struct gce_snapshot *s, const char *except);
+/* Names of the forwarding rules that refer to this backend service, as far as was seen; sorted. */
+struct gce_strs gce_snapshot_rules_of(struct gce_snapshot *s, const char *backend, struct arena *a);
 /* Those of these kinds that may be listed were, within this time (GCE_SNAPSHOT_ANY: at least
  * once). */
 bool gce_snapshot_was_listed(struct gce_snapshot *s, unsigned kinds, int64_t max_age_ms);

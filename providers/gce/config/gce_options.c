@@ -225,6 +225,9 @@ int gce_options_parse(struct arena *a, const struct tt_kv *options, size_t n,
         rc = source_cidrs(a, str_or(given(options, n, name), default_of(name)), &o, err);
     }
     if (rc == ERR_OK) {
+        rc = gce_rates_parse(a, str_nonnull(given(options, n, "gce-ratelimit")), &o.rates, err);
+    }
+    if (rc == ERR_OK) {
         derive(&o, options, n);
         *ret = o;
     }

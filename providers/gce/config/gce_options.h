@@ -11,6 +11,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/err.h"
+#include "providers/gce/api/gce_rates.h"
 #include "providers/gce/decide/gce_decide.h"
 #include "providers/gce/model/gce_l4_rules.h"
 
@@ -39,6 +40,7 @@ struct gce_options {
     const char *const
         *lb_src_cidrs; /* --cloud-provider-gce-lb-src-cidrs; sources of health checks */
     size_t n_lb_src_cidrs;
+    struct gce_rates rates; /* --gce-ratelimit */
     /* ingress-gce */
     struct gce_switches switches; /* ilb_subsets: without the alpha feature, which is in gce.conf */
     struct gce_l4_flags l4;

@@ -99,8 +99,8 @@ int gce_address_check_side(const char *ip, const char *type, bool internal, stru
                    ip, internal ? "external" : "internal", internal ? "internal" : "external");
 }
 
-/* "a<uid>", or with "-ipv6", of another uid than the Service's. */
-static bool has_another_uid(struct arena *a, const char *name, const struct tt_service *svc)
+bool gce_rule_name_is_of_another_uid(struct arena *a, const char *name,
+                                     const struct tt_service *svc)
 {
     const char *own = svc_default_lb_name(a, str_nonnull(svc->uid));
     size_t n = strlen(own);
@@ -118,7 +118,7 @@ static bool names_it(struct arena *a, const struct gce_rule *r, const struct tt_
 bool gce_rule_is_an_older_ones(struct arena *a, const struct gce_rule *r,
                                const struct tt_service *svc)
 {
-    return names_it(a, r, svc) && has_another_uid(a, r->name, svc);
+    return names_it(a, r, svc) && gce_rule_name_is_of_another_uid(a, r->name, svc);
 }
 
 int gce_ip_check_rules(struct arena *a, const struct gce_ip_uses *u, const struct tt_service *svc,
@@ -130,7 +130,7 @@ int gce_ip_check_rules(struct arena *a, const struct gce_ip_uses *u, const struc
     }
     for (size_t i = 0; i < u->n_rules; i++) {
         const struct gce_rule *other = u->rules[i];
-        if (names_it(a, other, svc) && !has_another_uid(a, other->name, svc)) {
+        if (names_it(a, other, svc) && !gce_rule_name_is_of_another_uid(a, other->name, svc)) {
             continue;
         }
         if (!may_share(u, internal)) {

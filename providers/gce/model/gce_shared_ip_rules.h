@@ -39,6 +39,10 @@ const char *gce_description_service(struct arena *a, const char *description);
 int gce_address_check_side(const char *ip, const char *type, bool internal,
                            struct err *err) _warn_unused_;
 
+/* "a<uid>", or with "-ipv6", of another uid than the Service's. */
+bool gce_rule_name_is_of_another_uid(struct arena *a, const char *name,
+                                     const struct tt_service *svc);
+
 /* A rule "a<uid>" that an older Service of the same namespace and name left: by its description it is this one's, by its
  * uid nobody's. */
 bool gce_rule_is_an_older_ones(struct arena *a, const struct gce_rule *r,

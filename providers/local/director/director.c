@@ -63,6 +63,11 @@ void local_director_free(struct local_director *d)
     free(d);
 }
 
+const struct local_kernel *local_director_kernel(const struct local_director *d)
+{
+    return d == NULL ? NULL : d->args.kernel;
+}
+
 void local_director_wake(struct local_director *d)
 {
     if (d->wake[1] >= 0) {

@@ -73,6 +73,8 @@ struct local_director_args {
     struct intern_table *texts;          /* borrowed, for names; NULL: one of its own */
 };
 struct local_director *local_director_new(const struct local_director_args *args) _warn_unused_;
+/* Its handle of the kernel, for counts; for its own thread alone.  NULL: there is no director. */
+const struct local_kernel *local_director_kernel(const struct local_director *d);
 /* Starts the thread.  TRANSIENT: the system has no thread for it. */
 int local_director_start(struct local_director *d, struct err *err) _warn_unused_;
 /* Ends the thread, which takes as long as a request to the kernel; what it announced stays announced.  NULL is fine. */

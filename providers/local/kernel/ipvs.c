@@ -168,7 +168,7 @@ static int resolve(struct local_ipvs *x, struct err *err)
         return ERR_OK;
     }
     int code =
-        x->nl.socket != NULL ? ERR_OK : local_nl_open(&x->nl, NETLINK_GENERIC, &x->requests, err);
+        x->nl.socket != NULL ? ERR_OK : local_nl_open(&x->nl, NETLINK_GENERIC, x->tally, err);
     if (code != ERR_OK) {
         return code == ERR_INVALID ? no_ipvs(err) : code;
     }

@@ -24,7 +24,7 @@
 /* --- nftables ------------------------------------------------------------------------------------------- */
 
 /* The layout of our table (docs/providers/local.md has it as nft prints it). */
-#define LOCAL_NFT_LAYOUT 1
+#define LOCAL_NFT_LAYOUT 2
 #define LOCAL_NFT_COMMENT                                                                          \
     "trimtab/local " /* what the table's comment begins with: "trimtab/local DIRECTOR LAYOUT" */
 #define LOCAL_NFT_COMMENT_MAX 128 /* bytes of an element's comment */
@@ -54,7 +54,8 @@ struct local_nft_table {
 enum local_nft_set {
     LOCAL_NFT_SCOPE, /* scope4/6: net */
     LOCAL_NFT_VIP,   /* vip4/6: id.vip; comment "namespace/name" */
-    LOCAL_NFT_OPEN,  /* open4/6: id, net = who may come */
+    LOCAL_NFT_ALL,   /* all4/6: id; everybody may come */
+    LOCAL_NFT_FROM,  /* from4/6: id, net = who may come */
     LOCAL_NFT_SNAT,  /* snat4/6: id */
     LOCAL_NFT_SLOT,  /* map f4/f6_rr/hash_M: id and slot → target */
 };
@@ -84,6 +85,8 @@ struct local_link {
     uint8_t mac[6];
     bool ethernet; /* mac is one; ARP and NDP can be sent */
     bool loopback;
+    int bridge;   /* index of the bridge that it is a port of; 0: it is not a port of a bridge */
+    bool hairpin; /* a port: its bridge sends frames out where they came in */
 };
 struct local_link_addr {
     int link;
@@ -204,6 +207,18 @@ struct local_event {
 };
 #define LOCAL_WATCH_FDS 2
 
+/* --- counts ------------------------------------------------------------------------------------------------ */
+
+/* Requests of one kind that were answered alike. */
+struct local_kernel_count {
+    const char *api;  /* "nft", "rtnl", "ct", "ipvs" */
+    const char *op;   /* as the kernel calls the message, in small letters */
+    const char *code; /* "ok", or the name of an errno; ENOBUFS: the answer was lost */
+    uint64_t n;
+};
+/* An exchange with the kernel, one request or several and all their answers, took so long.  Any thread that uses the handle. */
+typedef void local_kernel_took_fn(void *arg, const char *api, double seconds);
+
 struct local_kernel;
 struct local_kernel_ops {
     /* Makes the table with all sets, maps, chains and rules of the layout, in one transaction. */
@@ -229,13 +244,13 @@ struct local_kernel_ops {
     int (*nft_commit)(struct local_kernel *k, const char *instance,
                       const struct local_nft_change *changes, size_t n, struct err *err);
     /* Calls `each` for all elements of the table, sets one after the other; the element lives during the call only.  Of a table
-     * of another layout: those of sets that have the name and the keys of ours. */
+     * of another layout: those of sets that have the name and the keys of ours, and those of layout 1 as they are in this one. */
     int (*nft_list)(struct local_kernel *k, const char *instance,
                     void (*each)(void *arg, const struct local_nft_element *e), void *arg,
                     struct err *err);
-    /* The same for one frontend: its elements of the sets OPEN, SNAT and SLOT, and the VIP's; needs no more than a few requests.
-     * Leftovers that no transaction of ours makes may not be found: slots of a map without slot 0, and ranges of a frontend whose
-     * VIP is absent.  They make a change fail with ERR_CONFLICT again; nft_list finds them. */
+    /* The same for one frontend: its elements of the sets ALL, FROM, SNAT and SLOT, and the VIP's; needs no more than a few
+     * requests.  Leftovers that no transaction of ours makes may not be found: slots of a map without slot 0, and ranges of a
+     * frontend whose VIP is absent or that everybody may come to.  They make a change fail with ERR_CONFLICT again; nft_list finds them. */
     int (*nft_read)(struct local_kernel *k, const char *instance,
                     const struct local_frontend_id *id,
                     void (*each)(void *arg, const struct local_nft_element *e), void *arg,
@@ -325,6 +340,11 @@ struct local_kernel_ops {
                               struct err *err);
     /* How many requests were sent so far, by kind of API: for metrics and tests ("nft", "rtnl", "ct", "ipvs"). */
     uint64_t (*requests)(const struct local_kernel *k, const char *api);
+    /* Calls `each` for the counts of all kinds that were sent so far; their texts live for ever. */
+    void (*counts)(const struct local_kernel *k,
+                   void (*each)(void *arg, const struct local_kernel_count *c), void *arg);
+    /* From now on `took` hears of each exchange. */
+    void (*time_exchanges)(struct local_kernel *k, local_kernel_took_fn *took, void *arg);
     void (*free)(struct local_kernel *k);
 };
 /* Embedded at the begin of an implementation's handle. */

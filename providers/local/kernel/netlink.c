@@ -3,6 +3,7 @@
 #include "providers/local/kernel/netlink.h"
 
 #include "common/base/arena.h"
+#include "providers/local/kernel/tally.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -27,9 +28,9 @@ static void enlarge(int fd)
     }
 }
 
-int local_nl_open(struct local_nl *nl, int bus, uint64_t *requests, struct err *err)
+int local_nl_open(struct local_nl *nl, int bus, struct local_tally *tally, struct err *err)
 {
-    *nl = (struct local_nl){.requests = requests};
+    *nl = (struct local_nl){.tally = tally};
     nl->socket = mnl_socket_open2(bus, SOCK_CLOEXEC);
     if (nl->socket == NULL || mnl_socket_bind(nl->socket, 0, MNL_SOCKET_AUTOPID) != 0) {
         int e = errno;
@@ -110,6 +111,7 @@ void local_nl_put_be32(struct nlmsghdr *m, uint16_t type, uint32_t value)
 /* --- answers -------------------------------------------------------------------------------------------- */
 
 struct talk {
+    struct local_tally *tally;
     const struct local_nl_buf *buf;
     uint32_t sure;
     const struct local_nl_hear *hear;
@@ -150,6 +152,7 @@ static void hear_ack(struct talk *t, const struct nlmsghdr *m)
     }
     t->heard_sure = t->heard_sure || ack.seq == t->sure || ack.error != 0;
     t->dumping = false;
+    local_tally_refused(t->tally, t->buf->data, t->buf->len, ack.seq, ack.error);
     if (t->hear->ack != NULL) {
         t->hear->ack(t->hear->arg, &ack);
     }
@@ -193,12 +196,10 @@ static int lost(struct err *err)
     return err_set(err, ERR_TRANSIENT, "the kernel's answers are lost (ENOBUFS)");
 }
 
-int local_nl_talk(struct local_nl *nl, const struct local_nl_buf *b, uint32_t sure,
-                  const struct local_nl_hear *hear, struct err *err)
+static int exchange(struct local_nl *nl, struct talk *t, struct err *err)
 {
-    struct talk t = {.buf = b, .sure = sure, .hear = hear};
+    const struct local_nl_buf *b = t->buf;
     bool overrun = false;
-    *nl->requests += b->n;
     ssize_t sent;
     do {
         sent = mnl_socket_sendto(nl->socket, b->data, b->len);
@@ -210,7 +211,7 @@ int local_nl_talk(struct local_nl *nl, const struct local_nl_buf *b, uint32_t su
         return err_set(err, e == EMSGSIZE ? ERR_BUG : local_nl_code(e), "netlink: %s", strerror(e));
     }
     for (;;) {
-        e = read_some(nl, &t);
+        e = read_some(nl, t);
         if (e == EAGAIN) {
             break;
         }
@@ -220,15 +221,28 @@ int local_nl_talk(struct local_nl *nl, const struct local_nl_buf *b, uint32_t su
         }
     }
     if (overrun) {
+        local_tally_lost(t->tally, b->data, b->len);
         return lost(err);
     }
-    if (t.interrupted) {
+    if (t->interrupted) {
         return err_set(err, ERR_TRANSIENT, "the kernel's list changed while it was read");
     }
-    if (!t.heard_sure || t.dumping) {
+    if (!t->heard_sure || t->dumping) {
         return err_set(err, ERR_TRANSIENT, "the kernel has not answered");
     }
     return ERR_OK;
+}
+
+int local_nl_talk(struct local_nl *nl, const struct local_nl_buf *b, uint32_t sure,
+                  const struct local_nl_hear *hear, struct err *err)
+{
+    struct talk t = {.tally = nl->tally, .buf = b, .sure = sure, .hear = hear};
+    int64_t began_ns = local_tally_begin(nl->tally);
+
+    local_tally_sent(nl->tally, b->data, b->len);
+    int code = exchange(nl, &t, err);
+    local_tally_end(nl->tally, began_ns);
+    return code;
 }
 
 struct ask {

@@ -21,16 +21,18 @@
 /* Requests in one buffer that are each acknowledged: their answers must fit into the socket. */
 #define LOCAL_NL_IN_FLIGHT 64
 
+struct local_tally;
 struct local_nl {
     struct mnl_socket *socket;
-    uint32_t seq;       /* of the newest request */
-    uint64_t *requests; /* counts what is sent; borrowed */
-    uint8_t *rx;        /* LOCAL_NL_MESSAGE_MAX bytes */
+    uint32_t seq;              /* of the newest request */
+    struct local_tally *tally; /* counts what is sent, and its answers; borrowed */
+    uint8_t *rx;               /* LOCAL_NL_MESSAGE_MAX bytes */
 };
 
 /* Opens a socket of this bus (NETLINK_ROUTE, NETLINK_NETFILTER).  ERR_INVALID: the kernel has no such bus; ERR_TRANSIENT: no
  * descriptor or memory is left. */
-int local_nl_open(struct local_nl *nl, int bus, uint64_t *requests, struct err *err) _warn_unused_;
+int local_nl_open(struct local_nl *nl, int bus, struct local_tally *tally,
+                  struct err *err) _warn_unused_;
 void local_nl_close(struct local_nl *nl); /* also of a zeroed struct */
 
 /* Requests that are sent together. */

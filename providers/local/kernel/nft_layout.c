@@ -8,7 +8,7 @@
 
 static const uint16_t sizes[] = {4, 16, 64, 256};
 
-#define FIRST_MAP 4 /* behind scope, vip, open, snat */
+#define FIRST_MAP 5 /* behind scope, vip, all, from, snat */
 
 static uint8_t addr_len(const struct local_nft_set_info *s)
 {
@@ -17,7 +17,7 @@ static uint8_t addr_len(const struct local_nft_set_info *s)
 
 void local_nft_set_info(unsigned i, struct local_nft_set_info *ret)
 {
-    static const char *const names[] = {"scope", "vip", "open", "snat"};
+    static const char *const names[] = {"scope", "vip", "all", "from", "snat"};
     unsigned at = i % LOCAL_NFT_SETS_HALF;
     *ret = (struct local_nft_set_info){.v6 = i >= LOCAL_NFT_SETS_HALF};
     unsigned family = ret->v6 ? 6 : 4;
@@ -33,13 +33,19 @@ void local_nft_set_info(unsigned i, struct local_nft_set_info *ret)
              (unsigned)ret->m);
 }
 
+void local_nft_old_set_info(bool v6, struct local_nft_set_info *ret)
+{
+    *ret = (struct local_nft_set_info){.set = LOCAL_NFT_FROM, .v6 = v6};
+    snprintf(ret->name, sizeof(ret->name), "open%u", v6 ? 6u : 4u);
+}
+
 static bool families_fit(const struct local_nft_element *e)
 {
     uint8_t len = e->set == LOCAL_NFT_SCOPE ? e->net.addr.len : e->id.vip.len;
     if (len != 4 && len != 16) {
         return false;
     }
-    if (e->set == LOCAL_NFT_OPEN || e->set == LOCAL_NFT_SCOPE) {
+    if (e->set == LOCAL_NFT_FROM || e->set == LOCAL_NFT_SCOPE) {
         return e->net.addr.len == len && e->net.prefix <= 8 * len;
     }
     return e->set != LOCAL_NFT_SLOT || e->target.len == len;
@@ -99,7 +105,7 @@ size_t local_nft_key(const struct local_nft_element *e, bool last, uint8_t out[L
 {
     uint8_t *at = out;
     struct ip_addr end = {0};
-    if (e->set == LOCAL_NFT_SCOPE || e->set == LOCAL_NFT_OPEN) {
+    if (e->set == LOCAL_NFT_SCOPE || e->set == LOCAL_NFT_FROM) {
         end = last ? ip_net_last(&e->net) : e->net.addr;
     }
     if (e->set == LOCAL_NFT_SCOPE) {
@@ -117,7 +123,7 @@ size_t local_nft_key(const struct local_nft_element *e, bool last, uint8_t out[L
     *at = e->id.protocol;
     at += 4;
     put_port(&at, e->id.port);
-    if (e->set == LOCAL_NFT_OPEN) {
+    if (e->set == LOCAL_NFT_FROM) {
         put_addr(&at, &end);
     } else if (e->set == LOCAL_NFT_SLOT) {
         uint32_t slot = e->slot;
@@ -131,8 +137,9 @@ size_t local_nft_key_len(const struct local_nft_set_info *s)
 {
     size_t addr = addr_len(s);
     switch (s->set) {
-    case LOCAL_NFT_OPEN:
+    case LOCAL_NFT_FROM:
         return addr + 8 + addr;
+    case LOCAL_NFT_ALL:
     case LOCAL_NFT_SNAT:
         return addr + 8;
     case LOCAL_NFT_SLOT:
@@ -202,7 +209,7 @@ bool local_nft_read_key(const struct local_nft_set_info *s, const uint8_t *key, 
     ret->id.protocol = *at;
     at += 4;
     ret->id.port = read_port(&at);
-    if (s->set == LOCAL_NFT_OPEN) {
+    if (s->set == LOCAL_NFT_FROM) {
         const uint8_t *end = last != NULL ? last + (at - key) : at;
         return local_nft_net_of(at, end, len, &ret->net);
     }
@@ -252,10 +259,10 @@ uint32_t local_nft_key_type(const struct local_nft_set_info *s)
         return addr;
     }
     uint32_t type = ((addr << TYPE_BITS) | TYPE_PROTOCOL) << TYPE_BITS | TYPE_PORT;
-    if (s->set == LOCAL_NFT_SNAT) {
+    if (s->set == LOCAL_NFT_ALL || s->set == LOCAL_NFT_SNAT) {
         return type;
     }
-    return type << TYPE_BITS | (s->set == LOCAL_NFT_OPEN ? addr : TYPE_INTEGER);
+    return type << TYPE_BITS | (s->set == LOCAL_NFT_FROM ? addr : TYPE_INTEGER);
 }
 
 uint32_t local_nft_value_type(const struct local_nft_set_info *s)
@@ -331,7 +338,7 @@ static void note_key(struct notes *n, const struct local_nft_set_info *s)
     note_daddr(n, 0, s->v6);
     note_expr(n, 1, EXPR_META, (uint32_t[]){META_L4PROTO}, 1);
     note_field(n, 2, PROTO_TH, TH_DPORT);
-    if (s->set == LOCAL_NFT_OPEN) {
+    if (s->set == LOCAL_NFT_FROM) {
         note_field(n, 3, s->v6 ? PROTO_IP6 : PROTO_IP, s->v6 ? IP6_SADDR : IP_SADDR);
     } else if (s->set == LOCAL_NFT_SLOT) {
         /* Also for slots by hash: nft 1.0.6 crashes when it prints a set of typeof jhash. */

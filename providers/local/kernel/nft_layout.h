@@ -10,12 +10,12 @@
 
 #define LOCAL_NFT_NAME_MAX  16
 #define LOCAL_NFT_KEY_MAX   64 /* the kernel's own limit */
-#define LOCAL_NFT_SETS_HALF 12 /* of one family: scope, vip, open, snat and 8 maps of slots */
+#define LOCAL_NFT_SETS_HALF 13 /* of one family: scope, vip, all, from, snat and 8 maps of slots */
 #define LOCAL_NFT_SETS      (2 * LOCAL_NFT_SETS_HALF)
 #define LOCAL_NFT_UDATA_MAX 256
 
 struct local_nft_set_info {
-    char name[LOCAL_NFT_NAME_MAX]; /* "open4", "f6_hash_64" */
+    char name[LOCAL_NFT_NAME_MAX]; /* "from4", "f6_hash_64" */
     enum local_nft_set set;
     bool v6;
     bool hash;  /* of LOCAL_NFT_SLOT */
@@ -23,6 +23,8 @@ struct local_nft_set_info {
 };
 /* The set with this number, 0…LOCAL_NFT_SETS-1: first those of IPv4. */
 void local_nft_set_info(unsigned i, struct local_nft_set_info *ret);
+/* The set open4 (open6) of layout 1, whose keys are those of FROM: everybody was a range there. */
+void local_nft_old_set_info(bool v6, struct local_nft_set_info *ret);
 /* The number of the set that has this element.  ERR_BUG: no set can have it (families differ, or a number is out of range). */
 int local_nft_set_of(const struct local_nft_element *e, unsigned *ret,
                      struct err *err) _warn_unused_;
@@ -35,7 +37,7 @@ size_t local_nft_key(const struct local_nft_element *e, bool last, uint8_t out[L
 size_t local_nft_key_len(const struct local_nft_set_info *s);
 /* Target and port. */
 size_t local_nft_value(const struct local_nft_element *e, uint8_t out[LOCAL_NFT_KEY_MAX]);
-/* The element with this key; `last` is that of OPEN, else NULL.  False for keys of another length, and for what is no network. */
+/* The element with this key; `last` is that of FROM, else NULL.  False for keys of another length, and for what is no network. */
 bool local_nft_read_key(const struct local_nft_set_info *s, const uint8_t *key, size_t n,
                         const uint8_t *last, struct local_nft_element *ret);
 bool local_nft_read_value(const struct local_nft_set_info *s, const uint8_t *value, size_t n,

@@ -62,7 +62,7 @@ static size_t find(const struct list *l, const struct ip_net *net)
 void local_nft_ranges_add(struct local_nft_ranges *r, const struct local_nft_element *e)
 {
     char key[KEY_BYTES];
-    if (!r->known || e->set != LOCAL_NFT_OPEN || e->net.prefix == 0) {
+    if (!r->known || e->set != LOCAL_NFT_FROM) {
         return;
     }
     key_of(&e->id, key);
@@ -103,7 +103,7 @@ void local_nft_ranges_follow(struct local_nft_ranges *r, const char *instance,
         return;
     }
     for (size_t i = 0; i < n; i++) {
-        if (changes[i].del && changes[i].e.set == LOCAL_NFT_OPEN) {
+        if (changes[i].del && changes[i].e.set == LOCAL_NFT_FROM) {
             take_away(r, &changes[i].e);
         }
     }
@@ -121,7 +121,7 @@ void local_nft_ranges_each(const struct local_nft_ranges *r, const struct local_
     key_of(id, key);
     const struct list *l = r->known ? map_get(r->of, key) : NULL;
     for (size_t i = 0; l != NULL && i < l->n; i++) {
-        struct local_nft_element e = {.set = LOCAL_NFT_OPEN, .id = *id, .net = l->items[i]};
+        struct local_nft_element e = {.set = LOCAL_NFT_FROM, .id = *id, .net = l->items[i]};
         each(arg, &e);
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nft_ranges.h: a copy of the source ranges of all frontends but those that are open for all.
+/* nft_ranges.h: a copy of the source ranges of all frontends that have some.
  *
  * The kernel can list ranges of one frontend only with those of all others, which costs milliseconds where there are thousands.
  * The copy spares that: it is as of a generation of the rule set, follows our own transactions, each of which makes the
@@ -24,7 +24,7 @@ void local_nft_ranges_forget(struct local_nft_ranges *r);
 void local_nft_ranges_begin(struct local_nft_ranges *r, const char *instance, uint32_t generation);
 bool local_nft_ranges_count(const struct local_nft_ranges *r, const char *instance,
                             uint32_t generation);
-/* An element of the set LOCAL_NFT_OPEN; others, and those that let all in, are ignored. */
+/* An element of the set LOCAL_NFT_FROM; others are ignored. */
 void local_nft_ranges_add(struct local_nft_ranges *r, const struct local_nft_element *e);
 /* A transaction of our own is done in this table. */
 void local_nft_ranges_follow(struct local_nft_ranges *r, const char *instance,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nft_read.c: what the sets and maps of our table hold: all of them, or the elements of one frontend.
  *
- * A frontend is read with one message that asks for the first slot in each map, for the VIP, and whether all sources may come;
- * and with a second one for all its slots.  Ranges other than "all" can only be found in the list of their set; a copy of it
- * (nft_ranges.h) is made when the VIP is there and does not let all in. */
+ * A frontend is read with one message that asks for the first slot in each map, for the VIP, and whether everybody may come;
+ * and with a second one for all its slots.  Ranges can only be found in the list of their set; a copy of it (nft_ranges.h) is made
+ * when the VIP is there and does not let everybody in. */
 #include "providers/local/kernel/nft.h"
 
 #include <errno.h>
@@ -18,6 +18,7 @@ struct listing {
     void *arg;
     unsigned found;
     bool absent; /* there is no such set */
+    bool old;    /* it is of layout 1 */
     /* Ends of intervals of a scope: they are put together when all are there. */
     struct edge {
         uint8_t key[16];
@@ -75,6 +76,9 @@ static void hear_element(struct listing *l, const struct nlattr *item)
         last != NULL && mnl_attr_get_payload_len(last) == n ? mnl_attr_get_payload(last) : NULL;
     if (!local_nft_read_key(&l->set, mnl_attr_get_payload(key), n, end, &e)) {
         return;
+    }
+    if (l->old && e.net.prefix == 0) {
+        e = (struct local_nft_element){.set = LOCAL_NFT_ALL, .id = e.id};
     }
     if (l->set.set == LOCAL_NFT_SLOT &&
         (value == NULL || !local_nft_read_value(&l->set, mnl_attr_get_payload(value),
@@ -159,15 +163,21 @@ static int dump(struct local_nl *nl, const char *instance, struct listing *l, st
     return code;
 }
 
+#define LISTED (LOCAL_NFT_SETS + 2) /* sets of this layout, then those of layout 1 */
+
 int local_nft_list(struct local_nl *nl, const char *instance, local_nft_each_fn *each, void *arg,
                    struct err *err)
 {
     struct err absent = ERR_INIT;
     unsigned n_absent = 0;
     int code = ERR_OK;
-    for (unsigned i = 0; i < LOCAL_NFT_SETS && code == ERR_OK; i++) {
-        struct listing l = {.each = each, .arg = arg};
-        local_nft_set_info(i, &l.set);
+    for (unsigned i = 0; i < LISTED && code == ERR_OK; i++) {
+        struct listing l = {.each = each, .arg = arg, .old = i >= LOCAL_NFT_SETS};
+        if (l.old) {
+            local_nft_old_set_info(i > LOCAL_NFT_SETS, &l.set);
+        } else {
+            local_nft_set_info(i, &l.set);
+        }
         code = dump(nl, instance, &l, &absent);
         if (l.absent) { /* another layout has no such set */
             code = ERR_OK;
@@ -179,12 +189,12 @@ int local_nft_list(struct local_nl *nl, const char *instance, local_nft_each_fn 
         }
         free(l.edges);
     }
-    return n_absent == LOCAL_NFT_SETS ? err_copy(err, &absent) : code;
+    return n_absent == LISTED ? err_copy(err, &absent) : code;
 }
 
 /* --- one frontend ----------------------------------------------------------------------------------------- */
 
-#define FIRST_ROUND (LOCAL_NFT_SETS_HALF - 1) /* all of a family but the scope */
+#define FIRST_ROUND (LOCAL_NFT_SETS_HALF - 2) /* all of a family but the scope and the ranges */
 #define SLOTS_MAX   256
 
 struct reading {
@@ -197,7 +207,7 @@ struct reading {
     /* What was found. */
     struct local_nft_element slots[SLOTS_MAX];
     bool has_slot[SLOTS_MAX];
-    bool vip_there, open_for_all;
+    bool vip_there, open_to_all;
     uint32_t generation;
     struct local_nft_ranges *ranges;
     local_nft_each_fn *each;
@@ -245,24 +255,25 @@ static void keep_first(void *arg, const struct local_nft_element *e)
     if (e->set == LOCAL_NFT_SLOT) {
         return; /* its map is read in the second round */
     }
-    if (e->set == LOCAL_NFT_OPEN && e->net.prefix != 0) {
-        return; /* others may be there, too */
-    }
     r->vip_there = r->vip_there || e->set == LOCAL_NFT_VIP;
-    r->open_for_all = r->open_for_all || e->set == LOCAL_NFT_OPEN;
+    r->open_to_all = r->open_to_all || e->set == LOCAL_NFT_ALL;
     r->each(r->arg, e);
 }
 
 static int first_round(struct reading *r, struct err *err)
 {
     bool v6 = r->id->vip.len == 16, absent;
-    for (unsigned i = 0; i < FIRST_ROUND; i++) {
-        struct local_nft_element e = {.id = *r->id, .net.addr.len = r->id->vip.len};
+    unsigned n = 0;
+    for (unsigned i = 0; i < LOCAL_NFT_SETS_HALF; i++) {
+        struct local_nft_set_info set;
         struct nlattr *list;
-        r->of[i] = (struct listing){.each = keep_first, .arg = r};
-        local_nft_set_info((v6 ? LOCAL_NFT_SETS_HALF : 0) + 1 + i, &r->of[i].set);
-        e.set = r->of[i].set.set;
-        struct nlmsghdr *m = begin_get(r, r->of[i].set.name, &list);
+        local_nft_set_info((v6 ? LOCAL_NFT_SETS_HALF : 0) + i, &set);
+        if (set.set == LOCAL_NFT_SCOPE || set.set == LOCAL_NFT_FROM) {
+            continue;
+        }
+        r->of[n++] = (struct listing){.set = set, .each = keep_first, .arg = r};
+        const struct local_nft_element e = {.set = set.set, .id = *r->id};
+        struct nlmsghdr *m = begin_get(r, set.name, &list);
         local_nft_put_key(m, &e);
         end_get(r, m, list);
     }
@@ -338,7 +349,7 @@ static int list_ranges(struct reading *r, struct err *err)
     for (unsigned i = 0; i < LOCAL_NFT_SETS && code == ERR_OK; i++) {
         struct listing l = {.each = keep_range, .arg = r->ranges};
         local_nft_set_info(i, &l.set);
-        if (l.set.set == LOCAL_NFT_OPEN) {
+        if (l.set.set == LOCAL_NFT_FROM) {
             code = dump(r->nl, r->instance, &l, err);
         }
     }
@@ -351,7 +362,7 @@ static int list_ranges(struct reading *r, struct err *err)
 static int read_ranges(struct reading *r, struct err *err)
 {
     int code = ERR_OK;
-    if (r->open_for_all) {
+    if (r->open_to_all) {
         return ERR_OK;
     }
     bool copied = local_nft_ranges_count(r->ranges, r->instance, r->generation);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nft_table.c: our table, all of it in one transaction: sets, maps, chains and a fixed number of rules.
  *
- *   tt_guard     prerouting −120: packets to a VIP go on if their frontend is open for their source; frontends of snat get the mark
+ *   tt_guard     prerouting −120: packets to a VIP go on if their frontend is open for all, or for their source; frontends of snat get the mark
  *   tt_dnat      prerouting −105, and tt_dnat_out output −105 for clients on this machine: a rule for each map of slots
  *   tt_snat      postrouting: what has the mark is masqueraded
  *
@@ -77,7 +77,7 @@ static uint32_t set_flags(const struct local_nft_set_info *s)
     switch (s->set) {
     case LOCAL_NFT_SCOPE:
         return NFT_SET_INTERVAL;
-    case LOCAL_NFT_OPEN:
+    case LOCAL_NFT_FROM:
         return NFT_SET_INTERVAL | NFT_SET_CONCAT;
     case LOCAL_NFT_SLOT:
         return NFT_SET_MAP;
@@ -108,7 +108,7 @@ static void make_set(struct make *k, unsigned i)
         local_nl_put_be32(m, NFTA_SET_DATA_TYPE, local_nft_value_type(s));
         local_nl_put_be32(m, NFTA_SET_DATA_LEN, addr + 4);
     }
-    if (s->set == LOCAL_NFT_OPEN) {
+    if (s->set == LOCAL_NFT_FROM) {
         put_parts(m, (uint32_t[]){addr, 1, 2, addr}, 4);
     }
     mnl_attr_put(m, NFTA_SET_USERDATA, local_nft_set_notes(s, notes), notes);
@@ -260,6 +260,20 @@ static void mark_rule(struct make *k, const char *chain, bool v6)
     end_rule(k, &r);
 }
 
+/* Who finds his frontend in the set, and with FROM himself, goes on. */
+static void open_rule(struct make *k, bool v6, enum local_nft_set set)
+{
+    struct local_nft_rule r = begin_rule(k, "tt_guard");
+    only_family(&r, v6);
+    unsigned word = load_frontend(&r, v6);
+    if (set == LOCAL_NFT_FROM) {
+        load_addr(&r, v6, true, word);
+    }
+    lookup(k, &r, v6, set, false);
+    local_nft_verdict(&r, NFT_RETURN);
+    end_rule(k, &r);
+}
+
 static void guard_family(struct make *k, bool v6)
 {
     struct local_nft_rule r = begin_rule(k, "tt_guard");
@@ -270,12 +284,8 @@ static void guard_family(struct make *k, bool v6)
     end_rule(k, &r);
     guard_icmp(k, v6);
     mark_rule(k, "tt_guard", v6);
-    r = begin_rule(k, "tt_guard");
-    only_family(&r, v6);
-    load_addr(&r, v6, true, load_frontend(&r, v6));
-    lookup(k, &r, v6, LOCAL_NFT_OPEN, false);
-    local_nft_verdict(&r, NFT_RETURN);
-    end_rule(k, &r);
+    open_rule(k, v6, LOCAL_NFT_ALL);
+    open_rule(k, v6, LOCAL_NFT_FROM);
 }
 
 /* What is left goes to a VIP and to no frontend that is open for it. */

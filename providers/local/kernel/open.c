@@ -2,6 +2,7 @@
 /* open.c: the kernel of this machine as the table of functions of kernel.h.  Each function is in the file of its subject. */
 #include "providers/local/kernel/nft.h"
 #include "providers/local/kernel/real.h"
+#include "providers/local/kernel/tally.h"
 
 #include <linux/netlink.h>
 #include <string.h>
@@ -11,11 +12,16 @@ struct real_kernel {
     struct local_rt_args rt;
     struct local_nl nft, rtnl, ct;
     struct local_nft_ranges ranges;
-    uint64_t nft_requests, rtnl_requests, ct_requests;
+    struct local_tally nft_tally, rtnl_tally, ct_tally, ipvs_tally;
     struct local_announcer *announcer;
     struct local_ipvs ipvs;
     struct local_watch *watch; /* NULL: not asked for */
 };
+
+#define TALLIES(r)                                                                                 \
+    {                                                                                              \
+        &(r)->nft_tally, &(r)->rtnl_tally, &(r)->ct_tally, &(r)->ipvs_tally                        \
+    }
 
 static struct real_kernel *real(struct local_kernel *k)
 {
@@ -254,16 +260,33 @@ static int ipvs_daemon_change(struct local_kernel *k, bool stop, const struct lo
 static uint64_t requests(const struct local_kernel *k, const char *api)
 {
     const struct real_kernel *r = CONTAINER_OF(k, struct real_kernel, k);
-    if (strcmp(api, "nft") == 0) {
-        return r->nft_requests;
+    const struct local_tally *all[] = TALLIES(r);
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        if (strcmp(all[i]->api, api) == 0) {
+            return local_tally_sum(all[i]);
+        }
     }
-    if (strcmp(api, "rtnl") == 0) {
-        return r->rtnl_requests;
+    return 0;
+}
+
+static void counts(const struct local_kernel *k,
+                   void (*each)(void *arg, const struct local_kernel_count *c), void *arg)
+{
+    const struct real_kernel *r = CONTAINER_OF(k, struct real_kernel, k);
+    const struct local_tally *all[] = TALLIES(r);
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        local_tally_each(all[i], each, arg);
     }
-    if (strcmp(api, "ipvs") == 0) {
-        return r->ipvs.requests;
+}
+
+static void time_exchanges(struct local_kernel *k, local_kernel_took_fn *took, void *arg)
+{
+    struct real_kernel *r = real(k);
+    struct local_tally *all[] = TALLIES(r);
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        all[i]->took = took;
+        all[i]->took_arg = arg;
     }
-    return strcmp(api, "ct") == 0 ? r->ct_requests : 0;
 }
 
 static void real_free(struct local_kernel *k)
@@ -316,6 +339,8 @@ static const struct local_kernel_ops ops = {
     .ipvs_daemons = ipvs_daemons,
     .ipvs_daemon_change = ipvs_daemon_change,
     .requests = requests,
+    .counts = counts,
+    .time_exchanges = time_exchanges,
     .free = real_free,
 };
 
@@ -323,7 +348,7 @@ static const struct local_kernel_ops ops = {
 static int open_nft(struct real_kernel *r, struct err *err)
 {
     uint32_t generation;
-    int code = local_nl_open(&r->nft, NETLINK_NETFILTER, &r->nft_requests, err);
+    int code = local_nl_open(&r->nft, NETLINK_NETFILTER, &r->nft_tally, err);
     if (code == ERR_INVALID) {
         return err_set(err, ERR_INVALID, "this kernel has no nf_tables (module nf_tables)");
     }
@@ -336,9 +361,14 @@ int local_kernel_open(const struct local_rt_args *args, struct local_kernel **re
     r->k.ops = &ops;
     r->rt = *args;
     r->announcer = local_announcer_new();
+    r->nft_tally.api = "nft";
+    r->rtnl_tally.api = "rtnl";
+    r->ct_tally.api = "ct";
+    r->ipvs_tally.api = "ipvs";
+    r->ipvs.tally = &r->ipvs_tally;
     int code = open_nft(r, err);
-    code = code == ERR_OK ? local_nl_open(&r->rtnl, NETLINK_ROUTE, &r->rtnl_requests, err) : code;
-    code = code == ERR_OK ? local_nl_open(&r->ct, NETLINK_NETFILTER, &r->ct_requests, err) : code;
+    code = code == ERR_OK ? local_nl_open(&r->rtnl, NETLINK_ROUTE, &r->rtnl_tally, err) : code;
+    code = code == ERR_OK ? local_nl_open(&r->ct, NETLINK_NETFILTER, &r->ct_tally, err) : code;
     if (code != ERR_OK) {
         real_free(&r->k);
         return code;

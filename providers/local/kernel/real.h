@@ -61,8 +61,8 @@ size_t local_announcer_ears(const struct local_announcer *a, int *ret_fds, size_
 /* A socket of generic netlink, opened when IPVS is first asked for. */
 struct local_ipvs {
     struct local_nl nl;
-    uint64_t requests;
-    uint16_t family; /* 0: not resolved */
+    struct local_tally *tally; /* borrowed */
+    uint16_t family;           /* 0: not resolved */
 };
 void local_ipvs_close(struct local_ipvs *x);
 int local_ipvs_look(struct local_ipvs *x, struct err *err);

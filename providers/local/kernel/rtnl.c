@@ -78,6 +78,19 @@ struct links {
     size_t n;
 };
 
+/* Of a port of a bridge; other masters (bonds, teams) are not looked at. */
+static void read_port(const struct local_nl_attrs *link_at, struct local_link *ret)
+{
+    struct local_nl_attrs info, port;
+    local_nl_parse_nest(link_at->at[IFLA_LINKINFO], &info);
+    if (!local_nl_text_is(info.at[IFLA_INFO_SLAVE_KIND], "bridge")) {
+        return;
+    }
+    local_nl_parse_nest(info.at[IFLA_INFO_SLAVE_DATA], &port);
+    ret->bridge = (int)local_nl_u32(link_at->at[IFLA_MASTER]);
+    ret->hairpin = local_nl_u8(port.at[IFLA_BRPORT_MODE]) != 0;
+}
+
 static void keep_link(void *arg, const struct nlmsghdr *m)
 {
     struct links *l = arg;
@@ -101,6 +114,7 @@ static void keep_link(void *arg, const struct nlmsghdr *m)
         link.ethernet = (i->ifi_flags & IFF_NOARP) == 0;
         memcpy(link.mac, mnl_attr_get_payload(mac), sizeof(link.mac));
     }
+    read_port(&at, &link);
     l->items = grow(l->a, l->items, l->n, sizeof(link));
     l->items[l->n++] = link;
 }

@@ -2,9 +2,11 @@
 /* watch.c: what others do to our table, to routes, addresses and links, as the kernel tells members of its multicast groups.
  *
  * A message names the socket whose request it follows; those of this process are left out, as are transactions that have nothing to
- * do with our table.  A filter in the kernel drops routes of other tables than ours: a routing daemon may change a million. */
+ * do with our table.  A filter in the kernel drops the former, and routes of other tables than ours: a routing daemon may change a
+ * million. */
 #include "providers/local/kernel/nft.h"
 #include "providers/local/kernel/real.h"
+#include "providers/local/kernel/tally.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -24,7 +26,7 @@ struct local_watch {
     char instance[INSTANCE_MAX];
     uint32_t own[LOCAL_WATCH_OWN]; /* port numbers of netlink */
     unsigned n_own;
-    uint64_t requests; /* none is sent */
+    struct local_tally tally; /* no request is sent */
 };
 struct hearing {
     const struct local_watch *w;
@@ -48,24 +50,47 @@ static int join(struct local_nl *nl, const int *groups, size_t n, struct err *er
     return ERR_OK;
 }
 
-/* Messages about routes of tables that have nothing of ours never reach the socket.  A table above 255 has the number
- * RT_TABLE_COMPAT here; what is let through is looked at again. */
-static void filter_routes(struct local_watch *w)
+/* What drops a message that follows a request of this process; the jumps lead behind it, to `n_rest` statements and two ends. */
+static size_t put_own(const struct local_watch *w, struct sock_filter *to, size_t n_rest)
+{
+    size_t n = 0;
+    to[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                                           offsetof(struct nlmsghdr, nlmsg_pid));
+    for (unsigned i = 0; i < w->n_own; i++) {
+        /* Behind the others of ours and the rest comes "all of it", and then "nothing". */
+        uint8_t drop = (uint8_t)(w->n_own - 1 - i + n_rest + 1);
+        to[n++] =
+            (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(w->own[i]), drop, 0);
+    }
+    return n;
+}
+
+/* Messages that are not for us never reach the socket: those that follow our own requests, of which a load makes a hundred thousand, and
+ * those about routes of tables that have nothing of ours.  A table above 255 has the number RT_TABLE_COMPAT here.  What is let
+ * through is looked at again. */
+static void filter(const struct local_watch *w, const struct local_nl *nl, bool routes)
 {
     uint32_t table = w->rt.table > 255 ? RT_TABLE_COMPAT : w->rt.table;
-    struct sock_filter code[] = {
+    const struct sock_filter of_routes[] = {
         BPF_STMT(BPF_LD | BPF_H | BPF_ABS, offsetof(struct nlmsghdr, nlmsg_type)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(RTM_NEWROUTE), 1, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(RTM_DELROUTE), 0, 3),
         BPF_STMT(BPF_LD | BPF_B | BPF_ABS, NLMSG_HDRLEN + offsetof(struct rtmsg, rtm_table)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RT_TABLE_LOCAL, 1, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, table, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
-        BPF_STMT(BPF_RET | BPF_K, 0),
     };
-    const struct sock_fprog program = {.len = ARRAY_LEN(code), .filter = code};
+    const struct sock_filter ends[] = {BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+                                       BPF_STMT(BPF_RET | BPF_K, 0)};
+    struct sock_filter code[1 + LOCAL_WATCH_OWN + ARRAY_LEN(of_routes) + ARRAY_LEN(ends)];
+    size_t n_rest = routes ? ARRAY_LEN(of_routes) : 0;
+    size_t n = put_own(w, code, n_rest);
+    memcpy(code + n, of_routes, n_rest * sizeof(*code));
+    n += n_rest;
+    memcpy(code + n, ends, sizeof(ends));
+    n += ARRAY_LEN(ends);
+    const struct sock_fprog program = {.len = (unsigned short)n, .filter = code};
     /* Without it more is heard than is needed. */
-    (void)setsockopt(mnl_socket_get_fd(w->rtnl.socket), SOL_SOCKET, SO_ATTACH_FILTER, &program,
+    (void)setsockopt(mnl_socket_get_fd(nl->socket), SOL_SOCKET, SO_ATTACH_FILTER, &program,
                      sizeof(program));
 }
 
@@ -82,12 +107,13 @@ int local_watch_new(const struct local_watch_args *args, struct local_watch **re
             w->own[w->n_own++] = mnl_socket_get_portid(args->own[i]->socket);
         }
     }
-    int code = local_nl_open(&w->nft, NETLINK_NETFILTER, &w->requests, err);
+    int code = local_nl_open(&w->nft, NETLINK_NETFILTER, &w->tally, err);
     if (code == ERR_OK) {
-        code = local_nl_open(&w->rtnl, NETLINK_ROUTE, &w->requests, err);
+        code = local_nl_open(&w->rtnl, NETLINK_ROUTE, &w->tally, err);
     }
     if (code == ERR_OK) {
-        filter_routes(w);
+        filter(w, &w->nft, false);
+        filter(w, &w->rtnl, true);
         code = join(&w->nft, nft_groups, ARRAY_LEN(nft_groups), err);
     }
     if (code == ERR_OK) {

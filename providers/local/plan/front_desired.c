@@ -202,6 +202,13 @@ void local_front_serve(struct arena *a, const struct local_front_serving *by,
     }
 }
 
+void local_front_let_in(struct local_front *f, struct ip_net *ranges, size_t n)
+{
+    f->all = n > 0 && ranges[0].prefix == 0; /* it covers all others */
+    f->open = f->all ? NULL : ranges;
+    f->n_open = f->all ? 0 : n;
+}
+
 bool local_front_has_target(const struct local_front *f)
 {
     return f->m > 0 || local_ipvs_some_weight(&f->ipvs);
@@ -271,8 +278,7 @@ int local_fronts_desired(struct arena *a, const struct local_front_args *x,
         if (rc == ERR_OK &&
             local_front_has_target(
                 &ret->fronts[i])) { /* one without targets is closed: a reset, no silence */
-            ret->fronts[i].open = open;
-            ret->fronts[i].n_open = n_open;
+            local_front_let_in(&ret->fronts[i], open, n_open);
             ret->some_open = ret->some_open || n_open > 0;
         }
         ret->n += rc == ERR_OK;
@@ -290,9 +296,14 @@ bool local_front_same_slots(const struct local_front *a, const struct local_fron
     return same;
 }
 
+bool local_front_is_open(const struct local_front *f)
+{
+    return f->all || f->n_open > 0;
+}
+
 bool local_front_same_open(const struct local_front *a, const struct local_front *b)
 {
-    bool same = a->n_open == b->n_open && a->snat == b->snat;
+    bool same = a->all == b->all && a->n_open == b->n_open && a->snat == b->snat;
 
     for (size_t i = 0; same && i < a->n_open; i++) {
         same = local_net_cmp(&a->open[i], &b->open[i]) == 0;

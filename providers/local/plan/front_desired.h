@@ -62,6 +62,8 @@ struct local_front_serving {
  * one of them, if there is one of the family and the mode lets it answer. */
 void local_front_serve(struct arena *a, const struct local_front_serving *by,
                        struct local_target_set *t, struct local_front *f);
+/* From now on these may come; none: nobody. */
+void local_front_let_in(struct local_front *f, struct ip_net *ranges, size_t n);
 /* A target gets new connections. */
 bool local_front_has_target(const struct local_front *f);
 bool local_front_sorry_has_slot(const struct local_front *f, const struct local_serve *serve);

@@ -268,7 +268,7 @@ static void quiet_fronts(struct emit *e, bool open)
     for (size_t i = 0; i < e->s->n_have; i++) {
         const struct local_front *from = &e->s->have[i];
         const struct local_front *to = local_front_of(e->s->want, e->s->n_want, &from->id);
-        bool stays_open = to != NULL && to->n_open > 0;
+        bool stays_open = to != NULL && local_front_is_open(to);
         if (stays_open == open) {
             quiet_front(e, from, to);
         }

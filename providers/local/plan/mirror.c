@@ -25,8 +25,9 @@ struct kept_vip {
     struct mirror_fronts fronts;
     const struct interned *comment;
     struct kept_vip *next_named;
+    struct kept_vip **at_named; /* what points to it: leaving a chain of thousands costs nothing */
 };
-static_assert(sizeof(struct kept_vip) <= 72, "there are tens of thousands of them");
+static_assert(sizeof(struct kept_vip) <= 80, "there are tens of thousands of them");
 struct local_mirror {
     struct intern_table *texts, *own_texts;
     struct index vips;         /* struct kept_vip by address */
@@ -87,6 +88,10 @@ static void link_named(const struct local_mirror *m, struct kept_vip *v)
     struct kept_vip **at = chain_of(m, v->comment);
 
     v->next_named = *at;
+    v->at_named = at;
+    if (*at != NULL) {
+        (*at)->at_named = &v->next_named;
+    }
     *at = v;
 }
 
@@ -117,12 +122,10 @@ static void enter_named(struct local_mirror *m, struct kept_vip *v)
 
 static void leave_named(struct local_mirror *m, struct kept_vip *v)
 {
-    struct kept_vip **at = chain_of(m, v->comment);
-
-    while (*at != v) {
-        at = &(*at)->next_named;
+    *v->at_named = v->next_named;
+    if (v->next_named != NULL) {
+        v->next_named->at_named = v->at_named;
     }
-    *at = v->next_named;
     m->n_named--;
 }
 

@@ -17,8 +17,11 @@ static void add(struct elements *x, const struct local_nft_element *e)
 
 static void add_front(struct elements *x, const struct local_front *f)
 {
-    struct local_nft_element e = {.set = LOCAL_NFT_OPEN, .id = f->id};
+    struct local_nft_element e = {.set = LOCAL_NFT_FROM, .id = f->id};
 
+    if (f->all) {
+        add(x, &(struct local_nft_element){.set = LOCAL_NFT_ALL, .id = f->id});
+    }
     for (size_t i = 0; i < f->n_open; i++) {
         e.net = f->open[i];
         add(x, &e);

@@ -16,6 +16,7 @@ struct head {
     uint8_t protocol;
     bool hash : 1;
     bool snat : 1;
+    bool all : 1;
 };
 
 static size_t slot_size(const struct mirror_fronts *x)
@@ -112,7 +113,7 @@ static bool drop_if_empty(struct mirror_fronts *x, size_t at)
 {
     struct head h = head_at(x, at);
 
-    if (h.m != 0 || h.n_open != 0 || h.snat || (h.ipvs != NULL && h.ipvs->served)) {
+    if (h.m != 0 || h.n_open != 0 || h.all || h.snat || (h.ipvs != NULL && h.ipvs->served)) {
         return false;
     }
     ipvs_free(h.ipvs);
@@ -233,8 +234,10 @@ void mirror_fronts_element(struct mirror_fronts *x, const struct local_nft_eleme
 
     if (e->set == LOCAL_NFT_SLOT) {
         note_slot(x, at, &h, e, gone);
-    } else if (e->set == LOCAL_NFT_OPEN) {
+    } else if (e->set == LOCAL_NFT_FROM) {
         note_open(x, at, &h, &e->net, gone);
+    } else if (e->set == LOCAL_NFT_ALL) {
+        h.all = !gone;
     } else {
         h.snat = !gone;
     }
@@ -277,7 +280,7 @@ void mirror_fronts_forget(struct mirror_fronts *x)
         struct head h = head_at(x, at);
         close_gap(x, at + sizeof h, end_of(x, at, &h) - at - sizeof h);
         h.m = h.n_open = 0;
-        h.hash = h.snat = false;
+        h.hash = h.snat = h.all = false;
         put_head(x, at, &h);
         if (!drop_if_empty(x, at)) {
             at += sizeof h;
@@ -323,6 +326,7 @@ struct local_front *mirror_fronts_open(const struct mirror_fronts *x, struct are
         h = head_at(x, at);
         f->id = (struct local_frontend_id){.vip = *vip, .protocol = h.protocol, .port = h.port};
         f->snat = h.snat;
+        f->all = h.all;
         open_slots(x, a, at, &h, f);
         open_ipvs(a, &h, f);
         f->n_open = h.n_open;

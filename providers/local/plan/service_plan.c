@@ -139,14 +139,18 @@ static bool has_net(const struct local_front *f, const struct ip_net *net)
     return false;
 }
 
+/* Who may come to `of` and not to `other`. */
 static void change_nets(struct changes *c, bool del, const struct local_front *of,
                         const struct local_front *other)
 {
+    if (of != NULL && of->all && !(other != NULL && other->all)) {
+        change(c, del, (struct local_nft_element){.set = LOCAL_NFT_ALL, .id = of->id});
+    }
     for (size_t i = 0; of != NULL && i < of->n_open; i++) {
         if (!has_net(other, &of->open[i])) {
             change(c, del,
                    (struct local_nft_element){
-                       .set = LOCAL_NFT_OPEN, .id = of->id, .net = of->open[i]});
+                       .set = LOCAL_NFT_FROM, .id = of->id, .net = of->open[i]});
         }
     }
 }
@@ -155,7 +159,7 @@ static void change_snat(struct changes *c, const struct local_front *from,
                         const struct local_front *to)
 {
     bool had = from != NULL && from->snat;
-    bool has = to != NULL && to->snat && to->n_open > 0;
+    bool has = to != NULL && to->snat && local_front_is_open(to);
     const struct local_front *f = has ? to : from;
 
     if (had != has) {
@@ -303,26 +307,45 @@ static void fill(struct emit *e)
     }
 }
 
+static struct ip_net everybody_of(const struct local_front *f)
+{
+    return (struct ip_net){.addr = {.len = f->id.vip.len}};
+}
+
+static void add_range_field(struct emit *e, struct lb_op *op, bool comes, const struct ip_net *net)
+{
+    char text[IP_TEXT_MAX];
+
+    ip_net_format(net, text);
+    const char *range = arena_strdup(e->a, text);
+    op->fields[op->n_fields++] =
+        comes
+            ? (struct lb_field){.path = "sourceRanges", .new_value = LB_VALUE(range)}
+            : (struct lb_field){.path = "sourceRanges", .old_text = range, .new_value = {.op = -1}};
+}
+
 static void add_range_fields(struct emit *e, struct lb_op *op, const struct local_front *from,
                              const struct local_front *to)
 {
-    char text[IP_TEXT_MAX];
-    size_t most = (from == NULL ? 0 : from->n_open) + to->n_open + 1;
+    size_t most = (from == NULL ? 0 : from->n_open) + to->n_open + 3;
 
     op->fields = ARENA_ARRAY(e->a, struct lb_field, most);
+    if (to->all && !(from != NULL && from->all)) {
+        const struct ip_net everybody = everybody_of(to);
+        add_range_field(e, op, true, &everybody);
+    }
     for (size_t i = 0; i < to->n_open; i++) {
         if (!has_net(from, &to->open[i])) {
-            ip_net_format(&to->open[i], text);
-            op->fields[op->n_fields++] = (struct lb_field){
-                .path = "sourceRanges", .new_value = LB_VALUE(arena_strdup(e->a, text))};
+            add_range_field(e, op, true, &to->open[i]);
         }
+    }
+    if (from != NULL && from->all && !to->all) {
+        const struct ip_net everybody = everybody_of(to);
+        add_range_field(e, op, false, &everybody);
     }
     for (size_t i = 0; from != NULL && i < from->n_open; i++) {
         if (!has_net(to, &from->open[i])) {
-            ip_net_format(&from->open[i], text);
-            op->fields[op->n_fields++] = (struct lb_field){.path = "sourceRanges",
-                                                           .old_text = arena_strdup(e->a, text),
-                                                           .new_value = {.op = -1}};
+            add_range_field(e, op, false, &from->open[i]);
         }
     }
 }
@@ -331,12 +354,12 @@ static void add_range_fields(struct emit *e, struct lb_op *op, const struct loca
 static void open_front(struct emit *e, const struct local_front *to)
 {
     const struct local_front *from = local_front_of(e->s->have, e->s->n_have, &to->id);
-    bool is_open = from != NULL && from->n_open > 0;
+    bool is_open = from != NULL && local_front_is_open(from);
 
-    if (to->n_open == 0 || (is_open && local_front_same_open(from, to))) {
+    if (!local_front_is_open(to) || (is_open && local_front_same_open(from, to))) {
         return;
     }
-    struct changes c = changes_for(e, to->n_open + (from == NULL ? 0 : from->n_open) + 1);
+    struct changes c = changes_for(e, to->n_open + (from == NULL ? 0 : from->n_open) + 3);
     change_snat(&c, from, to);
     change_nets(&c, true, from, to);
     change_nets(&c, false, to, from);
@@ -448,10 +471,11 @@ static void close_all(struct emit *e)
     for (size_t i = 0; i < e->s->n_have; i++) {
         const struct local_front *from = &e->s->have[i];
         const struct local_front *to = wanted(e, from);
-        if ((to != NULL && to->n_open > 0) || (from->n_open == 0 && !from->snat)) {
+        if ((to != NULL && local_front_is_open(to)) ||
+            (!local_front_is_open(from) && !from->snat)) {
             continue;
         }
-        struct changes c = changes_for(e, from->n_open + 1);
+        struct changes c = changes_for(e, from->n_open + 2);
         change_snat(&c, from, NULL);
         change_nets(&c, true, from, NULL);
         local_emit(e, LB_OP(.verb = LB_DELETE, .kind = "source ranges",

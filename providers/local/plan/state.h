@@ -14,13 +14,14 @@ struct local_dest {
     struct ip_addr addr;
     uint16_t port;
 };
-/* One frontend, by slots of nftables or as a virtual service of IPVS.  Without a target nobody may come: `open` is empty then. */
+/* One frontend, by slots of nftables or as a virtual service of IPVS.  Without a target nobody may come. */
 struct local_front {
     struct local_frontend_id id;
     bool hash;                /* slots by the client's address, else one after the other */
     uint16_t m;               /* 4, 16, 64, 256; 0: no slots */
     struct local_dest *slots; /* m of them; addr.len 0: that one is missing */
-    struct ip_net *open;      /* who may come, sorted */
+    bool all;                 /* everybody may come */
+    struct ip_net *open;      /* else who may come, sorted */
     size_t n_open;
     bool snat;
     struct local_ipvs_front ipvs;
@@ -39,6 +40,8 @@ struct local_vip {
 /* <0, 0, >0: by prefix and address. */
 int local_net_cmp(const struct ip_net *a, const struct ip_net *b);
 bool local_front_same_slots(const struct local_front *a, const struct local_front *b);
+/* Somebody may come. */
+bool local_front_is_open(const struct local_front *f);
 bool local_front_same_open(const struct local_front *a, const struct local_front *b);
 
 #endif

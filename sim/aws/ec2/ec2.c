@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ec2.c: the actions of EC2 that are simulated, as a table.
  *
- * What a load balancer controller calls (docs/spec/aws.md §3.5), and what it takes to build a network, groups and instances
- * by hand.  Everything else that the pack knows is refused as InvalidAction. */
+ * The actions that a load balancer controller calls (docs/spec/aws.md §3.5), and those to build a
+ * network, groups and instances by hand.  Everything else that the pack knows is refused as
+ * InvalidAction. */
 #include "sim/aws/ec2/ec2_parts.h"
 
 const struct amz_action amz_ec2_actions[] = {

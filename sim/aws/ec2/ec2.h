@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ec2.h: what the rest of the simulated AWS may ask of EC2 and have it make.
  *
- * The load balancers ask which state an instance is in, where a subnet lies, whether groups, subnets and gateways are there;
- * the nodes of the frame end as instances.  All else of EC2 is private to ec2_parts.h.
- * Nothing here refuses a request: who asks knows the code that its own service answers. */
+ * The load balancers ask which state an instance is in, where a subnet lies, whether groups,
+ * subnets and gateways are there; the nodes of the frame end as instances.  All else of EC2 is
+ * private to ec2_parts.h.  Nothing here refuses a request: who asks knows the code that its own
+ * service answers. */
 #ifndef TRIMTAB_SIM_AWS_EC2_H
 #define TRIMTAB_SIM_AWS_EC2_H
 
 #include "sim/aws/aws.h"
 
-/* --- asking --------------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------- */
 
-/* "pending", "running", "shutting-down", "terminated", "stopping", "stopped"; NULL: no such instance (any more).  An ended
- * instance is there for an hour. */
+/* "pending", "running", "shutting-down", "terminated", "stopping", "stopped"; NULL: no such
+ * instance (any more).  An ended instance is there for an hour. */
 const char *amz_ec2_instance_state(struct aws *aws, const char *instance);
 /* NULL when it is not there, or has no VPC any more (terminated). */
 const char *amz_ec2_instance_vpc(struct aws *aws, const char *instance);
@@ -32,15 +33,16 @@ bool amz_ec2_subnet(struct aws *aws, const char *subnet, struct amz_ec2_subnet *
 bool amz_ec2_vpc_has_gateway(const struct aws *aws, const char *vpc);
 /* VPC of a security group; NULL: no such group. */
 const char *amz_ec2_group_vpc(const struct aws *aws, const char *group);
-/* An address of the subnet that nobody has, never one of the five that AWS keeps; NULL when it is full.  Arena. */
+/* A free address of the subnet, never one of the five that AWS reserves; NULL if it is full.
+ * Arena. */
 char *amz_ec2_pick_address(struct aws *aws, struct arena *a, const char *subnet);
 /* The address is in the subnet's range, not kept by AWS, and free. */
 bool amz_ec2_address_is_free(struct aws *aws, const char *subnet, const char *address);
-/* Counts the free addresses of a subnet up or down, when something other than an instance of amz_ec2_add_instance() comes or
- * goes. */
+/* Counts the free addresses of a subnet up or down, when something other than an instance of
+ * amz_ec2_add_instance() comes or goes. */
 void amz_ec2_count_addresses(struct aws *aws, const char *subnet, int64_t by);
 
-/* --- making (nothing is checked; tests build their worlds so) -------------------------------------- */
+/* --- making (nothing is checked; tests build their worlds so) --------------------------------- */
 
 struct amz_ec2_new_instance {
     const char *id;      /* NULL: a new one */
@@ -58,8 +60,8 @@ struct amz_ec2_new_instance {
 /* Returns its id (arena), running; NULL: the subnet is not there, or full. */
 const char *amz_ec2_add_instance(struct aws *aws, struct arena *a,
                                  const struct amz_ec2_new_instance *spec);
-/* Moves an instance to a state; "terminated" takes its interfaces, groups, addresses and load balancers from it.  False: it
- * is not there. */
+/* Moves an instance to a state; "terminated" takes its interfaces, groups, addresses and load
+ * balancers from it.  False: it is not there. */
 bool amz_ec2_set_instance_state(struct aws *aws, const char *instance, const char *state);
 
 /* These return the id (arena).  A VPC comes with its default group and its main route table. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ec2_addresses.c: DescribeAddresses: the elastic addresses that a world brought, and which balancer has each.
+/* ec2_addresses.c: DescribeAddresses: the elastic addresses that a world brought, and which
+ * balancer has each.
  *
- * A balancer names the addresses of its zones; association and interface follow from that, as in ec2_interfaces.c.
+ * A balancer names the addresses of its zones; association and interface follow from that, as in
+ * ec2_interfaces.c.
  * Source: docs/spec/aws.md §3.5; Address in the EC2 API Reference. */
 #include "sim/aws/ec2/ec2_parts.h"
 
@@ -17,7 +19,8 @@ static const struct ec2_filter address_filters[] = {
     {NULL, NULL},
 };
 
-/* "ARN SUBNET" of the balancer's node that has the address, as interfaces are called by; NULL: none has. */
+/* "ARN SUBNET" of the balancer's node that has the address, as interfaces are called by;
+ * NULL: none has. */
 static const char *node_of(struct amz_request *q, const char *allocation)
 {
     for (struct amz_resource *r = amz_first(q->aws, AMZ_LOAD_BALANCER); r; r = r->next) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ec2_ask.c: what the load balancers ask of EC2: instances, subnets, gateways, groups.
  *
- * Answers are borrowed from the documents and good until the next change.  Source: docs/spec/aws.md §3.3, §4.9, §6.3. */
+ * Answers are borrowed from the documents and good until the next change.  Source: docs/spec/aws.md
+ * §3.3, §4.9, §6.3. */
 #include "sim/aws/ec2/ec2_parts.h"
 
 static struct json_object *instance_doc(struct aws *aws, const char *instance)

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ec2_authorize.c: rules of security groups: Authorize, Revoke, DescribeSecurityGroupRules.
  *
- * Authorize is all or nothing: one rule that is there already (InvalidPermission.Duplicate), or one too many for the quota,
- * and none is made.  The quota (60) counts rules by direction, IPv4 and IPv6 apart; a pair counts for both, a prefix list
- * with its largest size.  Revoke takes out what matches in all but the description; what does not match is
- * InvalidPermission.NotFound and nothing changes, but in a default VPC it is only listed in the answer.
- * Source: docs/spec/aws.md §3.3, §4.15, §12 row 14; RevokeSecurityGroupIngress in the EC2 API Reference. */
+ * Authorize is all or nothing: one rule that is there already (InvalidPermission.Duplicate), or one
+ * too many for the quota, and none is made.  The quota (60) counts rules by direction, IPv4 and
+ * IPv6 apart; a pair counts for both, a prefix list with its largest size.  Revoke takes out what
+ * matches in all but the description; what does not match is InvalidPermission.NotFound and nothing
+ * changes, but in a default VPC it is only listed in the answer.
+ * Source: docs/spec/aws.md §3.3, §4.15, §12 row 14; RevokeSecurityGroupIngress in the
+ * EC2 API Reference. */
 #include "sim/aws/ec2/ec2_parts.h"
 
 #include <string.h>
 
 #define RULES_MAX 60
 
-/* --- the group ------------------------------------------------------------------------------------ */
+/* --- the group -------------------------------------------------------------------------------- */
 
 /* By id, or by a name in the default VPC. */
 static struct amz_resource *find_group(struct amz_request *q)
@@ -43,7 +45,7 @@ static const struct ec2_rule *find_rule(const struct ec2_rule_list *list, const 
     return NULL;
 }
 
-/* --- quota ---------------------------------------------------------------------------------------- */
+/* --- quota ------------------------------------------------------------------------------------ */
 
 static int64_t weight_of(const struct aws *aws, const struct ec2_rule *r)
 {
@@ -78,7 +80,7 @@ static bool check_quota(struct amz_request *q, const struct ec2_rule_list *have,
     return true;
 }
 
-/* --- Authorize ------------------------------------------------------------------------------------ */
+/* --- Authorize -------------------------------------------------------------------------------- */
 
 static bool authorize(struct amz_request *q, bool egress)
 {
@@ -132,7 +134,7 @@ bool ec2_authorize_egress(struct amz_request *q)
     return ec2_only(q, egress_taken) && authorize(q, true);
 }
 
-/* --- Revoke --------------------------------------------------------------------------------------- */
+/* --- Revoke ----------------------------------------------------------------------------------- */
 
 /* The rules that the request names by their ids. */
 static bool rules_by_id(struct amz_request *q, const char *group, bool egress,
@@ -238,7 +240,7 @@ bool ec2_revoke_egress(struct amz_request *q)
     return ec2_only(q, egress_taken) && revoke(q, true);
 }
 
-/* --- DescribeSecurityGroupRules ------------------------------------------------------------------- */
+/* --- DescribeSecurityGroupRules --------------------------------------------------------------- */
 
 static const struct ec2_filter rule_filters[] = {
     {"group-id", "GroupId"}, {"security-group-rule-id", "SecurityGroupRuleId"}, {NULL, NULL}};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ec2_documents.c: new documents of EC2, as AWS answers them, and their place in the store.
  *
- * Actions and the seed make resources through here, so both look alike; what a request may not ask for is checked by the
- * action before.  Constant members come from the templates below.  Source: docs/spec/aws.md §10.3; tests/data/aws/world.json. */
+ * Actions and the seed make resources through here, so both look alike; what a request may not ask
+ * for is checked by the action before.  Constant members come from the templates below.  Source:
+ * docs/spec/aws.md §10.3; tests/data/aws/world.json. */
 #include "sim/aws/ec2/ec2_parts.h"
 
 #include "common/base/ip.h"
@@ -40,7 +41,7 @@ static void set_tags(struct json_object *doc, const char *member, struct json_ob
     amz_tags_put(amz_list(doc, member), tags);
 }
 
-/* --- security groups ------------------------------------------------------------------------------ */
+/* --- security groups -------------------------------------------------------------------------- */
 
 const char *amz_ec2_add_group(struct aws *aws, struct arena *a, const char *vpc, const char *name,
                               const char *description, struct json_object *tags)
@@ -70,7 +71,7 @@ static void add_default_group(struct aws *aws, struct arena *a, const char *vpc)
     ec2_rule_add(amz_list(group->body, "IpPermissions"), &self);
 }
 
-/* --- networks ------------------------------------------------------------------------------------- */
+/* --- networks --------------------------------------------------------------------------------- */
 
 struct json_object *ec2_route_doc(const char *member, const char *destination, const char *target,
                                   const char *id, const char *origin)

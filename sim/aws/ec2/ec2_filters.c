@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ec2_filters.c: the filters of EC2's Describe actions, and the lists that they answer with.
  *
- * A filter is a name and a path into the document: "ip-permission.group-id" looks at IpPermissions.UserIdGroupPairs.GroupId,
- * through every item on the way.  Filters of a request are AND-ed, the values of one are OR-ed, also with '*' and '?'; tag:KEY
- * and tag-key look at the tags.  A name that is not in the table is refused, as AWS refuses a misspelt one: an unknown filter
- * that passed would answer with everything.  Documents are judged as readers see them (eventual consistency).
- * Source: docs/spec/aws.md §3.4, §6.4; "Filtering" in the EC2 API Reference (50 filters, 200 values, 255 characters). */
+ * A filter is a name and a path into the document: "ip-permission.group-id" looks at
+ * IpPermissions.UserIdGroupPairs.GroupId, through every item on the way.  Filters of a request are
+ * AND-ed, the values of one are OR-ed, also with '*' and '?'; tag:KEY and tag-key look at the tags.
+ * A name that is not in the table is refused, as AWS refuses a misspelt one: an unknown filter that
+ * passed would answer with everything.  Documents are judged as readers see them (eventual
+ * consistency).
+ * Source: docs/spec/aws.md §3.4, §6.4; "Filtering" in the EC2 API Reference (50 filters, 200
+ * values, 255 characters). */
 #include "sim/aws/ec2/ec2_parts.h"
 
 #include <string.h>
@@ -14,10 +17,10 @@
 #define VALUES_MAX       200
 #define VALUE_LENGTH_MAX 255
 
-/* --- one value ------------------------------------------------------------------------------------ */
+/* --- one value -------------------------------------------------------------------------------- */
 
-/* Greedy with one step back: the last '*' takes one byte more whenever the rest does not fit, so time is at most the product
- * of both lengths. */
+/* Greedy with one step back: the last '*' takes one byte more whenever the rest does not fit, so
+ * time is at most the product of both lengths. */
 bool ec2_filter_matches(const char *pattern, const char *text)
 {
     const char *star = NULL, *from = NULL;
@@ -75,7 +78,7 @@ static bool path_matches(struct arena *a, struct json_object *o, const char *pat
            any_value_matches(values, json_object_get_string(o));
 }
 
-/* --- a request's filters -------------------------------------------------------------------------- */
+/* --- a request's filters ---------------------------------------------------------------------- */
 
 static const struct ec2_filter *find_filter(const struct ec2_filter *table, const char *name)
 {
@@ -167,7 +170,7 @@ bool ec2_filters_pass(struct amz_request *q, const struct ec2_filter *table, con
     return true;
 }
 
-/* --- lists ---------------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 /* The ids that were asked for as a set, or NULL when none were; all are there, or *ok is false. */
 static struct map *asked_ids(struct amz_request *q, const struct ec2_listing *l, bool *ok)

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ec2_groups.c: security groups themselves: describe, create, delete.
  *
- * A name is unique in its VPC.  A group that anything uses cannot go (DependencyViolation): an instance, an interface, a
- * balancer, a balancer that is gone but whose interfaces are not released yet (setting group_release_ms), or a rule of another
- * group.  The default group never goes.  Rules are ec2_authorize.c's.
- * Source: docs/spec/aws.md §3.3, §4.10, §7.4, §12 row 17; CreateSecurityGroup in the EC2 API Reference. */
+ * A name is unique in its VPC.  A group that anything uses cannot go (DependencyViolation): an
+ * instance, an interface, a balancer, a balancer that is gone but whose interfaces are not released
+ * yet (setting group_release_ms), or a rule of another group.  The default group never goes.  Rules
+ * are ec2_authorize.c's.
+ * Source: docs/spec/aws.md §3.3, §4.10, §7.4, §12 row 17; CreateSecurityGroup in the
+ * EC2 API Reference. */
 #include "sim/aws/ec2/ec2_parts.h"
 
 #include <string.h>
 
 #define GROUPS_PER_VPC 2500
 
-/* --- describe ------------------------------------------------------------------------------------- */
+/* --- describe --------------------------------------------------------------------------------- */
 
 #define RULE_FILTERS(prefix, member)                                                               \
     {prefix "ip-permission.cidr", member ".IpRanges.CidrIp"},                                      \
@@ -68,7 +70,7 @@ bool ec2_describe_groups(struct amz_request *q)
     return found && amz_page(q, "SecurityGroups", found, EC2_PAGE_MAX);
 }
 
-/* --- create --------------------------------------------------------------------------------------- */
+/* --- create ----------------------------------------------------------------------------------- */
 
 static bool check_texts(struct amz_request *q, const char *name, const char *description)
 {
@@ -149,7 +151,7 @@ bool ec2_create_group(struct amz_request *q)
     return true;
 }
 
-/* --- delete --------------------------------------------------------------------------------------- */
+/* --- delete ----------------------------------------------------------------------------------- */
 
 static bool has_rule_from(struct arena *a, struct json_object *group, bool egress, const char *peer)
 {

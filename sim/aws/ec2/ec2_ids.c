@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ec2_ids.c: which resources EC2 has by id, and how it refuses an id.
  *
- * A malformed id and an unknown one are refused with codes of their own, spelled differently for each kind (aws.h asks for
- * the exact text, clients compare it).  An id that is in the store is never malformed: a world may call things anything.
+ * A malformed id and an unknown one are refused with codes of their own, spelled differently for
+ * each kind (aws.h asks for the exact text, clients compare it).  An id that is in the store is
+ * never malformed: a world may call things anything.
  * Source: docs/spec/aws.md §3.3; "Error codes for the Amazon EC2 API". */
 #include "sim/aws/ec2/ec2_parts.h"
 

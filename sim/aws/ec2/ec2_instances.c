@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ec2_instances.c: instances as requests see them: describe, run, modify.
  *
- * DescribeInstances pages by instance and shows each in its reservation; MaxResults goes with filters, never with ids.
- * RunInstances makes instances that run at once, in one reservation; a client token that was seen answers with what it made.
+ * DescribeInstances pages by instance and shows each in its reservation; MaxResults goes with
+ * filters, never with ids.  RunInstances makes instances that run at once, in one reservation; a
+ * client token that was seen answers with what it made.
  * Source: docs/spec/aws.md §3.4, §6.3, §6.4, §10.3. */
 #include "sim/aws/ec2/ec2_parts.h"
 
 #include <string.h>
 
-/* --- describe ------------------------------------------------------------------------------------- */
+/* --- describe --------------------------------------------------------------------------------- */
 
 static const struct ec2_filter instance_filters[] = {
     {"architecture", "Architecture"},
@@ -95,7 +96,7 @@ bool ec2_describe_instances(struct amz_request *q)
     return true;
 }
 
-/* --- topology ------------------------------------------------------------------------------------- */
+/* --- topology --------------------------------------------------------------------------------- */
 
 static const struct ec2_filter topology_filters[] = {
     {"availability-zone", "Placement.AvailabilityZone"},
@@ -145,7 +146,7 @@ bool ec2_describe_instance_topology(struct amz_request *q)
     return amz_page(q, "Instances", list, EC2_PAGE_MAX);
 }
 
-/* --- run ------------------------------------------------------------------------------------------ */
+/* --- run -------------------------------------------------------------------------------------- */
 
 /* Ids of the groups of a request, all in the VPC; none: the default group.  NULL: refused. */
 static const char **find_groups(struct amz_request *q, struct json_object *ids, const char *vpc,
@@ -234,7 +235,7 @@ static bool answer_reservation(struct amz_request *q, const char *id, bool is_ne
     for (struct amz_resource *r = amz_first(q->aws, AMZ_INSTANCE); r; r = r->next) {
         if (str_eq(r->parent, id)) {
             struct json_object *copy = json_copy(r->body);
-            if (is_new) { /* runs by the time that anybody looks */
+            if (is_new) { /* running by the first read */
                 json_object_object_add(copy, "State",
                                        ec2_template("{\"Code\":0,\"Name\":\"pending\"}"));
             }
@@ -244,7 +245,7 @@ static bool answer_reservation(struct amz_request *q, const char *id, bool is_ne
     return true;
 }
 
-/* What the token made before, or NULL. */
+/* The earlier result for the token, or NULL. */
 static const char *made_before(struct amz_request *q, const char *token)
 {
     for (struct amz_resource *r = amz_first(q->aws, AMZ_INSTANCE); token && r; r = r->next) {
@@ -333,7 +334,7 @@ bool ec2_run_instances(struct amz_request *q)
     return ok;
 }
 
-/* --- modify --------------------------------------------------------------------------------------- */
+/* --- modify ----------------------------------------------------------------------------------- */
 
 static bool set_groups(struct amz_request *q, struct amz_resource *res, struct json_object *ids)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ec2_interfaces.c: DescribeNetworkInterfaces: of instances, of load balancers, and those of a world.
+/* ec2_interfaces.c: DescribeNetworkInterfaces: of instances, of load balancers, and those of a
+ * world.
  *
- * Instances hold their interfaces in their own documents.  A balancer's follow from its groups and subnets, one in each
- * subnet, with ids that follow from balancer and subnet; so nothing has to be kept in step.
+ * Instances hold their interfaces in their own documents.  A balancer's follow from its groups and
+ * subnets, one in each subnet, with ids that follow from balancer and subnet; so nothing has to be
+ * kept in step.
  * Source: docs/spec/aws.md §3.5, §7.4; NetworkInterface in the EC2 API Reference. */
 #include "sim/aws/ec2/ec2_parts.h"
 
@@ -45,7 +47,7 @@ char *ec2_derived_id(struct arena *a, const char *prefix, const char *key)
     return arena_printf(a, "%s0%016llx", prefix, (unsigned long long)h);
 }
 
-/* --- of instances --------------------------------------------------------------------------------- */
+/* --- of instances ----------------------------------------------------------------------------- */
 
 static struct json_object *of_instance(struct json_object *instance, struct json_object *own)
 {
@@ -72,7 +74,7 @@ static void add_instances(struct amz_request *q, struct json_object *list)
     }
 }
 
-/* --- of balancers --------------------------------------------------------------------------------- */
+/* --- of balancers ----------------------------------------------------------------------------- */
 
 struct balancer {
     const char *id;   /* name or ARN */
@@ -181,7 +183,7 @@ static void add_balancers(struct amz_request *q, struct json_object *list)
     map_free(used);
 }
 
-/* --- all ------------------------------------------------------------------------------------------ */
+/* --- all -------------------------------------------------------------------------------------- */
 
 static struct json_object *all_interfaces(struct amz_request *q)
 {

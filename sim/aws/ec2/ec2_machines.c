@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ec2_machines.c: instances as documents: made, moved from state to state, forgotten.
  *
- * An instance has one network interface in one subnet.  When it is terminated it loses interface, addresses, groups,
- * network and its load balancers, keeps its tags, and stays visible for an hour; when that began stands in
- * StateTransitionReason, as AWS writes it, so that a saved world goes on where it was.  Source: docs/spec/aws.md §6.3; Instance in the EC2 API Reference. */
+ * An instance has one network interface in one subnet.  When it is terminated it loses interface,
+ * addresses, groups, network and its load balancers, keeps its tags, and stays visible for an hour;
+ * when that began stands in StateTransitionReason, as AWS writes it, so that a saved world
+ * continues where it was.  Source: docs/spec/aws.md §6.3; Instance in the EC2 API Reference. */
 #include "sim/aws/ec2/ec2_parts.h"
 
 #include "common/base/ip.h"
@@ -27,7 +28,7 @@ static const char instance_template[] =
     "\"SourceDestCheck\":true,\"StateTransitionReason\":\"\","
     "\"UsageOperation\":\"RunInstances\",\"VirtualizationType\":\"hvm\"}";
 
-/* --- addresses ------------------------------------------------------------------------------------ */
+/* --- addresses -------------------------------------------------------------------------------- */
 
 static void note_addresses(struct map *taken, struct json_object *nic)
 {
@@ -59,7 +60,7 @@ static void note_balancer(struct map *taken, struct json_object *balancer)
     }
 }
 
-/* Who has which private address in a VPC, as far as it is written anywhere; map_free() it. */
+/* Holders of the private addresses in a VPC, as far as documents name them; map_free() it. */
 static struct map *addresses_of(const struct aws *aws, const char *vpc)
 {
     static const enum amz_kind_id kinds[] = {AMZ_INSTANCE, AMZ_INTERFACE};
@@ -133,7 +134,7 @@ bool amz_ec2_address_is_free(struct aws *aws, const char *subnet, const char *ad
     return is_free;
 }
 
-/* --- making --------------------------------------------------------------------------------------- */
+/* --- making ----------------------------------------------------------------------------------- */
 
 struct json_object *ec2_group_names(const struct aws *aws, const char *const *ids, size_t n)
 {
@@ -278,9 +279,9 @@ const char *amz_ec2_add_instance(struct aws *aws, struct arena *a,
     return id;
 }
 
-/* --- states --------------------------------------------------------------------------------------- */
+/* --- states ----------------------------------------------------------------------------------- */
 
-/* When it was terminated (wall, s); -1: it was not, or nobody wrote it down. */
+/* Time of termination (wall, s); -1 if it was not terminated or the time is unknown. */
 static int64_t terminated_at(struct json_object *instance)
 {
     const char *why = str_nonnull(json_str(instance, "StateTransitionReason"));

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ec2_networks.c: zones, VPCs, subnets, route tables and gateways: describe and create.
  *
- * Enough to build a world by hand: a VPC comes with a main route table and a default group, a subnet lies in the VPC and
- * overlaps no other, one gateway serves one VPC.  Routes are ec2_routes.c's.
- * Source: docs/spec/aws.md §3.5, §4.9, §6.5, §10.3; CreateVpc and CreateSubnet in the EC2 API Reference. */
+ * Enough to build a world by hand: a VPC comes with a main route table and a default group, a
+ * subnet lies in the VPC and overlaps no other, one gateway serves one VPC.  Routes are
+ * ec2_routes.c's.
+ * Source: docs/spec/aws.md §3.5, §4.9, §6.5, §10.3; CreateVpc and CreateSubnet in the
+ * EC2 API Reference. */
 #include "sim/aws/ec2/ec2_parts.h"
 
 #include "common/base/ip.h"
@@ -11,7 +13,7 @@
 #define LONGEST_PREFIX  28
 #define SHORTEST_PREFIX 16
 
-/* --- describe ------------------------------------------------------------------------------------- */
+/* --- describe --------------------------------------------------------------------------------- */
 
 static const struct ec2_filter zone_filters[] = {
     {"group-name", "GroupName"},
@@ -157,7 +159,7 @@ bool ec2_describe_route_tables(struct amz_request *q)
     return ec2_answer_list(q, &listing);
 }
 
-/* --- create --------------------------------------------------------------------------------------- */
+/* --- create ----------------------------------------------------------------------------------- */
 
 /* An IPv4 block of the size that AWS takes, in canonical form. */
 static bool read_block(struct amz_request *q, const char *range_code, struct ip_net *ret,
@@ -259,7 +261,7 @@ bool ec2_create_subnet(struct amz_request *q)
     return true;
 }
 
-/* --- gateways ------------------------------------------------------------------------------------- */
+/* --- gateways --------------------------------------------------------------------------------- */
 
 bool ec2_create_gateway(struct amz_request *q)
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ec2_parts.h: what the files ec2_*.c know of each other: ids, filters, rules of security groups, tags, the actions.
+/* ec2_parts.h: what the files ec2_*.c know of each other: ids, filters, rules of security groups,
+ * tags, the actions.
  *
- * Documents are in the packs' names, in the frame's store (aws.h).  Whatever a request may be refused for is checked before
- * the first document changes. */
+ * Documents are in the packs' names, in the frame's store (aws.h).  Whatever a request may be
+ * refused for is checked before the first document changes. */
 #ifndef TRIMTAB_SIM_AWS_EC2_PARTS_H
 #define TRIMTAB_SIM_AWS_EC2_PARTS_H
 
 #include "sim/aws/aws.h"
 #include "sim/aws/ec2/ec2.h"
 
-#define EC2_PAGE_MAX 1000 /* items of a page, also of one that nobody asked for */
+#define EC2_PAGE_MAX 1000 /* items of a page, also if the client set no limit */
 
-/* --- ec2_ids.c: the resources that have ids ------------------------------------------------------- */
+/* --- ec2_ids.c: the resources that have ids --------------------------------------------------- */
 
 struct ec2_kind {
     enum amz_kind_id kind;
@@ -35,17 +36,19 @@ struct amz_resource *ec2_default_vpc(const struct aws *aws);
 bool ec2_vpc_is_default(const struct aws *aws, const char *vpc);
 /* The group of the default VPC with that name, as callers see it; refuses when there is none. */
 struct amz_resource *ec2_find_group_by_name(struct amz_request *q, const char *name);
-/* Refuses every parameter that is not in the NULL-terminated list: what AWS takes and the simulator does not have. */
+/* Refuses every parameter that is not in the NULL-terminated list: what AWS takes and the simulator
+ * does not have. */
 bool ec2_only(struct amz_request *q, const char *const *names);
 
-/* --- ec2_filters.c: filters and lists ------------------------------------------------------------- */
+/* --- ec2_filters.c: filters and lists --------------------------------------------------------- */
 
 /* A filter and the member it looks at, by a dotted path through objects and lists. */
 struct ec2_filter {
     const char *name; /* NULL ends a table */
     const char *path;
 };
-/* Names, numbers and lengths of the request's filters.  `tags`: the member that tag: filters look at; NULL: there are none. */
+/* Names, numbers and lengths of the request's filters.  `tags`: the member that tag: filters look
+ * at; NULL: there are none. */
 bool ec2_filters_check(struct amz_request *q, const struct ec2_filter *table, const char *tags);
 bool ec2_filters_pass(struct amz_request *q, const struct ec2_filter *table, const char *tags,
                       struct json_object *doc);
@@ -66,7 +69,7 @@ struct json_object *ec2_select(struct amz_request *q, const struct ec2_listing *
 /* MaxResults where the pack states no range. */
 bool ec2_check_page(struct amz_request *q, int64_t least, int64_t most);
 
-/* --- ec2_permissions.c: permissions as single rules ----------------------------------------------- */
+/* --- ec2_permissions.c: permissions as single rules ------------------------------------------- */
 
 enum ec2_source {
     EC2_CIDR = 0,
@@ -75,7 +78,8 @@ enum ec2_source {
     EC2_PREFIX_LIST,
 };
 
-/* One rule: what counts against the quota, and what Authorize and Revoke compare (all but the description). */
+/* One rule: what counts against the quota, and what Authorize and Revoke compare (all
+ * but the description). */
 struct ec2_rule {
     const char *protocol; /* "tcp", "udp", "icmp", "icmpv6", "-1", or a number */
     bool has_ports;
@@ -109,21 +113,21 @@ struct json_object *ec2_rule_permission(const struct ec2_rule *r);
 /* As in refusals: "peer: 0.0.0.0/0, TCP, from port: 80, to port: 80, ALLOW". */
 char *ec2_rule_text(struct arena *a, const struct ec2_rule *r);
 
-/* ec2_permission_checks.c: the rules that a request names, checked; the group is in `vpc`.  False: refused.  `adding`: they
- * are to be made, so peers must be there. */
+/* ec2_permission_checks.c: the rules that a request names, checked; the group is in `vpc`.  False:
+ * refused.  `adding`: they are to be made, so peers must be there. */
 bool ec2_rules_asked(struct amz_request *q, const char *vpc, bool adding,
                      struct ec2_rule_list *ret);
 /* Characters and length of a rule's or group's text. */
 bool ec2_text_is_plain(const char *text);
 
-/* --- tags ----------------------------------------------------------------------------------------- */
+/* --- tags ------------------------------------------------------------------------------------- */
 
-/* The tags that TagSpecification asks for on a new resource of this type; each other type in `also` (NULL-terminated, or NULL)
- * is taken and passed over.  *ret is a new list. */
+/* The tags that TagSpecification asks for on a new resource of this type; each other type in `also`
+ * (NULL-terminated, or NULL) is taken and passed over.  *ret is a new list. */
 bool ec2_tags_asked(struct amz_request *q, const char *type, const char *const *also,
                     struct json_object **ret);
 
-/* --- documents ------------------------------------------------------------------------------------ */
+/* --- documents -------------------------------------------------------------------------------- */
 
 /* ec2_documents.c */
 /* JSON text of ours as a tree; new reference. */
@@ -145,7 +149,7 @@ void ec2_forget_terminated(struct aws *aws);
 /* ec2_interfaces.c: an id that follows from what it stands for, and so is the same each time. */
 char *ec2_derived_id(struct arena *a, const char *prefix, const char *key);
 
-/* --- actions -------------------------------------------------------------------------------------- */
+/* --- actions ---------------------------------------------------------------------------------- */
 
 bool ec2_describe_instances(struct amz_request *q);
 bool ec2_describe_instance_topology(struct amz_request *q);

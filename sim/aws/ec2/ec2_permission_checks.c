@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ec2_permission_checks.c: what EC2 asks of a rule in Authorize and Revoke.
  *
- * Protocols are the names tcp, udp, icmp, icmpv6, "-1", or a number; a TLS listener's "tls" is none.  Ports go with tcp and
- * udp, types and codes with ICMP; with all other protocols they are dropped, as AWS does.  A CIDR's host bits are cleared
- * (100.68.0.18/18 is 100.68.0.0/18 from then on, IpRange in the API Reference), but an address without a length, odd
- * spellings and the other family are malformed.  One request may not name a rule twice.
- * Source: docs/spec/aws.md §3.3, §12 rows 5 and 14; IpPermission, IpRange and UserIdGroupPair in the EC2 API Reference. */
+ * Protocols are the names tcp, udp, icmp, icmpv6, "-1", or a number; a TLS listener's "tls" is
+ * none.  Ports go with tcp and udp, types and codes with ICMP; with all other protocols they are
+ * dropped, as AWS does.  A CIDR's host bits are cleared (100.68.0.18/18 is 100.68.0.0/18 from then
+ * on, IpRange in the API Reference), but an address without a length, odd spellings and the other
+ * family are malformed.  One request may not name a rule twice.
+ * Source: docs/spec/aws.md §3.3, §12 rows 5 and 14; IpPermission, IpRange and UserIdGroupPair in
+ * the EC2 API Reference. */
 #include "sim/aws/ec2/ec2_parts.h"
 
 #include "common/base/ip.h"
@@ -22,7 +24,7 @@ bool ec2_text_is_plain(const char *text)
     return strlen(text) <= TEXT_MAX && strspn(text, chars) == strlen(text);
 }
 
-/* --- protocol and ports --------------------------------------------------------------------------- */
+/* --- protocol and ports ----------------------------------------------------------------------- */
 
 /* The protocol as EC2 writes it, or NULL. */
 static const char *protocol_name(struct arena *a, const char *text)
@@ -99,7 +101,7 @@ static bool read_head(struct amz_request *q, struct json_object *o, struct ec2_r
     return is_port ? check_ports(q, ret) : !is_icmp || check_icmp(q, ret);
 }
 
-/* --- sources -------------------------------------------------------------------------------------- */
+/* --- sources ---------------------------------------------------------------------------------- */
 
 static bool read_cidr(struct amz_request *q, const char *text, bool ipv6, struct ec2_rule *r)
 {
@@ -148,7 +150,8 @@ static bool read_pair(struct amz_request *q, struct json_object *pair, const cha
     r->kind = EC2_GROUP;
     r->source = id;
     r->owner = owner;
-    if (!adding) { /* a rule may outlive its peer's VPC connection; what is not there is not found as a rule */
+    if (!adding) {
+        /* a rule may outlive its peer's VPC connection; what is not there is not found as a rule */
         return ec2_id_is_well_formed(id, "sg-") || amz_get(q->aws, AMZ_SECURITY_GROUP, id) ||
                ec2_find(q, AMZ_SECURITY_GROUP, id);
     }
@@ -192,7 +195,7 @@ static bool read_description(struct amz_request *q, struct json_object *source, 
                                "a-zA-Z0-9. _-:/()#,@[]+=&;{}!$*");
 }
 
-/* --- a whole request ------------------------------------------------------------------------------ */
+/* --- a whole request -------------------------------------------------------------------------- */
 
 struct reading {
     struct amz_request *q;

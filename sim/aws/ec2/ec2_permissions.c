@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ec2_permissions.c: the permissions of a security group, taken apart into single rules and put together again.
+/* ec2_permissions.c: the permissions of a security group, taken apart into single rules and put
+ * together again.
  *
- * EC2 keeps single rules (one protocol, one port range, one source) and shows them in permissions: one per protocol and
- * ports, with all its ranges, pairs and lists.  Documents hold the permissions, as a world does; everything that compares,
- * counts or names rules works on `struct ec2_rule`.  What two rules have in common makes them one and the same, except for the
- * description, which is no part of a rule's identity.  Source: docs/spec/aws.md §4.15; IpPermission in the EC2 API Reference. */
+ * EC2 keeps single rules (one protocol, one port range, one source) and shows them in permissions:
+ * one per protocol and ports, with all its ranges, pairs and lists.  Documents hold the
+ * permissions, as a world does; everything that compares, counts or names rules works on
+ * `struct ec2_rule`.  Two rules are equal if they differ at most in the description, which is not
+ * part of a rule's identity.  Source: docs/spec/aws.md §4.15; IpPermission in the EC2 API
+ * Reference. */
 #include "sim/aws/ec2/ec2_parts.h"
 
 #include "common/base/hash.h"
@@ -29,7 +32,7 @@ const char *ec2_permissions_member(bool egress)
     return egress ? "IpPermissionsEgress" : "IpPermissions";
 }
 
-/* --- taking apart --------------------------------------------------------------------------------- */
+/* --- taking apart ----------------------------------------------------------------------------- */
 
 static size_t count_sources(struct json_object *permission)
 {
@@ -77,7 +80,7 @@ struct ec2_rule_list ec2_rules_of(struct arena *a, struct json_object *permissio
     return list;
 }
 
-/* --- comparing ------------------------------------------------------------------------------------ */
+/* --- comparing -------------------------------------------------------------------------------- */
 
 static bool same_head(const struct ec2_rule *x, const struct ec2_rule *y)
 {
@@ -90,7 +93,7 @@ bool ec2_rule_eq(const struct ec2_rule *x, const struct ec2_rule *y)
     return x->kind == y->kind && same_head(x, y) && str_eq(x->source, y->source);
 }
 
-/* --- putting together ----------------------------------------------------------------------------- */
+/* --- putting together ------------------------------------------------------------------------- */
 
 static void add_head(struct json_object *o, const struct ec2_rule *r)
 {
@@ -160,7 +163,7 @@ void ec2_rule_remove(struct json_object *permissions, const struct ec2_rule *r)
     }
 }
 
-/* --- as other things ------------------------------------------------------------------------------ */
+/* --- as other things -------------------------------------------------------------------------- */
 
 char *ec2_rule_id(struct arena *a, const char *group, bool egress, const struct ec2_rule *r)
 {

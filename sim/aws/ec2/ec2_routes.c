@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ec2_routes.c: CreateRoute and DeleteRoute.
  *
- * A route has one destination and one target.  Targets are what the simulator has: internet gateways, instances and their
- * interfaces.  The local route never goes.  Source: docs/spec/aws.md §10.3; CreateRoute in the EC2 API Reference. */
+ * A route has one destination and one target.  Targets are what the simulator has: internet
+ * gateways, instances and their interfaces.  The local route never goes.  Source: docs/spec/aws.md
+ * §10.3; CreateRoute in the EC2 API Reference. */
 #include "sim/aws/ec2/ec2_parts.h"
 
 #include "common/base/ip.h"

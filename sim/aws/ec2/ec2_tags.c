@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ec2_tags.c: tags of EC2's resources: at creation, CreateTags, DeleteTags, DescribeTags.
  *
- * Tags lie in the document of their resource.  A request for several resources is all or nothing.  Readers see new tags when
- * the document has settled (setting consistency_ms).  Source: docs/spec/aws.md §3.5, §4.10; Tag and CreateTags in the EC2 API
- * Reference (50 tags, 127 and 256 characters). */
+ * Tags lie in the document of their resource.  A request for several resources is all or nothing.
+ * Readers see new tags when the document has settled (setting consistency_ms).  Source:
+ * docs/spec/aws.md §3.5, §4.10; Tag and CreateTags in the EC2 API Reference (50 tags, 127
+ * and 256 characters). */
 #include "sim/aws/ec2/ec2_parts.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@
 #define VALUE_MAX     256
 #define RESOURCES_MAX 1000
 
-/* --- checks --------------------------------------------------------------------------------------- */
+/* --- checks ----------------------------------------------------------------------------------- */
 
 static size_t characters(const char *s)
 {
@@ -83,7 +84,7 @@ bool ec2_tags_asked(struct amz_request *q, const char *type, const char *const *
     return true;
 }
 
-/* --- CreateTags, DeleteTags ----------------------------------------------------------------------- */
+/* --- CreateTags, DeleteTags ------------------------------------------------------------------- */
 
 struct tagged {
     struct amz_resource *res;
@@ -172,7 +173,7 @@ bool ec2_delete_tags(struct amz_request *q)
     return true;
 }
 
-/* --- DescribeTags --------------------------------------------------------------------------------- */
+/* --- DescribeTags ----------------------------------------------------------------------------- */
 
 static const struct ec2_filter tag_filters[] = {
     {"key", "Key"},

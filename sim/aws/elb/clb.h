@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clb.h: what the parts of the simulated classic Elastic Load Balancing (2012-06-01) know of each other.
+/* clb.h: what the parts of the simulated classic Elastic Load Balancing (2012-06-01) know of each
+ * other.
  *
- * A balancer is one document, as DescribeLoadBalancers shows it; its attributes, policies and tags lie beside it under its
- * name.  Protocols are kept in upper case, however they were sent.  Private to sim/aws/clb_*.c and elb.c.
+ * A balancer is one document, as DescribeLoadBalancers shows it; its attributes, policies and tags
+ * lie beside it under its name.  Protocols are kept in upper case, however they were sent.  Private
+ * to sim/aws/clb_*.c and elb.c.
  * Source: docs/spec/aws.md §3.5, §4, §10.4. */
 #ifndef TRIMTAB_SIM_AWS_CLB_H
 #define TRIMTAB_SIM_AWS_CLB_H
@@ -11,7 +13,7 @@
 
 #define CLB_TAGS_MAX 10
 
-/* --- clb_rules.c: pure ------------------------------------------------------------------------------- */
+/* --- clb_rules.c: pure ------------------------------------------------------------------------ */
 
 /* A listener as it is described, from one of a request; new reference, or NULL: refused. */
 struct json_object *clb_listener(struct amz_request *q, struct json_object *in);
@@ -26,13 +28,14 @@ struct json_object *clb_attribute_defaults(void);
 /* Members of `in` over those of `have` (in place), when they can be so. */
 bool clb_attributes_change(struct amz_request *q, struct json_object *have, struct json_object *in);
 
-/* --- clb_policy_rules.c: pure -------------------------------------------------------------------------- */
+/* --- clb_policy_rules.c: pure ----------------------------------------------------------------- */
 
 /* Checks type, name and attributes of a policy. */
 bool clb_policy_check(struct amz_request *q, struct json_object *policy);
 /* The same type and attributes, in any order. */
 bool clb_policy_equal(struct json_object *a, struct json_object *b);
-/* {PolicyName, PolicyTypeName, PolicyAttributeDescriptions} of a security policy that AWS ships; new reference. */
+/* {PolicyName, PolicyTypeName, PolicyAttributeDescriptions} of a security policy that AWS ships;
+ * new reference. */
 struct json_object *clb_policy_shipped(const char *name);
 /* The member of Policies that lists policies of this type. */
 const char *clb_policy_list(const char *type);
@@ -40,7 +43,7 @@ bool clb_policy_is_for_backend(const char *type);
 /* Such a policy can be set on a listener of this protocol. */
 bool clb_policy_fits(const char *type, const char *protocol);
 
-/* --- clb_balancers.c -------------------------------------------------------------------------------------- */
+/* --- clb_balancers.c -------------------------------------------------------------------------- */
 
 bool clb_create(struct amz_request *q);
 bool clb_describe(struct amz_request *q);
@@ -49,7 +52,7 @@ bool clb_delete(struct amz_request *q);
 struct amz_resource *clb_find(struct amz_request *q);
 struct amz_resource *clb_find_named(struct amz_request *q, const char *name);
 
-/* --- clb_network.c: subnets, groups, instances, health ------------------------------------------------------ */
+/* --- clb_network.c: subnets, groups, instances, health ---------------------------------------- */
 
 /* Takes subnets (texts) into the body with their zones; refuses what cannot be. */
 bool clb_place(struct amz_request *q, struct json_object *body, struct json_object *subnets);
@@ -65,9 +68,10 @@ void clb_forget_instance(struct aws *aws, struct amz_resource *lb, const char *i
 bool clb_describe_health(struct amz_request *q);
 bool clb_configure_health(struct amz_request *q);
 
-/* --- clb_listeners.c, clb_policies.c, clb_attributes.c ------------------------------------------------------ */
+/* --- clb_listeners.c, clb_policies.c, clb_attributes.c ---------------------------------------- */
 
-/* Reads the listeners of the request into *ret (new reference): each is right by itself, no port twice. */
+/* Reads the listeners of the request into *ret (new reference): each is right by itself,
+ * no port twice. */
 bool clb_read_listeners(struct amz_request *q, struct json_object **ret);
 /* Adds listeners to a body (copies), secure ones with their default policy. */
 void clb_add_listeners(struct amz_request *q, struct json_object *body,

@@ -21,7 +21,7 @@ static void put_additional(struct json_object *list, struct json_object *stored)
     }
 }
 
-/* What is stored over the defaults; new reference. */
+/* The stored values over the defaults; new reference. */
 static struct json_object *attributes_of(struct amz_request *q, const char *name, bool truth)
 {
     struct amz_resource *res = amz_get(q->aws, AMZ_CLASSIC_ATTRIBUTES, name);
@@ -88,7 +88,7 @@ bool clb_modify_attributes(struct amz_request *q)
     return true;
 }
 
-/* --- tags ------------------------------------------------------------------------------------------- */
+/* --- tags ------------------------------------------------------------------------------------- */
 
 struct json_object *clb_tags_of(const struct aws *aws, const char *name)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clb_balancers.c: creating, describing and deleting classic balancers.
  *
- * A create with a name that is taken succeeds when nothing differs, else DuplicateLoadBalancerName; deleting what is not
- * there succeeds.  A new balancer checks TCP on its first instance port.
+ * A create with a name that is taken succeeds when nothing differs, else DuplicateLoadBalancerName;
+ * deleting what is not there succeeds.  A new balancer checks TCP on its first instance port.
  * Source: docs/spec/aws.md §4.6, §10.4 rows 2, 22. */
 #include "sim/aws/elb/clb.h"
 
@@ -68,7 +68,7 @@ static void name_body(struct amz_request *q, struct json_object *body)
     json_add_str(body, "CreatedTime", amz_now(q->aws, q->a));
 }
 
-/* What the request describes, but for names and listeners; NULL: refused. */
+/* The balancer that the request describes, without names and listeners; NULL: refused. */
 static struct json_object *new_body(struct amz_request *q)
 {
     struct json_object *body = json_object_new_object();

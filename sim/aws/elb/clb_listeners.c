@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clb_listeners.c: listeners of classic balancers and their certificates.
  *
- * Creating a listener that is there already with equal settings succeeds; with other settings it is DuplicateListener.
- * A secure listener begins with the policy that AWS ships as its default.  Deleting ports that have no listener succeeds.
+ * Creating a listener that is there already with equal settings succeeds; with other settings it is
+ * DuplicateListener.  A secure listener begins with the policy that AWS ships as its default.
+ * Deleting ports that have no listener succeeds.
  * Source: docs/spec/aws.md §4.4, §4.6, §10.4 rows 18–20. */
 #include "sim/aws/elb/clb.h"
 

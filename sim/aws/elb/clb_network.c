@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clb_network.c: subnets, groups, instances and the health check of classic balancers.
  *
- * A balancer has one subnet in each zone and never none.  Registering an instance that does not exist, or lies in another
- * VPC, refuses the whole call; one that is stopped can be registered and is out of service.  An instance that ended is
- * taken out by itself (lb_gone.c).  Source: docs/spec/aws.md §4.6, §4.12, §4.13, §10.4 rows 24, 31b. */
+ * A balancer has one subnet in each zone and never none.  Registering an instance that does not
+ * exist, or lies in another VPC, refuses the whole call; one that is stopped can be registered and
+ * is out of service.  An instance that ended is taken out by itself (lb_gone.c).  Source:
+ * docs/spec/aws.md §4.6, §4.12, §4.13, §10.4 rows 24, 31b. */
 #include "sim/aws/elb/clb.h"
 
 #include <stdio.h>
 
-/* --- subnets ---------------------------------------------------------------------------------------- */
+/* --- subnets ---------------------------------------------------------------------------------- */
 
 bool clb_place(struct amz_request *q, struct json_object *body, struct json_object *subnets)
 {
@@ -91,7 +92,7 @@ bool clb_detach_subnets(struct amz_request *q)
     return answer_subnets(q, lb);
 }
 
-/* --- groups ----------------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 /* The id of the VPC's default group, or NULL. */
 static const char *default_group(const struct aws *aws, const char *vpc)
@@ -154,7 +155,7 @@ bool clb_apply_groups(struct amz_request *q)
     return fine;
 }
 
-/* --- instances -------------------------------------------------------------------------------------- */
+/* --- instances -------------------------------------------------------------------------------- */
 
 static const char *id_at(struct json_object *instances, size_t i)
 {
@@ -314,7 +315,7 @@ bool clb_describe_health(struct amz_request *q)
     return true;
 }
 
-/* --- health check ----------------------------------------------------------------------------------- */
+/* --- health check ----------------------------------------------------------------------------- */
 
 bool clb_configure_health(struct amz_request *q)
 {

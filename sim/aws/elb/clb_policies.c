@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clb_policies.c: policies of classic balancers, and where they are set.
  *
- * Policies lie beside the balancer under its name; its description lists their names by type.  Creating one again with the
- * same content succeeds.  An instance port is listed in BackendServerDescriptions once a policy was set there, and stays,
- * with an empty list, when it is cleared.  Source: docs/spec/aws.md §4.5–4.7, §10.4 rows 20, 21. */
+ * Policies lie beside the balancer under its name; its description lists their names by type.
+ * Creating one again with the same content succeeds.  An instance port is listed in
+ * BackendServerDescriptions once a policy was set there, and stays, with an empty list, when it is
+ * cleared.  Source: docs/spec/aws.md §4.5–4.7, §10.4 rows 20, 21. */
 #include "sim/aws/elb/clb.h"
 
 #define CLB_POLICIES_MAX 100 /* quota "classic_policies" */
@@ -193,7 +194,7 @@ bool clb_describe_policies(struct amz_request *q)
     return true;
 }
 
-/* --- setting ---------------------------------------------------------------------------------------- */
+/* --- setting ---------------------------------------------------------------------------------- */
 
 /* Each of the named policies exists and can be set there; `protocol` NULL: on an instance port. */
 static bool check_names(struct amz_request *q, struct amz_resource *lb, const char *protocol)
@@ -248,7 +249,8 @@ bool clb_set_listener_policies(struct amz_request *q)
     return true;
 }
 
-/* The description of an instance port, or NULL; ports of listeners that lack one get it with `make`. */
+/* The description of an instance port, or NULL; ports of listeners that lack one get
+ * it with `make`. */
 static struct json_object *backend_at(struct json_object *body, int64_t port, bool make)
 {
     struct json_object *list = amz_list(body, "BackendServerDescriptions");

@@ -59,7 +59,7 @@ struct json_object *clb_listener(struct amz_request *q, struct json_object *in)
     json_add_int(listener, "LoadBalancerPort", port);
     json_add_str(listener, "InstanceProtocol", back);
     json_add_int(listener, "InstancePort", json_int(in, "InstancePort", 0));
-    if (clb_listener_is_secure(listener)) { /* elsewhere a certificate is not looked at */
+    if (clb_listener_is_secure(listener)) { /* elsewhere a certificate is not checked */
         bool fine = str_is_empty(certificate)
                         ? amz_refuse_value(q, "Secure listeners need to specify a SSLCertificateId")
                         : lb_check_certificate(q, certificate);
@@ -82,9 +82,9 @@ bool clb_listener_equal(struct json_object *a, struct json_object *b)
                   str_nonnull(json_str(b, "SSLCertificateId")));
 }
 
-/* --- health ----------------------------------------------------------------------------------------- */
+/* --- health ----------------------------------------------------------------------------------- */
 
-/* "HTTP:80/path" in AWS' spelling; NULL: it is none. */
+/* "HTTP:80/path" in AWS' spelling; NULL if it is not one. */
 static const char *read_target(struct arena *a, const char *text)
 {
     const char *colon = strchr(text, ':');
@@ -135,7 +135,7 @@ struct json_object *clb_health_default(struct arena *a, struct json_object *list
     return check;
 }
 
-/* --- attributes -------------------------------------------------------------------------------------- */
+/* --- attributes ------------------------------------------------------------------------------- */
 
 static const char desync[] = "elb.http.desyncmitigationmode";
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lb.c: what load balancers need of the rest of the cloud: subnets, groups, certificates, instances, time.  See lb.h.
+/* lb.c: what load balancers need of the rest of the cloud: subnets, groups, certificates,
+ * instances, time.  See lb.h.
  *
  * Reads the store, changes nothing.  Source: docs/spec/aws.md §3.3, §4.9, §10.3. */
 #include "sim/aws/elb/lb.h"
@@ -114,8 +115,8 @@ bool lb_check_groups(struct amz_request *q, struct json_object *groups, const ch
     return true;
 }
 
-/* A new certificate is known to ACM before Elastic Load Balancing knows it.  Nobody says since when there is one, so that the
- * first request that names it starts the time. */
+/* A new certificate is known to ACM before Elastic Load Balancing knows it.  The time of its
+ * creation is unknown, so the first request that names it starts the time. */
 static bool is_visible(const struct aws *aws, const char *arn)
 {
     int64_t ms = amz_setting(aws, "certificate_after_ms", 0);

@@ -9,7 +9,7 @@
 
 #define LB_NAME_MAX 32
 
-/* What AWS offers on TLS listeners, old and new. */
+/* Policies that AWS offers on TLS listeners, old and new. */
 static const char *const ssl_policies[] = {
     "ELBSecurityPolicy-2014-01",
     "ELBSecurityPolicy-2014-10",

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nlb_attributes.c: describing and changing the attributes of balancers, target groups and listeners.
+/* nlb_attributes.c: describing and changing the attributes of balancers, target groups and
+ * listeners.
  *
- * What is stored is only what was set (or what a world brought along); an answer lays it over the defaults of
- * nlb_rules.c, so that every attribute that AWS has is listed.  A change answers the whole list.
+ * Only values that were set (or loaded with a world) are stored; an answer lays them over the
+ * defaults of nlb_rules.c, so that every attribute that AWS has is listed.  A change answers the
+ * whole list.
  * Source: docs/spec/aws.md §5.8, §5.10, §10.4 rows 12 and 13. */
 #include "sim/aws/elb/nlb.h"
 
@@ -42,7 +44,7 @@ static bool modify(struct amz_request *q, enum amz_kind_id kind, const struct nl
     return true;
 }
 
-/* --- balancers -------------------------------------------------------------------------------------- */
+/* --- balancers -------------------------------------------------------------------------------- */
 
 static struct nlb_subject balancer_subject(const struct amz_resource *lb)
 {
@@ -86,7 +88,7 @@ bool nlb_modify_balancer_attributes(struct amz_request *q)
     return modify(q, AMZ_LOAD_BALANCER_ATTRIBUTES, &s);
 }
 
-/* --- target groups ---------------------------------------------------------------------------------- */
+/* --- target groups ---------------------------------------------------------------------------- */
 
 static struct nlb_subject group_subject(const struct amz_resource *group)
 {
@@ -118,7 +120,7 @@ bool nlb_modify_group_attributes(struct amz_request *q)
     return modify(q, AMZ_TARGET_GROUP_ATTRIBUTES, &s);
 }
 
-/* --- listeners -------------------------------------------------------------------------------------- */
+/* --- listeners -------------------------------------------------------------------------------- */
 
 static struct nlb_subject listener_subject(const struct amz_resource *listener)
 {

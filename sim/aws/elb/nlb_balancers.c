@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nlb_balancers.c: creating, describing and deleting network load balancers.
  *
- * A create with a name that is taken answers the balancer that is there when everything is equal, else
- * DuplicateLoadBalancerName.  The answer says `provisioning`; later reads say `active` once setting "active_after_ms" is over
- * (at latency none: at once), while the stored document is active from the start.  A balancer without groups never gets any.
+ * A create with a name that is taken answers the balancer that is there when everything is equal,
+ * else DuplicateLoadBalancerName.  The answer says `provisioning`; later reads say `active` once
+ * setting "active_after_ms" is over (at latency none: at once), while the stored document is active
+ * from the start.  A balancer without groups never gets any.
  * Source: docs/spec/aws.md §3.5, §5.4, §9.3, §10.4. */
 #include "sim/aws/elb/nlb.h"
 
@@ -236,7 +237,7 @@ bool nlb_delete_balancer(struct amz_request *q)
     const char *arn = json_str(q->in, "LoadBalancerArn");
     struct amz_resource *lb = amz_get(q->aws, AMZ_LOAD_BALANCER, arn);
     if (!lb) {
-        /* gone already is fine; what is no ARN is not */
+        /* already deleted is fine; an invalid ARN is not */
         return nlb_balancer_arn_is_valid(arn) || nlb_find_balancer(q, arn) != NULL;
     }
     struct json_object *attributes = nlb_balancer_attributes(q, lb);

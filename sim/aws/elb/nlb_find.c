@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nlb_find.c: finding balancers, listeners and target groups by ARN and name, and how AWS refuses when there is none.
+/* nlb_find.c: finding balancers, listeners and target groups by ARN and name, and how AWS refuses
+ * when there is none.
  *
- * An ARN of the wrong shape is a ValidationError, one that nothing has is …NotFound.  A world may hold ARNs that another
- * emulator made ("listener/app/…" of a network balancer); they are found as they stand.  Source: docs/spec/aws.md §3.3. */
+ * An ARN of the wrong shape is a ValidationError, one that nothing has is …NotFound.  A world may
+ * hold ARNs that another emulator made ("listener/app/…" of a network balancer); they are found as
+ * they stand.  Source: docs/spec/aws.md §3.3. */
 #include "sim/aws/elb/nlb.h"
 
 #include <string.h>

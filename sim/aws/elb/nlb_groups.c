@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nlb_groups.c: target groups: creating, describing, changing the health check of, and deleting them.
+/* nlb_groups.c: target groups: creating, describing, changing the health check of, and deleting
+ * them.
  *
- * A group's name, protocol, port and VPC never change.  A create with equal parameters answers the group that is there.
- * Which balancers use a group is worked out from the listeners; while any does, it cannot be deleted.
+ * A group's name, protocol, port and VPC never change.  A create with equal parameters answers the
+ * group that is there.  Which balancers use a group is worked out from the listeners; while any
+ * does, it cannot be deleted.
  * Source: docs/spec/aws.md §3.3, §5.7, §10.4 rows 5–7. */
 #include "sim/aws/elb/nlb.h"
 
@@ -286,7 +288,7 @@ bool nlb_delete_group(struct amz_request *q)
 {
     const char *arn = json_str(q->in, "TargetGroupArn");
     if (!amz_get(q->aws, AMZ_TARGET_GROUP, arn)) {
-        /* gone already is fine; what is no ARN is not */
+        /* already deleted is fine; an invalid ARN is not */
         return nlb_group_arn_is_valid(arn) || nlb_find_group(q, arn) != NULL;
     }
     struct json_object *users = nlb_group_balancers(q->aws, arn);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nlb_health_rules.c: the health check of a target group: defaults, ranges, and what goes together.
  *
- * The pack checks the plain ranges (interval 5–300, timeout 2–120, thresholds 2–10); here stands the rest.  Pure.
+ * The pack checks the plain ranges (interval 5–300, timeout 2–120, thresholds 2–10); here stands
+ * the rest.  Pure.
  * Source: docs/spec/aws.md §5.2, §5.7. */
 #include "sim/aws/elb/nlb.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nlb_listener_rules.c: what a listener of a network load balancer may be, apart from what it refers to.
+/* nlb_listener_rules.c: what a listener of a network load balancer may be, apart from what it
+ * refers to.
  *
  * Pure.  Source: docs/spec/aws.md §3.3, §5.1, §5.5. */
 #include "sim/aws/elb/nlb.h"
@@ -44,7 +45,8 @@ bool nlb_protocols_fit(const char *listener, const char *group)
     return false;
 }
 
-/* The groups of one forward action, as ForwardConfig.TargetGroups; new reference, or NULL: refused. */
+/* The groups of one forward action, as ForwardConfig.TargetGroups; new reference,
+ * or NULL: refused. */
 static struct json_object *forward_groups(struct amz_request *q, struct json_object *action)
 {
     const char *arn = json_str(action, "TargetGroupArn");

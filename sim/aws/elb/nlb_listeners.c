@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nlb_listeners.c: the listeners of network load balancers.
  *
- * A port of a balancer has one listener, whatever the protocols (TCP and UDP together are TCP_UDP).  The association of a
- * target group with a balancer is nothing but a listener that forwards to it: it follows at once when a listener is
- * changed or deleted, and a group has one balancer at most.  Deleting the group may be refused for a while longer (setting
- * "target_group_release_ms").  Source: docs/spec/aws.md §3.3, §5.5, §10.4 rows 3–5, 9, 31a. */
+ * A port of a balancer has one listener, whatever the protocols (TCP and UDP together are TCP_UDP).
+ * The association of a target group with a balancer is nothing but a listener that forwards to it:
+ * it follows at once when a listener is changed or deleted, and a group has one balancer at most.
+ * Deleting the group may be refused for a while longer (setting "target_group_release_ms").
+ * Source: docs/spec/aws.md §3.3, §5.5, §10.4 rows 3–5, 9, 31a. */
 #include "sim/aws/elb/nlb.h"
 
 #include <string.h>
@@ -50,7 +51,7 @@ static bool check_group(struct amz_request *q, const struct amz_resource *lb, co
                      : true;
 }
 
-/* What the answers say of a certificate alone. */
+/* The form of a certificate in answers. */
 static bool check_input(struct amz_request *q)
 {
     struct json_object *certificates = json_member(q->in, "Certificates");
@@ -110,7 +111,8 @@ static void answer(struct amz_request *q, struct json_object *body)
     json_object_array_add(amz_list(q->out, "Listeners"), json_copy(body));
 }
 
-/* Whether the port is taken: by an equal listener (answered, *ret_done), or by another (refused). */
+/* Whether the port is taken: by an equal listener (answered, *ret_done), or
+ * by another (refused). */
 static bool check_port(struct amz_request *q, const char *lb, struct json_object *listener,
                        bool *ret_done)
 {
@@ -175,7 +177,8 @@ bool nlb_create_listener(struct amz_request *q)
     return true;
 }
 
-/* The target groups of a listener that is gone, or is to be as `next` says, are in use for a while still. */
+/* The target groups of a listener that is gone, or is to be as `next` says, are in use for
+ * a while still. */
 static void let_go(struct aws *aws, struct json_object *listener, struct json_object *next)
 {
     struct json_object *groups = nlb_forwards_to(listener), *kept = nlb_forwards_to(next);

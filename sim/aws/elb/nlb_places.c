@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nlb_places.c: in which subnets and with which addresses a network load balancer stands; its groups.
+/* nlb_places.c: in which subnets and with which addresses a network load balancer stands; its
+ * groups.
  *
- * Subnets or SubnetMappings say where; elastic IPs belong to internet-facing balancers, private addresses to internal
- * ones, and either all subnets have one or none.  A zone that is enabled keeps its subnet.
+ * Subnets or SubnetMappings say where; elastic IPs belong to internet-facing balancers, private
+ * addresses to internal ones, and either all subnets have one or none.  A zone that is enabled
+ * keeps its subnet.
  * Source: docs/spec/aws.md §3.5, §5.4, §5.9. */
 #include "sim/aws/elb/nlb.h"
 
@@ -95,7 +97,7 @@ static struct json_object *zone_of(const struct amz_resource *lb, const char *zo
     return lb ? amz_find(json_member(lb->body, "AvailabilityZones"), "ZoneName", zone, NULL) : NULL;
 }
 
-/* What an address that a zone has is called, "" when it has none. */
+/* The member for a zone's address, "" if it has none. */
 static const char *address_of(struct json_object *zone, const char *member)
 {
     struct json_object *list = json_member(zone, "LoadBalancerAddresses");

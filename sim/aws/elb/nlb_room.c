@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nlb_room.c: how many targets a network load balancer may have, in all and in each zone.
  *
- * A target counts once for each target group that has it; what drains does not count.  Nodes that send across zones have all
- * targets for their own, so that the quota of a zone is that of the balancer then.  The zone of an address is not known, and
- * so it counts for the balancer alone.  Source: the quotas of the Network Load Balancers user guide. */
+ * A target counts once for each target group that has it; what drains does not count.  Nodes that
+ * send across zones have all targets for their own, so that the quota of a zone is that of the
+ * balancer then.  The zone of an address is not known, and so it counts for the balancer alone.
+ * Source: the quotas of the Network Load Balancers user guide. */
 #include "sim/aws/elb/nlb.h"
 
 #include <stdlib.h>

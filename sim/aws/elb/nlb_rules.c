@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nlb_rules.c: the attributes of network load balancers, their listeners and target groups: names, defaults, values.
+/* nlb_rules.c: the attributes of network load balancers, their listeners and target groups: names,
+ * defaults, values.
  *
  * One table; a row that does not apply to a protocol is neither listed nor accepted there.  Pure.
- * Source: docs/spec/aws.md §5.8, §5.10, §10.4 rows 12 and 13; AWS' own documentation of the attributes. */
+ * Source: docs/spec/aws.md §5.8, §5.10, §10.4 rows 12 and 13; AWS' own documentation
+ * of the attributes. */
 #include "sim/aws/elb/nlb.h"
 
 #include <string.h>
@@ -166,7 +168,7 @@ static const struct attribute *find(const struct nlb_subject *s, const char *key
     return NULL;
 }
 
-/* What the values must be together; `all` is how the list would be. */
+/* Checks the combination of the values; `all` is the resulting list. */
 static bool check_together(struct amz_request *q, const struct nlb_subject *s,
                            struct json_object *all)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nlb_tags.c: tags of balancers, listeners and target groups.
  *
- * They lie in documents of their own, by ARN.  A call names up to 20 resources, all of which must be there.
+ * They lie in documents of their own, by ARN.  A call names up to 20 resources, all of which must
+ * be there.
  * Source: docs/spec/aws.md §12 row 4. */
 #include "sim/aws/elb/nlb.h"
 

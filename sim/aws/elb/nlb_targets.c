@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nlb_targets.c: registering and deregistering targets, and their health.
  *
- * A target is an id with a port.  Registering is all or nothing: one instance that is not running refuses the call.
- * Deregistering what is not there is fine; what is there drains for setting "draining_ms" (at latency none it is gone at
- * once; at latency cloud it takes the group's own delay) and can be registered again meanwhile.  The stored state is that of the health
- * check ("healthy" once setting "healthy_after_ms" is over); what follows from the rest of the cloud (no listener, a zone that is not enabled,
- * an instance that is stopped) is worked out when it is read.
+ * A target is an id with a port.  Registering is all or nothing: one instance that is not running
+ * refuses the call.  Deregistering what is not there is fine; what is there drains for setting
+ * "draining_ms" (at latency none it is gone at once; at latency cloud it takes the group's own
+ * delay) and can be registered again meanwhile.  The stored state is that of the health check
+ * ("healthy" once setting "healthy_after_ms" is over); what follows from the rest of the cloud (no
+ * listener, a zone that is not enabled, an instance that is stopped) is worked out when it is read.
  * Source: docs/spec/aws.md §5.6, §10.4 rows 14–16. */
 #include "sim/aws/elb/nlb.h"
 
@@ -19,7 +20,7 @@
 
 static const char draining[] = "Target.DeregistrationInProgress";
 
-/* --- moments ---------------------------------------------------------------------------------------- */
+/* --- moments ---------------------------------------------------------------------------------- */
 
 /* When targets change their state: in `extra` of the group's health document. */
 struct moment {
@@ -74,7 +75,7 @@ static void drop_moment(struct amz_resource *health, struct json_object *target)
     }
 }
 
-/* --- the list --------------------------------------------------------------------------------------- */
+/* --- the list --------------------------------------------------------------------------------- */
 
 static struct json_object *target_of(struct json_object *item)
 {
@@ -143,7 +144,7 @@ void nlb_settle_targets(struct aws *aws, struct amz_resource *health)
         struct json_object *item = json_object_array_get_idx(health->body, i);
         struct moment *m = find_moment(health, target_of(item));
         if (nlb_target_drains(item) && !m) {
-            /* of a world: nobody knows since when */
+            /* from a world: start unknown */
             set_moment(health, target_of(item), lb_now_ms(aws) + drain_ms(aws, health->id));
             m = find_moment(health, target_of(item));
         }
@@ -183,7 +184,7 @@ static struct amz_resource *health_of(struct aws *aws, const char *group)
     return health;
 }
 
-/* --- registering ------------------------------------------------------------------------------------ */
+/* --- registering ------------------------------------------------------------------------------ */
 
 static bool id_is_valid(const char *id)
 {
@@ -343,7 +344,7 @@ static struct json_object *new_target(struct json_object *group, struct json_obj
     return compact;
 }
 
-/* What is shown is replaced, never changed: thousands of targets share one. */
+/* A shown state is replaced, never changed: thousands of targets share one. */
 static void set_healthy(struct json_object *list, struct json_object *item)
 {
     size_t n = json_len(list);
@@ -447,9 +448,10 @@ bool nlb_deregister_targets(struct amz_request *q)
     return true;
 }
 
-/* --- health ----------------------------------------------------------------------------------------- */
+/* --- health ----------------------------------------------------------------------------------- */
 
-/* The zones in which a balancer of the group stands have this one (or balancing goes across zones). */
+/* The zones in which a balancer of the group stands have this one (or balancing
+ * goes across zones). */
 static bool zone_is_enabled(struct aws *aws, struct json_object *users, const char *zone)
 {
     for (size_t i = 0; i < json_len(users); i++) {
@@ -463,7 +465,7 @@ static bool zone_is_enabled(struct aws *aws, struct json_object *users, const ch
     return false;
 }
 
-/* What a description of targets looks at. */
+/* Context of a description of targets. */
 struct shown {
     struct amz_request *q;
     struct amz_resource *group, *health;

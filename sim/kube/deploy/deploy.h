@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deploy.h: the kinds of deployment manifests: their shapes (types_deploy.c) and their rules.  Constant data. */
+/* deploy.h: the kinds of deployment manifests: their shapes (types_deploy.c) and their rules.
+ * Constant data. */
 #ifndef TRIMTAB_SIM_KUBE_DEPLOY_DEPLOY_H
 #define TRIMTAB_SIM_KUBE_DEPLOY_DEPLOY_H
 
@@ -14,7 +15,8 @@ extern const struct kube_type kube_type_cluster_role_binding;
 extern const struct kube_type kube_type_network_policy;
 extern const struct kube_type kube_type_disruption_budget;
 extern const struct kube_type kube_type_ingress;
-/* All that a body in protobuf tells of a CustomResourceDefinition: all but its schemas, which decide nothing here. */
+/* All that a body in protobuf tells of a CustomResourceDefinition: all but its schemas, which
+ * decide nothing here. */
 extern const struct kube_type kube_type_crd_wire;
 
 extern const struct kube_column kube_columns_deployment[];

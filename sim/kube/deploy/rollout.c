@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rollout.c: see rollout.h.
  *
- * A round brings each Deployment that is due one step further: pods of the template that it has now are made as far as
- * maxSurge allows, pods of older templates are deleted as far as maxUnavailable allows, and the status is written.  What the
- * kubelet (pods/) makes of that calls for the next round.  Pods know their template by the label pod-template-hash.
- * minReadySeconds and progressDeadlineSeconds decide nothing, and a paused Deployment does nothing but count. */
+ * A round brings each Deployment that is due one step further: pods of the template that it has now
+ * are made as far as maxSurge allows, pods of older templates are deleted as far as maxUnavailable
+ * allows, and the status is written.  The kubelet's (pods/) changes start the next round.  Pods
+ * know their template by the label pod-template-hash.  minReadySeconds and progressDeadlineSeconds
+ * decide nothing, and a paused Deployment does nothing but count. */
 #include "sim/kube/deploy/rollout.h"
 
 #include "common/base/map.h"
@@ -45,7 +46,7 @@ void kube_rollouts_free(struct kube_rollouts *r)
     }
 }
 
-/* --- the pods of a Deployment --------------------------------------------------------------------- */
+/* --- the pods of a Deployment ----------------------------------------------------------------- */
 
 /* One Deployment in a round. */
 struct job {
@@ -125,7 +126,7 @@ static bool count_pod(struct job *j, struct json_object *pod, void *arg)
     return true;
 }
 
-/* --- making and deleting -------------------------------------------------------------------------- */
+/* --- making and deleting ---------------------------------------------------------------------- */
 
 static void make_pod(struct job *j)
 {
@@ -202,7 +203,7 @@ static int64_t delete_pods(struct job *j, bool updated, bool ready, int64_t n)
     return (int64_t)chosen;
 }
 
-/* --- one Deployment ------------------------------------------------------------------------------- */
+/* --- one Deployment --------------------------------------------------------------------------- */
 
 /* A number, or a part of `of` in percent, rounded up or down. */
 static int64_t part_of(struct json_object *value, int64_t of, bool up)
@@ -353,7 +354,7 @@ static void reconcile(struct kube_state *st, const char *key)
     arena_free(j.a);
 }
 
-/* --- following ------------------------------------------------------------------------------------ */
+/* --- following -------------------------------------------------------------------------------- */
 
 static void round_now(void *arg)
 {

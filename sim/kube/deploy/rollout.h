@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rollout.h: Deployments that act: their pods, rollouts and status.
  *
- * Plays the Deployment controller of a cluster, without ReplicaSets between: a Deployment owns its pods itself.  Costs nothing
- * while there are no Deployments.  All calls come from the simulator's loop. */
+ * Plays the Deployment controller of a cluster, without ReplicaSets between: a Deployment owns its
+ * pods itself.  Costs nothing while there are no Deployments.  All calls come from
+ * the simulator's loop. */
 #ifndef TRIMTAB_SIM_KUBE_DEPLOY_ROLLOUT_H
 #define TRIMTAB_SIM_KUBE_DEPLOY_ROLLOUT_H
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rules_deploy.c: the rules of Deployments, DaemonSets, NetworkPolicies and PodDisruptionBudgets.  Pure: edits and judges trees. */
+/* rules_deploy.c: the rules of Deployments, DaemonSets, NetworkPolicies and PodDisruptionBudgets.
+ * Pure: edits and judges trees. */
 #include "sim/kube/deploy/deploy.h"
 #include "sim/kube/kube.h"
 #include "sim/kube/pods/parts.h"
 #include "sim/kube/pods/rules_pod.h"
 #include "sim/kube/rules/rules.h"
 
-/* --- Deployment ----------------------------------------------------------------------------------- */
+/* --- Deployment ------------------------------------------------------------------------------- */
 static void need_int(struct json_object *o, const char *name, int64_t value)
 {
     if (!json_member(o, name)) {
@@ -65,7 +66,7 @@ static void validate_selector(struct json_object *spec, const char *empty,
     }
 }
 
-/* What the two kinds have in common. */
+/* Rules common to both kinds. */
 static void validate_workload(const struct kube_change *c, const char *empty,
                               struct kube_causes *causes)
 {
@@ -105,7 +106,7 @@ const struct kube_rules kube_rules_deployment = {
     .validate = deployment_validate,
 };
 
-/* --- DaemonSet ------------------------------------------------------------------------------------ */
+/* --- DaemonSet -------------------------------------------------------------------------------- */
 static void daemon_set_defaults(struct kube_change *c)
 {
     struct json_object *spec = kube_need(c->now, "spec");
@@ -138,7 +139,7 @@ const struct kube_rules kube_rules_daemon_set = {
     .validate = daemon_set_validate,
 };
 
-/* --- NetworkPolicy -------------------------------------------------------------------------------- */
+/* --- NetworkPolicy ---------------------------------------------------------------------------- */
 static void default_ports(struct json_object *rules)
 {
     for (size_t i = 0; i < json_len(rules); i++) {
@@ -246,7 +247,7 @@ const struct kube_rules kube_rules_network_policy = {
     .validate = policy_validate,
 };
 
-/* --- PodDisruptionBudget -------------------------------------------------------------------------- */
+/* --- PodDisruptionBudget ---------------------------------------------------------------------- */
 static void budget_validate(const struct kube_change *c, struct kube_causes *causes)
 {
     static const char *const known[] = {"AlwaysAllow", "IfHealthyBudget", NULL};

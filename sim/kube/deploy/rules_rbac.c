@@ -6,7 +6,7 @@
 
 #define RBAC_GROUP "rbac.authorization.k8s.io"
 
-/* --- roles ---------------------------------------------------------------------------------------- */
+/* --- roles ------------------------------------------------------------------------------------ */
 static void validate_rule(struct json_object *rule, const char *at, bool in_namespace,
                           struct kube_causes *causes)
 {
@@ -51,7 +51,7 @@ static void role_validate(const struct kube_change *c, struct kube_causes *cause
 
 const struct kube_rules kube_rules_role = {.validate = role_validate};
 
-/* --- bindings ------------------------------------------------------------------------------------- */
+/* --- bindings --------------------------------------------------------------------------------- */
 static void need_group(struct json_object *o, const char *group)
 {
     if (str_is_empty(json_str(o, "apiGroup"))) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scale.c: the subresource "scale" of Deployments, which kubectl scale reads and writes.  Answers autoscaling/v1 Scale. */
+/* scale.c: the subresource "scale" of Deployments, which kubectl scale reads and writes.  Answers
+ * autoscaling/v1 Scale. */
 #include "sim/kube/deploy/rollout.h"
 #include "sim/kube/rules/rules.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* types_deploy.c: Deployment, DaemonSet, roles and bindings, NetworkPolicy, PodDisruptionBudget, Ingress; and what is read of
- * a CustomResourceDefinition in protobuf.
+/* types_deploy.c: Deployment, DaemonSet, roles and bindings, NetworkPolicy, PodDisruptionBudget,
+ * Ingress; and what is read of a CustomResourceDefinition in protobuf.
  *
  * Constant tables only; see sim/kube/types.h. */
 #include "sim/kube/deploy/deploy.h"
@@ -8,7 +8,7 @@
 #include "sim/kube/pods/types_pod.h"
 #include "sim/kube/types_tables.h"
 
-/* --- Deployment ----------------------------------------------------------------------------------- */
+/* --- Deployment ------------------------------------------------------------------------------- */
 #define APPS "io.k8s.api.apps.v1."
 static const struct kube_field rolling_fields[] = {
     F("maxUnavailable", KF_INT_OR_STR),
@@ -58,7 +58,7 @@ static const struct kube_field deployment_fields[] = {
 const struct kube_type kube_type_deployment =
     TYPE("Deployment", APPS "Deployment", deployment_fields);
 
-/* --- DaemonSet ------------------------------------------------------------------------------------ */
+/* --- DaemonSet -------------------------------------------------------------------------------- */
 static const struct kube_type rolling_daemon =
     TYPE("RollingUpdateDaemonSet", APPS "RollingUpdateDaemonSet", rolling_fields);
 static const struct kube_field daemon_strategy_fields[] = {
@@ -94,7 +94,7 @@ static const struct kube_field daemon_set_fields[] = {
 const struct kube_type kube_type_daemon_set =
     TYPE("DaemonSet", APPS "DaemonSet", daemon_set_fields);
 
-/* --- roles and bindings --------------------------------------------------------------------------- */
+/* --- roles and bindings ----------------------------------------------------------------------- */
 #define RBAC "io.k8s.api.rbac.v1."
 static const struct kube_field policy_rule_fields[] = {
     F_R("verbs", KF_STRS),       F("apiGroups", KF_STRS),       F("resources", KF_STRS),
@@ -135,7 +135,7 @@ const struct kube_type kube_type_role_binding =
 const struct kube_type kube_type_cluster_role_binding =
     TYPE("ClusterRoleBinding", RBAC "ClusterRoleBinding", binding_fields);
 
-/* --- NetworkPolicy -------------------------------------------------------------------------------- */
+/* --- NetworkPolicy ---------------------------------------------------------------------------- */
 #define NETWORKING "io.k8s.api.networking.v1."
 static const struct kube_field policy_port_fields[] = {
     F_P("protocol", KF_STR),
@@ -181,7 +181,7 @@ static const struct kube_field ingress_fields[] = {OBJECT_HEAD, F("spec", KF_ANY
                                                    F("status", KF_ANY)};
 const struct kube_type kube_type_ingress = TYPE("Ingress", NETWORKING "Ingress", ingress_fields);
 
-/* --- PodDisruptionBudget -------------------------------------------------------------------------- */
+/* --- PodDisruptionBudget ---------------------------------------------------------------------- */
 #define POLICY "io.k8s.api.policy.v1."
 static const struct kube_field budget_spec_fields[] = {
     F("minAvailable", KF_INT_OR_STR),
@@ -206,7 +206,7 @@ static const struct kube_field budget_fields[] = {WITH_STATUS(budget_spec, budge
 const struct kube_type kube_type_disruption_budget =
     TYPE("PodDisruptionBudget", POLICY "PodDisruptionBudget", budget_fields);
 
-/* --- CustomResourceDefinition --------------------------------------------------------------------- */
+/* --- CustomResourceDefinition ----------------------------------------------------------------- */
 #define CRD "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 static const struct kube_field crd_names_fields[] = {
     F_R("plural", KF_STR), F("singular", KF_STR), F("shortNames", KF_STRS),

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* patch.h: the four ways in which PATCH changes an object.  Pure: trees in, a new tree out.
  *
- * Strategic merge knows from the type tables which lists are united and by which member; merge patch is RFC 7386;
- * JSON patch is RFC 6902; apply is the merge part of server-side apply (no field owners are kept, so what a later
- * apply leaves out stays).  Each returns NULL and *ret (a new reference), or a refusal.  Inputs are not changed.
- * Depth and size of inputs are capped by whoever parsed them. */
+ * Strategic merge knows from the type tables which lists are united and by which member; merge
+ * patch is RFC 7386; JSON patch is RFC 6902; apply is the merge part of server-side apply (no field
+ * owners are kept, so what a later apply leaves out stays).  Each returns NULL and *ret (a new
+ * reference), or a refusal.  Inputs are not changed.  The parser limits depth and size of
+ * inputs. */
 #ifndef TRIMTAB_SIM_KUBE_PATCH_H
 #define TRIMTAB_SIM_KUBE_PATCH_H
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* patch_apply.c: the merge of server-side apply, without field owners.
  *
- * What the configuration names is set; maps and keyed lists are merged (keys by the type table: ports by port and
- * protocol), sets are united, everything else is replaced.  Nobody keeps whose field is whose, so nothing conflicts
- * and what a later configuration leaves out stays.  Pure; see patch.h.  Recorded: 084. */
+ * Members of the configuration are set; maps and keyed lists are merged (keys by the type table:
+ * ports by port and protocol), sets are united, everything else is replaced.  Nobody keeps whose
+ * field is whose, so nothing conflicts and what a later configuration leaves out stays.  Pure; see
+ * patch.h.  Recorded: 084. */
 #include "sim/kube/patch/patch.h"
 
 #include "common/base/str.h"

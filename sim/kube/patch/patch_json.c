@@ -13,7 +13,7 @@
 
 #define OPERATIONS_MAX 10000
 
-/* --- merge patch ---------------------------------------------------------------------------------- */
+/* --- merge patch ------------------------------------------------------------------------------ */
 static struct json_object *merged(struct json_object *doc, struct json_object *patch)
 {
     if (!json_object_is_type(patch, json_type_object)) {
@@ -51,7 +51,7 @@ struct json_object *kube_patch_merge(struct json_object *doc, struct json_object
     return NULL;
 }
 
-/* --- JSON patch ----------------------------------------------------------------------------------- */
+/* --- JSON patch ------------------------------------------------------------------------------- */
 /* The last step of a pointer and the container that it is in. */
 struct target {
     struct json_object *parent;

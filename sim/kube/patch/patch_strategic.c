@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* patch_strategic.c: strategic merge patch, as kubectl and the Go controllers send it.
  *
- * Maps are merged member by member; null deletes.  Lists are replaced, unless the type table says KFF_MERGE: then
- * primitives are united and objects matched by their merge key.  Directives: $patch (replace, delete, merge),
- * $retainKeys, $deleteFromPrimitiveList/x, $setElementOrder/x.  Order of a merged list: items of the patch keep
- * the patch's order, items that only the server has keep theirs, and both are woven together by the order that the
- * server had; where it had none, the patch's item comes first (recorded 076).
- * Source: the documented algorithm of apimachinery's strategicpatch; controller.md §1.13, §6.11.  Pure. */
+ * Maps are merged member by member; null deletes.  Lists are replaced, unless the type table says
+ * KFF_MERGE: then primitives are united and objects matched by their merge key.  Directives: $patch
+ * (replace, delete, merge), $retainKeys, $deleteFromPrimitiveList/x, $setElementOrder/x.  Order of
+ * a merged list: items of the patch keep the patch's order, items that only the server has keep
+ * theirs, and both are woven together by the order that the server had; where it had none, the
+ * patch's item comes first (recorded 076).
+ * Source: the documented algorithm of apimachinery's strategicpatch; controller.md
+ * §1.13, §6.11. Pure. */
 #include "sim/kube/patch/patch.h"
 
 #include "common/base/str.h"
@@ -74,7 +76,7 @@ static struct json_object *without_directives(struct smp *s, struct json_object 
     return out;
 }
 
-/* --- lists ---------------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 /* Same element of a list: by merge key, or by value. */
 static bool same_item(struct json_object *a, struct json_object *b, const char *merge_key)
 {
@@ -96,7 +98,8 @@ static int64_t index_of(struct json_object *list, struct json_object *item, cons
     return -1;
 }
 
-/* The items of `list` that are (or are not) in `other`, in the order of `order`; borrowed into an array. */
+/* The items of `list` that are (or are not) in `other`, in the order of `order`; borrowed
+ * into an array. */
 static struct json_object *partition(struct json_object *list, struct json_object *other,
                                      struct json_object *order, bool present, const char *merge_key)
 {
@@ -264,7 +267,7 @@ static struct json_object *merge_list(struct smp *s, const struct kube_field *f,
     return in_order(merged, patch, original, f->merge_key);
 }
 
-/* --- maps ----------------------------------------------------------------------------------------- */
+/* --- maps ------------------------------------------------------------------------------------- */
 /* $setElementOrder/x together with its list; marks x as done by deleting it from `patch`. */
 static void order_list(struct smp *s, const struct kube_type *type, struct json_object *out,
                        struct json_object *patch, const char *name, struct json_object *order)
@@ -307,7 +310,7 @@ static void order_list(struct smp *s, const struct kube_type *type, struct json_
     json_object_put(server);
 }
 
-/* Whatever a patch sets must be among the keys that it wants to be retained. */
+/* The keys that a patch sets must be among those that it wants to be retained. */
 static bool names_all_members(struct json_object *keys, struct json_object *patch)
 {
     if (!json_object_is_type(keys, json_type_array)) {

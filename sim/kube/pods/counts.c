@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* counts.c: the slice engine of counts.h.
  *
- * Works from scratch each time: the wanted slices of a Service are computed and stored; equal ones are no writes.
- * A slice holds at most 100 endpoints, as a real controller's. */
+ * Works from scratch each time: the wanted slices of a Service are computed and stored; equal ones
+ * are not written.  A slice holds at most 100 endpoints, as a real controller's. */
 #include "sim/kube/pods/counts.h"
 
 #include "common/base/ip.h"
@@ -51,7 +51,7 @@ void kube_counts_forget(struct kube_counts *p)
     map_clear(p->wanted);
 }
 
-/* --- one Service ---------------------------------------------------------------------------------- */
+/* --- one Service ------------------------------------------------------------------------------ */
 struct job {
     struct kube_counts *p;
     struct arena *arena;
@@ -71,7 +71,7 @@ static char *slice_name(struct job *j, size_t i)
     return arena_printf(j->arena, "%s-sim-%zu", j->name, i);
 }
 
-/* Does somebody else write slices for this Service? */
+/* Does another writer have slices of this Service? */
 static bool others_write(struct job *j)
 {
     struct kube_obj **objs = NULL;
@@ -295,7 +295,7 @@ const char *kube_counts_selecting(const struct kube_counts *p, struct arena *a, 
     return s.found;
 }
 
-/* --- all of them ---------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 static bool write_one(const char *key, void *value, void *arg)
 {
     write_service(arg, key, value);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* endpoints.c: from a pod to its endpoint and its ports, and what makes two endpoints the same.  Pure. */
+/* endpoints.c: from a pod to its endpoint and its ports, and what makes two endpoints
+ * the same. Pure. */
 #include "sim/kube/pods/parts.h"
 
 #include "common/base/strset.h"
@@ -7,7 +8,7 @@
 
 #include <string.h>
 
-/* --- one endpoint --------------------------------------------------------------------------------- */
+/* --- one endpoint ----------------------------------------------------------------------------- */
 static struct json_object *addresses_of(const struct pod *pod, bool v6)
 {
     struct json_object *out = json_object_new_array();
@@ -102,7 +103,7 @@ const char *endpoint_content(struct arena *a, struct json_object *endpoint)
         str_nonnull(json_str(target, "fieldPath")));
 }
 
-/* --- ports ---------------------------------------------------------------------------------------- */
+/* --- ports ------------------------------------------------------------------------------------ */
 /* The number behind a targetPort, or 0 when the pod has no such port. */
 static int64_t resolve_port(const struct pod *pod, struct json_object *port, const char *protocol)
 {

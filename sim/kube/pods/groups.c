@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* groups.c: which endpoint is in which slice of one family.
  *
- * Pods with equal ports are a group, and each group has slices of its own.  Stored slices keep the endpoints that are
- * still wanted; new ones fill slices that are written anyway, the fullest first, then one that has room for all of the rest,
- * then new slices.  Slices are never merged.  Endpoints are placed in the order of the pods' names. */
+ * Pods with equal ports are a group, and each group has slices of its own.  Stored slices keep the
+ * endpoints that are still wanted; new ones fill slices that are written anyway, the fullest first,
+ * then one that has room for all of the rest, then new slices.  Slices are never merged.  Endpoints
+ * are placed in the order of the pods' names. */
 #include "sim/kube/pods/parts.h"
 
 #include "sim/kube/rules/rules.h"
@@ -65,7 +66,7 @@ void plan_done(struct slice_plan *plan)
     *plan = (struct slice_plan){.items = NULL};
 }
 
-/* --- what is wanted ------------------------------------------------------------------------------- */
+/* --- what is wanted --------------------------------------------------------------------------- */
 static bool add_pod(const char *name, void *unused, void *arg)
 {
     struct grouping *g = arg;
@@ -98,7 +99,7 @@ static bool add_pod(const char *name, void *unused, void *arg)
     return true;
 }
 
-/* --- what is there -------------------------------------------------------------------------------- */
+/* --- what is there ---------------------------------------------------------------------------- */
 /* A part that is about to change must not be part of the stored tree. */
 static void own_endpoints(struct slice *s)
 {
@@ -150,7 +151,7 @@ static void judge_stored(struct grouping *g)
     }
 }
 
-/* --- where the rest goes -------------------------------------------------------------------------- */
+/* --- where the rest goes ---------------------------------------------------------------------- */
 /* The fullest slice of that fate in the group that has room for `n` more, or NULL. */
 static struct slice *fullest(struct grouping *g, const char *key, enum slice_fate fate, size_t n)
 {
@@ -220,7 +221,7 @@ static bool place_group(const char *key, void *value, void *arg)
     return true;
 }
 
-/* --- never none ----------------------------------------------------------------------------------- */
+/* --- never none ------------------------------------------------------------------------------- */
 static bool is_placeholder(struct grouping *g, const struct slice *s)
 {
     return s->is_owned && json_len(s->endpoints) == 0 && json_len(s->ports) == 0 &&

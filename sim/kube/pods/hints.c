@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hints.c: which hints the endpoints of a Service bear: by zones' shares, by trafficDistribution, or none.  Pure but for
- * what zones.c tells. */
+/* hints.c: which hints the endpoints of a Service bear: by zones' shares, by trafficDistribution,
+ * or none.  Pure but for what zones.c tells. */
 #include "sim/kube/pods/parts.h"
 
 #include "sim/kube/rules/rules.h"
 
-/* --- single hints --------------------------------------------------------------------------------- */
+/* --- single hints ----------------------------------------------------------------------------- */
 static struct json_object *named(const char *name)
 {
     struct json_object *one = json_object_new_object();
@@ -57,7 +57,7 @@ void hints_remove(struct slice_plan *plan)
     }
 }
 
-/* --- trafficDistribution -------------------------------------------------------------------------- */
+/* --- trafficDistribution ---------------------------------------------------------------------- */
 /* Hints of one ready endpoint; true when it has them already. */
 static bool distribute(struct json_object *e, bool by_node, bool write)
 {
@@ -95,7 +95,7 @@ static void distribute_all(struct slice_plan *plan, bool by_node)
     }
 }
 
-/* --- which of them -------------------------------------------------------------------------------- */
+/* --- which of them ---------------------------------------------------------------------------- */
 static bool by_shares(struct json_object *service)
 {
     static const char older[] = "service.kubernetes.io/topology-aware-hints";

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kubelet.c: what becomes of a Pod: a node, an address, ready, and the end of its grace period.
  *
- * A pod without node goes to the node with the fewest pods (then the first by name) that is ready, not cordoned, and
- * whose taints it tolerates.  What its manifest says about phase, addresses and conditions stays as it is said; the rest is
- * filled in at once: images take no time here.  A pod whose grace period is over is gone.  Pods of a node that went go
- * with it, as the garbage collector of pods takes them away. */
+ * A pod without node goes to the node with the fewest pods (then the first by name) that is ready,
+ * not cordoned, and whose taints it tolerates.  Phase, addresses and conditions of its manifest are
+ * kept; the rest is filled in at once, without a delay for images.  A pod whose grace period is
+ * over is gone.  Pods of a node that went go with it, as the garbage collector of pods takes them
+ * away. */
 #include "sim/kube/pods/parts.h"
 
 #include "common/base/ip.h"
@@ -14,7 +15,7 @@
 
 #define FIRST_ADDRESS 2 /* of a node's range */
 
-/* --- one pod at a time ---------------------------------------------------------------------------- */
+/* --- one pod at a time ------------------------------------------------------------------------ */
 /* A change of one stored Pod; *ret is false when it is not there (any more). */
 static bool open_pod(struct kube_pods *p, const char *key, struct kube_change *c)
 {
@@ -36,7 +37,7 @@ static void close_pod(struct kube_change *c)
     arena_free(c->arena);
 }
 
-/* --- the scheduler -------------------------------------------------------------------------------- */
+/* --- the scheduler ---------------------------------------------------------------------------- */
 static bool tolerates(struct json_object *pod, struct json_object *taint)
 {
     struct json_object *list = json_path(pod, "spec.tolerations");
@@ -83,7 +84,7 @@ static bool consider(const char *name, void *value, void *arg)
     return true;
 }
 
-/* --- status --------------------------------------------------------------------------------------- */
+/* --- status ----------------------------------------------------------------------------------- */
 /* Sets a condition; one of that type that is there stays when `keep`. */
 static void set_condition(struct kube_change *c, const char *type, const char *status,
                           const char *reason, bool keep)
@@ -213,7 +214,7 @@ static void start_pod(struct kube_pods *p, const char *key)
     close_pod(&c);
 }
 
-/* --- the end -------------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 /* The kubelet is done with it: it is gone, or waits for its finalizers with nothing running. */
 static void end_pod(struct kube_pods *p, const char *key)
 {
@@ -302,7 +303,7 @@ void kubelet_arm_at(struct kube_pods *p, int64_t end_us)
     p->end_timer = sim_after(p->st->sim, left_us > 0 ? (left_us + 999) / 1000 : 0, on_end, p);
 }
 
-/* --- lost nodes ----------------------------------------------------------------------------------- */
+/* --- lost nodes ------------------------------------------------------------------------------- */
 struct lost_scan {
     struct kube_pods *p;
     const char *ns;

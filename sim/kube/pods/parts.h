@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parts.h: what the files of this folder share: compact records, and the plan of one Service's slices.
+/* parts.h: what the files of this folder share: compact records, and the plan of one Service's
+ * slices.
  *
- * Records are owned by `struct kube_pods` and replaced whole when their object changes; a plan lives in the arena of
- * one reconciliation. */
+ * Records are owned by `struct kube_pods` and replaced whole when their object changes; a plan
+ * lives in the arena of one reconciliation. */
 #ifndef TRIMTAB_SIM_KUBE_PODS_PARTS_H
 #define TRIMTAB_SIM_KUBE_PODS_PARTS_H
 
@@ -26,11 +27,11 @@ struct pod {
     char *ready_since;          /* lastTransitionTime of condition Ready, or "" */
     struct json_object *labels; /* NULL: none */
     struct json_object *ips;    /* array of addresses as Go prints them */
-    struct json_object
-        *ports;       /* array of {name, protocol, port}: the named ports that a Service may mean */
-    bool ready;       /* condition Ready is True */
-    bool terminating; /* deletionTimestamp is set */
-    bool finished;    /* phase Succeeded or Failed */
+    /* array of {name, protocol, port}: the named ports that a Service may mean */
+    struct json_object *ports;
+    bool ready;        /* condition Ready is True */
+    bool terminating;  /* deletionTimestamp is set */
+    bool finished;     /* phase Succeeded or Failed */
     bool host_network; /* its address is the node's */
     int64_t end_us;    /* terminating: wall clock at which the kubelet is done; else 0 */
 };
@@ -81,7 +82,7 @@ struct kube_pods {
     int64_t end_due_us;
 };
 
-/* --- records.c ------------------------------------------------------------------------------------- */
+/* --- records.c -------------------------------------------------------------------------------- */
 struct pod *pod_read(struct json_object *tree);
 void pod_free(void *pod);
 struct svc *svc_read(struct json_object *tree);
@@ -92,21 +93,21 @@ struct space *space_new(void);
 void space_free(void *space);
 /* Does the selector (not NULL) take these labels (NULL: none)? */
 bool selector_takes(struct json_object *selector, struct json_object *labels);
-/* Milli units of a quantity, rounded up; 0 when it is none or too large. */
+/* Milli units of a quantity, rounded up; 0 if it is not one or too large. */
 int64_t quantity_milli(const char *text);
 
-/* --- pods.c ---------------------------------------------------------------------------------------- */
+/* --- pods.c ----------------------------------------------------------------------------------- */
 /* Asks for a round of the loop. */
 void pods_call(struct kube_pods *p);
 struct space *pods_space(struct kube_pods *p, const char *ns); /* made when absent */
 
-/* --- kubelet.c ------------------------------------------------------------------------------------- */
+/* --- kubelet.c -------------------------------------------------------------------------------- */
 /* Schedules and starts what has to be started, takes away what a lost node had. */
 void kubelet_round(struct kube_pods *p);
 /* A pod is over at that time of the wall clock. */
 void kubelet_arm_at(struct kube_pods *p, int64_t end_us);
 
-/* --- endpoints.c ----------------------------------------------------------------------------------- */
+/* --- endpoints.c ------------------------------------------------------------------------------ */
 /* All that one reconciliation of one Service works on. */
 struct slice_job {
     struct kube_pods *p;
@@ -132,7 +133,7 @@ const char *endpoint_identity(struct arena *a, struct json_object *endpoint);
 const char *endpoint_content(struct arena *a, struct json_object *endpoint);
 bool endpoint_is_ready(struct json_object *endpoint);
 
-/* --- groups.c -------------------------------------------------------------------------------------- */
+/* --- groups.c --------------------------------------------------------------------------------- */
 enum slice_fate { SLICE_KEEP = 0, SLICE_UPDATE, SLICE_CREATE, SLICE_DELETE };
 
 struct slice {
@@ -157,22 +158,23 @@ void plan_done(struct slice_plan *plan);
 /* Decides for every stored slice what becomes of it and adds what has to be made. */
 void plan_groups(struct slice_job *j, struct slice_plan *plan);
 
-/* --- write.c --------------------------------------------------------------------------------------- */
-/* All stored slices of the Service that this controller manages, those of the other family in *others. */
+/* --- write.c ---------------------------------------------------------------------------------- */
+/* All stored slices of the Service that this controller manages, those of the other
+ * family in *others. */
 void slices_read(struct slice_job *j, struct slice_plan *plans, size_t n_plans,
                  struct slice_plan *others);
 bool slice_labels_fit(struct slice_job *j, struct json_object *stored);
 /* Creates, updates, deletes, in that order. */
 void slices_write(struct slice_job *j, struct slice_plan *plan);
 
-/* --- reconcile.c ----------------------------------------------------------------------------------- */
+/* --- reconcile.c ------------------------------------------------------------------------------ */
 void reconcile_service(struct kube_pods *p, const char *ns, const char *name);
 
-/* --- hints.c, zones.c ------------------------------------------------------------------------------ */
+/* --- hints.c, zones.c ------------------------------------------------------------------------- */
 void hints_apply(struct slice_job *j, struct slice_plan *plan);
 void hints_remove(struct slice_plan *plan);
 void hint_set(struct json_object *endpoint, const char *zone, const char *node);
-/* Topology hints of one family; tells an event when they go on or off. */
+/* Topology hints of one family; tells an event when they continue or off. */
 void zones_apply(struct slice_job *j, struct slice_plan *plan);
 /* The annotation is gone: forgets, and tells it when hints were on. */
 void zones_off(struct slice_job *j);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pods.c: hears of every change and decides which pods and which Services have to be looked at.
  *
- * Which changes of a pod count is the EndpointSlice controller's rule: deletionTimestamp, readiness, addresses; and
- * labels, hostname, subdomain for the Services that begin or cease to select it.  One round of the loop first plays the
- * kubelet, then brings the slices up to date, so that a pod that becomes ready is in its slices within one sync. */
+ * Which changes of a pod count is the EndpointSlice controller's rule: deletionTimestamp,
+ * readiness, addresses; and labels, hostname, subdomain for the Services that begin or cease to
+ * select it.  One round of the loop first plays the kubelet, then brings the slices up to date, so
+ * that a pod that becomes ready is in its slices within one sync. */
 #include "sim/kube/pods/parts.h"
 
 #include "sim/kube/pods/counts.h"
@@ -65,7 +66,7 @@ struct space *pods_space(struct kube_pods *p, const char *ns)
     return s;
 }
 
-/* --- one round ------------------------------------------------------------------------------------ */
+/* --- one round -------------------------------------------------------------------------------- */
 static void round_now(void *arg)
 {
     struct kube_pods *p = arg;
@@ -109,7 +110,7 @@ static void mark(struct kube_pods *p, struct map *set, const char *ns, const cha
     pods_call(p);
 }
 
-/* --- pods ----------------------------------------------------------------------------------------- */
+/* --- pods ------------------------------------------------------------------------------------- */
 static bool pod_changed(const struct pod *was, const struct pod *now)
 {
     return !was || !now || was->terminating != now->terminating || was->ready != now->ready ||
@@ -189,7 +190,7 @@ static void follow_pod(struct kube_pods *p, const char *ns, const char *name,
     pod_free(was);
 }
 
-/* --- Services ------------------------------------------------------------------------------------- */
+/* --- Services --------------------------------------------------------------------------------- */
 struct member_scan {
     struct svc *svc;
 };
@@ -235,7 +236,7 @@ static void follow_service(struct kube_pods *p, const char *ns, const char *name
     }
 }
 
-/* --- nodes and slices ----------------------------------------------------------------------------- */
+/* --- nodes and slices ------------------------------------------------------------------------- */
 static void start_waiting(struct kube_pods *p)
 {
     size_t n = 0;
@@ -268,7 +269,7 @@ static void follow_node(struct kube_pods *p, const char *name, struct json_objec
     pod_node_free(was);
 }
 
-/* A slice of ours that somebody else changed is put right. */
+/* A change of another writer in a slice of the controller is reverted. */
 static void follow_slice(struct kube_pods *p, const char *ns, struct json_object *tree)
 {
     struct json_object *labels = json_path(tree, "metadata.labels");
@@ -319,7 +320,7 @@ void kube_pods_follow(struct kube_pods *p, const struct kube_kind *kind,
     arena_free(a);
 }
 
-/* --- waking --------------------------------------------------------------------------------------- */
+/* --- waking ----------------------------------------------------------------------------------- */
 static void read_all(struct kube_pods *p, const char *plural)
 {
     const struct kube_kind *kind = kube_kind_by_plural(plural);
@@ -336,7 +337,7 @@ static void read_all(struct kube_pods *p, const char *plural)
 static void wake(struct kube_pods *p, bool for_a_change)
 {
     p->awake = true;
-    p->busy = !for_a_change; /* nobody is called while a world is read */
+    p->busy = !for_a_change; /* no callbacks while a world is loaded */
     read_all(p, "nodes");
     read_all(p, "services");
     read_all(p, "pods");
@@ -355,7 +356,7 @@ void kube_pods_load(struct kube_pods *p)
     }
 }
 
-/* --- who writes ----------------------------------------------------------------------------------- */
+/* --- who writes ------------------------------------------------------------------------------- */
 const char *kube_pods_one_of(struct kube_pods *p, const char *ns, const char *service)
 {
     struct space *space = map_get(p->spaces, ns);

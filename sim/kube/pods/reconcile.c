@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reconcile.c: one Service: which families it has, what is planned for each, what is written.
  *
- * A Service of type ExternalName or without a selector is left alone, also its slices.  A Service whose pods are
- * counted (counts.h) has no slices of this controller. */
+ * A Service of type ExternalName or without a selector is left alone, also its slices.  A Service
+ * whose pods are counted (counts.h) has no slices of this controller. */
 #include "sim/kube/pods/parts.h"
 
 #include "sim/kube/pods/counts.h"
@@ -52,7 +52,7 @@ static void plan_and_write(struct slice_job *j)
     plan_done(&others);
 }
 
-/* --- what began it -------------------------------------------------------------------------------- */
+/* --- what began it ---------------------------------------------------------------------------- */
 static bool later_pod(const char *name, void *value, void *arg)
 {
     struct slice_job *j = arg;

@@ -26,7 +26,7 @@ void space_free(void *space)
     }
 }
 
-/* --- pods ----------------------------------------------------------------------------------------- */
+/* --- pods ------------------------------------------------------------------------------------- */
 static struct json_object *shared(struct json_object *o)
 {
     return o ? json_copy(o) : NULL;
@@ -136,7 +136,7 @@ void pod_free(void *arg)
     }
 }
 
-/* --- Services ------------------------------------------------------------------------------------- */
+/* --- Services --------------------------------------------------------------------------------- */
 struct svc *svc_read(struct json_object *tree)
 {
     struct svc *s = xcalloc(1, sizeof(*s));
@@ -175,7 +175,7 @@ bool selector_takes(struct json_object *selector, struct json_object *labels)
     return true;
 }
 
-/* --- nodes ---------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 int64_t quantity_milli(const char *text)
 {
     static const struct {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rules_pod.c: what a Pod has although nobody wrote it, what it must not be, and how long its deletion takes.
+/* rules_pod.c: defaults of a Pod, its validation, and the duration of its deletion.
  *
- * A difference from a real server, for scenarios: the status of a new Pod is kept, so that a manifest may give phase,
- * addresses and conditions.  A Pod that a counted Service (counts.h) would select is forbidden. */
+ * A difference from a real server, for scenarios: the status of a new Pod is kept, so that a
+ * manifest may give phase, addresses and conditions.  A Pod that a counted Service (counts.h) would
+ * select is forbidden. */
 #include "sim/kube/pods/rules_pod.h"
 
 #include "common/base/ip.h"
@@ -15,7 +16,7 @@
 
 #define GRACE_S 30
 
-/* --- defaults ------------------------------------------------------------------------------------- */
+/* --- defaults --------------------------------------------------------------------------------- */
 static void need_text(struct json_object *o, const char *name, const char *text)
 {
     if (str_is_empty(json_str(o, name))) {
@@ -112,7 +113,7 @@ static void pod_prepare(struct kube_change *c)
     }
 }
 
-/* --- validation ----------------------------------------------------------------------------------- */
+/* --- validation ------------------------------------------------------------------------------- */
 static void check_one_of(struct kube_causes *causes, const char *field, const char *value,
                          const char *const *allowed)
 {
@@ -303,7 +304,7 @@ static void pod_validate(const struct kube_change *c, struct kube_causes *causes
     }
 }
 
-/* --- deletion ------------------------------------------------------------------------------------- */
+/* --- deletion --------------------------------------------------------------------------------- */
 /* At once when nothing of it runs. */
 static int64_t pod_grace(const struct kube_change *c)
 {

@@ -8,7 +8,7 @@
 extern const struct kube_rules kube_rules_pod;
 extern const struct kube_column kube_columns_pod[];
 
-/* Fills in what nobody wrote in a list of containers, and refuses what it must not be; `at` is its path. */
+/* Fills in the defaults of a list of containers, and validates it; `at` is its path. */
 void kube_default_pod_spec(struct json_object *spec);
 void kube_validate_pod_spec(struct json_object *spec, const char *at, struct kube_causes *causes);
 

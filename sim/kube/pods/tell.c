@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tell.c: events about Services, one object for each thing that is said, counted when it is said again. */
+/* tell.c: events about Services, one object for each thing that is said, counted when it
+ * is said again. */
 #include "sim/kube/pods/tell.h"
 
 #include "sim/kube/rules/rules.h"

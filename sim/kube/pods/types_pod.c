@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* types_pod.c: the structures of Pods and of the templates that make them.
  *
- * Constant tables only; see sim/kube/types.h.  Members that decide nothing here (most volumes, affinities, handlers)
- * are known by name and kept as they come. */
+ * Constant tables only; see sim/kube/types.h.  Members that decide nothing here (most volumes,
+ * affinities, handlers) are known by name and kept as they come. */
 #include "sim/kube/pods/types_pod.h"
 
 #include "sim/kube/types_tables.h"
 
-/* --- shared --------------------------------------------------------------------------------------- */
+/* --- shared ----------------------------------------------------------------------------------- */
 static const struct kube_field requirement_fields[] = {
     F_R("key", KF_STR),
     F_R("operator", KF_STR),
@@ -22,7 +22,7 @@ static const struct kube_field label_selector_fields[] = {
 const struct kube_type kube_type_label_selector =
     TYPE("LabelSelector", META "LabelSelector", label_selector_fields);
 
-/* --- containers ----------------------------------------------------------------------------------- */
+/* --- containers ------------------------------------------------------------------------------- */
 static const struct kube_field container_port_fields[] = {
     F("name", KF_STR),     F("hostPort", KF_I32), F_R("containerPort", KF_I32),
     F("protocol", KF_STR), F("hostIP", KF_STR),
@@ -127,7 +127,7 @@ static const struct kube_field container_fields[] = {
 };
 static const struct kube_type container = TYPE("Container", CORE "Container", container_fields);
 
-/* --- PodSpec -------------------------------------------------------------------------------------- */
+/* --- PodSpec ---------------------------------------------------------------------------------- */
 static const struct kube_field config_volume_fields[] = {
     F("name", KF_STR),
     F("items", KF_ANY),
@@ -285,7 +285,7 @@ static const struct kube_field pod_spec_fields[] = {
 };
 static const struct kube_type pod_spec = TYPE("PodSpec", CORE "PodSpec", pod_spec_fields);
 
-/* --- PodStatus ------------------------------------------------------------------------------------ */
+/* --- PodStatus -------------------------------------------------------------------------------- */
 static const struct kube_field pod_condition_fields[] = {
     F_R("type", KF_STR),           F("observedGeneration", KF_I64),    F_R("status", KF_STR),
     F_K("lastProbeTime", KF_TIME), F_K("lastTransitionTime", KF_TIME), F("reason", KF_STR),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* types_pod.h: the shapes of Pods, of the templates that make them, and of label selectors (see sim/kube/types.h).
- * Constant data. */
+/* types_pod.h: the shapes of Pods, of the templates that make them, and of label selectors (see
+ * sim/kube/types.h).  Constant data. */
 #ifndef TRIMTAB_SIM_KUBE_PODS_TYPES_POD_H
 #define TRIMTAB_SIM_KUBE_PODS_TYPES_POD_H
 

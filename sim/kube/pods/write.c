@@ -13,7 +13,7 @@ static const struct kube_kind *slices_kind(void)
     return kube_kind_by_plural("endpointslices");
 }
 
-/* --- reading -------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 static bool is_owned(struct slice_job *j, struct json_object *tree)
 {
     const char *uid = json_str(json_member(j->service, "metadata"), "uid");
@@ -74,7 +74,7 @@ void slices_read(struct slice_job *j, struct slice_plan *plans, size_t n_plans,
     kube_objs_free(objs, n);
 }
 
-/* --- labels --------------------------------------------------------------------------------------- */
+/* --- labels ----------------------------------------------------------------------------------- */
 static bool is_reserved(const char *label)
 {
     return str_eq(label, PODS_MANAGED_BY) || str_eq(label, PODS_SERVICE_NAME) ||
@@ -118,7 +118,7 @@ bool slice_labels_fit(struct slice_job *j, struct json_object *stored)
     return same;
 }
 
-/* --- writing -------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 static struct json_object *owner_of(struct slice_job *j)
 {
     struct json_object *ref = json_object_new_object();
@@ -181,7 +181,8 @@ static void update(struct slice_job *j, const struct slice *s)
     json_object_put(c.now);
 }
 
-/* A slice that has to be made takes the name of one that has to go, which saves a write and the watchers a gap. */
+/* A slice that has to be made takes the name of one that has to go, which saves a write and the
+ * watchers a gap. */
 static void reuse_names(struct slice_plan *plan)
 {
     size_t from = plan->n;

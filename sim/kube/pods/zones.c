@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* zones.c: topology hints: endpoints shared among zones as their CPUs are.
  *
- * A Service gets hints only when every zone can have its part without more than a fifth of overload; else all of its
- * hints go and an event says why.  Slices that are hinted well enough stay as they are; in the others each ready endpoint is
- * hinted for its own zone, and zones with more than their part give the rest to zones with less.  Among equals the lowest
- * name wins. */
+ * A Service gets hints only when every zone can have its part without more than a fifth of
+ * overload; else all of its hints go and an event says why.  Slices that are hinted well enough
+ * stay as they are; in the others each ready endpoint is hinted for its own zone, and zones with
+ * more than their part give the rest to zones with less.  Among equals the lowest name wins. */
 #include "sim/kube/pods/parts.h"
 
 #include "sim/kube/pods/tell.h"
@@ -36,7 +36,7 @@ struct parts {
     const char *refusal; /* why there are no hints, or NULL */
 };
 
-/* --- shares --------------------------------------------------------------------------------------- */
+/* --- shares ----------------------------------------------------------------------------------- */
 struct share_sum {
     struct map *shares;
     int64_t total;
@@ -98,7 +98,7 @@ static const struct map *shares_of(struct kube_pods *p)
     return p->shares;
 }
 
-/* --- parts ---------------------------------------------------------------------------------------- */
+/* --- parts ------------------------------------------------------------------------------------ */
 static int64_t least(double share)
 {
     return (int64_t)ceil(share * (1 / (1 + OVERLOAD)));
@@ -163,8 +163,9 @@ static struct zone_part *part_of(struct parts *parts, const char *zone)
     return NULL;
 }
 
-/* --- slices that stay ----------------------------------------------------------------------------- */
-/* Counts the hints of a stored slice on top of those before; false (and nothing counted) unless all are as they may be. */
+/* --- slices that stay ------------------------------------------------------------------------- */
+/* Counts the hints of a stored slice on top of those before; false (and nothing counted) unless all
+ * are as they may be. */
 static bool count_slice(struct parts *parts, const struct slice *s)
 {
     int64_t *more = ARENA_ARRAY(parts->arena, int64_t, parts->n + 1);
@@ -210,8 +211,9 @@ static void keep_good_slices(struct parts *parts, struct slice_plan *plan)
     }
 }
 
-/* --- slices that are written ---------------------------------------------------------------------- */
-/* Calls fn for each ready endpoint of slices to create, then of those to update; stops when it returns false. */
+/* --- slices that are written ------------------------------------------------------------------ */
+/* Calls fn for each ready endpoint of slices to create, then of those to update; stops when it
+ * returns false. */
 static bool each_written(struct slice_plan *plan, bool (*fn)(struct json_object *e, void *arg),
                          void *arg)
 {
@@ -297,7 +299,7 @@ static bool move_one(struct json_object *e, void *arg)
     return true;
 }
 
-/* --- all of it ------------------------------------------------------------------------------------ */
+/* --- all of it -------------------------------------------------------------------------------- */
 static int64_t count_ready(const struct slice_plan *plan)
 {
     int64_t n = 0;
@@ -369,7 +371,7 @@ void zones_off(struct slice_job *j)
     }
 }
 
-/* --- overload ------------------------------------------------------------------------------------- */
+/* --- overload --------------------------------------------------------------------------------- */
 struct load {
     struct kube_pods *p;
     const char *ns;

@@ -20,13 +20,14 @@ extern const struct kube_rules kube_rules_endpoint_slice;
 struct json_object *kube_event_as_stored(struct json_object *served);
 struct json_object *kube_event_as_served(struct json_object *stored);
 
-/* --- metadata (metadata.c) ----------------------------------------------------------------------- */
+/* --- metadata (metadata.c) -------------------------------------------------------------------- */
 /* Name, labels, annotations, finalizers of any object. */
 void kube_validate_meta(const struct kube_change *c, struct kube_causes *causes);
-/* What an update must not change: uid, creation, deletion, new finalizers while deleting. */
+/* Members that an update must not change: uid, creation, deletion, new finalizers while
+ * deleting. */
 void kube_validate_meta_update(const struct kube_change *c, struct kube_causes *causes);
 
-/* --- words (names.c): each adds what is wrong with `s` ------------------------------------------- */
+/* --- words (names.c): each adds what is wrong with `s` ---------------------------------------- */
 void kube_check_dns_label(struct kube_causes *c, const char *field, const char *s);
 void kube_check_dns_subdomain(struct kube_causes *c, const char *field, const char *s);
 /* [domain/]Name */
@@ -39,14 +40,15 @@ void kube_check_config_key(struct kube_causes *c, const char *field, const char 
 /* An IANA service name: the name of a port of a pod. */
 void kube_check_port_name(struct kube_causes *c, const char *field, const char *s);
 
-/* --- addresses (addresses.c) ---------------------------------------------------------------------- */
+/* --- addresses (addresses.c) ------------------------------------------------------------------ */
 /* An IP in a field of its own. */
 void kube_check_ip(struct kube_causes *c, const char *field, const char *ip);
 void kube_check_cidr(struct kube_causes *c, const char *field, const char *cidr);
-/* An address of an endpoint: not unspecified, loopback, link-local.  Nothing is said about what is no IP. */
+/* An address of an endpoint: not unspecified, loopback, link-local.  Invalid IPs are not
+ * reported. */
 void kube_check_endpoint_ip(struct kube_causes *c, const char *field, const char *ip);
 
-/* The text of the i-th item of a list; "" when it is none: worlds may hold anything. */
+/* The text of the i-th item of a list; "" if it is not a text: worlds may contain anything. */
 const char *kube_item(struct json_object *list, size_t i);
 /* True when both are absent or deeply equal. */
 bool kube_same(struct json_object *a, struct json_object *b);

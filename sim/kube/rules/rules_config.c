@@ -74,7 +74,7 @@ static void validate_maps(const struct kube_change *c, const char *const *maps, 
     }
 }
 
-/* --- ConfigMap ------------------------------------------------------------------------------------ */
+/* --- ConfigMap -------------------------------------------------------------------------------- */
 static void config_map_validate(const struct kube_change *c, struct kube_causes *causes)
 {
     static const char *const maps[] = {"data", "binaryData"};
@@ -83,7 +83,7 @@ static void config_map_validate(const struct kube_change *c, struct kube_causes 
 
 const struct kube_rules kube_rules_config_map = {.validate = config_map_validate};
 
-/* --- Secret --------------------------------------------------------------------------------------- */
+/* --- Secret ----------------------------------------------------------------------------------- */
 static void secret_defaults(struct kube_change *c)
 {
     struct json_object *plain = json_member(c->now, "stringData");

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rules_crd.c: what becomes of a CustomResourceDefinition that somebody makes.
+/* rules_crd.c: conditions of a new CustomResourceDefinition.
  *
- * Controllers make the definitions of their own kinds at start and wait until they are established.  Here they are
- * at once, if the kind is one of the table's (kinds.c); of others it is said that nobody serves them.  Which kinds
- * are served never depends on these objects.  Pure but for the time. */
+ * Controllers make the definitions of their own kinds at start and wait until they are established.
+ * Here they are at once, if the kind is one of the table's (kinds.c); other kinds get a condition
+ * that they are not served.  Which kinds are served never depends on these objects.  Pure but for
+ * the time. */
 #include "sim/kube/kube.h"
 #include "sim/kube/rules/rules.h"
 

@@ -65,7 +65,8 @@ struct json_object *kube_event_as_served(struct json_object *stored)
     return out;
 }
 
-/* What whoever writes an event with eventTime must say of itself, in the words of the API that was asked. */
+/* Members that an event with eventTime must have about its reporter, in the words of the requested
+ * API. */
 static void validate_reporter(const struct kube_change *c, struct kube_causes *causes)
 {
     bool core = str_eq(c->kind->group, "");
@@ -126,7 +127,7 @@ static bool is_empty_text(struct json_object *v)
     return !v || (json_object_is_type(v, json_type_string) && json_object_get_string_len(v) == 0);
 }
 
-/* Of an event only the series goes on; asked through the old API, it may change. */
+/* Only the series of an event may change; through the old API, all of it. */
 static void validate_event_update(const struct kube_change *c, struct kube_causes *causes)
 {
     static const char *const fixed[] = {

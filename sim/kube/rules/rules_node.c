@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rules_node.c: what a Node has although nobody wrote it, and what it must not be.
+/* rules_node.c: defaults of a Node, and its validation.
  *
- * Pure: edits and judges trees.  podCIDR is the first of podCIDRs, whichever of the two was given; what can be
- * allocated is all there is unless somebody says less.  Recorded: 099–102, tests/data/kube-answers. */
+ * Pure: edits and judges trees.  podCIDR is the first of podCIDRs, whichever of the two was given;
+ * allocatable defaults to the capacity.  Recorded: 099–102, tests/data/kube-answers. */
 #include "common/base/str.h"
 #include "common/data/json.h"
 #include "sim/kube/kube.h"
@@ -39,7 +39,7 @@ static bool has_taint(struct json_object *spec, const char *key)
     return false;
 }
 
-/* A new node is not ready until somebody says so (recorded 099). */
+/* A new node is not ready until its status says so (recorded 099). */
 static void node_prepare(struct kube_change *c)
 {
     static const char not_ready[] = "node.kubernetes.io/not-ready";

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rules_other.c: the rules of Namespaces and Leases.
  *
- * Pure: edits and judges trees.  Recorded: 013 (namespace), 106–118 (lease), tests/data/kube-answers. */
+ * Pure: edits and judges trees.  Recorded: 013 (namespace), 106–118 (lease),
+ * tests/data/kube-answers. */
 #include "common/base/str.h"
 #include "common/data/json.h"
 #include "sim/kube/kube.h"
@@ -9,7 +10,7 @@
 
 #include <string.h>
 
-/* --- Namespace ------------------------------------------------------------------------------------ */
+/* --- Namespace -------------------------------------------------------------------------------- */
 static void namespace_defaults(struct kube_change *c)
 {
     struct json_object *labels = kube_need(kube_need(c->now, "metadata"), "labels");
@@ -61,7 +62,7 @@ const struct kube_rules kube_rules_namespace = {
     .validate = namespace_validate,
 };
 
-/* --- Lease ---------------------------------------------------------------------------------------- */
+/* --- Lease ------------------------------------------------------------------------------------ */
 /* Coordinated election is not on by default: the server drops what belongs to it. */
 static void lease_prepare(struct kube_change *c)
 {

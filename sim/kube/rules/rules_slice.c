@@ -16,7 +16,7 @@
 #define ADDRESSES_MAX 100
 #define HINTS_MAX     8 /* zones, and nodes, of one endpoint */
 
-/* --- EndpointSlice -------------------------------------------------------------------------------- */
+/* --- EndpointSlice ---------------------------------------------------------------------------- */
 static void slice_defaults(struct kube_change *c)
 {
     struct json_object *ports = json_member(c->now, "ports");
@@ -67,7 +67,8 @@ static void validate_address(struct kube_causes *causes, const char *at, size_t 
     kube_check_endpoint_ip(causes, field, address);
 }
 
-/* One list of hints, forZones or forNodes: each name once, and one that a zone's label or a node may have. */
+/* One list of hints, forZones or forNodes: each name once, and one that a zone's label or
+ * a node may have. */
 static void validate_hint_names(struct json_object *hints, const char *list, const char *at,
                                 struct kube_causes *causes)
 {
@@ -195,7 +196,7 @@ const struct kube_rules kube_rules_endpoint_slice = {
     .validate = slice_validate,
 };
 
-/* --- Endpoints ------------------------------------------------------------------------------------ */
+/* --- Endpoints -------------------------------------------------------------------------------- */
 static void endpoints_defaults(struct kube_change *c)
 {
     struct json_object *subsets = json_member(c->now, "subsets");

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* addresses.c: what the API server says about IP addresses and CIDRs in its objects.
  *
- * Pure; adds complaints in the server's words and order.  Neighbours: names.c does the same for names.
- * Source: apimachinery util/validation (IP, CIDR), API server validation of endpoints; recorded 029, 067 and
- * tests/data/kube-answers. */
+ * Pure; adds complaints in the server's words and order.  Neighbours: names.c does the same for
+ * names.
+ * Source: apimachinery util/validation (IP, CIDR), API server validation of endpoints; recorded
+ * 029, 067 and tests/data/kube-answers. */
 #include "sim/kube/rules/rules.h"
 
 #include "common/base/ip.h"

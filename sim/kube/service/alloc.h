@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* alloc.h: which cluster addresses and node ports are in use, and which are free.
  *
- * Ranges: 10.0.0.0/16 and fd00:1::/108, node ports 30000–32767.  The set follows the stored Services (every
- * change of the store is told to it), so nothing has to be taken back when a write fails: choosing does not
- * reserve.  Choices are random by the simulator's seed. */
+ * Ranges: 10.0.0.0/16 and fd00:1::/108, node ports 30000–32767.  The set follows the stored
+ * Services (the store reports every change to it), so a failed write needs no rollback: choosing
+ * does not reserve.  Choices are random by the simulator's seed. */
 #ifndef TRIMTAB_SIM_KUBE_ALLOC_H
 #define TRIMTAB_SIM_KUBE_ALLOC_H
 

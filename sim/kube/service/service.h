@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* service.h: the parts of the rules for Services: service_default.c, service_alloc.c, service_families.c,
- * service_validate.c, service_update.c.  Words of the API: "needs" say which fields a type of Service has. */
+/* service.h: the parts of the rules for Services: service_default.c, service_alloc.c,
+ * service_families.c, service_validate.c, service_update.c.  Words of the API: "needs" say which
+ * fields a type of Service has. */
 #ifndef TRIMTAB_SIM_KUBE_SERVICE_H
 #define TRIMTAB_SIM_KUBE_SERVICE_H
 
@@ -26,7 +27,7 @@ void service_validate(const struct kube_change *c, struct kube_causes *causes);
 struct json_object *service_settle_families(struct kube_change *c);
 /* clusterIP and clusterIPs say the same. */
 void service_sync_cluster_ips(struct kube_change *c);
-/* What the server chose before and the client left out comes back. */
+/* Restores server-assigned values that the client omitted. */
 void service_keep_allocated(struct kube_change *c);
 /* The fields around clusterIPs and ipFamilies. */
 void service_validate_cluster_ips(struct json_object *service, struct kube_causes *causes);

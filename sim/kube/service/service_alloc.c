@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* service_alloc.c: gives a Service its cluster addresses and node ports.
  *
- * Runs before validation, as in the API server, so that a bad port is told by the allocator (recorded 035) and
- * equal ports of one Service share a node port (021, 033).  A dry run gets what no real Service has (025). */
+ * Runs before validation, as in the API server, so that the allocator reports a bad port (recorded
+ * 035) and equal ports of one new Service share a node port (021, 033).  A dry run gets what no
+ * real Service has (025).  An update chooses a node port of its own for each entry that has none:
+ * entries of one port number do not share then.
+ * Source: k8s pkg/registry/core/service/storage/alloc.go, initNodePorts() and updateNodePorts(). */
 #include "sim/kube/service/service.h"
 
 #include "common/base/ip.h"
@@ -44,17 +47,16 @@ static bool may_share(const struct chosen *ch, int port, int64_t number)
     return true;
 }
 
-/* Does the stored version of this Service use the port? */
+/* Has the stored version of this Service the node port?  A health check's port is not one. */
 static bool is_own_port(struct kube_change *c, int64_t port)
 {
-    struct json_object *spec = json_member(c->was, "spec");
-    struct json_object *ports = json_member(spec, "ports");
+    struct json_object *ports = json_path(c->was, "spec.ports");
     for (size_t i = 0; i < json_len(ports); i++) {
         if (json_int(json_object_array_get_idx(ports, i), "nodePort", 0) == port) {
             return true;
         }
     }
-    return json_int(spec, "healthCheckNodePort", 0) == port;
+    return false;
 }
 
 /* A port that the client asks for: what is wrong with it, or NULL. */
@@ -65,7 +67,7 @@ static const char *request_port(struct kube_change *c, struct chosen *ch, int64_
     if (shared && !may_share(ch, (int)port, number)) {
         return "provided port is already allocated";
     }
-    if (is_own_port(c, port) || shared) {
+    if (shared) {
         note_chosen(ch, (int)port, number);
         return NULL;
     }
@@ -94,7 +96,7 @@ static int choose_port(struct kube_change *c, struct chosen *ch, int64_t number)
     return port;
 }
 
-/* Does it get node ports that nobody asked for? */
+/* Does it get node ports by default? */
 static bool wants_node_ports(struct json_object *service)
 {
     return service_is_type(service, "NodePort") ||
@@ -114,6 +116,69 @@ static int64_t port_of_sibling(struct json_object *ports, int64_t number)
     return 0;
 }
 
+static struct json_object *refuse_port(struct kube_change *c, size_t i, int64_t port,
+                                       const char *wrong)
+{
+    struct kube_causes causes = {.arena = c->arena};
+    kube_invalid_int(&causes, arena_printf(c->arena, "spec.ports[%zu].nodePort", i), port, wrong);
+    return kube_status_invalid(c->kind, c->name, &causes, false);
+}
+
+/* Two entries of a protocol have one node port: the server says so without a kind or a cause. */
+static struct json_object *refuse_twin(struct kube_change *c, struct json_object *ports, size_t n)
+{
+    struct json_object *last = json_object_array_get_idx(ports, n);
+    int64_t port = json_int(last, "nodePort", 0);
+    const char *protocol = str_or(json_str(last, "protocol"), "TCP");
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *p = json_object_array_get_idx(ports, i);
+        if (json_int(p, "nodePort", 0) == port &&
+            str_eq(str_or(json_str(p, "protocol"), "TCP"), protocol)) {
+            return kube_status(
+                500, NULL,
+                arena_printf(c->arena, "duplicate nodePort: {%s %lld}", protocol, (long long)port),
+                NULL);
+        }
+    }
+    return NULL;
+}
+
+/* What is wrong with a port that an update asks for, or NULL.  One that the Service had, and one that this update has
+ * asked for already, are its own, whatever entry had it. */
+static const char *request_updated_port(struct kube_change *c, struct chosen *ch, int64_t port,
+                                        int64_t number)
+{
+    if (is_own_port(c, port) || was_chosen(ch, (int)port)) {
+        note_chosen(ch, (int)port, number);
+        return NULL;
+    }
+    return request_port(c, ch, port, number);
+}
+
+static struct json_object *update_node_ports(struct kube_change *c, struct chosen *ch)
+{
+    struct json_object *ports = json_member(service_spec(c->now), "ports");
+    bool automatic = wants_node_ports(c->now);
+    for (size_t i = 0; i < json_len(ports); i++) {
+        struct json_object *p = json_object_array_get_idx(ports, i);
+        int64_t port = json_int(p, "nodePort", 0);
+        int64_t number = json_int(p, "port", 0);
+        if (port == 0 && automatic) {
+            kube_set(p, "nodePort", json_object_new_int(choose_port(c, ch, number)));
+        } else if (port != 0) {
+            const char *wrong = request_updated_port(c, ch, port, number);
+            if (wrong != NULL) {
+                return refuse_port(c, i, port, wrong);
+            }
+        }
+        struct json_object *refusal = port != 0 ? refuse_twin(c, ports, i) : NULL;
+        if (refusal != NULL) {
+            return refusal;
+        }
+    }
+    return NULL;
+}
+
 static struct json_object *give_node_ports(struct kube_change *c, struct chosen *ch)
 {
     struct json_object *spec = service_spec(c->now);
@@ -122,10 +187,12 @@ static struct json_object *give_node_ports(struct kube_change *c, struct chosen 
     if (!service_needs_node_port(c->now)) {
         return NULL;
     }
+    if (c->was != NULL) {
+        return update_node_ports(c, ch);
+    }
     for (size_t i = 0; i < json_len(ports); i++) {
         struct json_object *p = json_object_array_get_idx(ports, i);
         int64_t port = json_int(p, "nodePort", 0);
-        const char *field = arena_printf(c->arena, "spec.ports[%zu].nodePort", i);
         if (port == 0 && automatic) {
             port = port_of_sibling(ports, json_int(p, "port", 0));
             if (port == 0) {
@@ -135,9 +202,7 @@ static struct json_object *give_node_ports(struct kube_change *c, struct chosen 
         }
         const char *wrong = port ? request_port(c, ch, port, json_int(p, "port", 0)) : NULL;
         if (wrong) {
-            struct kube_causes causes = {.arena = c->arena};
-            kube_invalid_int(&causes, field, port, wrong);
-            return kube_status_invalid(c->kind, c->name, &causes, false);
+            return refuse_port(c, i, port, wrong);
         }
     }
     return NULL;
@@ -233,7 +298,7 @@ static struct json_object *give_addresses(struct kube_change *c)
     return refusal;
 }
 
-/* --- what was there comes back -------------------------------------------------------------------- */
+/* --- what was there comes back ---------------------------------------------------------------- */
 static bool port_used(struct json_object *ports, int64_t port)
 {
     for (size_t i = 0; i < json_len(ports); i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* service_default.c: what a Service has although nobody wrote it, and what it loses when its type changes.
+/* service_default.c: defaults of a Service, and members that are removed when its type changes.
  *
  * Pure: edits trees.  Source: API server defaulting of v1 Services; recorded 016–024, 065, 090. */
 #include "sim/kube/service/service.h"
@@ -58,7 +58,7 @@ bool service_is_headless(struct json_object *service)
     return json_len(ips) == 1 && str_eq(kube_item(ips, 0), "None");
 }
 
-/* --- defaults ------------------------------------------------------------------------------------- */
+/* --- defaults --------------------------------------------------------------------------------- */
 static void default_str(struct json_object *o, const char *name, const char *value)
 {
     if (str_is_empty(json_str(o, name))) {
@@ -130,7 +130,7 @@ void service_set_defaults(struct kube_change *c)
     }
 }
 
-/* --- a type that changes -------------------------------------------------------------------------- */
+/* --- a type that changes ---------------------------------------------------------------------- */
 /* Takes a field away that no longer applies, if the client did not change it itself. */
 static void drop_same(struct json_object *now, struct json_object *was, const char *name)
 {

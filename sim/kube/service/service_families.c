@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* service_families.c: one or two address families: how a Service gets, gains and loses them.
  *
- * The families of the cluster come from the simulator's configuration.  Source: API server allocation of
- * Services; recorded 022, 023, 153–160. */
+ * The families of the cluster come from the simulator's configuration.  Source: API server
+ * allocation of Services; recorded 022, 023, 153–160. */
 #include "sim/kube/service/service.h"
 
 #include "common/base/ip.h"
@@ -41,7 +41,7 @@ void service_sync_cluster_ips(struct kube_change *c)
     }
 }
 
-/* --- the families --------------------------------------------------------------------------------- */
+/* --- the families ----------------------------------------------------------------------------- */
 struct cluster {
     const char *first;
     const char *second; /* NULL: single-stack */
@@ -114,7 +114,8 @@ static bool is_unchanged_prefer(struct kube_change *c)
            same_list(json_member(now, "ipFamilies"), json_member(was, "ipFamilies"));
 }
 
-/* A headless Service without a selector has no pods to follow, so it may have any families on any cluster. */
+/* A headless Service without a selector has no pods to follow, so it may have any families
+ * on any cluster. */
 static bool is_free_headless(struct json_object *service)
 {
     struct json_object *selector = json_member(service_spec(service), "selector");
@@ -248,7 +249,7 @@ struct json_object *service_settle_families(struct kube_change *c)
     return NULL;
 }
 
-/* --- validation ----------------------------------------------------------------------------------- */
+/* --- validation ------------------------------------------------------------------------------- */
 /* True when a value is wrong so that later checks would only confuse. */
 static bool validate_values(struct json_object *spec, struct kube_causes *causes)
 {

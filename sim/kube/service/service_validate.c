@@ -23,7 +23,7 @@ static const char *const affinities[] = {"ClientIP", "None", NULL};
 static const char *const policies[] = {"Cluster", "Local", NULL};
 static const char *const protocols[] = {"SCTP", "TCP", "UDP", NULL};
 
-/* --- addresses ------------------------------------------------------------------------------------ */
+/* --- addresses -------------------------------------------------------------------------------- */
 static void validate_external_ips(struct json_object *spec, struct kube_causes *causes)
 {
     struct json_object *ips = json_member(spec, "externalIPs");
@@ -68,7 +68,7 @@ static void validate_source_ranges(struct json_object *service, struct kube_caus
     }
 }
 
-/* --- ports ---------------------------------------------------------------------------------------- */
+/* --- ports ------------------------------------------------------------------------------------ */
 static void validate_target_port(struct json_object *target, const char *field,
                                  struct kube_causes *causes)
 {
@@ -170,7 +170,7 @@ static void validate_repeated_ports(struct json_object *service, struct kube_cau
     }
 }
 
-/* --- by type -------------------------------------------------------------------------------------- */
+/* --- by type ---------------------------------------------------------------------------------- */
 static void validate_external_name(struct json_object *spec, struct kube_causes *causes)
 {
     static const char *const absent[] = {"clusterIPs", "ipFamilies", "ipFamilyPolicy"};
@@ -310,7 +310,7 @@ static void validate_policies(struct json_object *service, struct json_object *w
     }
 }
 
-/* --- status --------------------------------------------------------------------------------------- */
+/* --- status ----------------------------------------------------------------------------------- */
 static void validate_ingress(struct json_object *one, const char *at, struct kube_causes *causes)
 {
     static const char *const modes[] = {"Proxy", "VIP", NULL};
@@ -353,7 +353,7 @@ void service_validate_status(struct json_object *service, struct kube_causes *ca
     }
 }
 
-/* --- all together --------------------------------------------------------------------------------- */
+/* --- all together ----------------------------------------------------------------------------- */
 void service_validate(const struct kube_change *c, struct kube_causes *causes)
 {
     struct json_object *service = c->now;

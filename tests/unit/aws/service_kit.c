@@ -52,6 +52,11 @@ int service_try(struct service_kit *s, bool want, struct err *err)
     s->planning = kit_begin(s->k);
     s->k->around = around(s);
     s->planning.around = s->k->around;
+    struct lb_kinds *full = NULL;
+    if (s->full != NULL) {
+        lb_kinds_add(s->k->a, &full, s->full);
+    }
+    lb_plan_service(&s->k->plan, s->k->service->key)->full = full;
     int rc = aws_plan_service(&s->planning, want, err);
     if (rc == ERR_OK && lb_plan_seal(&s->k->plan, err) != ERR_OK) {
         fail_msg("%s", err->message);

@@ -7,12 +7,14 @@
 
 struct service_kit {
     struct kit *k;
-    bool no_places;               /* nothing was read of the VPC */
-    struct str_set other_groups;  /* that other Services name */
-    struct str_set other_mains;   /* of classic ones among them */
-    struct str_set other_names;   /* of other Services' balancers */
-    bool knows_needed;            /* what others need of nodes' groups was asked */
-    bool referring;               /* groups without tag that refer to ours were read */
+    bool no_places;              /* nothing was read of the VPC */
+    struct str_set other_groups; /* that other Services name */
+    struct str_set other_mains;  /* of classic ones among them */
+    struct str_set other_names;  /* of other Services' balancers */
+    bool knows_needed;           /* what others need of nodes' groups was asked */
+    bool referring;              /* groups without tag that refer to ours were read */
+    const char *
+        full; /* AWS has said that there is no room for it, as lb_plan_makes_room() asks; or NULL */
     struct aws_planning planning; /* of the last plan */
 };
 /* A classic balancer wanted, in subnet-1 and subnet-2 by discovery. */

@@ -234,7 +234,7 @@ static void left__group_of_the_name_that_fits_not__makes_room(void **state)
     k->world.n_nlbs = 0;
     k->world.n_listeners = 0;
     k->world.target_groups[0].group.port = 1;
-    kit_expect(k, "1 DeleteTargetGroup; 2 CreateLoadBalancer, CreateTargetGroup; "
+    kit_expect(k, "1 DeleteTargetGroup, CreateLoadBalancer; 2 CreateTargetGroup; "
                   "3 RegisterTargets, CreateListener");
     kit_free(k);
 }

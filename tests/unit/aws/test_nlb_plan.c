@@ -285,12 +285,12 @@ static void update__tcp_to_udp__old_listener_goes_before_the_new_one(void **stat
     (void)state;
     struct kit *k = kit_settled("53:30053", "");
     k->ports = "53:30053/UDP";
-    kit_expect(k, "1 CreateTargetGroup; 2 DeleteListener; 3 RegisterTargets, CreateListener; "
+    kit_expect(k, "1 CreateTargetGroup; 2 DeleteListener, RegisterTargets; 3 CreateListener; "
                   "4 DeleteTargetGroup");
     assert_string_equal(lb_plan_service(&k->plan, k->service->key)->effects[0],
                         "Port 53 answers nobody until its new listener is there.");
     k->ports = "53:30053";
-    kit_expect(k, "1 CreateTargetGroup; 2 DeleteListener; 3 RegisterTargets, CreateListener; "
+    kit_expect(k, "1 CreateTargetGroup; 2 DeleteListener, RegisterTargets; 3 CreateListener; "
                   "4 DeleteTargetGroup");
     kit_free(k);
 }

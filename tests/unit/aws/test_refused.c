@@ -169,6 +169,39 @@ static void tags__values_and_number__are_those_that_aws_takes(void **state)
     arena_free(a);
 }
 
+/* A classic load balancer takes fewer than its groups, and than an NLB. */
+static void tags__of_a_classic_balancer__are_ten_at_most(void **state)
+{
+    (void)state;
+    static const struct row few = {"", "additional-resource-tags=a=1,b=2,c=3,d=4,e=5,f=6,g=7,h=8",
+                                   ELSEWISE};
+    static const struct row many = {
+        "", "additional-resource-tags=a=1,b=2,c=3,d=4,e=5,f=6,g=7,h=8,i=9",
+        "additional-resource-tags: 11 tags with those of the controller: want at most 10"};
+    static const struct row nlb = {
+        "", "additional-resource-tags=a=1,b=2,c=3,d=4,e=5,f=6,g=7,h=8,i=9", ELSEWISE};
+    try_kind(&few, "", false);
+    try_kind(&many, "", false);
+    try_kind(&nlb, "nlb", false);
+}
+
+/* Upstream asks AWS for it, which refuses a balancer without listeners; before, it makes a security group. */
+static void classic__without_any_node_port__is_refused_before_the_first_write(void **state)
+{
+    (void)state;
+    struct service_kit *s = service_kit_new();
+    struct err err = ERR_INIT;
+    s->k->ports = "80:0";
+    assert_int_equal(service_try(s, true, &err), ERR_INVALID);
+    assert_non_null(strstr(err.message, "no port has a node port"));
+    assert_int_equal(lb_plan_changes(&s->k->plan), 0);
+    s->k->ports = "80:0 443:30443"; /* the first one is passed over, as upstream does */
+    service_plan(s, true);
+    assert_non_null(
+        strstr(kit_params(s->k, kit_op(s->k, "ConfigureHealthCheck", 0), "-"), "TCP:30443"));
+    service_kit_free(s);
+}
+
 static void addresses__of_the_other_scheme_or_none__are_refused(void **state)
 {
     (void)state;
@@ -224,6 +257,8 @@ UNIT_MAIN(refused)
         cmocka_unit_test(values__that_aws_refuses__are_refused_before_the_first_call),
         cmocka_unit_test(long_values__of_the_limit_and_beyond__are_told_apart),
         cmocka_unit_test(tags__values_and_number__are_those_that_aws_takes),
+        cmocka_unit_test(tags__of_a_classic_balancer__are_ten_at_most),
+        cmocka_unit_test(classic__without_any_node_port__is_refused_before_the_first_write),
         cmocka_unit_test(addresses__of_the_other_scheme_or_none__are_refused),
         cmocka_unit_test(values__that_are_not_sent__stand_in_the_way_of_nothing),
         cmocka_unit_test(cloud_config__with_a_value_that_aws_refuses__is_named),

@@ -151,38 +151,6 @@ static void shared_address__left_by_an_edit__has_the_port_closed_at_once(void **
     stage_rig_settled(r);
 }
 
-/* Two Services exchange addresses in one batch, and only the first of them can: the other one opens nothing, however often it
- * tries, and nothing stale is left for a plan to show. */
-static void addresses__exchanged_in_one_batch__a_refused_one_opens_nothing(void **state)
-{
-    struct stage_rig *r = *state;
-    struct rig_service *api = ADD(r, "api");
-    struct rig_service *web = stage_rig_add(
-        r, "web", NULL,
-        "\"ports\":[{\"name\":\"a\",\"port\":81,\"protocol\":\"TCP\",\"nodePort\":30081}]");
-    stage_rig_run(r);
-    same_text("rules", stage_rig_rules(r), "80>20.0.0.1 81>20.0.0.2");
-    api->annotations = AT("20.0.0.2");
-    api->verb = TT_VERB_ENSURE;
-    edit(r, web, AT("20.0.0.1"));
-    succeeded(api);
-    assert_int_equal(web->code, TT_IN_USE);
-    same_text("rules", stage_rig_rules(r), "80>20.0.0.2 81>20.0.0.2");
-    edit(r, web, AT("20.0.0.1"));
-    assert_int_equal(web->code, TT_IN_USE);
-    written(r, "");
-    api->verb = TT_VERB_ENSURE;
-    stage_rig_plan(r);
-    written(r, "");
-    api->annotations = NULL;
-    api->verb = TT_VERB_ENSURE;
-    edit(r, web, NULL);
-    succeeded(api);
-    succeeded(web);
-    same_text("rules", stage_rig_rules(r), "80>20.0.0.1 81>20.0.0.2");
-    stage_rig_settled(r);
-}
-
 /* A public address that a Service keeps asking for when it is made internal, or any other one outside the subnet, is refused before
  * the first write, and what stands stays. */
 static void internal__address_outside_the_subnet__refused_before_the_first_write(void **state)
@@ -377,7 +345,6 @@ UNIT_MAIN(stages_edits)
         RIG_TEST(unreadable_address__of_what_was_made_here__refused),
         RIG_TEST(floating_ip__balancer_refused_once__is_served_as_before),
         RIG_TEST(shared_address__left_by_an_edit__has_the_port_closed_at_once),
-        RIG_TEST(addresses__exchanged_in_one_batch__a_refused_one_opens_nothing),
         RIG_TEST(internal__address_outside_the_subnet__refused_before_the_first_write),
         RIG_TEST(unreadable_address__of_what_stands_with_a_wiped_status__is_passed_over),
         RIG_TEST(merged_write__refused__what_goes_is_written_first),

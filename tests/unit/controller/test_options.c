@@ -65,7 +65,7 @@ static void options__no_flags__upstreams_defaults(void **state)
 
     assert_string_equal("", o->cloud_provider);
     assert_string_equal("kubernetes", o->cluster_name);
-    assert_int_equal(1, o->concurrent_service_syncs);
+    assert_int_equal(10, o->concurrent_service_syncs);
     assert_true(o->leader_elect);
     assert_int_equal(10258, o->secure_port);
     assert_int_equal(15000, o->lease_duration_ms);

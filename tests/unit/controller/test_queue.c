@@ -25,6 +25,7 @@
 #define SPEC   TT_REASON_SPEC
 #define NODES  TT_REASON_NODES
 #define RESYNC TT_REASON_RESYNC
+#define AWAITS QUEUE_REASON_AWAITS
 
 static struct queue_core *core(int64_t base_ms, int64_t max_ms)
 {
@@ -429,6 +430,47 @@ static void queue_core__batch__a_retry_joins_without_a_second_debounce(void **st
     queue_core_free(q);
 }
 
+/* What it waits for is another one's of its group: it comes along with that one's edit, and with nothing else. */
+static void queue_core__batch__one_that_awaits_comes_along_with_an_edit(void **state)
+{
+    (void)state;
+    struct queue_core *q = core(0, 0);
+
+    queue_core_add_after(q, "a", "lb", RESYNC | SPEC | AWAITS, 60000, 0);
+    queue_core_add_after(q, "b", "lb", RESYNC | SPEC, 60000, 0);
+    queue_core_add_after(q, "c", "other", RESYNC | SPEC | AWAITS, 60000, 0);
+    queue_core_add(q, "d", "lb", NODES, 0);
+    assert_string_equal("d", take(q, 2000));
+    queue_core_done(q, "d", 2000);
+    queue_core_add(q, "d", "lb", SPEC, 2000);
+    assert_string_equal("d a", take(q, 4000));
+    queue_core_done(q, "d", 4000);
+    queue_core_done(q, "a", 4000);
+    assert_string_equal("b", take(q, 61000));
+    assert_string_equal("c", take(q, 61000));
+    queue_core_done(q, "b", 60000);
+    queue_core_done(q, "c", 60000);
+    assert_string_equal("", take(q, 600000));
+    queue_core_free(q);
+}
+
+static void queue_core__awaits__is_no_reason_of_its_own(void **state)
+{
+    (void)state;
+    struct queue_core *q = core(0, 0);
+
+    queue_core_add_after(q, "a", "lb", RESYNC | AWAITS, 1000, 0);
+    assert_true(queue_core_undelay(q, "a", RESYNC));
+    assert_string_equal("", take(q, 600000));
+    queue_core_add_after(q, "a", "lb", RESYNC | AWAITS, 0, 600000);
+    struct queue_batch b = {0};
+    assert_true(queue_core_get(q, 700000, &b));
+    assert_int_equal(RESYNC, b.items[0].reasons);
+    queue_batch_clear(&b);
+    queue_core_done(q, "a", 700000);
+    queue_core_free(q);
+}
+
 static void queue_core__batch_key__changes_only_between_runs(void **state)
 {
     (void)state;
@@ -640,6 +682,8 @@ UNIT_MAIN(queue)
         cmocka_unit_test(queue_core__batch__waits_for_the_one_under_way),
         cmocka_unit_test(queue_core__batch__at_most_batch_max_keys_and_the_others_at_once),
         cmocka_unit_test(queue_core__batch__a_retry_joins_without_a_second_debounce),
+        cmocka_unit_test(queue_core__batch__one_that_awaits_comes_along_with_an_edit),
+        cmocka_unit_test(queue_core__awaits__is_no_reason_of_its_own),
         cmocka_unit_test(queue_core__batch_key__changes_only_between_runs),
         cmocka_unit_test(queue__clock_moves__a_delayed_key_is_handed_out),
         cmocka_unit_test(queue__many_threads__no_key_runs_twice_at_once),

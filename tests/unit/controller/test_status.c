@@ -273,6 +273,43 @@ static void has(const struct str_buf *b, const char *text)
 }
 
 /* In text, page and JSON, of one Service and of all. */
+/* Kinds of requests that the cloud slows down, from a provider's metrics to a reader of the JSON. */
+static void status__requests_that_wait__are_told_by_kind(void **state)
+{
+    struct at *at = *state;
+    struct str_buf json = STR_BUF_INIT, shown = STR_BUF_INIT, page = STR_BUF_INIT;
+    struct metrics *m = metrics_new();
+    const struct tt_kv writes[] = {{"api", "aws"}, {"kind", "ec2 writes"}};
+    const struct tt_kv reads[] = {{"api", "aws"}, {"kind", "ec2 reads"}};
+    metrics_set(m, METRIC_CLOUD_RATE, writes, ARRAY_LEN(writes), 2.5);
+    metrics_add(m, METRIC_CLOUD_HELD, writes, ARRAY_LEN(writes), 14);
+    metrics_add(m, METRIC_CLOUD_REFUSED, writes, ARRAY_LEN(writes), 3);
+    metrics_set(m, METRIC_CLOUD_RATE, reads, ARRAY_LEN(reads), 21);
+    look(at);
+    status_budgets(m, 20, 30, at->a, &at->view);
+    assert_int_equal(at->view.n_budgets, 3);
+    assert_string_equal(at->view.budgets[0].kind, "");
+    status_json(&json, &at->view, &(struct status_filter){0});
+    struct json_object *o = NULL;
+    struct err err = ERR_INIT;
+    assert_int_equal(json_parse_arena(at->a, json.data, json.len, NULL, &o, &err), ERR_OK);
+    struct status_view back = {0};
+    assert_int_equal(status_read(o, at->a, &back, &err), ERR_OK);
+    assert_int_equal(back.n_budgets, 3);
+    status_text(&shown, &back, &(struct status_filter){0});
+    has(&shown, "API aws, ec2 writes: 14 waited for their turn, 3 throttled; at most 2.5 per "
+                "second now");
+    has(&shown, "API aws, ec2 reads: 0 waited for their turn, 0 throttled; at most 21 per second "
+                "now");
+    status_html(&page, &at->view, &(struct status_filter){0});
+    has(&page, "<p>API aws, ec2 writes: 14 waited for their turn, 3 throttled; at most 2.5 per "
+               "second now.</p>");
+    str_buf_done(&json);
+    str_buf_done(&shown);
+    str_buf_done(&page);
+    metrics_free(m);
+}
+
 static void status__findings__are_shown_although_all_is_well(void **state)
 {
     struct at *at = *state;
@@ -535,6 +572,7 @@ UNIT_MAIN(status)
         TEST(status__services__failures_come_first_and_strangers_are_left_out),
         TEST(status__service_that_went__is_not_shown_any_more),
         TEST(status__json__reads_back_as_the_same_view),
+        TEST(status__requests_that_wait__are_told_by_kind),
         TEST(status__findings__are_shown_although_all_is_well),
         TEST(status__document_of_another_kind__is_refused),
         TEST(status__html__escapes_and_says_first_what_matters),

@@ -47,6 +47,9 @@ static void note(struct tt_host_ctx *ctx, const char *name, const struct tt_kv *
                  uint32_t type, double value)
 {
     struct rig *r = (struct rig *)ctx;
+    if (str_has_prefix(name, "trimtab_budget_")) {
+        return; /* the controller's own (common/lb/budget_report.h) */
+    }
     char *text = series(name, labels, n, type);
     mutex_lock(&r->lock);
     double *is = text != NULL ? map_get(r->metrics, text) : NULL;

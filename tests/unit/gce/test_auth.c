@@ -8,6 +8,7 @@
 #include "common/base/file.h"
 #include "providers/gce/api/gce_api.h"
 #include "providers/gce/api/gce_auth.h"
+#include "providers/gce/api/gce_budget.h"
 #include "tests/support/unit.h"
 
 #include <stdlib.h>
@@ -327,6 +328,51 @@ static void call__get__url_token_answer(void **state)
     same_text("answer", c.call.answer, "{\"name\":\"n\"}");
 }
 
+static void note_budget(void *arg, enum budget_event event, const struct budget_view *now)
+{
+    struct budget_view *told = arg;
+    (void)event;
+    *told = *now;
+}
+
+/* A group is used up: what somebody waits for is sent later, a look for which nobody waits asks again. */
+static void call__its_group_is_used_up__waits_for_its_turn(void **state)
+{
+    struct kit *k = *state;
+    struct call_kit c;
+    struct budget_view told = {0};
+    const struct tt_call background = {.size = sizeof(background), .background = 1};
+    const struct gce_call_spec get = {.collection = GCE_POOLS, .verb = GCE_GET, .name = "n"};
+    begin(k, &c, GCE_GET);
+    c.api.budgets = budgets_new(gce_budget_limits, GCE_BUDGETS, k->clock, note_budget, &told);
+    for (int i = 0; i < 300; i++) {
+        gce_call_begin(&c.call, &c.api, NULL, k->a, &get);
+        assert_int_equal(gce_call_step(&c.call, &c.req, NULL, &c.err), HTTP_SEND);
+        assert_int_equal(c.req.not_before_ms, 0);
+    }
+    int64_t now = clock_now_ms(k->clock);
+    gce_call_begin(&c.call, &c.api, NULL, k->a, &get);
+    assert_int_equal(gce_call_step(&c.call, &c.req, NULL, &c.err), HTTP_SEND);
+    assert_int_equal(c.req.not_before_ms, now + 50);
+
+    gce_call_begin(&c.call, &c.api, &background, k->a, &get);
+    assert_int_equal(gce_call_step(&c.call, &c.req, NULL, &c.err), HTTP_WAIT);
+    int64_t at = c.req.not_before_ms;
+    assert_true(at > now + 1000);
+    assert_int_equal(gce_call_step(&c.call, &c.req, NULL, &c.err), HTTP_WAIT); /* woken early */
+    assert_int_equal(c.req.not_before_ms, at);
+    clock_fake_advance(k->clock, at - now);
+    assert_int_equal(gce_call_step(&c.call, &c.req, NULL, &c.err), HTTP_SEND);
+
+    assert_int_equal(give(&c, 403,
+                          "{\"error\":{\"code\":403,\"message\":\"m\",\"errors\":[{\"reason\":"
+                          "\"rateLimitExceeded\"}]}}"),
+                     HTTP_WAIT);
+    assert_string_equal(told.kind, "regional reads");
+    assert_int_equal(told.refused, 1);
+    budgets_free(c.api.budgets);
+}
+
 static void call__E7__operation_done_at_once__no_wait(void **state)
 {
     struct kit *k = *state;
@@ -422,6 +468,7 @@ UNIT_MAIN(auth)
         KIT_TEST(adc__authorized_user__form_and_rotation),
         KIT_TEST(adc__what_is_refused__by_name_and_without_secrets),
         KIT_TEST(call__get__url_token_answer),
+        KIT_TEST(call__its_group_is_used_up__waits_for_its_turn),
         KIT_TEST(call__E7__operation_done_at_once__no_wait),
         KIT_TEST(call__operation_runs__waited_for_at_once_and_polls_are_repeated),
         KIT_TEST(call__answer_lost__same_request_again),

@@ -30,6 +30,52 @@ static int parse(struct arena *a, const char *text, struct gce_options *ret, str
     return gce_options_parse(a, flags, n, ret, err);
 }
 
+static void rates__rules_of_methods__are_found_by_version_and_method(void **state)
+{
+    struct arena *a = *state;
+    struct gce_options o;
+    struct err err = ERR_INIT;
+    assert_int_equal(
+        parse(a,
+              "gce-ratelimit=ga.Addresses.Get,qps,1.5,5,ga.RegionBackendServices."
+              "Update,qps,2,1,alpha.Operations.Get,qps,10,10,ga.Operations.Get,qps,4,8",
+              &o, &err),
+        ERR_OK);
+    const struct gce_rates *r = &o.rates;
+    assert_int_equal(r->n, 4);
+    assert_int_equal(gce_rates_find(r, "v1", "compute.addresses.get"), 0);
+    assert_true(r->limits[0].per_second == 1.5 && r->limits[0].burst == 5);
+    assert_int_equal(gce_rates_find(r, "v1", "compute.regionBackendServices.update"), 1);
+    assert_int_equal(gce_rates_find(r, "v1", "compute.regionOperations.wait"), 3);
+    assert_int_equal(gce_rates_find(r, "v1", "compute.zoneOperations.wait"), 3);
+    assert_int_equal(gce_rates_find(r, "beta", "compute.addresses.get"), 4);
+    assert_int_equal(gce_rates_find(r, "v1", "compute.addresses.list"), 4);
+}
+
+static void rates__wrong_rules__are_refused_with_the_rule(void **state)
+{
+    static const char *const rows[][2] = {
+        {"ga.Addresses.Get,qps,1.5", "parts of it are missing"},
+        {"ga.Addresses.Get,qps,0,5", "\"0\" is no rate"},
+        {"ga.Addresses.Get,qps,nan,5", "\"nan\" is no rate"},
+        {"ga.Addresses.Get,qps,1,0", "\"0\" is no burst"},
+        {"ga.Addresses.Get,strategy,1,5", "the limiter \"strategy\" is unknown"},
+        {"v1.Addresses.Get,qps,1,5", "none of ga, beta and alpha"},
+        {"ga.Addresses,qps,1,5", "not VERSION.SERVICE.OPERATION"},
+    };
+    struct arena *a = *state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct gce_options o;
+        struct err err = ERR_INIT;
+        assert_int_equal(parse(a, arena_printf(a, "gce-ratelimit=%s", rows[i][0]), &o, &err),
+                         ERR_INVALID);
+        if (strstr(err.message, rows[i][1]) == NULL) {
+            fail_msg("%s: %s", rows[i][0], err.message);
+        }
+        assert_non_null(strstr(err.message, "for instance ga.Addresses.Get,qps,1.5,5"));
+    }
+}
+
 static void table__every_flag_of_upstream__with_its_default(void **state)
 {
     static const struct tt_kv want[] = {
@@ -290,6 +336,8 @@ static void doubts__flags_without_effect__are_told(void **state)
 UNIT_MAIN(options)
 {
     const struct CMUnitTest tests[] = {
+        PURE_TEST(rates__rules_of_methods__are_found_by_version_and_method),
+        PURE_TEST(rates__wrong_rules__are_refused_with_the_rule),
         PURE_TEST(table__every_flag_of_upstream__with_its_default),
         PURE_TEST(parse__nothing_given__upstreams_defaults),
         PURE_TEST(parse__one_flag__one_member),

@@ -458,6 +458,47 @@ static void plan_print__sent_after__said_to_people_and_programs(void **state)
     json_object_put(doc);
 }
 
+static struct json_object *operation_of(struct json_object *doc, size_t service)
+{
+    struct json_object *s = json_object_array_get_idx(json_member(doc, "services"), service);
+
+    return json_object_array_get_idx(json_member(s, "operations"), 0);
+}
+
+/* A document in which each of many Services named all of them would grow with their square. */
+static void plan_print_json__operation_of_many_services__names_all_of_them_once(void **state)
+{
+    (void)state;
+    enum { MANY = 150 };
+    struct arena *a = arena_new();
+    const struct tt_plan_service *services[MANY];
+    const char *owners[MANY];
+
+    for (size_t i = 0; i < MANY; i++) {
+        owners[i] = arena_printf(a, "demo/s%03zu", i);
+        struct tt_plan_service *s = ARENA_NEW(a, struct tt_plan_service);
+        *s = (struct tt_plan_service){.size = sizeof *s, .key = owners[i]};
+        services[i] = s;
+    }
+    for (uint32_t n = 100; n <= MANY; n += 50) {
+        const struct tt_operation *const ops[] = {OP(1, CREATE, 1, .kind = "table", .name = "t",
+                                                     .why = "so", .owners = owners, .n_owners = n)};
+        struct tt_plan plan = plan_of(services, MANY, ops, 1);
+        struct json_object *doc = plan_print_json(&plan);
+        for (size_t i = 0; i < n; i++) {
+            struct json_object *list = json_member(operation_of(doc, i), "owners");
+            bool all = i == 0 || n == 100;
+            assert_int_equal(json_object_array_length(list), all ? n : 1);
+            assert_string_equal(
+                json_object_get_string(json_object_array_get_idx(list, all ? i : 0)), owners[i]);
+            assert_int_equal(json_object_get_int(json_member(operation_of(doc, i), "n_owners")),
+                             n == 100 ? 0 : n);
+        }
+        json_object_put(doc);
+    }
+    arena_free(a);
+}
+
 static void plan_print__after__numbers_for_programs(void **state)
 {
     (void)state;
@@ -612,6 +653,8 @@ UNIT_MAIN(plan_print)
         lb_test(plan_print_json__plan__promised_members),
         lb_test(plan_print__sent_after__said_to_people_and_programs),
         lb_test(plan_print__after__numbers_for_programs),
+        lb_test(plan_print_json__operation_of_many_services__names_all_of_them_once),
+        lb_test(plan_print_json__operation_of_many_services__names_all_of_them_once),
         lb_test(plan_print__foreign_text__as_if_its_escapes_had_been_written),
         lb_test(plan_join__plans__sorted_and_renumbered),
         lb_test(plan_join__a_shared_resource__stands_once_with_all_owners),

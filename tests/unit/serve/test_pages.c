@@ -386,7 +386,7 @@ static void configz__is_the_go_struct_and_hides_secrets(void **state)
     assert_string_equal(json_object_to_json_string_ext(json_path(c, "Generic.Controllers"), 0),
                         "[\"*\",\"-route\"]");
     assert_string_equal(json_str(json_path(c, "KubeCloudShared.CloudProvider"), "Name"), "fake");
-    assert_int_equal(json_int(json_path(c, "ServiceController"), "ConcurrentServiceSyncs", 0), 1);
+    assert_int_equal(json_int(json_path(c, "ServiceController"), "ConcurrentServiceSyncs", 0), 10);
     assert_string_equal(json_str(c, "NodeStatusUpdateFrequency"), "5m0s");
     assert_int_equal(json_object_object_length(c), 6);
     struct json_object *ours = json_member(o, "trimtab");

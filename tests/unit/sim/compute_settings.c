@@ -88,6 +88,30 @@ static void settings__wrong__are_refused(void **state)
 }
 
 /* The cloud cannot choose among subnetworks that people made. */
+/* Groups are counted apart, those of a region from the global ones.  The clock may turn to another minute in between, but
+ * not twice: of nine requests in two minutes three are over the limit at least. */
+static void throttle__too_many_of_a_group__are_refused(void **state)
+{
+    (void)state;
+    struct fixture *f = balancer_cloud_start();
+    balancer_cloud_fill(f);
+    fixture_must(f, "PUT", "/sim/settings/gce", "{\"throttle\":{\"per_minute\":3}}");
+    int refused = 0;
+    for (int i = 0; i < 9; i++) {
+        int status = fixture_call(f, "GET", R "/forwardingRules", NULL);
+        if (status == 403) {
+            fixture_expect(f, "a list too many", status, 403, "rateLimitExceeded");
+            refused++;
+        }
+    }
+    assert_in_range(refused, 3, 6);
+    fixture_must(f, "GET", G "/forwardingRules", NULL);
+    fixture_must(f, "GET", R "/backendServices/ext", NULL);
+    fixture_must(f, "PUT", "/sim/settings/gce", "{}");
+    fixture_must(f, "GET", R "/forwardingRules", NULL);
+    fixture_stop(f);
+}
+
 static void custom_mode__a_rule_needs_a_subnetwork(void **state)
 {
     (void)state;
@@ -113,6 +137,7 @@ UNIT_MAIN(compute_settings)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings__are_in_force_at_once),
         cmocka_unit_test(settings__wrong__are_refused),
+        cmocka_unit_test(throttle__too_many_of_a_group__are_refused),
         cmocka_unit_test(custom_mode__a_rule_needs_a_subnetwork),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -162,6 +162,13 @@ static bool look_command(struct flow_kit *k, char **w, size_t n)
         str_buf_reset(&k->order);
     } else if (str_eq(w[0], "status")) {
         str_appendf(&k->out, "%s=%s ", w[1], flow_world_service(k, w[1])->status);
+    } else if (str_eq(w[0], "planned")) {
+        str_buf_reset(&k->order);
+        k->effects = true;
+        (void)flow_kit_second_plan(k);
+        k->effects = false;
+        str_appendf(&k->out, "planned(%s) ", str_buf_text(&k->order));
+        str_buf_reset(&k->order);
     } else if (str_eq(w[0], "plan")) {
         str_appendf(&k->out, "plan(%u) ", flow_kit_second_plan(k));
     } else if (str_eq(w[0], "announced") && n > 1 && ip_parse(w[1], &addr)) {

@@ -104,6 +104,7 @@ static void report_plan(struct tt_host_ctx *ctx, const struct tt_call *call,
         str_appendf(&kit(ctx)->order, "%u:%s %s %s, ", op->wave, verbs[op->verb], op->kind,
                     op->name);
     }
+    flow_others_effects(kit(ctx), plan);
 }
 
 static void report_operation(struct tt_host_ctx *ctx, const struct tt_call *call,

@@ -11,7 +11,7 @@
  *   config TEXT       before the first sync: further lines of the configuration, "|" for a new line;  pool TEXT: its addresses and more
  *   many N            Services d/s000 …;  forbid: this replica may not write;  refuse-address IP: the kernel takes nothing with it
  *   svc KEY …         it is made, or is so from now on.  Words: ports=80/TCP/30080,… local type=T ask=IP share=K ranges=CIDR,…
- *                     fam=46 fam=~46 (46 at best) sched=S mode=M drain=T affinity created=N st=IP snat=W
+ *                     fam=46 fam=~46 (46 at best) sched=S mode=M drain=T affinity created=N st=IP snat=W move pool=P
  *   eps KEY n1 n2/down …  endpoints, one each; nothing: an empty slice
  *   nodes n1 n2 …     these are there
  *   delete KEY        it is being deleted;  vanish KEY: it is gone, and nobody was told
@@ -38,6 +38,7 @@
  *                      word "quiet": the kernel does not tell
  *   spare MS          before the first sync: there is an election, and what is held is held for so long
  *   requests          "requests(N) " since the last time: reads, and writes
+ *   planned           all that a process would plan that has just been started: "planned(WAVE:VERB KIND NAME, … KEY: EFFECT …) "
  *   state, writes, order, status KEY, plan, announced IP, owned, left, explain KEY   add what they say; plan: "plan(N) " */
 #ifndef TESTS_UNIT_LOCAL_FLOW_KIT_H
 #define TESTS_UNIT_LOCAL_FLOW_KIT_H
@@ -125,6 +126,7 @@ struct flow_kit {
     struct kit_reals reals;
     int64_t drain_ms; /* so long a destination may have connections before it goes */
     struct str_buf order, out;
+    bool effects; /* of a plan are added to `order` */
     /* Lets the clock go on when the driver waits between two tries after a conflict, which must be expected. */
     bool conflicts;
     atomic_bool stop;
@@ -158,6 +160,8 @@ bool flow_others_foreign(struct flow_kit *k, char **w, size_t n);
 void flow_others_figure(struct flow_kit *k, const char *name, const struct tt_kv *labels,
                         uint32_t n, double value);
 void flow_others_log(struct flow_kit *k, const char *message);
+/* With k->effects they are added to k->order. */
+void flow_others_effects(struct flow_kit *k, const struct tt_plan *plan);
 void flow_others_event(struct flow_kit *k, const struct tt_service *service, const char *reason,
                        const char *message);
 

@@ -41,6 +41,16 @@ void flow_others_log(struct flow_kit *k, const char *message)
     }
 }
 
+void flow_others_effects(struct flow_kit *k, const struct tt_plan *plan)
+{
+    for (uint32_t i = 0; k->effects && i < plan->n_services; i++) {
+        for (uint32_t e = 0; e < plan->services[i]->n_effects; e++) {
+            str_appendf(&k->order, "%s: %s ", plan->services[i]->key,
+                        plan->services[i]->effects[e]);
+        }
+    }
+}
+
 void flow_others_figure(struct flow_kit *k, const char *name, const struct tt_kv *labels,
                         uint32_t n, double value)
 {

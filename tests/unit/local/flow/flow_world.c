@@ -107,8 +107,10 @@ static void add_word(struct arena *a, struct parts *x, const char *word)
         str_appendf(&x->notes, ", \"" LOCAL_PREFIX "scheduler\": \"%s\"", value);
     } else if (str_has_prefix(word, "drain=")) {
         str_appendf(&x->notes, ", \"" LOCAL_PREFIX "drain-timeout\": \"%s\"", value);
-    } else if (str_has_prefix(word, "share=") || str_has_prefix(word, "snat=") ||
-               str_has_prefix(word, "mode=")) {
+    } else if (str_eq(word, "move")) {
+        str_appendf(&x->notes, ", \"" LOCAL_PREFIX "move\": \"true\"");
+    } else if (str_has_prefix(word, "share=") || str_has_prefix(word, "pool=") ||
+               str_has_prefix(word, "snat=") || str_has_prefix(word, "mode=")) {
         str_appendf(&x->notes, ", \"" LOCAL_PREFIX "%.*s\": \"%s\"", (int)(eq - word), word, value);
     } else if (!str_has_prefix(word, "st=") && *word != '\0') {
         fail_msg("word %s", word);
@@ -251,7 +253,8 @@ static void note_element(void *arg, const struct local_nft_element *e)
     struct reading *r = arg;
 
     local_mirror_element(r->m, e, false);
-    r->n_elements += e->set == LOCAL_NFT_SLOT || e->set == LOCAL_NFT_OPEN;
+    r->n_elements +=
+        e->set == LOCAL_NFT_SLOT || e->set == LOCAL_NFT_ALL || e->set == LOCAL_NFT_FROM;
 }
 
 static void note_hold(void *arg, const struct ip_addr *addr, enum local_route_kind kind, int link)
@@ -300,8 +303,9 @@ static void check_address(void *arg, const struct local_mirror_vip *v)
     }
     for (size_t i = 0; i < v->n_fronts; i++) {
         size_t n = count_slots(&v->fronts[i]);
-        r->n_shown += n + v->fronts[i].n_open;
-        if (v->fronts[i].n_open > 0 && n == 0 && !local_ipvs_some_weight(&v->fronts[i].ipvs)) {
+        r->n_shown += n + v->fronts[i].n_open + v->fronts[i].all;
+        if (local_front_is_open(&v->fronts[i]) && n == 0 &&
+            !local_ipvs_some_weight(&v->fronts[i].ipvs)) {
             flow_world_broken(r->k, "I2", &v->vip.addr);
         }
         if (n != v->fronts[i].m) {
@@ -377,6 +381,9 @@ static void show_front(struct str_buf *b, const struct local_mirror *m, const st
         show_slots(b, f);
     }
     flow_world_show_ipvs(b, m, &f->ipvs);
+    if (f->all) {
+        str_append(b, f->id.vip.len == 4 ? " <0.0.0.0/0" : " <::/0");
+    }
     for (size_t i = 0; i < f->n_open; i++) {
         ip_net_format(&f->open[i], text);
         str_appendf(b, " <%s", text);
@@ -452,7 +459,7 @@ void flow_world_foreign(struct flow_kit *k, const char *what)
         return;
     }
     struct taking t = {.set = str_eq(what, "guard")  ? LOCAL_NFT_VIP
-                              : str_eq(what, "open") ? LOCAL_NFT_OPEN
+                              : str_eq(what, "open") ? LOCAL_NFT_ALL
                                                      : LOCAL_NFT_SLOT};
     struct err err = ERR_INIT;
 

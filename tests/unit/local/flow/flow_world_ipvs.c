@@ -99,7 +99,7 @@ static bool may_go(const struct flow_kit *k, const struct kit_real *was,
 {
     int64_t age = clock_now_ms(k->clock) - was->quiet_ms;
 
-    return front == NULL || front->n_open == 0 || was->id.protocol == LOCAL_UDP ||
+    return front == NULL || !local_front_is_open(front) || was->id.protocol == LOCAL_UDP ||
            k->drain_ms == 0 ||
            (was->quiet_ms != 0 &&
             (age >= k->drain_ms || (age >= LOCAL_IPVS_QUIET_MS && was->dest.active == 0)));

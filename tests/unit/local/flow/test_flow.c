@@ -138,6 +138,61 @@ static const struct row {
      "order(1:delete hold 10.0.0.0, 2:delete source ranges 10.0.0.0:80/tcp, 3:delete frontend "
      "10.0.0.0:80/tcp, 3:delete connections 10.0.0.0:80/tcp, 4:delete guard 10.0.0.0, ) "
      "10.0.0.5[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; plan(0) d/a=10.0.0.5 "},
+    {"Services that are planned together get addresses of their own",
+     "svc d/a; svc d/b created=2; planned; idle; status d/a; status d/b",
+     "planned(1:create table inet trimtab, 2:create guard 10.0.0.0, 2:create frontend "
+     "10.0.0.0:80/tcp, 2:create guard 10.0.0.1, 2:create frontend 10.0.0.1:80/tcp, 3:create source "
+     "ranges 10.0.0.0:80/tcp, 3:create source ranges 10.0.0.1:80/tcp, 4:create hold 10.0.0.0, "
+     "4:create hold 10.0.0.1, 5:create announcement 10.0.0.0 on eth0, 5:create announcement "
+     "10.0.0.1 on eth0, ) d/a=10.0.0.0 d/b=10.0.0.1 "},
+    {"a pool is edited to another range: the address stays, and the plan does nothing",
+     "svc d/a; idle; pool [10.0.0.8/29]; restart; planned; idle; status d/a; state",
+     "planned(d/a: The address stays. ) d/a=10.0.0.0 10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 "
+     "n2:30080*2 <0.0.0.0/0 snat; "},
+    {"a pool is edited to another range, and the Service asks for the move: the old address serves "
+     "until the new one is in the status",
+     "svc d/a; idle; pool [10.0.0.8/29]; restart; svc d/a move; planned; order; sync; order; "
+     "state; "
+     "status d/a; sync; order; state; plan",
+     "planned(1:create guard 10.0.0.8, 1:create frontend 10.0.0.8:80/tcp, 2:create source ranges "
+     "10.0.0.8:80/tcp, 3:create hold 10.0.0.8, 4:create announcement 10.0.0.8 on eth0, d/a: "
+     "10.0.0.0 is served until the Service's status shows the new address; then it goes, and "
+     "connections to it end. ) order() order(1:create guard 10.0.0.8, 1:create frontend "
+     "10.0.0.8:80/tcp, 2:create source ranges 10.0.0.8:80/tcp, 3:create hold 10.0.0.8, 4:create "
+     "announcement 10.0.0.8 on eth0, 4:create announcement 10.0.0.0 on eth0, ) 10.0.0.0[d/a] held "
+     "80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; 10.0.0.8[d/a] held 80/tcp rr4 n1:30080*2 "
+     "n2:30080*2 <0.0.0.0/0 snat; d/a=10.0.0.8 order(1:delete hold 10.0.0.0, 2:delete source "
+     "ranges 10.0.0.0:80/tcp, 3:delete frontend 10.0.0.0:80/tcp, 3:delete connections "
+     "10.0.0.0:80/tcp, 4:delete guard 10.0.0.0, ) 10.0.0.8[d/a] held 80/tcp rr4 n1:30080*2 "
+     "n2:30080*2 <0.0.0.0/0 snat; plan(0) "},
+    {"A15 the Service asks for another pool",
+     "config director: {drainTimeout: 0s}; pool [10.0.0.0/30]}, {name: q, addresses: "
+     "[10.0.0.8/29]; "
+     "svc d/a; idle; svc d/a pool=q; planned; order; sync; order; state; sync; state; plan",
+     "planned(1:create guard 10.0.0.8, 1:create frontend 10.0.0.8:80/tcp, 2:create source ranges "
+     "10.0.0.8:80/tcp, 3:create hold 10.0.0.8, 4:create announcement 10.0.0.8 on eth0, d/a: "
+     "10.0.0.0 is served until the Service's status shows the new address; then it goes, and "
+     "connections to it end. ) order() order(1:create guard 10.0.0.8, 1:create frontend "
+     "10.0.0.8:80/tcp, 2:create source ranges 10.0.0.8:80/tcp, 3:create hold 10.0.0.8, 4:create "
+     "announcement 10.0.0.8 on eth0, ) 10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 "
+     "<0.0.0.0/0 snat; 10.0.0.8[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "
+     "10.0.0.8[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; plan(0) "},
+    {"orphans: a guard without a name goes by the Service that stands for it",
+     "svc d/a; svc d/b created=2; idle; foreign stranger; restart; owned; cleanup -/10.0.0.7; "
+     "state; "
+     "owned",
+     "guard 10.0.0.0 of d/a used; frontend 10.0.0.0:80/tcp of d/a used; guard 10.0.0.1 of d/b "
+     "used; frontend 10.0.0.1:80/tcp of d/b used; guard 10.0.0.7 of - removable; 10.0.0.0[d/a] "
+     "held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; 10.0.0.1[d/b] held 80/tcp rr4 "
+     "n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; guard 10.0.0.0 of d/a used; frontend 10.0.0.0:80/tcp "
+     "of d/a used; guard 10.0.0.1 of d/b used; frontend 10.0.0.1:80/tcp of d/b used; "},
+    {"orphans: an address that a Service has does not go by its text",
+     "svc d/a; idle; foreign guard; cleanup -/10.0.0.0; state",
+     "10.0.0.0[not guarded] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "},
+    {"orphans: what another instance holds is not listed",
+     "svc d/a; idle; foreign instance 10.9.9.9; restart; owned; cleanup -/10.9.9.9; state",
+     "guard 10.0.0.0 of d/a used; frontend 10.0.0.0:80/tcp of d/a used; 10.0.0.0[d/a] held 80/tcp "
+     "rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; 10.9.9.9[not guarded] held; "},
     {"L17 delete", "svc d/a; idle; order; delete d/a; sync; order; state",
      "order(1:create table inet trimtab, 2:create guard 10.0.0.0, 2:create frontend "
      "10.0.0.0:80/tcp, 3:create source ranges 10.0.0.0:80/tcp, 4:create hold 10.0.0.0, 5:create "

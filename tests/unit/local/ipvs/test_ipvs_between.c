@@ -115,6 +115,63 @@ static void test_health__between_two_syncs__changes_weights(void **state)
     assert_string_equal(ipvs_kit_kernel(k), LINES("0", "1"));
 }
 
+static unsigned at(const struct ipvs_kit *k, const char *operation)
+{
+    const char *found = strstr(str_buf_text(&k->told), operation);
+
+    if (found == NULL) {
+        fail_msg("no \"%s\" in %s", operation, str_buf_text(&k->told));
+        return 0;
+    }
+    return (unsigned)(found - str_buf_text(&k->told));
+}
+
+/* Each change of a destination, in the order in which the kernel was asked: "ADDRESS:WEIGHT; ". */
+static int (*kernels_change)(struct local_kernel *k, const struct local_ipvs_change *changes,
+                             size_t n, int *codes, struct err *err);
+static struct ipvs_kit *writing;
+
+static int change_and_tell(struct local_kernel *k, const struct local_ipvs_change *changes,
+                           size_t n, int *codes, struct err *err)
+{
+    char text[IP_TEXT_MAX];
+
+    for (size_t i = 0; i < n; i++) {
+        ip_format(&changes[i].dest.addr, text);
+        str_appendf(&writing->told, "%s:%u; ", text,
+                    changes[i].what == LOCAL_IPVS_DEL_DEST ? 999u : changes[i].dest.weight);
+    }
+    return kernels_change(k, changes, n, codes, err);
+}
+
+/* L04, L05: with a sorry server nothing fails open; it is there before the last target goes, and goes after the first one is back. */
+static void test_health__all_down_with_a_sorry_server__it_answers_until_one_is_back(void **state)
+{
+    struct ipvs_kit *k = *state;
+    static const struct ipvs_scene sorry = {.name = "L04",
+                                            .wishes = "'local.trimtab.io/sorry': '10.9.9.9'"};
+
+    writing = k;
+    kernels_change = k->ops.ipvs_change;
+    k->ops.ipvs_change = change_and_tell;
+    begin(k, &sorry, NAT_LINES);
+    assert_true(verdicts(k, true, true));
+    assert_string_equal(ipvs_kit_kernel(k),
+                        LINES("0", "0") "-a -t 10.0.0.0:80 -r 10.9.9.9:80 -m -w 1\n");
+    assert_true(at(k, "10.9.9.9:1; ") < at(k, "10.1.0.1:0; "));
+    assert_true(at(k, "10.9.9.9:1; ") < at(k, "10.1.0.2:0; "));
+    assert_null(strstr(str_buf_text(&k->told), "FailOpen"));
+    str_buf_reset(&k->told);
+    assert_true(verdicts(k, false, true));
+    assert_string_equal(ipvs_kit_kernel(k),
+                        LINES("1", "0") "-a -t 10.0.0.0:80 -r 10.9.9.9:80 -m -w 0\n");
+    assert_true(at(k, "10.1.0.1:1; ") < at(k, "10.9.9.9:0; "));
+    assert_int_equal(ipvs_kit_sync(k, &sorry), TT_OK);
+    clock_fake_advance(k->clock, 4000);
+    assert_int_equal(ipvs_kit_sync(k, &sorry), TT_OK);
+    assert_string_equal(ipvs_kit_kernel(k), LINES("1", "0"));
+}
+
 static struct local_ipvs_change foreign(enum local_ipvs_what what, const char *to, uint16_t weight)
 {
     struct local_ipvs_change c = {
@@ -253,6 +310,7 @@ UNIT_MAIN(ipvs_between)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_health__between_two_syncs__changes_weights),
+        TEST(test_health__all_down_with_a_sorry_server__it_answers_until_one_is_back),
         TEST(test_health__others_changed_the_service_meanwhile__weights_are_right),
         TEST(test_restart__with_weight_0__writes_nothing_and_the_check_decides),
         TEST(test_round__others_delete_a_destination__is_added),

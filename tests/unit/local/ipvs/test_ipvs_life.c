@@ -77,6 +77,46 @@ static void test_drain__of_a_node_port_that_changes__waits_for_connections(void 
     assert_true(k->result.again_ms > 500000);
 }
 
+#define POD(address)                                                                               \
+    "{'metadata': {'namespace': 'd', 'name': 'a-1', 'labels': {'kubernetes.io/service-name': "     \
+    "'a'}}, 'addressType': 'IPv4', 'ports': [{'name': '', 'port': 8080, 'protocol': 'TCP'}], "     \
+    "'endpoints': [" address "]}"
+#define READY(address) "{'addresses': ['" address "'], 'conditions': {'ready': true}}"
+
+/* L11 */
+static void test_drain__of_a_pod_with_an_open_connection__goes_when_that_ends(void **state)
+{
+    struct ipvs_kit *k = *state;
+    static const struct ipvs_scene two = {.name = "L11",
+                                          .director =
+                                              "directorIsGateway: true\n  podsRoutable: true",
+                                          .wishes = "'local.trimtab.io/targets': 'pod'",
+                                          .slices = POD(READY("10.2.0.1") ", " READY("10.2.0.2"))};
+    struct ipvs_scene one = two;
+    const struct local_frontend_id id = front("10.0.0.0", 80);
+    const struct ip_addr gone = addr("10.2.0.2");
+
+    one.slices = POD(READY("10.2.0.1"));
+    begin(k, &two,
+          "-A -t 10.0.0.0:80 -s rr\n-a -t 10.0.0.0:80 -r 10.2.0.1:8080 -m -w 1\n"
+          "-a -t 10.0.0.0:80 -r 10.2.0.2:8080 -m -w 1\n");
+    fake_kernel_active(k->kernel, &id, &gone, 1);
+    assert_int_equal(ipvs_kit_sync(k, &one), TT_OK);
+    assert_string_equal(str_buf_text(&k->order),
+                        "change destination 10.0.0.0:80/tcp → 10.2.0.2:8080; ");
+    for (int i = 0; i < 5; i++) {
+        clock_fake_advance(k->clock, 4000);
+        assert_int_equal(ipvs_kit_sync(k, &one), TT_OK);
+        assert_non_null(strstr(ipvs_kit_kernel(k), "10.2.0.2:8080 -m -w 0"));
+        assert_int_equal(k->result.again_ms, 1000);
+    }
+    fake_kernel_active(k->kernel, &id, &gone, 0);
+    clock_fake_advance(k->clock, 1000);
+    assert_int_equal(ipvs_kit_sync(k, &one), TT_OK);
+    assert_string_equal(ipvs_kit_kernel(k),
+                        "-A -t 10.0.0.0:80 -s rr\n-a -t 10.0.0.0:80 -r 10.2.0.1:8080 -m -w 1\n");
+}
+
 static void test_drain__of_a_node_that_comes_back__ends(void **state)
 {
     struct ipvs_kit *k = *state;
@@ -406,6 +446,7 @@ UNIT_MAIN(ipvs_life)
 {
     const struct CMUnitTest tests[] = {
         LIFE(drain__of_a_node_port_that_changes__waits_for_connections),
+        LIFE(drain__of_a_pod_with_an_open_connection__goes_when_that_ends),
         LIFE(drain__of_a_node_that_comes_back__ends),
         LIFE(drain__of_a_process_that_ended__goes_on),
         LIFE(drain__time_of_0_and_datagrams__go_at_once),

@@ -57,7 +57,14 @@ static const struct key_row key_rows[] = {
     {LOCAL_NFT_SCOPE, NULL, "255.255.0.0/16", "ffff0000", ""}, /* no end */
     {LOCAL_NFT_SCOPE, NULL, "0.0.0.0/0", "00000000", ""},
     {LOCAL_NFT_VIP, "203.0.113.5", NULL, "cb007105", "cb007105"},
-    {LOCAL_NFT_OPEN, "203.0.113.5", "192.0.2.0/24",
+    {LOCAL_NFT_ALL, "203.0.113.5", NULL,
+     "cb007105"
+     "06000000"
+     "00500000",
+     "cb007105"
+     "06000000"
+     "00500000"},
+    {LOCAL_NFT_FROM, "203.0.113.5", "192.0.2.0/24",
      "cb007105"
      "06000000"
      "00500000"
@@ -103,8 +110,8 @@ static void keys__read_back__are_the_elements(void **state)
     static const char *const vips[] = {"203.0.113.5", "2001:db8::5"};
     static const char *const nets[] = {"192.0.2.0/24", "2001:db8:9::/48"};
     (void)state;
-    for (unsigned i = 0; i < 2 * 5; i++) {
-        struct local_nft_element e = element((enum local_nft_set)(i % 5), vips[i / 5], nets[i / 5]),
+    for (unsigned i = 0; i < 2 * 6; i++) {
+        struct local_nft_element e = element((enum local_nft_set)(i % 6), vips[i / 6], nets[i / 6]),
                                  got;
         if (e.set == LOCAL_NFT_SCOPE) {
             continue; /* its ends are put together by nft_read.c */
@@ -120,7 +127,7 @@ static void keys__read_back__are_the_elements(void **state)
         assert_true(local_nft_read_key(&s, key, n, last, &got));
         assert_true(ip_eq(&got.id.vip, &e.id.vip));
         assert_int_equal(got.set, e.set);
-        if (e.set == LOCAL_NFT_OPEN) {
+        if (e.set == LOCAL_NFT_FROM) {
             assert_true(ip_net_eq(&got.net, &e.net));
         }
         if (e.set == LOCAL_NFT_SLOT) {
@@ -138,10 +145,11 @@ static void keys__read_back__are_the_elements(void **state)
 static void sets__numbered__have_their_names(void **state)
 {
     static const char *const want[LOCAL_NFT_SETS] = {
-        "scope4",   "vip4",      "open4",     "snat4",      "f4_rr_4",    "f4_rr_16",
-        "f4_rr_64", "f4_rr_256", "f4_hash_4", "f4_hash_16", "f4_hash_64", "f4_hash_256",
-        "scope6",   "vip6",      "open6",     "snat6",      "f6_rr_4",    "f6_rr_16",
-        "f6_rr_64", "f6_rr_256", "f6_hash_4", "f6_hash_16", "f6_hash_64", "f6_hash_256"};
+        "scope4",      "vip4",       "all4",      "from4",     "snat4",      "f4_rr_4",
+        "f4_rr_16",    "f4_rr_64",   "f4_rr_256", "f4_hash_4", "f4_hash_16", "f4_hash_64",
+        "f4_hash_256", "scope6",     "vip6",      "all6",      "from6",      "snat6",
+        "f6_rr_4",     "f6_rr_16",   "f6_rr_64",  "f6_rr_256", "f6_hash_4",  "f6_hash_16",
+        "f6_hash_64",  "f6_hash_256"};
     (void)state;
     for (unsigned i = 0; i < LOCAL_NFT_SETS; i++) {
         struct local_nft_set_info s;
@@ -155,7 +163,7 @@ static void set_of__elements_that_no_set_can_have__are_bugs(void **state)
     (void)state;
     struct err err = ERR_INIT;
     unsigned set;
-    struct local_nft_element e = element(LOCAL_NFT_OPEN, "203.0.113.5", "2001:db8::/32");
+    struct local_nft_element e = element(LOCAL_NFT_FROM, "203.0.113.5", "2001:db8::/32");
     assert_int_equal(local_nft_set_of(&e, &set, &err), ERR_BUG);
     e = element(LOCAL_NFT_SLOT, "203.0.113.5", NULL);
     e.slot = 16;
@@ -200,18 +208,18 @@ static void notes__equal_those_of_nft(void **state)
         const char *want;
     } rows[] = {
         {0, "0004020000000314000407000000010c00040c00000001040c000000"},
-        {2, "000400000000035a00040d00000001520014000407000000010c00040c00000001040c000000010e000409"
+        {3, "000400000000035a00040d00000001520014000407000000010c00040c00000001040c000000010e000409"
             "0000000106000410000000"
             "0214000407000000010c00040b0000000104020000000314000407000000010c00040c00000001040b0000"
             "00"},
-        {4, "000400000000010400000000036000040d00000001580014000407000000010c00040c00000001040c0000"
+        {5, "000400000000010400000000036000040d00000001580014000407000000010c00040c00000001040c0000"
             "00010e000409000000010600"
             "04100000000214000407000000010c00040b000000010402000000031a0004170000000112000400000000"
             "010404000000020400000000"
             "043400040d000000012c0014000407000000010c00040c00000001040c0000000114000407000000010c00"
             "040b0000000104020000000"
             "60400000000"},
-        {14, "000400000000035a00040d00000001520014000407000000010c00040d000000010409000000010e00040"
+        {16, "000400000000035a00040d00000001520014000407000000010c00040d000000010409000000010e00040"
              "90000000106000410000000"
              "0214000407000000010c00040b0000000104020000000314000407000000010c00040d000000010408000"
              "000"},
@@ -235,8 +243,8 @@ static void types__equal_those_of_nft(void **state)
     static const struct {
         unsigned set;
         uint32_t key, value;
-    } rows[] = {{0, 7, 0},      {13, 8, 0},           {2, 0x1cc347, 0},     {14, 0x20c348, 0},
-                {3, 0x730d, 0}, {4, 0x1cc344, 0x1cd}, {16, 0x20c344, 0x20d}};
+    } rows[] = {{0, 7, 0},      {14, 8, 0},     {3, 0x1cc347, 0},     {16, 0x20c348, 0},
+                {2, 0x730d, 0}, {4, 0x730d, 0}, {5, 0x1cc344, 0x1cd}, {18, 0x20c344, 0x20d}};
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct local_nft_set_info s;
@@ -274,7 +282,7 @@ static void texts__say_what_an_element_is_about(void **state)
     struct local_nft_element e = element(LOCAL_NFT_SLOT, "203.0.113.5", NULL);
     local_nft_element_text(&e, text);
     assert_string_equal(text, "203.0.113.5:80/tcp");
-    e = element(LOCAL_NFT_OPEN, "2001:db8::5", "::/0");
+    e = element(LOCAL_NFT_FROM, "2001:db8::5", "::/0");
     e.id.protocol = IPPROTO_UDP;
     local_nft_element_text(&e, text);
     assert_string_equal(text, "[2001:db8::5]:80/udp");

@@ -15,10 +15,10 @@
 
 static struct local_nft_change change(bool del, uint16_t port, const char *net)
 {
-    struct local_nft_change c = {
-        .del = del, .e = {.set = LOCAL_NFT_OPEN, .id = {.protocol = IPPROTO_TCP, .port = port}}};
+    struct local_nft_change c = {.del = del, .e = {.id = {.protocol = IPPROTO_TCP, .port = port}}};
     assert_true(ip_parse("203.0.113.5", &c.e.id.vip));
     assert_true(ip_net_parse(net, &c.e.net));
+    c.e.set = c.e.net.prefix == 0 ? LOCAL_NFT_ALL : LOCAL_NFT_FROM;
     return c;
 }
 

@@ -45,6 +45,7 @@ static const char *front_text(struct arena *a, const struct local_wanted *w)
                     f->id.protocol == LOCAL_TCP ? "tcp" : "udp");
         str_appendf(&b, f->m == 0 ? " closed" : " %s%u", f->hash ? "hash" : "rr", f->m);
         show_slots(&b, f);
+        str_append(&b, !f->all ? "" : f->id.vip.len == 4 ? " <0.0.0.0/0" : " <::/0");
         for (size_t k = 0; k < f->n_open; k++) {
             ip_net_format(&f->open[k], text);
             str_appendf(&b, " <%s", text);

@@ -27,7 +27,7 @@
 /* A frontend as it is to be: what the mirror says of it must be the same. */
 struct model_front {
     uint16_t m;
-    bool hash, snat;
+    bool hash, snat, all;
     uint8_t slots[256]; /* 1 + number of the target; 0: none */
     bool open[RANGES];
     bool served;
@@ -155,7 +155,7 @@ static void forget(struct life *l, struct model_vip *v)
     for (unsigned i = 0; i < PORTS; i++) {
         struct model_front *f = &v->fronts[i];
         f->m = 0;
-        f->hash = f->snat = false;
+        f->hash = f->snat = f->all = false;
         memset(f->slots, 0, sizeof f->slots);
         memset(f->open, 0, sizeof f->open);
     }
@@ -170,9 +170,14 @@ static void step(struct life *l)
     unsigned range = (unsigned)rng_below(l->rng, RANGES);
     struct local_nft_element e = {.id = id_of(v, port), .net = range_at(&v->addr, range)};
 
-    switch (rng_below(l->rng, 6)) {
+    switch (rng_below(l->rng, 7)) {
+    case 6:
+        e.set = LOCAL_NFT_ALL;
+        local_mirror_element(l->m, &e, gone);
+        f->all = !gone;
+        break;
     case 0:
-        e.set = LOCAL_NFT_OPEN;
+        e.set = LOCAL_NFT_FROM;
         local_mirror_element(l->m, &e, gone);
         f->open[range] = !gone;
         break;
@@ -229,6 +234,7 @@ static void check_front(const struct model_vip *v, unsigned port, const struct l
 
     assert_int_equal(f->m, is->m);
     assert_int_equal(f->snat, is->snat);
+    assert_int_equal(f->all, is->all);
     assert_int_equal(f->hash, is->hash);
     for (unsigned i = 0; i < f->m; i++) {
         struct ip_addr want = target_at(&v->addr, f->slots[i] - 1u);
@@ -247,7 +253,7 @@ static void check_front(const struct model_vip *v, unsigned port, const struct l
 
 static bool is_there(const struct model_front *f)
 {
-    bool open = false;
+    bool open = f->all;
 
     for (unsigned i = 0; i < RANGES; i++) {
         open = open || f->open[i];
@@ -335,7 +341,7 @@ static void mirror__many_addresses__few_bytes_each(void **state)
         vip.bytes[2] = (uint8_t)(i >> 8);
         vip.bytes[3] = (uint8_t)i;
         element(m, &vip, LOCAL_NFT_VIP, 0);
-        element(m, &vip, LOCAL_NFT_OPEN, 0);
+        element(m, &vip, LOCAL_NFT_ALL, 0);
         for (unsigned k = 0; k < 4; k++) {
             element(m, &vip, LOCAL_NFT_SLOT, k);
         }

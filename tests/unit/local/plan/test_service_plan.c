@@ -67,6 +67,7 @@ static void read_front(struct arena *a, const char *word, const struct ip_addr *
         nets[i][strcspn(nets[i], "^")] = '\0';
         assert_true(ip_net_parse(nets[i], &f->open[f->n_open++]));
     }
+    local_front_let_in(f, f->open, f->n_open);
 }
 
 static void read_word(struct arena *a, const char *word, struct one *x)
@@ -123,7 +124,9 @@ static void show_change(struct str_buf *b, const struct local_nft_change *c)
     if (c->e.set == LOCAL_NFT_SLOT) {
         str_appendf(b, " %s%u%s%c", sign, c->e.slot, c->e.hash ? "~" : "=",
                     'A' + c->e.target.bytes[3] - 1);
-    } else if (c->e.set == LOCAL_NFT_OPEN) {
+    } else if (c->e.set == LOCAL_NFT_ALL) {
+        str_appendf(b, " %s%s", sign, c->e.id.vip.len == 4 ? "0.0.0.0/0" : "::/0");
+    } else if (c->e.set == LOCAL_NFT_FROM) {
         ip_net_format(&c->e.net, text);
         str_appendf(b, " %s%s", sign, text);
     } else if (c->e.set == LOCAL_NFT_SNAT) {
@@ -195,7 +198,10 @@ static void put_state(struct local_mirror *m, const struct state *st)
                 put(m, LOCAL_NFT_SLOT, f, NULL, s);
             }
             for (size_t o = 0; o < f->n_open; o++) {
-                put(m, LOCAL_NFT_OPEN, f, &f->open[o], 0);
+                put(m, LOCAL_NFT_FROM, f, &f->open[o], 0);
+            }
+            if (f->all) {
+                put(m, LOCAL_NFT_ALL, f, NULL, 0);
             }
             if (f->snat) {
                 put(m, LOCAL_NFT_SNAT, f, NULL, 0);

@@ -85,6 +85,71 @@ static void node_ports__taken_ones__are_refused_and_come_back_after_deletion(voi
     kf_stop(f);
 }
 
+/* The node port of the i-th entry. */
+static int64_t node_port(struct kf_call *c, size_t i)
+{
+    return json_int(json_object_array_get_idx(json_path(c->json, "spec.ports"), i), "nodePort", 0);
+}
+
+#define DNS_TCP "{\"name\":\"tcp\",\"port\":53}"
+#define DNS_UDP "{\"name\":\"udp\",\"port\":53,\"protocol\":\"UDP\"}"
+
+static void node_ports__both_protocols_of_a_port__share_when_made_and_not_when_added(void **state)
+{
+    (void)state;
+    struct kf *f = kf_start(NULL);
+    struct kf_call *c = post(f, "a", "\"type\":\"NodePort\",\"ports\":[" DNS_TCP "," DNS_UDP "]");
+    kf_expect(c, 201, "made with both");
+    assert_int_equal(node_port(c, 0), node_port(c, 1));
+    kf_expect(post(f, "b", "\"type\":\"NodePort\",\"ports\":[" DNS_TCP "]"), 201, "made with one");
+    c = kf_patch(f, SERVICES "/b", MERGE, "{\"spec\":{\"ports\":[" DNS_TCP "," DNS_UDP "]}}");
+    kf_expect(c, 200, "the other added");
+    assert_true(node_port(c, 1) >= 30000);
+    assert_true(node_port(c, 0) != node_port(c, 1));
+    kf_stop(f);
+}
+
+static void node_ports__update_asks_for_one__as_the_allocator_of_updates_says(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *ports;
+        int code;
+        const char *message; /* NULL: any */
+    } rows[] = {
+        {"{\"name\":\"b\",\"port\":81,\"nodePort\":30080}", 200,
+         NULL}, /* its sibling's, which goes */
+        {"{\"name\":\"a\",\"port\":80,\"nodePort\":30080},"
+         "{\"name\":\"b\",\"port\":81,\"nodePort\":30080}",
+         500, "duplicate nodePort: {TCP 30080}"},
+        {"{\"name\":\"a\",\"port\":80,\"nodePort\":30080},"
+         "{\"name\":\"b\",\"port\":81,\"protocol\":\"UDP\",\"nodePort\":30080}",
+         200, NULL},
+        {"{\"name\":\"a\",\"port\":80,\"nodePort\":30099}", 422, NULL}, /* another Service's */
+        {"{\"name\":\"a\",\"port\":80,\"nodePort\":30070}", 422, NULL}, /* its health check's */
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct kf *f = kf_start(NULL);
+        kf_expect(
+            post(f, "other", "\"type\":\"NodePort\",\"ports\":[{\"port\":80,\"nodePort\":30099}]"),
+            201, "other");
+        kf_expect(post(f, "a",
+                       "\"type\":\"LoadBalancer\",\"externalTrafficPolicy\":\"Local\","
+                       "\"healthCheckNodePort\":30070,\"ports\":["
+                       "{\"name\":\"a\",\"port\":80,\"nodePort\":30080},"
+                       "{\"name\":\"b\",\"port\":81,\"nodePort\":30081}]"),
+                  201, "a");
+        struct kf_call *c =
+            kf_patch(f, SERVICES "/a", MERGE,
+                     arena_printf(f->a, "{\"spec\":{\"ports\":[%s]}}", rows[i].ports));
+        kf_expect(c, rows[i].code, rows[i].ports);
+        if (rows[i].message != NULL) {
+            assert_string_equal(kf_text(c, "message"), rows[i].message);
+        }
+        kf_stop(f);
+    }
+}
+
 static void type__to_cluster_ip_and_back__drops_and_gains(void **state)
 {
     (void)state;
@@ -219,6 +284,8 @@ UNIT_MAIN(services)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(create__wrong_specs__are_refused_by_field),
         cmocka_unit_test(node_ports__taken_ones__are_refused_and_come_back_after_deletion),
+        cmocka_unit_test(node_ports__both_protocols_of_a_port__share_when_made_and_not_when_added),
+        cmocka_unit_test(node_ports__update_asks_for_one__as_the_allocator_of_updates_says),
         cmocka_unit_test(type__to_cluster_ip_and_back__drops_and_gains),
         cmocka_unit_test(headless__gets_no_address),
         cmocka_unit_test(update__put_without_chosen_values__keeps_them),

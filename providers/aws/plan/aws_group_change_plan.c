@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aws_group_change_plan.c: rules that come to a security group and rules that leave it, in an order that fits its quota.
+ *
+ * New rules come first and old ones leave last, so that every client that both let in is served all the time.  A group takes 60
+ * rules of each family by default.  Where old and new together are more, or AWS says that they are, rules leave
+ * first that serve nobody any more.  Rules that serve leave first only when nothing else can: the plan announces the
+ * interruption, and the driver puts them back when AWS refuses the new ones.  What does not fit even then is
+ * refused by AWS and costs nothing of what is there.  Part of aws_groups_plan.h.  Pure.
+ * Source: docs/spec/aws.md 4.10, 4.15, 5.11; "Security group rules" and "Amazon VPC quotas" in the VPC user guide. */
+#include "providers/aws/plan/aws_groups_plan.h"
+
+#include "common/base/ip.h"
+#include "common/base/str.h"
+
+/* The quota of ingress rules, unless it was raised: one of IPv4 and one of IPv6.  A rule about a group or a prefix list counts
+ * in both; a prefix list counts with its maximum of entries, which only AWS knows. */
+#define RULES_PER_GROUP 60
+#define KIND            "security group"
+
+/* ---- what fits ------------------------------------------------------------------------------------------- */
+
+struct count {
+    size_t v4, v6;
+};
+
+static struct count count_of(const struct aws_rules *rules)
+{
+    struct count n = {0};
+    for (size_t i = 0; i < rules->n; i++) {
+        enum aws_peer peer = rules->items[i].peer;
+        n.v4 += peer != AWS_PEER_CIDR6;
+        n.v6 += peer != AWS_PEER_CIDR;
+    }
+    return n;
+}
+
+/* Is the group within the quota when some rules have left and others have come? */
+static bool fits(const struct aws_group_change *c, const struct aws_rules *left,
+                 const struct aws_rules *come)
+{
+    struct count is = count_of(&c->group->rules);
+    struct count less = count_of(left);
+    struct count more = count_of(come);
+    return is.v4 - less.v4 + more.v4 <= RULES_PER_GROUP &&
+           is.v6 - less.v6 + more.v6 <= RULES_PER_GROUP;
+}
+
+/* Not more of a family than leave: then they fit whatever the quota is. */
+static bool replaces(const struct aws_rule_diff *diff)
+{
+    struct count come = count_of(&diff->authorize);
+    struct count go = count_of(&diff->revoke);
+    return come.v4 <= go.v4 && come.v6 <= go.v6;
+}
+
+/* ---- what serves ----------------------------------------------------------------------------------------- */
+
+static bool same_ports(const struct aws_rule *x, const struct aws_rule *y)
+{
+    return str_eq(x->protocol, y->protocol) && x->from == y->from && x->to == y->to;
+}
+
+static bool overlap(const struct aws_rule *x, const struct aws_rule *y)
+{
+    struct ip_net a, b;
+    return same_ports(x, y) && ip_net_parse(x->source, &a) && ip_net_parse(y->source, &b) &&
+           (ip_net_contains(&a, &b.addr) || ip_net_contains(&b, &a.addr));
+}
+
+static bool lets_in_all_of(const struct aws_rule *x, const struct aws_rule *of)
+{
+    struct ip_net a, b;
+    return same_ports(x, of) && ip_net_parse(x->source, &a) && ip_net_parse(of->source, &b) &&
+           a.prefix <= b.prefix && ip_net_contains(&a, &b.addr);
+}
+
+static bool any(const struct aws_rules *rules, const struct aws_rule *r,
+                bool (*is)(const struct aws_rule *, const struct aws_rule *))
+{
+    for (size_t i = 0; i < rules->n; i++) {
+        if (is(&rules->items[i], r)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool aws_rule_meets(const struct aws_rule *r, const struct aws_texts *cidrs)
+{
+    struct ip_net a, b;
+    for (size_t i = 0; i < cidrs->n && ip_net_parse(r->source, &a); i++) {
+        if (ip_net_parse(cidrs->items[i], &b) &&
+            (ip_net_contains(&a, &b.addr) || ip_net_contains(&b, &a.addr))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct aws_rules aws_rules_serving(struct arena *a, const struct aws_rules *actual,
+                                   const struct aws_rule_diff *diff)
+{
+    struct aws_rules stay = aws_rules_minus(a, actual, &diff->revoke);
+    struct aws_rule *items = ARENA_ARRAY(a, struct aws_rule, diff->revoke.n);
+    size_t n = 0;
+    for (size_t i = 0; i < diff->revoke.n; i++) {
+        const struct aws_rule *r = &diff->revoke.items[i];
+        if (any(&diff->authorize, r, overlap) && !any(&stay, r, lets_in_all_of)) {
+            items[n++] = *r;
+        }
+    }
+    return (struct aws_rules){.items = items, .n = n};
+}
+
+/* ---- the order ------------------------------------------------------------------------------------------- */
+
+/* Which rules leave before others come. */
+enum first {
+    NONE_FIRST = 0,
+    IDLE_FIRST, /* those that serve nobody */
+    ALL_FIRST,
+};
+
+/* A group with more rules than the quota has a raised one, which AWS alone knows. */
+static enum first first_of(struct aws_planning *p, const struct aws_group_change *c,
+                           const struct aws_rules *idle)
+{
+    static const struct aws_rules none;
+    if (c->diff.authorize.n == 0 || c->diff.revoke.n == 0) {
+        return NONE_FIRST;
+    }
+    const char *word = arena_printf(p->a, KIND " %s", aws_group_text(p->a, c->group));
+    bool full = lb_plan_makes_room(p->plan, p->service->key, word);
+    if (fits(c, &none, &none) && !fits(c, &none, &c->diff.authorize)) {
+        return fits(c, idle, &c->diff.authorize)              ? IDLE_FIRST
+               : fits(c, &c->diff.revoke, &c->diff.authorize) ? ALL_FIRST
+                                                              : NONE_FIRST;
+    }
+    if (full && idle->n > 0) {
+        return IDLE_FIRST; /* should AWS refuse still, the next sync finds no idle ones */
+    }
+    return full && replaces(&c->diff) ? ALL_FIRST : NONE_FIRST;
+}
+
+/* A draft of the rules; -1: there are none. */
+static int change(struct aws_planning *p, const struct aws_group_change *c, bool authorize,
+                  enum aws_phase phase, const struct aws_rules *rules)
+{
+    if (rules->n == 0) {
+        return -1;
+    }
+    int d = aws_group_draft(p, phase, authorize, aws_group_text(p->a, c->group),
+                            authorize ? c->why_authorize : c->why_revoke);
+    aws_draft_op(p, d)->part = authorize ? "rules" : NULL;
+    aws_draft_text(p, d, "GroupId", c->group->id);
+    aws_group_draft_rules(p, d, authorize, rules);
+    return d;
+}
+
+/* Those that serve leave before others come: announced, and owed until they have. */
+static void interrupt(struct aws_planning *p, const struct aws_group_change *c, int gone, int come)
+{
+    if (c->serving.n == 0) {
+        return;
+    }
+    const char *name = aws_group_text(p->a, c->group);
+    lb_plan_effect(p->plan, p->service->key,
+                   "Some clients are interrupted for a moment: security group %s has no room for "
+                   "old and new rules together.",
+                   name);
+    int d = aws_draft(p, AWS_PHASE_MAKE, LB_CREATE, "rules of security group", name, NULL);
+    aws_draft_action(p, d, AWS_EC2, "AuthorizeSecurityGroupIngress");
+    aws_draft_text(p, d, "GroupId", c->group->id);
+    aws_group_draft_rules(p, d, true, &c->serving);
+    aws_draft_undoes(p, d, gone, come);
+}
+
+bool aws_group_change_draft(struct aws_planning *p, const struct aws_group_change *c)
+{
+    struct aws_rules idle = aws_rules_minus(p->a, &c->diff.revoke, &c->serving);
+    enum first first = first_of(p, c, &idle);
+    int come = change(p, c, true, AWS_PHASE_MAKE, &c->diff.authorize);
+    if (first == IDLE_FIRST) {
+        (void)change(p, c, false, AWS_PHASE_CLEAR, &idle);
+        (void)change(p, c, false, AWS_PHASE_LEAVE, &c->serving);
+    } else {
+        int gone = change(p, c, false, first == ALL_FIRST ? AWS_PHASE_CLEAR : AWS_PHASE_LEAVE,
+                          &c->diff.revoke);
+        if (first == ALL_FIRST) {
+            interrupt(p, c, gone, come);
+        }
+    }
+    return c->diff.authorize.n + c->diff.revoke.n > 0;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_flow_gone.c: remembers what an earlier stage of a sync takes away (gce_flow.h).
+ *
+ * A plan that is only shown takes nothing away, so a later stage would find it, and plan a change of what the sync will make
+ * anew. */
+#include "common/base/str.h"
+#include "providers/gce/gce_flow.h"
+#include "providers/gce/ops/gce_ops.h"
+
+/* In a target pool's plan, too: what the deletion is of. */
+static bool deletes(const struct lb_op *op, enum gce_collection *ret)
+{
+    static const struct {
+        enum gce_tp_action action;
+        enum gce_collection c;
+    } actions[] = {
+        {GCE_TP_DELETE_RULE, GCE_RULES},         {GCE_TP_DELETE_POOL, GCE_POOLS},
+        {GCE_TP_DELETE_FIREWALL, GCE_FIREWALLS}, {GCE_TP_DELETE_CHECK, GCE_CHECKS},
+        {GCE_TP_DELETE_ADDRESS, GCE_ADDRESSES},
+    };
+    if (op->verb != LB_DELETE || op->arg == NULL) {
+        return false;
+    }
+    if (!gce_flow_is_target_pools(op)) {
+        *ret = ((const struct gce_op *)op->arg)->c;
+        return true;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
+        if (actions[i].action == ((const struct gce_tp_op *)op->arg)->action) {
+            *ret = actions[i].c;
+            return true;
+        }
+    }
+    return false;
+}
+
+void gce_flow_note_gone(struct lb_sync *s, const struct lb_plan *plan, struct lb_item *item)
+{
+    struct gce_item *g = gce_item_of(item);
+    g->gone = ARENA_ARRAY(s->life, struct gce_gone, plan->n_ops);
+    g->n_gone = 0;
+    for (size_t i = 0; i < plan->n_ops; i++) {
+        const struct lb_op *op = &plan->ops[i];
+        enum gce_collection c;
+        if (str_set_has(&op->owners, item->key) && deletes(op, &c)) {
+            g->gone[g->n_gone++] = (struct gce_gone){c, arena_strdup(s->life, op->name)};
+        }
+    }
+}
+
+bool gce_flow_is_gone(const struct lb_sync *s, const struct lb_item *item, enum gce_collection c,
+                      const char *name)
+{
+    const struct gce_item *g = gce_item_of(item);
+    for (size_t i = 0; s->planning && i < g->n_gone; i++) {
+        if (g->gone[i].c == c && str_eq(g->gone[i].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many Services at once in a cloud that takes its time: how long each waits, with how many threads.  Rows for bench.py.
+
+All Services exist before trimtab starts; a wait is counted from its first request to the cloud until the Service's sync is logged.
+Threads and memory are the most that was seen while the burst lasted, looked at ten times a second.
+"""
+import re
+
+from bench_rig import at_once, took_ms
+
+BURST = 100
+BIG = 1000
+IN_FLIGHT = (10, 50, 100)
+NLB = {"service.beta.kubernetes.io/aws-load-balancer-type": "nlb"}
+KINDS = {
+    "gce": ("external Services of Google", None, "--nodes=6"),
+    "aws": ("NLBs", NLB, "--nodes=6"),
+}
+# The limits that the clouds document as defaults (docs/adr/0048-budgets-of-requests.md).
+EC2 = {"reads": {"bucket": 100, "per_second": 20}, "unfiltered": {"bucket": 50, "per_second": 10},
+       **{cost: {"bucket": 50, "per_second": 5} for cost in ("writes", "heavy", "creates")}}
+ELB = {cost: {"bucket": 40, "per_second": 10} for cost in ("reads", "writes", "heavy", "creates")}
+LIMITS = {"gce": {"throttle": {"per_minute": 1500}}, "aws": {"throttle": {"ec2": EC2, "elb": ELB, "elbv2": ELB}}}
+REFUSED = ("403", "400", "429", "503")  # nothing else is refused in a burst
+QUOTAS = [f"--quota={name}=1000000" for name in ("targets_per_group", "rules_per_group", "groups_per_vpc")]
+
+
+def threads(pid):
+    with open(f"/proc/{pid}/status", encoding="utf-8") as f:
+        return int(re.search(r"Threads:\s+(\d+)", f.read()).group(1))
+
+
+def at(values, share):
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
+
+
+def burst(programs, cloud, n, in_flight, limited):
+    """One burst; the row's text."""
+    _, annotations, nodes = KINDS[cloud]
+    most = 0
+    with programs.rig(nodes, "--latency=cloud", *(QUOTAS if cloud == "aws" else ()), cloud=cloud) as rig:
+        if limited:
+            rig.call("PUT", "/sim/settings/" + cloud, LIMITS[cloud])
+        at_once(lambda i: rig.create(f"s{i}", annotations), range(n))
+        rig.start("-v=4", f"--concurrent-service-syncs={in_flight}")
+
+        def all_there():
+            nonlocal most
+            most = max(most, threads(rig.child.pid))
+            return len({line["service"] for line in rig.messages("Synced")}) >= n
+        rig.until(f"{n} Services", all_there)
+        requests = [line for line in rig.messages("Cloud request") if line["api"] == cloud]
+        begun = min(line["ts"] - took_ms(line) for line in requests)
+        first = {}
+        for line in rig.messages("Synced"):
+            first.setdefault(line["service"], (line["ts"] - begun) / 1000)
+        refused = sum(str(line.get("status")) in REFUSED for line in requests)
+        text = (f"{max(first.values()):.1f} s; p50 {at(first.values(), 0.5):.1f} s, p95 {at(first.values(), 0.95):.1f} s; "
+                f"{most} threads; peak RSS {rig.peak_mib():.1f} MiB; {len(requests)} requests, {refused} refused")
+        rig.stop()
+    return text
+
+
+def rows_of(cloud, n):
+    def bench(row, programs):
+        for limited in (False, True):
+            for in_flight in IN_FLIGHT:
+                row(f"burst of {n} {KINDS[cloud][0]}, {in_flight} in flight, cloud-like latency{', documented limits' if limited else ''}", "–",
+                    burst(programs, cloud, n, in_flight, limited))
+    return bench
+
+
+BURSTS = {f"{cloud}{'' if n == BURST else f'-{n}'}": rows_of(cloud, n) for cloud in KINDS for n in (BURST, BIG)}

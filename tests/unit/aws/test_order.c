@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_order.c: which operations of a Service's plan wait for which others (aws_order_plan.h), and which do not. */
+#include "providers/aws/plan/aws_order_plan.h"
+#include "tests/support/unit.h"
+#include "tests/unit/aws/service_kit.h"
+
+#include <string.h>
+
+#define IN  "AuthorizeSecurityGroupIngress"
+#define OUT "RevokeSecurityGroupIngress"
+
+static struct service_kit *served(const char *kind, const char *ports)
+{
+    struct service_kit *s = service_kit_new();
+    s->k->kind = kind;
+    s->k->ports = ports;
+    s->k->repairs = true;
+    service_settle(s, true);
+    return s;
+}
+
+/* Does the nth operation of the one action wait for the mth of the other? */
+static bool waits(struct service_kit *s, const char *action, size_t nth, const char *on, size_t mth)
+{
+    const struct lb_op *op = kit_op(s->k, action, nth);
+    const struct lb_op *other = kit_op(s->k, on, mth);
+    return lb_plan_waits_for(&s->k->plan, (int)(op - s->k->plan.ops),
+                             (int)(other - s->k->plan.ops));
+}
+
+/* ---- what stays in order --------------------------------------------------------------------------------------- */
+
+static void nlb__node_port__switch_before_drop(void **state)
+{
+    (void)state;
+    struct service_kit *s = served("nlb", "80:30080 443:30443");
+    s->k->ports = "80:30081";
+    service_plan(s, true);
+    assert_true(waits(s, "RegisterTargets", 0, "CreateTargetGroup", 0));
+    assert_true(waits(s, "RegisterTargets", 0, IN, 0));
+    assert_true(waits(s, "ModifyListener", 0, "RegisterTargets", 0));
+    assert_true(waits(s, "DeleteListener", 0, "ModifyListener", 0));
+    assert_true(waits(s, "DeleteTargetGroup", 0, "ModifyListener", 0));
+    assert_true(waits(s, "DeleteTargetGroup", 1, "DeleteListener", 0));
+    assert_true(waits(s, OUT, 0, "ModifyListener", 0));
+    assert_true(waits(s, OUT, 0, "DeleteListener", 0));
+    service_kit_free(s);
+}
+
+static void nlb__nodes_replaced__join_before_leave(void **state)
+{
+    (void)state;
+    struct service_kit *s = served("nlb", "80:30080");
+    s->k->instances = kit_texts(s->k, "i-2 i-3 i-4");
+    service_plan(s, true);
+    assert_true(waits(s, "DeregisterTargets", 0, "RegisterTargets", 0));
+    service_kit_free(s);
+}
+
+static void classic__nodes_replaced__join_before_leave(void **state)
+{
+    (void)state;
+    struct service_kit *s = served("", "80:30080");
+    s->k->instances = kit_texts(s->k, "i-2 i-3 i-4");
+    service_plan(s, true);
+    assert_true(
+        waits(s, "DeregisterInstancesFromLoadBalancer", 0, "RegisterInstancesWithLoadBalancer", 0));
+    service_kit_free(s);
+}
+
+static void nlb__tcp_to_udp__replacement_is_ready_before_the_listener_goes(void **state)
+{
+    (void)state;
+    struct service_kit *s = served("nlb", "53:30053");
+    s->k->ports = "53:30053/UDP";
+    service_plan(s, true);
+    assert_true(waits(s, "DeleteListener", 0, "CreateTargetGroup", 0));
+    assert_true(waits(s, "DeleteListener", 0, IN, 0));
+    assert_true(waits(s, "CreateListener", 0, "DeleteListener", 0));
+    assert_true(waits(s, "DeleteTargetGroup", 0, "CreateListener", 0));
+    service_kit_free(s);
+}
+
+static void nlb__delete__balancer_rules_group(void **state)
+{
+    (void)state;
+    struct service_kit *s = service_kit_new();
+    s->k->kind = "nlb";
+    s->k->naming.nlb_group_mode = "Managed";
+    service_settle(s, true);
+    service_plan(s, false);
+    assert_true(waits(s, "DeleteTargetGroup", 0, "DeleteLoadBalancer", 0));
+    assert_true(waits(s, OUT, 0, "DeleteLoadBalancer", 0));
+    assert_true(waits(s, "DeleteSecurityGroup", 0, OUT, 0));
+    service_kit_free(s);
+}
+
+/* A listener that is made again runs although others fail: such a plan is one of phases. */
+static void classic__listener_made_again__phases(void **state)
+{
+    (void)state;
+    struct service_kit *s = served("", "80:30080");
+    s->k->ports = "80:30081";
+    service_plan(s, true);
+    const struct lb_op *made = kit_op(s->k, "CreateLoadBalancerListeners", 0);
+    assert_true(waits(s, "CreateLoadBalancerListeners", 0, "DeleteLoadBalancerListeners", 0));
+    assert_false(made->after.given);
+    service_kit_free(s);
+}
+
+/* ---- what need not wait ------------------------------------------------------------------------------------------ */
+
+static void nlb__port_added__listener_does_not_wait_for_targets(void **state)
+{
+    (void)state;
+    struct service_kit *s = served("nlb", "80:30080");
+    s->k->ports = "80:30080 443:30443";
+    service_plan(s, true);
+    assert_true(waits(s, "CreateListener", 0, "CreateTargetGroup", 0));
+    assert_true(waits(s, "CreateListener", 0, IN, 0));
+    assert_false(waits(s, "CreateListener", 0, "RegisterTargets", 0));
+    service_kit_free(s);
+}
+
+/* Two ports: each listener waits for the targets of its own group. */
+static void nlb__two_node_ports__listeners_wait_for_their_own_groups(void **state)
+{
+    (void)state;
+    struct service_kit *s = served("nlb", "80:30080 443:30443");
+    s->k->ports = "80:30081 443:30444";
+    service_plan(s, true);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(waits(s, "ModifyListener", i, "RegisterTargets", i));
+        assert_false(waits(s, "ModifyListener", i, "RegisterTargets", 1 - i));
+    }
+    service_kit_free(s);
+}
+
+/* Attributes that AWS refuses keep no node from leaving. */
+static void nlb__attribute_refused__nodes_leave_all_the_same(void **state)
+{
+    (void)state;
+    struct service_kit *s = served("nlb", "80:30080");
+    s->k->lines = "cross-zone-load-balancing-enabled=true";
+    s->k->instances = kit_texts(s->k, "i-2 i-3 i-4");
+    service_plan(s, true);
+    assert_false(waits(s, "DeregisterTargets", 0, "ModifyLoadBalancerAttributes", 0));
+    service_kit_free(s);
+}
+
+/* AWS takes a burst of calls: of one phase so many are under way at a time. */
+static void nlb__many_ports__a_window_of_calls(void **state)
+{
+    (void)state;
+    struct service_kit *s = service_kit_new();
+    struct str_buf ports _cleanup_(str_buf_done) = STR_BUF_INIT;
+    for (int i = 0; i < 20; i++) {
+        str_appendf(&ports, "%s%d:%d", i > 0 ? " " : "", 80 + i, 30080 + i);
+    }
+    s->k->kind = "nlb";
+    s->k->ports = str_buf_text(&ports);
+    service_plan(s, true);
+    assert_false(waits(s, "CreateTargetGroup", 1, "CreateTargetGroup", 0));
+    assert_true(waits(s, "CreateTargetGroup", 19, "CreateTargetGroup", 3));
+    assert_false(waits(s, "CreateTargetGroup", 19, "CreateTargetGroup", 4));
+    service_kit_free(s);
+}
+
+UNIT_MAIN(order)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nlb__node_port__switch_before_drop),
+        cmocka_unit_test(nlb__nodes_replaced__join_before_leave),
+        cmocka_unit_test(classic__nodes_replaced__join_before_leave),
+        cmocka_unit_test(nlb__tcp_to_udp__replacement_is_ready_before_the_listener_goes),
+        cmocka_unit_test(nlb__delete__balancer_rules_group),
+        cmocka_unit_test(classic__listener_made_again__phases),
+        cmocka_unit_test(nlb__port_added__listener_does_not_wait_for_targets),
+        cmocka_unit_test(nlb__two_node_ports__listeners_wait_for_their_own_groups),
+        cmocka_unit_test(nlb__attribute_refused__nodes_leave_all_the_same),
+        cmocka_unit_test(nlb__many_ports__a_window_of_calls),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

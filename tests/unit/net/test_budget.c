@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_budget.c: the rate that an API is sent requests with, learnt from refusals; time is a number. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/str.h"
+#include "common/net/budget.h"
+#include "tests/support/unit.h"
+
+static const struct budget_limit limit = {
+    .api = "cloud", .kind = "writes", .per_second = 10, .burst = 40};
+
+static int64_t take(struct budget *b, int64_t now_ms)
+{
+    bool again;
+    int64_t at = budget_take(b, now_ms, false, &again);
+    assert_false(again);
+    return at;
+}
+
+static void budget_take__a_burst__then_the_documented_rate(void **state)
+{
+    (void)state;
+    struct budget b;
+    budget_init(&b, &limit, 0);
+    for (int i = 0; i < 40; i++) {
+        assert_int_equal(take(&b, 0), 0);
+    }
+    assert_int_equal(take(&b, 0), 100);
+    assert_int_equal(take(&b, 0), 200);
+    assert_int_equal(b.held, 2);
+    assert_int_equal(b.refused, 0);
+}
+
+static void budget_refused__many_at_once__cuts_the_rate_once(void **state)
+{
+    (void)state;
+    struct budget b;
+    budget_init(&b, &limit, 0);
+    for (int i = 0; i < 16; i++) {
+        assert_int_equal(take(&b, 0), 0);
+    }
+    for (int i = 0; i < 16; i++) {
+        budget_refused(&b, 100 + i, 0);
+    }
+    assert_int_equal(b.refused, 16);
+    assert_true(b.bucket.per_second == 7.0);
+    assert_int_equal(take(&b, 116), 243); /* nothing is saved: 143 ms from the refusal on */
+    budget_refused(&b, 1200, 0);
+    assert_true(b.bucket.per_second > 4.89 && b.bucket.per_second < 5.3);
+}
+
+static void budget_refused__again_and_again__leaves_a_twentieth(void **state)
+{
+    (void)state;
+    struct budget b;
+    budget_init(&b, &limit, 0);
+    for (int i = 1; i < 100; i++) {
+        budget_refused(&b, (int64_t)i * 1000, 0);
+    }
+    assert_true(b.bucket.per_second == 0.5);
+}
+
+static void budget_refused__told_when_to_come_back__is_closed_until_then(void **state)
+{
+    (void)state;
+    struct budget b;
+    budget_init(&b, &limit, 0);
+    budget_refused(&b, 1000, 7000);
+    assert_int_equal(take(&b, 1500), 8000);
+    budget_refused(&b, 1500, 100); /* a shorter one does not open it */
+    assert_int_equal(take(&b, 1600), 8000);
+    assert_int_equal(take(&b, 9000), 9000);
+}
+
+static void budget_take__no_refusals_any_more__returns_to_the_documented_rate(void **state)
+{
+    (void)state;
+    struct budget b;
+    budget_init(&b, &limit, 0);
+    budget_refused(&b, 1000, 0);
+    take(&b, 5000); /* four seconds: a fifth of the documented rate more */
+    assert_true(b.bucket.per_second > 8.9 && b.bucket.per_second < 9.1);
+    for (int64_t t = 7000; t < 60000; t += 1000) {
+        take(&b, t);
+    }
+    assert_true(b.bucket.per_second == 10.0); /* one a second is no shortage */
+}
+
+static void budget_take__short_of_tokens__grows_beyond_what_is_documented(void **state)
+{
+    (void)state;
+    struct budget b;
+    budget_init(&b, &limit, 0);
+    int64_t sent = 0, last = 0;
+    while (sent < 2000) {
+        last = take(&b, last);
+        sent++;
+    }
+    assert_true(b.bucket.per_second > 20.0);
+    assert_true(last < 100000); /* at the documented rate: 196 s */
+    int64_t now = last;
+    for (int i = 0; i < 100000; i++) {
+        now = take(&b, now);
+    }
+    assert_true(b.bucket.per_second == 200.0);
+}
+
+/* A rate that was tried beyond the documented one falls back to that, not below. */
+static void budget_refused__above_what_is_documented__falls_back_to_that(void **state)
+{
+    (void)state;
+    struct budget b;
+    budget_init(&b, &limit, 0);
+    int64_t now = 0;
+    for (int i = 0; i < 500; i++) {
+        now = take(&b, now);
+    }
+    assert_true(b.bucket.per_second > 12.0);
+    budget_refused(&b, now, 0);
+    assert_true(b.bucket.per_second == 10.0);
+}
+
+static void budget_take__background__leaves_a_quarter_and_books_nothing(void **state)
+{
+    (void)state;
+    struct budget b;
+    bool again = true;
+    budget_init(&b, &limit, 0);
+    for (int i = 0; i < 30; i++) {
+        assert_int_equal(budget_take(&b, 0, true, &again), 0);
+        assert_false(again);
+    }
+    double tokens = b.bucket.tokens;
+    int64_t at = budget_take(&b, 0, true, &again);
+    assert_true(again);
+    assert_true(at > 0 && at <= 110);
+    assert_true(b.bucket.tokens == tokens);
+    for (int i = 0; i < 10; i++) { /* what somebody waits for has the rest */
+        assert_int_equal(take(&b, 0), 0);
+    }
+    assert_int_equal(take(&b, 0), 100);
+    (void)budget_take(&b, at, true, &again); /* and has moved the background back */
+    assert_true(again);
+}
+
+struct told {
+    int n;
+    enum budget_event event;
+    struct budget_view last;
+};
+
+static void note(void *arg, enum budget_event event, const struct budget_view *now)
+{
+    struct told *t = arg;
+    t->n++;
+    t->event = event;
+    t->last = *now;
+}
+
+static void budgets__of_a_provider__report_what_changes(void **state)
+{
+    (void)state;
+    static const struct budget_limit limits[] = {
+        {.api = "cloud", .kind = "reads", .per_second = 20, .burst = 2},
+        {.api = "cloud", .kind = "writes", .per_second = 10, .burst = 1},
+    };
+    struct clock *clock = clock_fake_new(5000, 0);
+    struct told told = {0};
+    struct budgets *s = budgets_new(limits, ARRAY_LEN(limits), clock, note, &told);
+    bool again;
+    assert_int_equal(budgets_take(s, 0, false, &again), 0); /* at once */
+    assert_int_equal(told.n, 0);
+    assert_int_equal(budgets_take(s, 1, false, &again), 0);
+    assert_int_equal(budgets_take(s, 1, false, &again), 5100);
+    assert_int_equal(told.n, 1);
+    assert_string_equal(told.last.kind, "writes");
+    assert_int_equal(told.event, BUDGET_HELD);
+    assert_int_equal(told.last.held, 1);
+    budgets_refused(s, 0, 0);
+    assert_int_equal(told.n, 2);
+    assert_int_equal(told.event, BUDGET_REFUSED);
+    assert_string_equal(told.last.kind, "reads");
+    assert_true(told.last.per_second == 14.0);
+    assert_int_equal(told.last.refused, 1);
+    assert_int_equal(budgets_take(NULL, 0, true, &again), 0);
+    assert_false(again);
+    budgets_refused(NULL, 0, 0);
+    budgets_free(s);
+    clock_fake_free(clock);
+}
+
+UNIT_MAIN(budget)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(budget_take__a_burst__then_the_documented_rate),
+        cmocka_unit_test(budget_refused__many_at_once__cuts_the_rate_once),
+        cmocka_unit_test(budget_refused__again_and_again__leaves_a_twentieth),
+        cmocka_unit_test(budget_refused__told_when_to_come_back__is_closed_until_then),
+        cmocka_unit_test(budget_take__no_refusals_any_more__returns_to_the_documented_rate),
+        cmocka_unit_test(budget_take__short_of_tokens__grows_beyond_what_is_documented),
+        cmocka_unit_test(budget_refused__above_what_is_documented__falls_back_to_that),
+        cmocka_unit_test(budget_take__background__leaves_a_quarter_and_books_nothing),
+        cmocka_unit_test(budgets__of_a_provider__report_what_changes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
