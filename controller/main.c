@@ -30,15 +30,23 @@ static int run(int argc, char **argv)
     caps_take();
     const struct tt_provider *const *builtins = trimtab_builtin_providers(&n);
 
-    if (argc > 1 && argv[1][0] != '-' && strcmp(program, "cloud-controller-manager") != 0) {
+    /* Upstream's name stands for the controller alone: it takes no commands. */
+    bool commands = strcmp(program, "cloud-controller-manager") != 0;
+    const struct controller_program p = {
+        .name = program,
+        .append_commands = commands ? cmd_append_help : NULL,
+        .builtins = builtins,
+        .n_builtins = n,
+    };
+    if (argc > 1 && argv[1][0] != '-' && commands) {
         char help_flag[] = "--help";
         char *help[] = {argv[0], help_flag, NULL};
         if (argc == 2 && strcmp(argv[1], "help") == 0) {
-            return controller_main(program, 2, help, builtins, n);
+            return controller_main(&p, 2, help);
         }
         return cmd_run(argc, argv);
     }
-    return controller_main(program, argc, argv, builtins, n);
+    return controller_main(&p, argc, argv);
 }
 
 int main(int argc, char **argv)

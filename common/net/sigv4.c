@@ -74,11 +74,6 @@ static void append_escaped(struct str_buf *b, const char *s, bool keep_slash)
     }
 }
 
-void sigv4_append_escaped(struct str_buf *b, const char *s)
-{
-    append_escaped(b, s, false);
-}
-
 void sigv4_append_pair(struct str_buf *b, const char *name, const char *value)
 {
     str_append(b, b->len > 0 ? "&" : "");

@@ -64,9 +64,8 @@ int sigv4_sign(struct arena *a, struct sigv4_cache *cache, const struct sigv4_ke
 int sigv4_sign_http(struct arena *a, struct sigv4_cache *cache, const struct sigv4_keys *keys,
                     const char *region, const char *service, int64_t time_s,
                     struct http_request *req, struct err *err) _warn_unused_;
-/* Appends `s` as AWS wants it in queries and forms: all but letters, digits and "-_.~" become %XX. */
-void sigv4_append_escaped(struct str_buf *b, const char *s);
-/* Appends name=value to a query or a form, both sides escaped so, with '&' before it unless `b` is empty. */
+/* Appends name=value to a query or a form, with '&' before it unless `b` is empty.  Both sides are
+ * escaped as AWS wants it: all but letters, digits and "-_.~" become %XX. */
 void sigv4_append_pair(struct str_buf *b, const char *name, const char *value);
 
 #endif

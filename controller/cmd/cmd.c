@@ -9,7 +9,8 @@
 #include "common/base/str.h"
 #include "controller/cmd/commands.h"
 
-#define CMD_MAX 32
+#define CMD_MAX    32
+#define SUMMARY_AT 17 /* column of a summary in --help */
 
 const struct cmd cmd_table[] = {
     {"plan", "show what would be done to the cloud, and why, without doing it", cmd_plan},
@@ -25,6 +26,17 @@ const struct cmd cmd_table[] = {
     {"completion", "print a completion script for bash, zsh or fish", cmd_completion},
     {0},
 };
+
+void cmd_append_help(struct str_buf *b, const char *program)
+{
+    str_append(b, "\nCommands:\n");
+    for (const struct cmd *c = cmd_table; c->name != NULL; c++) {
+        str_appendf(b, "  %-14s ", c->name);
+        str_append_wrapped(b, c->summary, SUMMARY_AT, SUMMARY_AT);
+        str_append_c(b, '\n');
+    }
+    str_appendf(b, "\nUse \"%s <command> --help\" for more about a command.\n", program);
+}
 
 static const struct cmd *find(const char *name)
 {

@@ -9,6 +9,8 @@
 
 #include <stddef.h>
 
+#include "common/base/str.h"
+
 struct cmd {
     const char *name;
     const char *summary;               /* one line for --help */
@@ -21,5 +23,8 @@ extern const struct cmd cmd_table[];
 /* Runs argv[1]; "help NAME" is "NAME --help".  An unknown name is an error with the
  * nearest known one. */
 int cmd_run(int argc, char **argv);
+
+/* Appends all commands with their summaries to the text of --help; `program` is the name it was called by. */
+void cmd_append_help(struct str_buf *b, const char *program);
 
 #endif

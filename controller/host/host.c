@@ -372,11 +372,6 @@ const struct tt_call *host_call_abi(const struct host_call *c)
     return &c->abi;
 }
 
-struct cancel *host_call_cancel(struct host_call *c)
-{
-    return c->cancel;
-}
-
 unsigned host_call_requests(const struct host_call *c)
 {
     return atomic_load(&c->requests);

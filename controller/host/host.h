@@ -174,7 +174,6 @@ void host_call_set_planning(struct host_call *c);
  * process dies in there, its last line says so (guard.h). */
 void host_call_enter(struct host_call *c, const char *function);
 const struct tt_call *host_call_abi(const struct host_call *c);
-struct cancel *host_call_cancel(struct host_call *c);
 /* Requests to the cloud that were reported during the call. */
 unsigned host_call_requests(const struct host_call *c);
 /* Returns for how long the call has been open that is more than `grace_ms` beyond its time-out, the

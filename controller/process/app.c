@@ -225,16 +225,6 @@ bool app_is_idle(struct app *a)
            queue_is_idle(a->queue) && kube_events_are_quiet(a->events);
 }
 
-bool app_wait_idle(struct app *a, int64_t real_ms)
-{
-    int64_t until = clock_now_ms(clock_real()) + real_ms;
-
-    if (!is_running(a)) {
-        return false;
-    }
-    return queue_wait_idle(a->queue, until) && app_is_idle(a);
-}
-
 int64_t app_next_due_ms(struct app *a)
 {
     if (!is_running(a)) {
@@ -243,29 +233,4 @@ int64_t app_next_due_ms(struct app *a)
     int64_t queue = queue_next_ms(a->queue);
     int64_t fanout = node_fanout_next_ms(a->watch.fanout);
     return queue < fanout ? queue : fanout;
-}
-
-struct kube_store *app_services(struct app *a)
-{
-    return a->services;
-}
-
-struct kube_store *app_nodes(struct app *a)
-{
-    return a->nodes;
-}
-
-struct kube_store *app_slices(struct app *a)
-{
-    return a->slices;
-}
-
-struct metrics *app_metrics(struct app *a)
-{
-    return a->metrics;
-}
-
-struct queue_counts app_queue_counts(struct app *a)
-{
-    return queue_counts(a->queue);
 }

@@ -88,15 +88,8 @@ void app_free(struct app *a); /* NULL is fine */
 /* Synced, nothing due, nothing being processed, no event being written.  Delayed keys (retries,
  * re-syncs) may wait. */
 bool app_is_idle(struct app *a);
-/* Blocks until app_is_idle() or for `real_ms` of real time; true: idle. */
-bool app_wait_idle(struct app *a, int64_t real_ms);
 /* By the app's clock: when the next key, batch or node pass is due; CLOCK_NEVER: nothing waits.  A
  * fake clock may be moved there when the app is idle. */
 int64_t app_next_due_ms(struct app *a);
-struct kube_store *app_services(struct app *a);
-struct kube_store *app_nodes(struct app *a);
-struct kube_store *app_slices(struct app *a); /* NULL: not watched */
-struct metrics *app_metrics(struct app *a);
-struct queue_counts app_queue_counts(struct app *a);
 
 #endif

@@ -28,7 +28,6 @@
 #include "common/net/http_server.h"
 #include "controller/base/guard.h"
 #include "controller/base/term.h"
-#include "controller/cmd/cmd.h"
 #include "controller/host/identity.h"
 #include "controller/host/plugin.h"
 #include "controller/metrics/metrics_process.h"
@@ -65,24 +64,11 @@ static int fail_usage(const char *program, const struct err *err)
     return 1;
 }
 
-#define COMMANDS_AT 17 /* column of what a command does */
-
-static void append_commands(struct str_buf *b, const char *program)
+static void print_help(const struct controller_program *p, const struct plugin *plugin)
 {
-    str_append(b, "\nCommands:\n");
-    for (const struct cmd *c = cmd_table; c->name != NULL; c++) {
-        str_appendf(b, "  %-14s ", c->name);
-        str_append_wrapped(b, c->summary, COMMANDS_AT, COMMANDS_AT);
-        str_append_c(b, '\n');
-    }
-    str_appendf(b, "\nUse \"%s <command> --help\" for more about a command.\n", program);
-}
-
-/* Upstream's name stands for the controller alone: it takes no commands (main.c). */
-static void print_help(const char *program, const struct plugin *plugin)
-{
+    const char *program = p->name;
     _cleanup_(str_buf_done) struct str_buf b = {.columns = term_of(STDOUT_FILENO, false).columns};
-    bool commands = cmd_table[0].name != NULL && strcmp(program, "cloud-controller-manager") != 0;
+    bool commands = p->append_commands != NULL;
 
     str_append_wrapped(&b,
                        "Keeps cloud load balancers in the state that Services of type LoadBalancer "
@@ -92,7 +78,7 @@ static void print_help(const char *program, const struct plugin *plugin)
                 commands ? "                run the controller" : "");
     if (commands) {
         str_appendf(&b, "  %s <command> [flags]      look, plan, check\n", program);
-        append_commands(&b, program);
+        p->append_commands(&b, program);
     }
     options_help(&b, plugin == NULL ? NULL : plugin->desc.options,
                  plugin == NULL ? 0 : plugin->desc.n_options);
@@ -632,7 +618,8 @@ static int run_controller(const struct options *o, const struct plugin *plugin)
     return run_app(o, plugin);
 }
 
-static int main_with_plugin(const char *program, int argc, char **argv, const struct plugin *plugin)
+static int main_with_plugin(const struct controller_program *p, int argc, char **argv,
+                            const struct plugin *plugin)
 {
     struct options *o = NULL;
     struct err err = ERR_INIT;
@@ -641,14 +628,14 @@ static int main_with_plugin(const char *program, int argc, char **argv, const st
         .argv = argv,
         .extra = plugin == NULL ? NULL : plugin->desc.options,
         .n_extra = plugin == NULL ? 0 : plugin->desc.n_options,
-        .program = program,
+        .program = p->name,
         .warn = warn_line,
     };
     const char *death = getenv(GUARD_DEATH_ENV);
     int rc = 0;
 
     if (options_parse(&in, &o, &err) != ERR_OK) {
-        return fail_usage(program, &err);
+        return fail_usage(p->name, &err);
     }
     set_up_log(o);
     /* The process that counts a death dies of one without being counted. */
@@ -658,11 +645,11 @@ static int main_with_plugin(const char *program, int argc, char **argv, const st
                                        .fd = STDERR_FILENO,
                                        .argv = counts ? argv : NULL});
     if (o->help) {
-        print_help(program, plugin);
+        print_help(p, plugin);
     } else if (strcmp(o->version, "false") != 0) {
         print_version(o->version);
     } else if (check_options(o, &err) != ERR_OK) {
-        rc = fail_usage(program, &err);
+        rc = fail_usage(p->name, &err);
     } else if (death != NULL && plugin != NULL) {
         rc = quarantine_report(o, &plugin->desc, death);
     } else {
@@ -674,8 +661,7 @@ static int main_with_plugin(const char *program, int argc, char **argv, const st
     return rc;
 }
 
-int controller_main(const char *program, int argc, char **argv,
-                    const struct tt_provider *const *builtins, size_t n_builtins)
+int controller_main(const struct controller_program *p, int argc, char **argv)
 {
     _cleanup_(arena_freep) struct arena *a = arena_new();
     struct option_peek peek = options_peek(a, argc, argv);
@@ -687,14 +673,14 @@ int controller_main(const char *program, int argc, char **argv,
         .name = peek.cloud_provider,
         .dir = peek.plugin_dir,
         .allow_writable = peek.allow_writable,
-        .builtins = builtins,
-        .n_builtins = n_builtins,
+        .builtins = p->builtins,
+        .n_builtins = p->n_builtins,
     };
     guard_install(&(struct guard_args){.provider = peek.cloud_provider, .fd = STDERR_FILENO});
     if (peek.cloud_provider[0] != '\0' && plugin_open(&search, &plugin, &err) != ERR_OK) {
         return fail(&err);
     }
-    int rc = main_with_plugin(program, argc, argv, plugin);
+    int rc = main_with_plugin(p, argc, argv, plugin);
     plugin_free(plugin);
     return rc;
 }

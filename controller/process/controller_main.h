@@ -7,9 +7,17 @@
 #include <stddef.h>
 #include <trimtab/provider.h>
 
-/* `program` is the name it was called by.  Returns the exit code: 0 after --help, --version and
- * SIGTERM or SIGINT; 1 for whatever keeps it from running. */
-int controller_main(const char *program, int argc, char **argv,
-                    const struct tt_provider *const *builtins, size_t n_builtins);
+#include "common/base/str.h"
+
+struct controller_program {
+    const char *name; /* that it was called by */
+    /* Appends the list of sub-commands to the text of --help; NULL: this name takes none. */
+    void (*append_commands)(struct str_buf *b, const char *name);
+    const struct tt_provider *const *builtins;
+    size_t n_builtins;
+};
+/* Returns the exit code: 0 after --help, --version and SIGTERM or SIGINT; 1 for every error that
+ * keeps it from running. */
+int controller_main(const struct controller_program *p, int argc, char **argv);
 
 #endif

@@ -283,11 +283,6 @@ void queue_core_add_after(struct queue_core *q, const char *key, const char *bat
     queue_heap_settle(q, e);
 }
 
-int64_t queue_core_fail(struct queue_core *q, const char *key)
-{
-    return queue_core_fail_capped(q, key, q->limits.max_ms);
-}
-
 int64_t queue_core_fail_capped(struct queue_core *q, const char *key, int64_t cap_ms)
 {
     struct entry *e = entry_get(q, key);

@@ -81,9 +81,7 @@ void queue_core_add(struct queue_core *q, const char *key, const char *batch_key
 /* delay_ms <= 0: add now. */
 void queue_core_add_after(struct queue_core *q, const char *key, const char *batch_key,
                           uint32_t reasons, int64_t delay_ms, int64_t now_ms);
-/* Counts a failure of `key` and returns how long to wait. */
-int64_t queue_core_fail(struct queue_core *q, const char *key);
-/* The same for `key`'s failures so far, counted but not more than `cap_ms` long. */
+/* Counts a failure of `key` and returns how long to wait, at most `cap_ms`. */
 int64_t queue_core_fail_capped(struct queue_core *q, const char *key, int64_t cap_ms);
 void queue_core_forget(struct queue_core *q, const char *key);
 int queue_core_failures(const struct queue_core *q, const char *key);

@@ -201,11 +201,6 @@ void ask_pool_drain(struct ask_pool *p)
     }
 }
 
-size_t ask_pool_threads(struct ask_pool *p)
-{
-    return p->n_threads;
-}
-
 /* --- the threads' side ------------------------------------------------------------------------ */
 
 /* The next question, marked as being asked in `slot`; NULL at the end. */

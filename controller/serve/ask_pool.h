@@ -38,7 +38,5 @@ struct ask *ask_pool_put(struct ask_pool *p, const struct access_request *req,
 void ask_forget(struct ask *a);
 /* Calls done() for every question that was answered. */
 void ask_pool_drain(struct ask_pool *p);
-/* How many threads were started, for tests. */
-size_t ask_pool_threads(struct ask_pool *p);
 
 #endif

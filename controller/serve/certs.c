@@ -117,11 +117,6 @@ void certs_free(struct certs *c)
     free(c);
 }
 
-bool certs_is_slow(const struct certs *c)
-{
-    return c->own_made && c->own.cert_pem == NULL;
-}
-
 static void add_pair(struct certs *c, const char *cert, const char *key, const struct tls_sni *sni)
 {
     c->pairs[c->n_pairs++] = (struct pair){

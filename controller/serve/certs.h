@@ -30,8 +30,6 @@ struct certs;
 int certs_new(const struct options *options, struct clock *clock, struct certs **ret,
               struct err *err) _warn_unused_;
 void certs_free(struct certs *c); /* NULL is fine */
-/* True when certs_first() has to make a certificate, which takes a while. */
-bool certs_is_slow(const struct certs *c);
 /* `names`: CAs that are sent to clients; NULL: none.  The caller owns the result. */
 int certs_first(struct certs *c, const STACK_OF(X509_NAME) * names, struct server_tls **ret,
                 struct err *err) _warn_unused_;

@@ -13,11 +13,6 @@
 
 #define LIST_AGE_MS 60000
 
-struct aws_provider *aws_provider_of(const struct lb_sync *s)
-{
-    return ((const struct aws_scope *)s->provider)->p;
-}
-
 struct aws_sync *aws_sync_of(struct lb_sync *s)
 {
     return s->data;

@@ -66,7 +66,6 @@ struct aws_sync {
     struct aws_item *items; /* one per item of the batch */
 };
 struct aws_sync *aws_sync_of(struct lb_sync *s);
-struct aws_provider *aws_provider_of(const struct lb_sync *s);
 
 /* Reads what is (aws_observe.c). */
 int aws_observe(struct lb_sync *s, struct err *err);

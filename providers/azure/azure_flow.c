@@ -366,7 +366,8 @@ static void failed(struct lb_sync *s, const struct lb_item *item)
     int code = item->err.code;
     azure_name_owner(azure_sync_of(s), &s->items[item - s->items]);
     if (!s->planning && code != ERR_CANCELLED && code != ERR_IMPLEMENTED_ELSEWHERE) {
-        azure_metrics_failed(azure_sync_of(s)->p, item->in);
+        const struct azure_provider *p = azure_sync_of(s)->p;
+        azure_metrics_failed(p->host, &p->config, item->in);
     }
 }
 

@@ -166,7 +166,7 @@ static int32_t reconcile(void *provider, const struct tt_call *call, const struc
     const struct lb_driver_config cfg = LB_DRIVER_CONFIG(&azure_flow, p);
     int64_t begun = clock_now_ms(p->clock);
     int32_t code = lb_driver_reconcile(&cfg, call, batch);
-    azure_metrics_batch(p, batch, clock_now_ms(p->clock) - begun);
+    azure_metrics_batch(p->host, &p->config, batch, clock_now_ms(p->clock) - begun);
     return code;
 }
 

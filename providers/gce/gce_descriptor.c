@@ -7,6 +7,7 @@
 #include "common/lb/service_rules.h"
 #include "providers/gce/backend/gce_l4lb_config.h"
 #include "providers/gce/cache/gce_network.h"
+#include "providers/gce/config/gce_config_check.h"
 #include "providers/gce/config/gce_options.h"
 #include "providers/gce/gce_flow.h"
 #include "providers/gce/gce_l4_metrics.h"
@@ -164,8 +165,3 @@ const struct tt_provider tt_gce_provider = {
     .needs_lease = needs_lease,
     .list_left = gce_list_left,
 };
-
-const struct tt_provider *tt_provider_gce_descriptor(void)
-{
-    return &tt_gce_provider;
-}

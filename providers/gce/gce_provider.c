@@ -18,6 +18,7 @@
 #include "providers/gce/cache/gce_neg_mirror.h"
 #include "providers/gce/cache/gce_subnetwork.h"
 #include "providers/gce/cache/gce_svcneg.h"
+#include "providers/gce/config/gce_config_check.h"
 #include "providers/gce/gce_flow.h"
 #include "providers/gce/groups/gce_node_cache.h"
 #include "providers/gce/model/gce_links.h"

@@ -83,20 +83,13 @@ struct gce_provider {
 
 /* The descriptor of the provider, for the table of built-in ones and for tests. */
 extern const struct tt_provider tt_gce_provider;
-const struct tt_provider *tt_provider_gce_descriptor(void);
 
 /* open() with another clock and randomness, for tests; NULL: the real ones. */
 int32_t gce_provider_open(const struct tt_open_args *args, struct clock *clock, struct rng *rng,
                           void **ret_provider, struct tt_result *result);
 
-/* Reads the cloud config and the flags that args carry; unknown keys become findings.
- * ERR_INVALID, beginning with "file:line:column: " where a line is at fault.
- * (gce_config_check.c) */
-int gce_config_load(struct arena *a, const struct tt_open_args *args, struct gce_config *ret,
-                    struct gce_options *ret_options, struct err *err) _warn_unused_;
 /* Whose things a Service may name, by the configuration and what was found of the cluster. */
 struct gce_name_scope gce_provider_name_scope(const struct gce_provider *p);
-int32_t gce_config_check(const struct tt_open_args *args, struct tt_result *result);
 
 /* What the descriptor (gce_descriptor.c) is made of. */
 int32_t gce_open(const struct tt_open_args *args, void **ret_provider, struct tt_result *result);

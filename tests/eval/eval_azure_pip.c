@@ -162,11 +162,12 @@ static int run_dns(struct arena *a, struct json_object *in, struct json_object *
                                str_nonnull(json_str(in, "label")),
                                json_bool(in, "userAssigned", false), &changed, err);
     if (rc == ERR_OK) {
-        const char *label = azure_pip_dns_label(pip);
+        const char *label =
+            json_str(json_member(json_member(pip, "properties"), "dnsSettings"), "domainNameLabel");
         *ret = json_object_new_object();
         json_add_bool(*ret, "changed", changed);
         json_add(*ret, "tags", json_object_get(azure_object_make(pip, "tags")));
-        json_add_str(*ret, "label", label[0] != '\0' ? label : NULL);
+        json_add_str(*ret, "label", str_is_empty(label) ? NULL : label);
     }
     return rc;
 }

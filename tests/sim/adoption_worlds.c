@@ -9,7 +9,7 @@
 #include "tests/sim/adoption.h"
 
 #include "common/base/str.h"
-#include "controller/process/app.h"
+#include "controller/process/app_internal.h"
 #include "tests/support/unit.h"
 
 /* The flags of a world that have a meaning here, and those that are ingress-gce's alone. */
@@ -58,7 +58,7 @@ static void expect_outcomes(struct rig *r, struct json_object *services, int ext
 static double gauge(struct rig *r, const char *status)
 {
     const struct tt_kv labels[] = {{"status", status}, {"deny_firewall", ""}};
-    return metrics_value(app_metrics(rig_app(r)), "number_of_l4_netlbs", labels, ARRAY_LEN(labels));
+    return metrics_value(rig_app(r)->metrics, "number_of_l4_netlbs", labels, ARRAY_LEN(labels));
 }
 
 static void adopt(size_t i)

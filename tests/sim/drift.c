@@ -15,7 +15,7 @@
 
 #include "common/base/str.h"
 #include "controller/kube/store/store.h"
-#include "controller/process/app.h"
+#include "controller/process/app_internal.h"
 #include "tests/support/unit.h"
 
 #define SERVICES  "/api/v1/namespaces/default/services"
@@ -102,7 +102,7 @@ static const char *ranges_of(struct rig *r, const char *path)
 static double found(struct rig *r)
 {
     static const struct tt_kv kind[] = {{"kind", "firewall"}};
-    return metrics_value(app_metrics(rig_app(r)), METRIC_DRIFT, kind, 1);
+    return metrics_value(rig_app(r)->metrics, METRIC_DRIFT, kind, 1);
 }
 
 /* Events of this reason about a Service; the last one's message. */
@@ -184,7 +184,7 @@ static void adopted_worlds__of_both_clouds__no_drift(void **state)
             }
             looks++;
         }
-        if (looks < kube_store_count(app_services(rig_app(r))) / 2) {
+        if (looks < kube_store_count(rig_app(r)->services) / 2) {
             fail_msg("%s: %zu looks", rows[i].world, looks);
         }
         assert_int_equal(rig_mutations(r), 0);

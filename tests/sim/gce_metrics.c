@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "common/base/str.h"
-#include "controller/process/app.h"
+#include "controller/process/app_internal.h"
 #include "tests/support/unit.h"
 
 #define SERVICES "/api/v1/namespaces/default/services"
@@ -82,7 +82,7 @@ static double value(struct rig *r, const char *metric, const char *labels)
         *at = '\0';
         kv[n++] = (struct tt_kv){parts[i], at + 1};
     }
-    return metrics_value(app_metrics(rig_app(r)), metric, kv, n);
+    return metrics_value(rig_app(r)->metrics, metric, kv, n);
 }
 
 static void expect(struct rig *r, const char *metric, const char *labels, double want)

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "common/base/lock.h"
-#include "controller/process/app.h"
+#include "controller/process/app_internal.h"
 #include "tests/support/asleep.h"
 
 #define PATIENCE_MS 200000 /* real time, for the whole of it; it bounds a hang only */
@@ -53,11 +53,11 @@ static struct look look_at(struct rig *r)
     if (!l.idle) {
         return l;
     }
-    rig_versions(r, app_slices(r->app) != NULL, &there);
-    print_store(app_services(r->app), &here);
-    print_store(app_nodes(r->app), &here);
-    if (app_slices(r->app) != NULL) {
-        print_store(app_slices(r->app), &here);
+    rig_versions(r, r->app->slices != NULL, &there);
+    print_store(r->app->services, &here);
+    print_store(r->app->nodes, &here);
+    if (r->app->slices != NULL) {
+        print_store(r->app->slices, &here);
     }
     l.in_step = str_eq(str_buf_text(&there), str_buf_text(&here));
     l.idle = app_is_idle(r->app);

@@ -40,23 +40,6 @@ enum ks_pod_role ks_pod_role(struct arena *a, const struct ks_service *service,
     return KS_POD_NOT_READY;
 }
 
-const char *ks_pod_role_word(enum ks_pod_role role)
-{
-    static const char *const words[KS_POD_MAX] = {
-        [KS_POD_OTHER] = "other",
-        [KS_POD_FINISHED] = "finished",
-        [KS_POD_NO_ADDRESS] = "no-address",
-        [KS_POD_OTHER_FAMILY] = "other-family",
-        [KS_POD_NODE_UNKNOWN] = "node-unknown",
-        [KS_POD_NO_PORT] = "no-port",
-        [KS_POD_NOT_READY] = "not-ready",
-        [KS_POD_GONE] = "terminating",
-        [KS_POD_DRAINING] = "draining",
-        [KS_POD_SERVING] = "serving",
-    };
-    return role < KS_POD_MAX ? words[role] : "";
-}
-
 /* The deeds of the pods of a role: of one, of several. */
 struct phrase {
     const char *one;

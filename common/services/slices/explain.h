@@ -33,8 +33,6 @@ struct ks_pods_report {
 /* The role of one pod.  `node_known`: its node is there. */
 enum ks_pod_role ks_pod_role(struct arena *a, const struct ks_service *service,
                              enum ks_family family, const struct ks_pod *pod, bool node_known);
-/* A word for documents: "serving", "not-ready", "node-unknown", … */
-const char *ks_pod_role_word(enum ks_pod_role role);
 /* Counts pods in any order.  O((pods + nodes) · log nodes). */
 struct ks_pods_report ks_pods_explain(struct arena *a, const struct ks_service *service,
                                       enum ks_family family, const struct ks_pod *const *pods,

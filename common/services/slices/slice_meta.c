@@ -69,14 +69,6 @@ static void remove_reserved(struct kv_map *m)
 
 /* ---- slices ---------------------------------------------------------------------------------- */
 
-bool ks_slice_is_of(const struct ks_slice *slice, const struct ks_service *service)
-{
-    const struct ks_meta *m = &slice->meta;
-    return str_eq(m->ns, service->meta.ns) &&
-           str_eq(ks_kv(m->labels, m->n_labels, KS_LABEL_SERVICE), service->meta.name) &&
-           str_eq(ks_kv(m->labels, m->n_labels, KS_LABEL_MANAGED_BY), KS_SLICE_CONTROLLER);
-}
-
 const char *slice_generate_name(struct arena *a, const char *owner)
 {
     return strlen(owner) < NAME_MAX_BYTES ? arena_printf(a, "%s-", owner) : owner;

@@ -66,8 +66,4 @@ struct ks_slice_input {
  * deletion.  Never fails.  O(n log n) in pods, nodes and endpoints of slices. */
 struct ks_slice_pass ks_slices_pass(struct arena *a, const struct ks_slice_input *in);
 
-/* True when the slice belongs to the Service by label and is written by this controller: what a
- * pass takes as `slices`. */
-bool ks_slice_is_of(const struct ks_slice *slice, const struct ks_service *service);
-
 #endif

@@ -89,14 +89,6 @@ struct ks_zone_shares ks_zone_shares(struct arena *a, const struct ks_node *cons
     return s;
 }
 
-bool ks_shares_changed(const struct ks_node *before, const struct ks_node *after)
-{
-    if (before == NULL || after == NULL) {
-        return before != after;
-    }
-    return before->ready != after->ready || !str_eq(before->zone, after->zone);
-}
-
 /* ---- allocation ------------------------------------------------------------------------------ */
 
 enum ks_hints_off ks_allocate(struct arena *a, const struct ks_zone_shares *shares, int64_t ready,

@@ -55,11 +55,6 @@ struct ks_zone_shares {
 };
 struct ks_zone_shares ks_zone_shares(struct arena *a, const struct ks_node *const *nodes, size_t n);
 
-/* True when a change of this node (`before` NULL: added, `after` NULL: removed) makes the
- * controller compute shares again:  readiness or the zone label changed.  Other changes, also of
- * its CPU, wait for such a change. */
-bool ks_shares_changed(const struct ks_node *before, const struct ks_node *after);
-
 /* ---- allocation (shares.c) ------------------------------------------------------------------- */
 
 /* Why a Service has no hints by zone shares: the safeguards, in the order in which

@@ -8,8 +8,6 @@
 
 #include "common/base/str.h"
 
-#define COMMIT_LEN 7
-
 /* As Go names them. */
 static const char *go_arch(const char *machine)
 {
@@ -37,21 +35,4 @@ char *user_agent_build(struct arena *a, const char *command, const char *version
                        const char *arch, const char *commit)
 {
     return arena_printf(a, "%s/%s (%s/%s) kubernetes/%s", command, version, os, arch, commit);
-}
-
-char *user_agent_version(struct arena *a, const char *version)
-{
-    return version[0] == '\0' ? arena_strdup(a, "unknown")
-                              : arena_strndup(a, version, strcspn(version, "-"));
-}
-
-char *user_agent_commit(struct arena *a, const char *commit)
-{
-    return commit[0] == '\0' ? arena_strdup(a, "unknown") : arena_strndup(a, commit, COMMIT_LEN);
-}
-
-char *user_agent_command(struct arena *a, const char *argv0)
-{
-    const char *slash = strrchr(argv0, '/');
-    return arena_strdup(a, argv0[0] == '\0' ? "unknown" : slash == NULL ? argv0 : slash + 1);
 }

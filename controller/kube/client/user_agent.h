@@ -4,8 +4,8 @@
  *
  *     cloud-controller-manager/v1.36.2 (linux/amd64) kubernetes/trimtab-0.1.0/service-controller
  *
- * Audit logs and priority-and-fairness rules match on it.  Vectors 187, 188.  Pure
- * but for uname(). */
+ * Audit logs and priority-and-fairness rules match on it.  Vector 188.  Pure but for
+ * uname(). */
 #ifndef TRIMTAB_KUBE_USER_AGENT_H
 #define TRIMTAB_KUBE_USER_AGENT_H
 
@@ -24,12 +24,8 @@
 /* Ours, for the client of that name. */
 void user_agent_make(const char *client, char out[USER_AGENT_MAX]);
 
-/* The pieces, by upstream's rules; "unknown" for what is empty.  For the version all before the
- * first '-', of a commit seven characters, of a path its last part. */
+/* Upstream's form: "lynx/1.2 (linux/amd64) kubernetes/abc". */
 char *user_agent_build(struct arena *a, const char *command, const char *version, const char *os,
                        const char *arch, const char *commit);
-char *user_agent_version(struct arena *a, const char *version);
-char *user_agent_commit(struct arena *a, const char *commit);
-char *user_agent_command(struct arena *a, const char *argv0);
 
 #endif

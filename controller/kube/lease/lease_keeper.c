@@ -289,16 +289,6 @@ void lease_keeper_stop(struct lease_keeper *k, int64_t release_ms)
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-int64_t lease_keeper_until_ms(struct lease_keeper *k)
-{
-    int64_t until_ms = atomic_load(&k->is_held) ? CLOCK_NEVER : 0;
-    for (size_t i = 0; i < k->args.n_locks; i++) {
-        int64_t one_ms = lease_lock_until_ms(k->all[i].lock);
-        until_ms = one_ms < until_ms ? one_ms : until_ms;
-    }
-    return until_ms;
-}
-
 bool lease_keeper_may_mutate(void *keeper)
 {
     struct lease_keeper *k = keeper;

@@ -62,9 +62,6 @@ int lease_keeper_start(struct lease_keeper *k, struct err *err) _warn_unused_;
 /* Are all held at this moment?  `keeper` is a struct lease_keeper: for struct
  * fence.  Any thread. */
 bool lease_keeper_may_mutate(void *keeper);
-/* Until when the answer stays yes if nothing else happens (monotonic; 0: it is no): a limit for
- * calls.  Any thread. */
-int64_t lease_keeper_until_ms(struct lease_keeper *k);
 /* The check of /healthz; on false *ret_name (may be NULL) is a lock that is kept
  * badly.  Any thread. */
 bool lease_keeper_is_healthy(struct lease_keeper *k, const char **ret_name);

@@ -536,11 +536,6 @@ size_t kube_store_staged(const struct kube_store *s)
     return s->staged.n;
 }
 
-bool kube_store_is_staged(const struct kube_store *s, const char *key)
-{
-    return store_index_find(&s->staged, place_of(key)) != NULL;
-}
-
 /* Entries of by_service whose object has left by_key go, too. */
 static void drop_strays_by_service(struct kube_store *s) _requires_(&s->lock)
 {

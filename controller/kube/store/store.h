@@ -92,7 +92,6 @@ void kube_store_replace_begin_staged(struct kube_store *s);
 /* Staged only: taken back.  Takes over no reference. */
 void kube_store_replace_take(struct kube_store *s, const char *key);
 size_t kube_store_staged(const struct kube_store *s); /* objects put and not taken back */
-bool kube_store_is_staged(const struct kube_store *s, const char *key);
 void kube_store_replace_end(struct kube_store *s, bool complete); /* false: give up, keep the old */
 
 #endif

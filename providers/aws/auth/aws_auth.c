@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_auth.c: how long keys of aws_auth.h are used, and when they are fetched again (common/cloud/token.h keeps them). */
-#include "common/base/lock.h"
 #include "common/base/str.h"
 #include "providers/aws/auth/aws_auth_internal.h"
 
@@ -18,8 +17,6 @@
 struct aws_auth {
     struct aws_auth_config cfg;
     struct token_cache *cache;
-    struct mutex lock;
-    char *origin _guarded_by_(lock);
 };
 
 /* Parts of a token. */
@@ -67,11 +64,9 @@ int aws_auth_new(const struct aws_auth_config *cfg, struct aws_auth **ret, struc
     }
     struct aws_auth *auth = xcalloc(1, sizeof(*auth));
     auth->cfg = *cfg;
-    auth->origin = xstrdup(chain.origin);
     const struct token_cache_config cache = {
         .clock = cfg->clock, .rng = cfg->rng, .refresh_failed = refresh_failed, .arg = auth};
     auth->cache = token_cache_new(&cache);
-    mutex_init(&auth->lock);
     *ret = auth;
     return ERR_OK;
 }
@@ -82,22 +77,12 @@ void aws_auth_free(struct aws_auth *auth)
         return;
     }
     token_cache_free(auth->cache);
-    free(auth->origin);
-    mutex_done(&auth->lock);
     free(auth);
 }
 
 const struct aws_auth_config *aws_auth_config_of(const struct aws_auth *auth)
 {
     return &auth->cfg;
-}
-
-const char *aws_auth_origin(struct aws_auth *auth, struct arena *a)
-{
-    mutex_lock(&auth->lock);
-    const char *copy = arena_strdup(a, auth->origin);
-    mutex_unlock(&auth->lock);
-    return copy;
 }
 
 bool aws_auth_is_stale_code(const char *code)
@@ -162,10 +147,6 @@ void aws_auth_store(struct aws_auth *auth, const struct aws_chain *chain,
                                      .expires_ms = end};
     }
     token_cache_store(auth->cache, &t);
-    mutex_lock(&auth->lock);
-    free(auth->origin);
-    auth->origin = xstrdup(chain->origin);
-    mutex_unlock(&auth->lock);
 }
 
 enum token_turn aws_auth_turn(struct aws_auth *auth, struct token_wait *wait, struct err *err)
@@ -205,14 +186,4 @@ int aws_auth_ready(struct aws_auth *auth, struct http *http, struct cancel *canc
     struct ready r = {.auth = auth, .cancel = cancel};
     const struct token_fetch fetch = {.begin = begin, .step = step, .arg = &r};
     return token_cache_ready(auth->cache, &fetch, http, cancel, err);
-}
-
-int aws_auth_get(struct aws_auth *auth, struct http *http, struct cancel *cancel, struct arena *a,
-                 struct sigv4_keys *ret, struct err *err)
-{
-    int rc = aws_auth_ready(auth, http, cancel, err);
-    if (rc == ERR_OK && !aws_auth_keys(auth, a, ret)) {
-        rc = err_set(err, ERR_TRANSIENT, "credentials: they were refused meanwhile");
-    }
-    return rc;
 }

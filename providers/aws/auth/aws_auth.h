@@ -9,7 +9,6 @@
  * Source: docs/spec/aws.md 2.1 to 2.4.  Thread-safe.
  *
  *     before a wave of jobs       aws_auth_ready()     blocks; then each job takes aws_auth_keys()
- *     one request by itself       aws_auth_get()       both in one
  *     ExpiredToken and its kin    aws_auth_drop()      then, inside a job that cannot block:
  *                                 aws_auth_turn(), and when it is MINE aws_fetch_begin(), _step() and aws_auth_ended() */
 #ifndef TRIMTAB_AWS_AUTH_H
@@ -54,16 +53,11 @@ int aws_auth_ready(struct aws_auth *auth, struct http *http, struct cancel *canc
                    struct err *err) _warn_unused_;
 /* A copy of the keys in `a`; false when there are none that are still valid.  Does not block. */
 bool aws_auth_keys(struct aws_auth *auth, struct arena *a, struct sigv4_keys *ret);
-/* aws_auth_ready(), then aws_auth_keys(). */
-int aws_auth_get(struct aws_auth *auth, struct http *http, struct cancel *cancel, struct arena *a,
-                 struct sigv4_keys *ret, struct err *err) _warn_unused_;
 /* AWS refused keys with this access key as expired or unknown: they are not used again.  False: nothing better can be had
  * (they are long-lived ones of the environment). */
 bool aws_auth_drop(struct aws_auth *auth, const char *access_key);
 /* The error codes after which aws_auth_drop() and one more try are right (2.2). */
 bool aws_auth_is_stale_code(const char *code);
-/* For messages and `status`: "environment", "web identity", "profile \"x\"", "container", "instance role" …; in the arena. */
-const char *aws_auth_origin(struct aws_auth *auth, struct arena *a);
 
 /* See token_cache_turn() and token_cache_ended(); the fetch is aws_fetch_begin() and _step(). */
 enum token_turn aws_auth_turn(struct aws_auth *auth, struct token_wait *wait, struct err *err);

@@ -63,16 +63,6 @@ static const struct partition *partition_of(const char *region)
     return p;
 }
 
-const char *aws_partition_suffix(const char *region)
-{
-    return partition_of(region)->suffix;
-}
-
-const char *aws_partition_name(const char *region)
-{
-    return partition_of(region)->name;
-}
-
 const char *aws_api_sdk_id(enum aws_api api)
 {
     return apis[api].id;

@@ -45,9 +45,5 @@ int aws_endpoint_resolve(struct arena *a, const struct aws_endpoint_args *args, 
 /* Base URL of the instance metadata service, without a slash at its end (2.3).  ERR_INVALID as above. */
 int aws_endpoint_imds(struct arena *a, const struct aws_endpoint_args *args, const char **ret,
                       struct err *err) _warn_unused_;
-/* "amazonaws.com", "amazonaws.com.cn" … of a region. */
-const char *aws_partition_suffix(const char *region);
-/* "aws", "aws-cn", "aws-us-gov" … : the second part of ARNs. */
-const char *aws_partition_name(const char *region);
 
 #endif

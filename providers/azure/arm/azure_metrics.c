@@ -96,8 +96,8 @@ void azure_metrics_held(const struct azure_arm *arm, const char *op, const char 
 }
 
 /* False: a verb that upstream does not count. */
-static bool fill_item(struct arena *a, const struct azure_provider *p, const struct tt_item *item,
-                      struct tt_kv ret[N_LABELS])
+static bool fill_item(struct arena *a, const struct azure_config *config,
+                      const struct tt_item *item, struct tt_kv ret[N_LABELS])
 {
     static const char *const requests[] = {
         [TT_VERB_ENSURE] = "services_ensure_loadbalancer",
@@ -108,30 +108,31 @@ static bool fill_item(struct arena *a, const struct azure_provider *p, const str
         return false;
     }
     ret[0] = (struct tt_kv){"request", requests[item->verb]};
-    ret[1] = (struct tt_kv){"resource_group", str_lower(a, p->config.resource_group)};
+    ret[1] = (struct tt_kv){"resource_group", str_lower(a, config->resource_group)};
     ret[2] = (struct tt_kv){"source", azure_service_name(a, item->service)};
-    ret[3] = (struct tt_kv){"subscription_id", p->config.subscription_id};
+    ret[3] = (struct tt_kv){"subscription_id", config->subscription_id};
     return true;
 }
 
-void azure_metrics_failed(const struct azure_provider *p, const struct tt_item *item)
+void azure_metrics_failed(const struct tt_host *host, const struct azure_config *config,
+                          const struct tt_item *item)
 {
     _cleanup_(arena_freep) struct arena *a = arena_new();
     struct tt_kv kv[N_LABELS];
-    if (p->host->metric_add != NULL && fill_item(a, p, item, kv)) {
-        p->host->metric_add(p->host->ctx, OP "failure_count", kv, N_LABELS, 1);
+    if (host->metric_add != NULL && fill_item(a, config, item, kv)) {
+        host->metric_add(host->ctx, OP "failure_count", kv, N_LABELS, 1);
     }
 }
 
-void azure_metrics_batch(const struct azure_provider *p, const struct tt_batch *batch,
-                         int64_t took_ms)
+void azure_metrics_batch(const struct tt_host *host, const struct azure_config *config,
+                         const struct tt_batch *batch, int64_t took_ms)
 {
     _cleanup_(arena_freep) struct arena *a = arena_new();
     struct tt_kv kv[N_LABELS];
-    for (uint32_t i = 0; p->host->metric_observe != NULL && i < batch->n_items; i++) {
-        if (fill_item(a, p, batch->items[i], kv)) {
-            p->host->metric_observe(p->host->ctx, OP "duration_seconds", kv, N_LABELS,
-                                    (double)took_ms / 1000);
+    for (uint32_t i = 0; host->metric_observe != NULL && i < batch->n_items; i++) {
+        if (fill_item(a, config, batch->items[i], kv)) {
+            host->metric_observe(host->ctx, OP "duration_seconds", kv, N_LABELS,
+                                 (double)took_ms / 1000);
         }
     }
 }

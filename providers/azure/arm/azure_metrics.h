@@ -6,7 +6,7 @@
 #ifndef TRIMTAB_AZURE_METRICS_H
 #define TRIMTAB_AZURE_METRICS_H
 
-#include "providers/azure/azure_provider.h"
+#include "providers/azure/arm/azure_arm.h"
 
 #include <stdint.h>
 
@@ -20,9 +20,10 @@ void azure_metrics_request(const struct azure_arm *arm, const char *op, const ch
 void azure_metrics_held(const struct azure_arm *arm, const char *op, const char *id,
                         bool throttled);
 /* A Service could not be brought to where it should be. */
-void azure_metrics_failed(const struct azure_provider *p, const struct tt_item *item);
+void azure_metrics_failed(const struct tt_host *host, const struct azure_config *config,
+                          const struct tt_item *item);
 /* All Services of a batch that took so long. */
-void azure_metrics_batch(const struct azure_provider *p, const struct tt_batch *batch,
-                         int64_t took_ms);
+void azure_metrics_batch(const struct tt_host *host, const struct azure_config *config,
+                         const struct tt_batch *batch, int64_t took_ms);
 
 #endif

@@ -230,14 +230,3 @@ int azure_select_basic(struct arena *a, const struct azure_naming *n, const stru
 }
 
 /* ---- whatever the SKU ---------------------------------------------------------------------------- */
-
-int azure_lb_expected(struct arena *a, const struct azure_placement *p,
-                      const struct azure_service *s, const char *vm_set, bool want,
-                      const char **ret, struct err *err)
-{
-    if (azure_config_is_multi_slb(p->naming->config)) {
-        return azure_place(a, p, s, want, ret, err);
-    }
-    *ret = azure_lb_name(a, p->naming, vm_set, s->internal);
-    return ERR_OK;
-}

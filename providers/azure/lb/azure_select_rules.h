@@ -106,9 +106,4 @@ int azure_place_eligible(struct arena *a, const struct azure_placement *p,
 int azure_place(struct arena *a, const struct azure_placement *p, const struct azure_service *s,
                 bool want, const char **ret, struct err *err) _warn_unused_;
 
-/* What a Service should use, whatever the SKU (5.3 step 1): azure_place() or the name for `vm_set`. */
-int azure_lb_expected(struct arena *a, const struct azure_placement *p,
-                      const struct azure_service *s, const char *vm_set, bool want,
-                      const char **ret, struct err *err) _warn_unused_;
-
 #endif

@@ -18,7 +18,6 @@ const char *azure_pip_tag_cluster(struct json_object *tags);
 const char *azure_pip_tag_dns(struct json_object *tags);
 /* The items of the service tag, trimmed, without blanks. */
 const char **azure_pip_services(struct arena *a, struct json_object *tags, size_t *ret_n);
-const char *azure_pip_dns_label(struct json_object *pip);
 /* By type, then tag; arena-owned. */
 struct json_object *azure_ip_tags_sorted(struct arena *a, struct json_object *array);
 

@@ -106,11 +106,6 @@ int azure_pip_unbind(struct arena *a, struct json_object *tags, const char *name
 
 /* ---- DNS ------------------------------------------------------------------------------------------------- */
 
-const char *azure_pip_dns_label(struct json_object *pip)
-{
-    return str_nonnull(json_str(json_member(azure_props(pip), "dnsSettings"), "domainNameLabel"));
-}
-
 int azure_pip_set_dns(struct arena *a, struct json_object *pip, const char *service,
                       const char *label, bool user_assigned, bool *ret_changed, struct err *err)
 {

@@ -250,12 +250,6 @@ struct gce_api gce_api_beta(struct arena *a, const struct gce_api *api)
     return beta;
 }
 
-char *gce_api_link(struct arena *a, const struct gce_api *api, enum gce_collection c,
-                   const char *name)
-{
-    return gce_api_zonal_link(a, api, c, "", name);
-}
-
 char *gce_api_zonal_link(struct arena *a, const struct gce_api *api, enum gce_collection c,
                          const char *zone, const char *name)
 {

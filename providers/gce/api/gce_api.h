@@ -92,10 +92,8 @@ struct gce_api {
 };
 /* The same API in its beta version: where `base` ends with "/v1/", "/beta/" stands instead. */
 struct gce_api gce_api_beta(struct arena *a, const struct gce_api *api);
-/* ".../projects/P/regions/R/targetPools/NAME": the link of a resource of ours. */
-char *gce_api_link(struct arena *a, const struct gce_api *api, enum gce_collection c,
-                   const char *name);
-/* The same of a zonal collection. */
+/* ".../projects/P/regions/R/targetPools/NAME": the link of a resource of ours; `zone` "" for a
+ * collection that is not zonal. */
 char *gce_api_zonal_link(struct arena *a, const struct gce_api *api, enum gce_collection c,
                          const char *zone, const char *name);
 /* By its name in links; two collections are called healthChecks.  False: none of ours. */

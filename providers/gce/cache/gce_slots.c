@@ -93,12 +93,6 @@ const struct gce_neg *gce_slots_neg(const struct gce_slots *s, const char *zone,
     return present(s, GCE_NEGS, zone, name);
 }
 
-const struct gce_group *gce_slots_group(const struct gce_slots *s, const char *zone,
-                                        const char *name)
-{
-    return present(s, GCE_GROUPS, zone, name);
-}
-
 /* ---- decoding ------------------------------------------------------------------------------------ */
 
 #define DECODE(type, function)                                                                     \

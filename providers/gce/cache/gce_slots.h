@@ -60,8 +60,6 @@ const struct gce_firewall *gce_slots_firewall(const struct gce_slots *s, const c
 const struct gce_hc *gce_slots_hc(const struct gce_slots *s, bool regional, const char *name);
 const struct gce_bservice *gce_slots_bservice(const struct gce_slots *s, const char *name);
 const struct gce_neg *gce_slots_neg(const struct gce_slots *s, const char *zone, const char *name);
-const struct gce_group *gce_slots_group(const struct gce_slots *s, const char *zone,
-                                        const char *name);
 /* Decodes `o` as the struct of the collection. */
 int gce_slot_decode(struct arena *a, enum gce_collection c, struct json_object *o, const void **ret,
                     struct err *err) _warn_unused_;

@@ -5,11 +5,14 @@
  * gce_config.c reads as upstream does and says what upstream says; this file adds where
  * (file:line), what would be right, and for check-config what a person should look at although
  * the controller would start.  Opens no connection. */
+#include "providers/gce/config/gce_config_check.h"
+
 #include "common/base/str.h"
 #include "common/lb/exposed.h"
 #include "common/net/url.h"
-#include "providers/gce/gce_provider.h"
+#include "providers/gce/api/gce_auth.h"
 #include "providers/gce/model/gce_links.h"
+#include "providers/gce/model/gce_name_rules.h"
 
 #include <string.h>
 

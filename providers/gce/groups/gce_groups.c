@@ -541,16 +541,6 @@ struct gce_strs gce_groups_zones(struct arena *a, const struct gce_provider *p,
     return zones;
 }
 
-struct gce_strs gce_groups_links(struct arena *a, const struct gce_provider *p,
-                                 const char *group_name, const struct gce_strs *zones)
-{
-    struct gce_strs links = {.items = ARENA_ARRAY(a, const char *, zones->n), .n = zones->n};
-    for (size_t i = 0; i < zones->n; i++) {
-        links.items[i] = gce_api_zonal_link(a, &p->api, GCE_GROUPS, zones->items[i], group_name);
-    }
-    return links;
-}
-
 /* ---- what became of it ---------------------------------------------------------------------------------- */
 
 static void forget_done(struct gce_groups *g)

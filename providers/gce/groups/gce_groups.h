@@ -61,11 +61,9 @@ int gce_groups_list(struct lb_sync *s, struct err *err) _warn_unused_;
 void gce_groups_plan_delete(struct lb_sync *s, struct lb_plan *plan, const char *key,
                             const char *group_name);
 /* Zones whose groups have members, or will have them: an empty group has no network, and no backend service takes it
- * (gce-l4.md §8.3).  Links of the groups there. */
+ * (gce-l4.md §8.3). */
 struct gce_strs gce_groups_zones(struct arena *a, const struct gce_provider *p,
                                  const char *group_name, const struct gce_groups_want *want);
-struct gce_strs gce_groups_links(struct arena *a, const struct gce_provider *p,
-                                 const char *group_name, const struct gce_strs *zones);
 /* After an operation on a group; of others' nothing is taken. */
 void gce_groups_wrote(struct gce_provider *p, const struct lb_op *op, unsigned outcome,
                       const struct err *err);

@@ -536,13 +536,3 @@ struct local_holder_counts local_holder_count(const struct local_holder *h)
     }
     return c;
 }
-
-const char *local_holder_of(const struct local_holder *h, size_t group, unsigned bucket)
-{
-    const struct peer *p = claimant(h, group, bucket, true);
-
-    if (local_holder_holds(h, group, bucket)) {
-        return h->name;
-    }
-    return p == NULL ? NULL : p->name;
-}

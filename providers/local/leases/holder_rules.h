@@ -131,7 +131,5 @@ struct local_holder_counts {
     uint64_t lost;                 /* let go without being asked: lifetime over, or yielded */
 };
 struct local_holder_counts local_holder_count(const struct local_holder *h);
-/* The director that claims the bucket as far as is known: this one's name, another's, or NULL. */
-const char *local_holder_of(const struct local_holder *h, size_t group, unsigned bucket);
 
 #endif

@@ -499,21 +499,6 @@ static void active__rules_tell_who_is_where(void **state)
     same_text("nobody new", place(a, &w, NULL, NULL), "lb2");
 }
 
-static void expected__single_pair__name_of_the_cluster(void **state)
-{
-    struct arena *a = *state;
-    struct world w;
-    const char *name = NULL;
-    world_init(a, &w, "[]", "[]");
-    const struct azure_service *s =
-        azure_service_read(a, &w.naming, azure_test_service(a, "test", NULL, NULL));
-    assert_int_equal(azure_lb_expected(a, &w.place, s, "vmss", true, &name, NULL), ERR_OK);
-    same_text("single", name, "testCluster");
-    world_init(a, &w, TWO, "[]");
-    assert_int_equal(azure_lb_expected(a, &w.place, s, "vmss", true, &name, NULL), ERR_OK);
-    same_text("several", name, "lb1");
-}
-
 UNIT_MAIN(select)
 {
     const struct CMUnitTest tests[] = {
@@ -528,7 +513,6 @@ UNIT_MAIN(select)
         PURE_TEST(eligible__S_20_to_S_30),
         PURE_TEST(choice__batch__counts_what_it_adds),
         PURE_TEST(active__rules_tell_who_is_where),
-        PURE_TEST(expected__single_pair__name_of_the_cluster),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,14 +95,14 @@ static void queue_core__vectors_103_to_105__counts_are_per_key(void **state)
     struct queue_core *q = core(1, 1000);
 
     for (size_t i = 0; i < ARRAY_LEN(want); i++) {
-        assert_int_equal(want[i], queue_core_fail(q, "one"));
+        assert_int_equal(want[i], queue_core_fail_capped(q, "one", INT64_MAX));
     }
     assert_int_equal(5, queue_core_failures(q, "one"));
-    assert_int_equal(1, queue_core_fail(q, "two")); /* 104 */
-    assert_int_equal(2, queue_core_fail(q, "two"));
+    assert_int_equal(1, queue_core_fail_capped(q, "two", INT64_MAX)); /* 104 */
+    assert_int_equal(2, queue_core_fail_capped(q, "two", INT64_MAX));
     queue_core_forget(q, "one"); /* 105 */
     assert_int_equal(0, queue_core_failures(q, "one"));
-    assert_int_equal(1, queue_core_fail(q, "one"));
+    assert_int_equal(1, queue_core_fail_capped(q, "one", INT64_MAX));
     queue_core_free(q);
 }
 
@@ -273,7 +273,7 @@ static void queue_core__change__counts_from_the_first_until_a_good_run(void **st
     queue_core_add(q, "one", NULL, NODES, 20);
     assert_int_equal(10, take_change(q, 30));
     queue_core_add(q, "one", NULL, SPEC, 40); /* while it runs: for the next run */
-    (void)queue_core_fail(q, "one");
+    (void)queue_core_fail_capped(q, "one", INT64_MAX);
     queue_core_add_after(q, "one", NULL, RESYNC | SPEC, 1000, 50);
     queue_core_done(q, "one", 50);
     assert_int_equal(10, take_change(q, 60)); /* what failed is still waited for */

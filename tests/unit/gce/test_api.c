@@ -123,7 +123,7 @@ static void links__of_zonal_resources_name_the_zone(void **state)
     struct arena *a = *state;
     same_text("NEG", gce_api_zonal_link(a, &api, GCE_NEGS, "z", "n"),
               "https://x/compute/v1/projects/p/zones/z/networkEndpointGroups/n");
-    same_text("subnetwork", gce_api_link(a, &api, GCE_SUBNETWORKS, "n"),
+    same_text("subnetwork", gce_api_zonal_link(a, &api, GCE_SUBNETWORKS, "", "n"),
               "https://x/compute/v1/projects/np/regions/r/subnetworks/n");
     assert_true(gce_api_is_zonal(GCE_GROUPS));
     assert_false(gce_api_is_zonal(GCE_BACKENDS));

@@ -204,11 +204,11 @@ static void api__operation_ids_and_links(void **state)
     same_text("id", gce_api_op_id(a, GCE_RULES, GCE_GET), "compute.forwardingRules.get");
     same_text("id", gce_api_op_id(a, GCE_POOLS, GCE_REMOVE_CHECK),
               "compute.targetPools.removeHealthCheck");
-    same_text("regional", gce_api_link(a, &api, GCE_POOLS, "n"),
+    same_text("regional", gce_api_zonal_link(a, &api, GCE_POOLS, "", "n"),
               "https://x/compute/v1/projects/p/regions/r/targetPools/n");
-    same_text("global", gce_api_link(a, &api, GCE_CHECKS, "n"),
+    same_text("global", gce_api_zonal_link(a, &api, GCE_CHECKS, "", "n"),
               "https://x/compute/v1/projects/p/global/httpHealthChecks/n");
-    same_text("network project", gce_api_link(a, &api, GCE_FIREWALLS, "n"),
+    same_text("network project", gce_api_zonal_link(a, &api, GCE_FIREWALLS, "", "n"),
               "https://x/compute/v1/projects/np/global/firewalls/n");
 }
 

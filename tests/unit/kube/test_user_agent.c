@@ -8,17 +8,6 @@
 #include "common/base/str.h"
 #include "tests/support/unit.h"
 
-static void user_agent__v187_pieces__as_upstream(void **state)
-{
-    assert_string_equal(user_agent_version(*state, "1.2.3-alpha4"), "1.2.3");
-    assert_string_equal(user_agent_version(*state, ""), "unknown");
-    assert_string_equal(user_agent_commit(*state, "1234567890"), "1234567");
-    assert_string_equal(user_agent_commit(*state, "123456"), "123456");
-    assert_string_equal(user_agent_commit(*state, ""), "unknown");
-    assert_string_equal(user_agent_command(*state, "home/bob/Downloads/beans"), "beans");
-    assert_string_equal(user_agent_command(*state, ""), "unknown");
-}
-
 static void user_agent__v188_built__as_upstream(void **state)
 {
     assert_string_equal(
@@ -43,7 +32,6 @@ static void user_agent_make__clients__told_apart_at_the_end(void **state)
 UNIT_MAIN(user_agent)
 {
     const struct CMUnitTest tests[] = {
-        KUBE_TEST(user_agent__v187_pieces__as_upstream),
         KUBE_TEST(user_agent__v188_built__as_upstream),
         KUBE_TEST(user_agent_make__clients__told_apart_at_the_end),
     };

@@ -352,7 +352,6 @@ static void tls__broken_pair__old_one_stays(void **state)
     stand_init(&s);
     assert_int_equal(stand_new(&s, true, &err), ERR_OK);
     assert_int_equal(certs_new(s.options, clock_real(), &c, &err), ERR_OK);
-    assert_false(certs_is_slow(c));
     assert_int_equal(certs_first(c, NULL, &tls, &err), ERR_OK);
     server_tls_unref(tls);
     assert_poll_finds(c, false); /* nothing has changed */

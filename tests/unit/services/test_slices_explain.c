@@ -4,6 +4,19 @@
 
 #include "common/services/slices/explain.h"
 
+static const char *const role_words[KS_POD_MAX] = {
+    [KS_POD_OTHER] = "other",
+    [KS_POD_FINISHED] = "finished",
+    [KS_POD_NO_ADDRESS] = "no-address",
+    [KS_POD_OTHER_FAMILY] = "other-family",
+    [KS_POD_NODE_UNKNOWN] = "node-unknown",
+    [KS_POD_NO_PORT] = "no-port",
+    [KS_POD_NOT_READY] = "not-ready",
+    [KS_POD_GONE] = "terminating",
+    [KS_POD_DRAINING] = "draining",
+    [KS_POD_SERVING] = "serving",
+};
+
 static void pods_explain__each_pod__one_role(void **state)
 {
     static const struct {
@@ -32,7 +45,7 @@ static void pods_explain__each_pod__one_role(void **state)
             ks_pods_explain(*state, s, KS_IPV4, pods.items, pods.n, nodes.items, nodes.n);
         assert_string_equal(r.sentence, rows[i].sentence);
         for (int role = 0; role < KS_POD_MAX; role++) {
-            bool want = str_eq(ks_pod_role_word((enum ks_pod_role)role), rows[i].role);
+            bool want = str_eq(role_words[role], rows[i].role);
             assert_int_equal(r.counts[role], want ? 1 : 0);
             assert_true(str_eq(r.first[role], want ? "p" : NULL));
         }
@@ -66,7 +79,6 @@ static void pods_explain__many__one_line(void **state)
     r = ks_pods_explain(*state, none, KS_IPV4, pods.items, pods.n, nodes.items, nodes.n);
     assert_string_equal(r.sentence,
                         "the Service has no selector, so no pod is behind it by itself");
-    assert_string_equal(ks_pod_role_word(KS_POD_MAX), "");
 }
 
 UNIT_MAIN(slices_explain)

@@ -468,17 +468,6 @@ static void pass__hints__counts_and_reason_of_each_family(void **state)
     assert_int_equal(p.hints_off_ipv6, KS_HINTS_FEW_ENDPOINTS);
 }
 
-static void slice_is_of__labels__service_and_controller(void **state)
-{
-    const struct ks_service *service = service_with(*state, "", "");
-    const struct scene s = scene_of(*state, service, "", "", "s:; t:; u:");
-    assert_true(ks_slice_is_of(s.slices.items[0], service));
-    ((struct ks_slice *)s.slices.items[1])->meta.ns = "other";
-    assert_false(ks_slice_is_of(s.slices.items[1], service));
-    ((struct json_kv *)s.slices.items[2]->meta.labels)[0].value = "me";
-    assert_false(ks_slice_is_of(s.slices.items[2], service));
-}
-
 UNIT_MAIN(slices_pass)
 {
     const struct CMUnitTest tests[] = {
@@ -502,7 +491,6 @@ UNIT_MAIN(slices_pass)
         slices_test(pass__long_name__no_dash),
         slices_test(pass__hints__state_and_events),
         slices_test(pass__hints__counts_and_reason_of_each_family),
-        slices_test(slice_is_of__labels__service_and_controller),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -123,31 +123,6 @@ static void zone_shares__nodes__sums_or_why_not(void **state)
     }
 }
 
-static void shares_changed__node__ready_or_zone(void **state)
-{
-    static const struct {
-        const char *before, *after; /* "": there is none */
-        bool want;
-    } rows[] = {
-        {"", "a zone-a 1", true},
-        {"a zone-a 1", "", true},
-        {"a zone-a 1", "a zone-a 1 notready", true},
-        {"a zone-a 1", "a zone-b 1", true},
-        {"a zone-a 1", "a - 1", true},
-        {"a zone-a 1", "a zone-a 8", false},
-        {"a zone-a 1", "a zone-a 1 control", false},
-        {"a zone-a 1", "a zone-a 1", false},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        const struct node_list b = nodes_of(*state, rows[i].before);
-        const struct node_list n = nodes_of(*state, rows[i].after);
-        assert_int_equal(
-            ks_shares_changed(b.n > 0 ? b.items[0] : NULL, n.n > 0 ? n.items[0] : NULL),
-            rows[i].want);
-    }
-    assert_false(ks_shares_changed(NULL, NULL));
-}
-
 /* "zone minimum…maximum desired, …", or the event's text. */
 static const char *allocation_text(struct arena *a, const char *nodes, int64_t ready)
 {
@@ -330,7 +305,6 @@ UNIT_MAIN(topology_shares)
         slices_test(quantity__forms__milli_rounded_up),
         slices_test(quantity__sum__rounds_once),
         slices_test(zone_shares__nodes__sums_or_why_not),
-        slices_test(shares_changed__node__ready_or_zone),
         slices_test(allocate__cpu_two_to_one__examples),
         slices_test(allocate__any_cluster__sums_hold),
         slices_test(give_receive__counts__greatest_exchange),
