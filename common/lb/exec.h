@@ -49,9 +49,11 @@ struct lb_exec_config {
     struct rng *rng;
     struct cancel *cancel;
     void *provider;
-    /* May be NULL.  At the end of each operation, while others go on; in the caller's thread.  Must not block. */
+    /* May be NULL.  At the end of each operation, while others go on; in the caller's
+     * thread.  Must not block. */
     void (*on_over)(void *arg, const struct lb_op *op, unsigned outcome, const struct err *err);
-    /* May be NULL.  After each operation, in the caller's thread; in the order of the plan, once all of a part are over. */
+    /* May be NULL.  After each operation, in the caller's thread; in the order of the plan, once
+     * all of a part are over. */
     void (*on_done)(void *arg, const struct lb_op *op, int index, unsigned outcome,
                     const struct err *err, int64_t took_ms);
     void *arg;

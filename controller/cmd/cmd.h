@@ -24,7 +24,8 @@ extern const struct cmd cmd_table[];
  * nearest known one. */
 int cmd_run(int argc, char **argv);
 
-/* Appends all commands with their summaries to the text of --help; `program` is the name it was called by. */
+/* Appends all commands with their summaries to the text of --help; `program` is the name
+ * it was called by. */
 void cmd_append_help(struct str_buf *b, const char *program);
 
 #endif

@@ -62,8 +62,9 @@ static bool has_node_port(const struct tt_service *svc, int32_t port)
     return false;
 }
 
-/* Node ports are one Service's own, but one that a Service gave up may be another's now.  EC2 has each rule once: the rule for
- * clients bears the name of the Service that came first, and the second relies on it. */
+/* Node ports are one Service's own, but one that a Service gave up may be another's now.  EC2 has
+ * each rule once: the rule for clients bears the name of the Service that came first, and the
+ * second relies on it. */
 static bool hands_node_port_on(struct aws_sync *y, const struct aws_item *it,
                                const struct tt_service *const *all, uint32_t n)
 {

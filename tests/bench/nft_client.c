@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nft_client.c: the least that a program can do to send netlink requests: a measure for the provider local.
+/* nft_client.c: the least that a program can do to send netlink requests: a measure for the
+ * provider local.
  *
  *     nft-client RECORDING
  *
- * It sends what another program has sent (nft_record.c), in the same pieces, reads what the kernel answers, and looks whether anything
- * was refused; nothing is built, kept or compared.  Prints CPU time in µs. */
+ * It sends what another program has sent (nft_record.c), in the same pieces, reads what the kernel
+ * answers, and looks whether anything was refused; nothing is built, kept or compared.
+ * Prints CPU time in µs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/netlink.h>

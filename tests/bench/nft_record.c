@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nft_record.c: a library that is loaded before the C library (LD_PRELOAD) and writes down what a program sends to netlink.
+/* nft_record.c: a library that is loaded before the C library (LD_PRELOAD) and writes down what a
+ * program sends to netlink.
  *
- * The file that NFT_RECORD names gets, for each call of sendto() on such a socket, two numbers of 32 bits, the socket's protocol and
- * the bytes that follow, and these.  nft-client sends them again. */
+ * The file that NFT_RECORD names gets, for each call of sendto() on such a socket, two numbers of
+ * 32 bits, the socket's protocol and the bytes that follow, and these.  nft-client
+ * sends them again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>

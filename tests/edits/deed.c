@@ -46,8 +46,8 @@ static void tally_free(void *arg)
     free(t);
 }
 
-/* A change of what several Services share may be planned by each, and done once, or the other way round; in Azure all are one batch,
- * and each write counts. */
+/* A change of what several Services share may be planned by each, and done once, or the other way
+ * round; in Azure all are one batch, and each write counts. */
 static void count(const struct deed *d, struct map *m, const char *does, char *first)
 {
     struct tally *t = map_get(m, does);

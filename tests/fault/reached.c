@@ -379,7 +379,8 @@ static void note_announced(struct kept *k)
     k->announced = true;
 }
 
-/* A port that came to another Service of the address since the beginning was served for the announced one until now. */
+/* A port that came to another Service of the address since the beginning was served for the
+ * announced one until now. */
 static bool announce_taken_over(const char *key, void *value, void *arg)
 {
     const struct service *s = arg;

@@ -78,7 +78,8 @@ void fake_kernel_connection(struct local_kernel *k, const struct local_frontend_
 /* Whether the kernel has IPVS (as it does from the start), and whether this scheduler. */
 void fake_kernel_no_ipvs(struct local_kernel *k, int code); /* of an enum err_code: INVALID, AUTH */
 void fake_kernel_no_scheduler(struct local_kernel *k, const char *name);
-/* kube-proxy runs on this machine, and these are its rules ("table ip kube-proxy"); NULL: it does not. */
+/* kube-proxy runs on this machine, and these are its rules ("table ip kube-proxy"); NULL:
+ * it does not. */
 void fake_kernel_kube_proxy(struct local_kernel *k, const char *rules);
 /* Somebody else changes IPVS; a change that the kernel refuses ends the test. */
 void fake_kernel_foreign_ipvs(struct local_kernel *k, const struct local_ipvs_change *c);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_permissions.c: see aws_permissions.h.
  *
- * A permission has protocol and ports, and lists of sources; each source is a rule.  The parameters of one stand together, in
- * the order of permission, list and number. */
+ * A permission has protocol and ports, and lists of sources; each source is a rule.  The parameters
+ * of one stand together, in the order of permission, list and number. */
 #include "providers/aws/api/aws_permissions.h"
 
 #include "common/base/str.h"
@@ -11,7 +11,8 @@
 
 #define HEAD "IpPermissions."
 
-/* A parameter taken apart: "IpPermissions.1.IpRanges.2.CidrIp" is permission "1", list "IpRanges", source "2", "CidrIp". */
+/* A parameter taken apart: "IpPermissions.1.IpRanges.2.CidrIp" is permission "1", list "IpRanges",
+ * source "2", "CidrIp". */
 struct name {
     struct span {
         const char *text;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nft_others.c: whether kube-proxy translates packets on this machine: its table, or its chain where iptables is nftables'.
+/* nft_others.c: whether kube-proxy translates packets on this machine: its table, or its chain
+ * where iptables is nftables'.
  *
- * Each is asked for by its name, so that it costs the same whatever stands in them.  Rules of iptables-legacy are not seen. */
+ * Each is asked for by its name, so that it costs the same whatever stands in them.  Rules of
+ * iptables-legacy are not seen. */
 #include "providers/local/kernel/nft.h"
 
 #include <errno.h>

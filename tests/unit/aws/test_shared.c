@@ -216,7 +216,8 @@ static void deletion__probes_that_another_may_need__stay(void **state)
     }
 }
 
-/* "web" gave up a node port, and "other" has it now: EC2 has the rule once, under the name of "web". */
+/* "web" gave up a node port, and "other" has it now: EC2 has the rule once, under the
+ * name of "web". */
 static void edit__node_port_that_another_has_now__clients_of_it_stay_let_in(void **state)
 {
     struct flow_kit *k = *state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_hold.c: users of something shared that look again at how they must hold it while they wait. */
+/* test_hold.c: users of something shared that look again at how they must hold it
+ * while they wait. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
