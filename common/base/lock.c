@@ -3,9 +3,9 @@
  *
  * A failing lock call is a broken invariant (destroyed or foreign mutex), so it aborts: carrying on
  * without the lock would corrupt state.  Conditions count on CLOCK_MONOTONIC so that a jump of the
- * wall clock never wakes or stalls a thread.  Tasks (task.h) wait in a queue of the condition beside
- * the threads that sleep in it; a signal wakes one of each kind.  The clang annotations stand in
- * lock.h; the wrappers themselves are opaque to the analysis. */
+ * wall clock never wakes or stalls a thread.  Tasks (task.h) wait in a queue of the condition
+ * beside the threads that sleep in it; a signal wakes one of each kind.  The clang annotations
+ * stand in lock.h; the wrappers themselves are opaque to the analysis. */
 #include "common/base/lock.h"
 
 #include <assert.h>
@@ -112,7 +112,8 @@ static void dequeue(struct cond *c, struct task_wait *w)
     unlock_tasks(c);
 }
 
-/* A task enters its queue before it gives its mutex back; so a caller that has changed anything under that mutex sees it. */
+/* A task enters its queue before it gives its mutex back; so a caller that has changed anything
+ * under that mutex sees it. */
 static void wake_tasks(struct cond *c, bool all)
 {
     if (atomic_load(&c->tasks) == NULL) {

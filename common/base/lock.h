@@ -8,7 +8,8 @@
  *     4  event recorder, metrics
  *     5  log
  *     6  intern tables
- * No callback runs under a lock, and no lock is held across http_do() (CONTRIBUTING.md), nor while a task blocks (task.h). */
+ * No callback runs under a lock, and no lock is held across http_do() (CONTRIBUTING.md), nor while
+ * a task blocks (task.h). */
 #ifndef TRIMTAB_BASE_LOCK_H
 #define TRIMTAB_BASE_LOCK_H
 
@@ -43,8 +44,9 @@ void cond_init(struct cond *c);
 void cond_done(struct cond *c);
 void cond_signal(struct cond *c);
 void cond_broadcast(struct cond *c);
-/* Sleeps until signalled, or until `real_until_ms` of the real clock (INT64_MAX: no limit); may return early.  In a task the
- * others run meanwhile.  For clocks: everybody else calls clock_wait(). */
+/* Sleeps until signalled, or until `real_until_ms` of the real clock (INT64_MAX: no limit); may
+ * return early.  In a task the others run meanwhile.  For clocks: everybody
+ * else calls clock_wait(). */
 void cond_sleep(struct cond *c, struct mutex *m, int64_t real_until_ms) _requires_(m);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* abi_codes.c: proof at compile time that the two spellings of a result code are one number, and that
- * the structs of the plugin ABI have the size that plugins were built with.
+/* abi_codes.c: proof at compile time that the two spellings of a result code are one number, and
+ * that the structs of the plugin ABI have the size that plugins were built with.
  *
- * Inside the tree a failure is an ERR_ code (common/base/err.h); at the plugin boundary it is a TT_ code
- * (trimtab/types.h).  Neither header may include the other, so nothing but this file would notice that they
- * have drifted apart.  A size that changes here means: append a member, raise TRIMTAB_ABI_MINOR, and
- * write the new size down.  Sizes are those of the LP64 machines we ship for.  No code. */
+ * Inside the tree a failure is an ERR_ code (common/base/err.h); at the plugin boundary it is a TT_
+ * code (trimtab/types.h).  Neither header may include the other, so nothing but this file would
+ * notice that they have drifted apart.  A size that changes here means: append a member, raise
+ * TRIMTAB_ABI_MINOR, and write the new size down.  Sizes are those of the LP64 machines we ship
+ * for.  No code. */
 #include "common/base/err.h"
 
 #include <assert.h>

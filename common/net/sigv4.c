@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sigv4.c: see sigv4.h.
  *
- * Steps as in docs/spec/aws.md 2.7: canonical request, string to sign, key, signature.  Buffers that held a key are wiped.
- * No lock is held while anything is computed. */
+ * Steps as in docs/spec/aws.md 2.7: canonical request, string to sign, key, signature.  Buffers
+ * that held a key are wiped.  No lock is held while anything is computed. */
 #include "common/net/sigv4.h"
 
 #include "common/base/str.h"
@@ -20,7 +20,7 @@
 #define TERMINATION "aws4_request"
 #define DATE_CHARS  8 /* of YYYYMMDDTHHMMSSZ */
 
-/* ---- bytes ------------------------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 static void sha256(const void *p, size_t n, unsigned char out[SHA_BYTES])
 {
@@ -82,7 +82,7 @@ void sigv4_append_pair(struct str_buf *b, const char *name, const char *value)
     append_escaped(b, value, false);
 }
 
-/* ---- canonical request (2.7 rows 2 to 5) ------------------------------------------------------------------- */
+/* ---- canonical request (2.7 rows 2 to 5) ----------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -213,7 +213,7 @@ static int append_request(struct arena *a, const struct sigv4_request *req,
     return ERR_OK;
 }
 
-/* ---- key (2.7 row 7) --------------------------------------------------------------------------------------- */
+/* ---- key (2.7 row 7) ------------------------------------------------------------------------- */
 
 void sigv4_cache_init(struct sigv4_cache *c)
 {
@@ -290,7 +290,7 @@ static void find_key(struct sigv4_cache *cache, const struct sigv4_keys *keys, c
     }
 }
 
-/* ---- signature --------------------------------------------------------------------------------------------- */
+/* ---- signature ------------------------------------------------------------------------------- */
 
 /* 20150830T123600Z */
 static const char *stamp_of(struct arena *a, int64_t time_s)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sigv4.h: AWS Signature Version 4, by which requests to AWS prove whose they are.
  *
- * The caller gives the request as it will be sent and gets the Authorization header.  Signed are the headers that are given,
- * and host, x-amz-date and (with a session token) x-amz-security-token; so whatever libcurl or a proxy may change must not
- * be given: User-Agent, Accept-Encoding, Content-Length, Expect.  The path is escaped once more, as for all services but S3.
- * Keys never appear in errors.  Source: docs/spec/aws.md 2.7; vectors 11.14.  Time is a parameter; but for the cache of
- * derived keys, which is thread-safe, this is pure. */
+ * The caller gives the request as it will be sent and gets the Authorization header.  Signed are
+ * the headers that are given, and host, x-amz-date and (with a session token) x-amz-security-token;
+ * so whatever libcurl or a proxy may change must not be given: User-Agent, Accept-Encoding,
+ * Content-Length, Expect.  The path is escaped once more, as for all services but S3.  Keys never
+ * appear in errors.  Source: docs/spec/aws.md 2.7; vectors 11.14.  Time is a parameter; but for the
+ * cache of derived keys, which is thread-safe, this is pure. */
 #ifndef TRIMTAB_NET_SIGV4_H
 #define TRIMTAB_NET_SIGV4_H
 
@@ -35,7 +36,8 @@ struct sigv4_request {
     const char *service; /* "ec2", "elasticloadbalancing", "sts" */
     int64_t time_s;      /* s since 1970, as the server sees it */
 };
-/* Derived keys last a day per (keys, region, service); deriving one takes four HMACs.  Embedded by its owner. */
+/* Derived keys last a day per (keys, region, service); deriving one takes four HMACs.
+ * Embedded by its owner. */
 struct sigv4_cache {
     struct mutex lock;
     struct {
@@ -55,12 +57,13 @@ struct sigv4_signature {
     const char *payload_hash;   /* hex */
     const char *canonical_hash; /* hex; of the canonical request, for tests and messages */
 };
-/* `cache` may be NULL.  ERR_INVALID: the URL is none, or a header is given twice that must be ours. */
+/* `cache` may be NULL.  ERR_INVALID: the URL is none, or a header is given twice that
+ * must be ours. */
 int sigv4_sign(struct arena *a, struct sigv4_cache *cache, const struct sigv4_keys *keys,
                const struct sigv4_request *req, struct sigv4_signature *ret,
                struct err *err) _warn_unused_;
-/* Signs `req` itself: its headers become a new array (in the arena) with X-Amz-Date, X-Amz-Security-Token and Authorization
- * behind those that were given. */
+/* Signs `req` itself: its headers become a new array (in the arena) with X-Amz-Date,
+ * X-Amz-Security-Token and Authorization behind those that were given. */
 int sigv4_sign_http(struct arena *a, struct sigv4_cache *cache, const struct sigv4_keys *keys,
                     const char *region, const char *service, int64_t time_s,
                     struct http_request *req, struct err *err) _warn_unused_;

@@ -329,7 +329,8 @@ bool queue_core_undelay(struct queue_core *q, const char *key, uint32_t reasons)
     return true;
 }
 
-/* Ends those delays of an entry whose moment is not after `until_ms`, and puts it in line as of `at_ms`. */
+/* Ends those delays of an entry whose moment is not after `until_ms`, and puts it in line
+ * as of `at_ms`. */
 static void end_delays(struct queue_core *q, struct entry *e, int64_t until_ms, int64_t at_ms)
 {
     uint32_t reasons = 0;

@@ -31,8 +31,9 @@
  * behind all work, without patience, in a line or group of its own, and has a moment of its own;
  * any other reason takes it out of there. */
 #define QUEUE_REASON_LOOK 0x80000000u
-/* Of a delay alone: what the key waits for may be held by another one of its group, and an edit of that one lets it go.  So it
- * comes along, before its moment, with the next batch of the group in which something was edited or is going. */
+/* Of a delay alone: what the key waits for may be held by another one of its group, and an edit of
+ * that one lets it go.  So it comes along, before its moment, with the next batch of the group in
+ * which something was edited or is going. */
 #define QUEUE_REASON_AWAITS 0x40000000u
 
 struct queue_core;

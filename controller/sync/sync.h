@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sync.h: one pass over the Services of a batch: what the service controller is about.
  *
- *     load (store, cache) → decide (sync_rules.h) → before (events, finalizer, is there one?) → the provider's call
+ *     load (store, cache) → decide (sync_rules.h) → before (events, finalizer, is there one?) → the
+ *     provider's call
  *       → after (finalizers, status, events) → the queue (forget, at a moment, back off)
  *
- * There is one path: a single Service is a batch of one.  Nothing else touches a Service's cloud resources: node and
- * endpoint changes come through the same queue as reasons.  A syncer has no state of its own but what it is given;
- * many threads run syncer_process(), never two with the same key (the queue sees to that).
+ * There is one path: a single Service is a batch of one.  Nothing else touches a Service's cloud
+ * resources: node and endpoint changes come through the same queue as reasons.  A syncer has no
+ * state of its own but what it is given; many threads run syncer_process(), never two with the same
+ * key (the queue sees to that).
  * Source: controller.md §1.6–1.11, 1.13, 1.15, 1.17; deviations §1.21. */
 #ifndef TRIMTAB_CONTROLLER_SYNC_H
 #define TRIMTAB_CONTROLLER_SYNC_H
@@ -31,8 +33,9 @@
 #include "controller/sync/service_cache.h"
 #include "controller/sync/sync_rules.h"
 
-/* How long one call into the provider may take before it is cancelled, where neither flag nor descriptor say so.  Less than
- * the default of --progress-deadline: the thread that stands in for a call that hangs begins before the leader lets go. */
+/* How long one call into the provider may take before it is cancelled, where neither flag nor
+ * descriptor say so.  Less than the default of --progress-deadline: the thread that stands in for a
+ * call that hangs begins before the leader lets go. */
 #define SYNC_CALL_TIMEOUT_MS (4 * 60 * 1000)
 /* For how long the cloud may be at work for a Service (TT_IN_PROGRESS) before its owner is told. */
 #define SYNC_WAIT_MAX_MS (10 * 60 * 1000)
@@ -42,10 +45,11 @@ enum sync_drift {
     SYNC_DRIFT_REPORT,
     SYNC_DRIFT_REPAIR,
 };
-/* A Service that is to be cleaned up is tried again at least this often: upstream's informer brings it back at
- * every re-sync of 30 s, whatever the back-off says (controller.md §1.3, 1.16). */
+/* A Service that is to be cleaned up is tried again at least this often: upstream's informer brings
+ * it back at every re-sync of 30 s, whatever the back-off says (controller.md §1.3, 1.16). */
 #define SYNC_CLEANUP_RETRY_MS 30000
-/* Endpoint changes of one Service gather for so long, and no longer than that, whatever the provider says. */
+/* Endpoint changes of one Service gather for so long, and no longer than that, whatever the
+ * provider says. */
 #define SYNC_ENDPOINTS_MS     100
 #define SYNC_ENDPOINTS_MAX_MS (60 * 60 * 1000)
 
@@ -71,8 +75,8 @@ struct syncer {
     struct board *board;                        /* NULL: nobody looks */
     struct sync_scope scope;
     int64_t call_timeout_ms; /* 0: SYNC_CALL_TIMEOUT_MS */
-    unsigned
-        late_max; /* so many calls may be beyond their deadline, and are replaced; 0: none (built-in) */
+    /* so many calls may be beyond their deadline, and are replaced; 0: none (built-in) */
+    unsigned late_max;
     bool strict_events;       /* --strict-upstream-events */
     bool conditions;          /* --service-conditions */
     bool annotations;         /* --service-annotations */
@@ -87,10 +91,12 @@ static inline int64_t sync_call_timeout_ms(const struct syncer *s)
     return s->call_timeout_ms > 0 ? s->call_timeout_ms : SYNC_CALL_TIMEOUT_MS;
 }
 
-/* Deals with everything in the batch and tells the queue what is next for each key (but not that it is done). */
+/* Deals with everything in the batch and tells the queue what is next for each key (but not
+ * that it is done). */
 void syncer_process(const struct syncer *s, const struct queue_batch *batch);
-/* Queues, under a key of its own that is no Service's, that the provider be asked for Services that went while nobody
- * watched (list_left); when it has no such function, nothing.  Once, before workers start. */
+/* Queues, under a key of its own that is no Service's, that the provider be asked for Services that
+ * went while nobody watched (list_left); when it has no such function, nothing.  Once, before
+ * workers start. */
 void syncer_ask_left(const struct syncer *s);
 /* For host_hooks.on_left. */
 void syncer_on_left(void *call_arg, const struct tt_service *service);
@@ -102,7 +108,8 @@ void syncer_on_work(void *call_arg, struct tt_result *result);
 void syncer_on_planned(void *call_arg, const struct tt_plan *plan);
 /* The batch key of a Service; `text` has n bytes. "" when the provider has none. */
 void syncer_batch_key(const struct syncer *s, const struct tt_service *svc, char *text, size_t n);
-/* How long changes of its endpoints gather, SYNC_ENDPOINTS_MS at least; -1: they do not concern it. */
+/* How long changes of its endpoints gather, SYNC_ENDPOINTS_MS at least; -1: they do
+ * not concern it. */
 int64_t syncer_endpoints_delay_ms(const struct syncer *s, const struct tt_service *svc);
 
 #endif

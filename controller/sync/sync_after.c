@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sync_after.c: what the provider's answer means: for the Service, its user, and the queue.
  *
- * Error texts are upstream's, word by word, because people search for them (controller.md §1.9–1.11, 1.15). */
+ * Error texts are upstream's, word by word, because people search for them (controller.md
+ * §1.9–1.11, 1.15). */
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "controller/queue/queue_rules.h"
@@ -27,7 +28,7 @@ static void note_elsewhere(struct sync_item *item)
     item->elsewhere = true;
 }
 
-/* ---- ensure -------------------------------------------------------------------------------------- */
+/* ---- ensure ---------------------------------------------------------------------------------- */
 
 static void after_failed_ensure(struct sync_item *item)
 {
@@ -65,7 +66,7 @@ static void after_ensure(struct sync_item *item)
     (void)sync_write_ensured(item, &item->err);
 }
 
-/* ---- update: only the backends ------------------------------------------------------------------- */
+/* ---- update: only the backends --------------------------------------------------------------- */
 
 static bool is_absent(struct sync_item *item)
 {
@@ -123,10 +124,10 @@ static void after_update(struct sync_batch *b, struct sync_item *item)
     }
 }
 
-/* ---- delete -------------------------------------------------------------------------------------- */
+/* ---- delete ---------------------------------------------------------------------------------- */
 
-/* Somebody else's load balancer.  Upstream lets go of the finalizer all the same; a provider that holds finalizers
- * only for what it serves must not let go of another one's. */
+/* Somebody else's load balancer.  Upstream lets go of the finalizer all the same; a provider that
+ * holds finalizers only for what it serves must not let go of another one's. */
 static bool leave_to_others(struct sync_item *item)
 {
     if (!sync_holds_finalizers(item->s)) {
@@ -262,7 +263,7 @@ void sync_after(struct sync_batch *b, struct sync_item *item)
     }
 }
 
-/* ---- settling ------------------------------------------------------------------------------------ */
+/* ---- settling -------------------------------------------------------------------------------- */
 
 static void log_synced(const struct sync_batch *b, const struct sync_item *item)
 {
@@ -355,8 +356,8 @@ static int64_t requeue(const struct sync_item *item, const struct sync_outcome *
     return delay_ms;
 }
 
-/* When to look again though all is well; 0: never.  Of two wishes the earlier moment counts.  After an update of backends
- * only the provider has one: the period runs on. */
+/* When to look again though all is well; 0: never.  Of two wishes the earlier moment counts.  After
+ * an update of backends only the provider has one: the period runs on. */
 static int64_t look_again_ms(const struct sync_item *item)
 {
     const struct syncer *s = item->s;
@@ -452,7 +453,8 @@ static void note_finalizers(const struct sync_item *item)
     }
 }
 
-/* A failed update is an ensure in a moment, and what could not be written now will not be so a second time. */
+/* A failed update is an ensure in a moment, and what could not be written now will not be
+ * so a second time. */
 static void report_failure(struct sync_item *item, int64_t delay_ms)
 {
     bool settled = item->todo == SYNC_UPDATE || item->todo == SYNC_NOTHING;
@@ -519,8 +521,9 @@ void sync_settle(struct sync_batch *b, struct sync_item *item)
     note_finalizers(item);
     if (item->todo == SYNC_ENSURE) {
         (void)service_cache_set_drift(s->cache, item->key, 0);
-        /* A load balancer that stands gets other nodes, whatever is wrong with the Service; where nothing stands, they may be what it
-         * waits for.  One that validate() refused does not wait for them. */
+        /* A load balancer that stands gets other nodes, whatever is wrong with the Service; where
+         * nothing stands, they may be what it waits for.  One that validate() refused does
+         * not wait for them. */
         bool refused = o.retry == RETRY_SLOW;
         bool stuck = refused && !sync_stands(item) && !item->refused && !item->quarantined;
         const struct ensure_end end = {.good = item->err.code == ERR_OK,

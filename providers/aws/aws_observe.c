@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_observe.c: reads what a Service has: its balancer, and the one of the other kind that must not be there.
+/* aws_observe.c: reads what a Service has: its balancer, and the one of the other kind that must
+ * not be there.
  *
- * In rounds, each side by side: balancers by name; then what hangs on them (listeners, attributes, target groups); then
- * targets and security groups.  Both APIs are asked until it is known that the other one has nothing
- * (aws_memory.h): a Service whose type annotation was changed must not get a second balancer, nor leave the first behind
- * (docs/spec/aws.md 4.2, 7.1, 7.3).
- * Rules in node groups are shared by all Services: who takes some away holds them alone from before the look until the end
- * of the sync (7.5). */
+ * In rounds, each side by side: balancers by name; then what hangs on them (listeners, attributes,
+ * target groups); then targets and security groups.  Both APIs are asked until it is known that the
+ * other one has nothing (aws_memory.h): a Service whose type annotation was changed must not get a
+ * second balancer, nor leave the first behind (docs/spec/aws.md 4.2, 7.1, 7.3).
+ * Rules in node groups are shared by all Services: who takes some away holds them alone from before
+ * the look until the end of the sync (7.5). */
 #include "common/base/str.h"
 #include "providers/aws/aws_sync.h"
 #include "providers/aws/cloud/aws_memory.h"
 
-/* ---- balancers ------------------------------------------------------------------------------------------------ */
+/* ---- balancers ------------------------------------------------------------------------------- */
 
 static struct aws_need need_balancer(const struct aws_sync *y, const struct aws_item *it, bool nlb)
 {
@@ -73,8 +74,9 @@ static void remember(struct aws_sync *y, const struct aws_item *it, bool asked_n
     }
 }
 
-/* What AWS does not show can be neither deleted nor forgotten: a Service that goes comes back, when its balancer or, while that could
- * not be made, something else was made a moment ago. */
+/* Resources that AWS does not show yet can be neither deleted nor dropped: a Service that goes
+ * comes back, when its balancer or, while that could not be made, something else was made a moment
+ * ago. */
 static int check_shown(const struct aws_sync *y, const struct aws_item *it, struct err *err)
 {
     int64_t now_ms = y->scope->started_ms;
@@ -119,7 +121,8 @@ static int observe_balancers(struct aws_sync *y, struct aws_item *it, struct err
     return rc;
 }
 
-/* Only the backends of one that is there are updated (provider.h): the controller ensures it then. */
+/* Only the backends of one that is there are updated (provider.h): the controller
+ * ensures it then. */
 static int check_update(const struct aws_item *it, struct err *err)
 {
     bool there = it->service->kind == AWS_NLB ? it->seen.nlb != NULL : it->seen.classic != NULL;
@@ -130,7 +133,7 @@ static int check_update(const struct aws_item *it, struct err *err)
                : err_set(err, ERR_NOT_FOUND, "there is no load balancer %s", it->service->lb_name);
 }
 
-/* ---- what hangs on them ------------------------------------------------------------------------------------------ */
+/* ---- what hangs on them ---------------------------------------------------------------------- */
 
 static int observe_classic(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
@@ -185,9 +188,10 @@ static int observe_nlb(struct aws_sync *y, struct aws_item *it, struct err *err)
     return ERR_OK;
 }
 
-/* ---- what is not shown yet --------------------------------------------------------------------------------------- */
+/* ---- what is not shown yet ------------------------------------------------------------------- */
 
-/* A Service that goes soon after it came must not leave target groups that nobody sees yet: it comes back. */
+/* A Service that goes soon after it came must not leave target groups that nobody sees
+ * yet: it comes back. */
 static int wait_for_groups(struct aws_sync *y, const struct aws_item *it, struct err *err)
 {
     struct arena *a = y->s->a;
@@ -207,7 +211,7 @@ static int wait_for_groups(struct aws_sync *y, const struct aws_item *it, struct
     return err->code;
 }
 
-/* ---- the lock ------------------------------------------------------------------------------------------------------- */
+/* ---- the lock -------------------------------------------------------------------------------- */
 
 /* Does this sync perhaps take rules away from groups of nodes? */
 static bool may_revoke(const struct aws_item *it)
@@ -232,7 +236,7 @@ static int take_hold(struct aws_sync *y, const struct aws_item *it, struct err *
                : err_set(err, ERR_CANCELLED, "stopped while waiting for the groups of nodes");
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static int observe_item(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
@@ -241,7 +245,8 @@ static int observe_item(struct aws_sync *y, struct aws_item *it, struct err *err
     it->nlb_groups = NULL;
     it->tagged_groups = NULL;
     if (aws_sync_asks_lists(y, it)) {
-        /* However young the lists are: nobody is held off, and what other Services need was not asked. */
+        /* However young the lists are: nobody is held off, and what other Services need
+         * was not asked. */
         y->s->observed_fresh = false;
     }
     y->scope->has_idle_instances = false;

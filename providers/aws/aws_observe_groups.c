@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_observe_groups.c: the security groups that a sync looks at.
  *
- * Groups of the cluster come in one list, with their rules; a group of a node that has no tag of the cluster is asked for by
- * id.  Whose group names the own one as a source is asked only when the own one could not be deleted (7.4): that is seen by
- * a Service that goes, has no balancer any more, and still has its group. */
+ * Groups of the cluster come in one list, with their rules; a group of a node that has no tag of
+ * the cluster is asked for by id.  Whose group names the own one as a source is asked only when the
+ * own one could not be deleted (7.4): that is seen by a Service that goes, has no balancer any
+ * more, and still has its group. */
 #include "common/base/str.h"
 #include "providers/aws/aws_sync.h"
 #include "providers/aws/cloud/aws_memory.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- security groups ----------------------------------------------------------------------------------------------- */
+/* ---- security groups ------------------------------------------------------------------------- */
 
 static int compare_groups(const void *x, const void *y)
 {
@@ -49,7 +50,7 @@ static const struct aws_group **list_groups(struct arena *a, const struct aws_do
     return all;
 }
 
-/* Who holds the groups of nodes sees what those before him have left, whenever he began. */
+/* The holder of the groups of nodes sees the former holders' changes, whenever it began. */
 static int64_t groups_not_older(const struct aws_sync *y)
 {
     return y->scope->hold != HOLD_NOT ? INT64_MAX : aws_sync_not_older(y);
@@ -60,8 +61,8 @@ struct aws_need aws_need_tagged_groups(const struct aws_sync *y)
     return (struct aws_need){.kind = AWS_DOC_TAGGED_GROUPS, .not_older_ms = groups_not_older(y)};
 }
 
-/* Groups that the balancers of a Service that goes have, and one that was made for it a moment ago: EC2 may not have shown
- * them, or their tags, in its list yet.  Returns how many. */
+/* Groups that the balancers of a Service that goes have, and one that was made for it a moment ago:
+ * EC2 may not have shown them, or their tags, in its list yet.  Returns how many. */
 static size_t named_ids(const struct aws_sync *y, const struct aws_item *it, const char **ret,
                         const char **ret_made)
 {
@@ -127,8 +128,8 @@ static int read_named(struct aws_sync *y, struct aws_item *it, const struct aws_
     return *ret != NULL ? ERR_OK : err->code;
 }
 
-/* A Service that goes may have left a group, and somebody may have taken its tags off: once its balancers have gone, its
- * names alone find it. */
+/* A Service that goes may have left a group, and somebody may have taken its tags off: once its
+ * balancers have gone, its names alone find it. */
 static int read_left(struct aws_sync *y, struct aws_item *it, const struct aws_doc **ret,
                      struct err *err)
 {
@@ -179,7 +180,8 @@ static struct str_set named_by_service(const struct aws_sync *y, const struct aw
     return str_set_minus(y->s->a, &wanted, &it->around.tagged);
 }
 
-/* Of these groups those that were made for the Service: the list lacks them because they have lost their tags. */
+/* Of these groups those that were made for the Service: the list lacks them because they
+ * have lost their tags. */
 static const struct aws_doc *own_ones(const struct aws_sync *y, const struct aws_item *it,
                                       const struct aws_doc *doc)
 {
@@ -195,9 +197,9 @@ static const struct aws_doc *own_ones(const struct aws_sync *y, const struct aws
     return ret->n > 0 ? ret : NULL;
 }
 
-/* Reads them and those of the balancer, so that it is known whom they let in.  One that is not there is found before anything
- * is opened for it or taken away; what the balancer has already, or a new one will have, needs no such look, and nodes
- * follow whatever is named. */
+/* Reads them and those of the balancer, so that it is known whom they let in.  One that is not
+ * there is found before anything is opened for it or taken away; what the balancer has already, or
+ * a new one will have, needs no such look, and nodes follow whatever is named. */
 static int observe_named(struct aws_sync *y, struct aws_item *it, const struct aws_doc **ret,
                          struct err *err)
 {

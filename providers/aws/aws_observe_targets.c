@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_observe_targets.c: the target groups of a Service: those of its listeners, those of its balancer, and left ones.
+/* aws_observe_targets.c: the target groups of a Service: those of its listeners, those of its
+ * balancer, and left ones.
  *
- * Groups are found through the listeners that forward to them, because moto forgets which balancer a group belongs to (10.4
- * row 5), and through the balancer, because a group without a listener is one that an interrupted run left.  Groups that
- * belong to no balancer at all, or to one of our name that is gone, are ours when their name begins like ours and their tags
- * say whose they are (7.3); they are looked for when the Service goes, and when the list of all groups is at hand anyway. */
+ * Groups are found through the listeners that forward to them, because moto forgets which balancer
+ * a group belongs to (10.4 row 5), and through the balancer, because a group without a listener is
+ * one that an interrupted run left.  Groups that belong to no balancer at all, or to one of our
+ * name that is gone, are ours when their name begins like ours and their tags say whose they are
+ * (7.3); they are looked for when the Service goes, and when the list of all groups is
+ * at hand anyway. */
 #include "common/base/str.h"
 #include "providers/aws/aws_sync.h"
 #include "providers/aws/cloud/aws_memory.h"
@@ -47,7 +50,7 @@ static void add(struct aws_sync *y, struct found *f, const struct aws_target_gro
     f->items[f->n++] = (struct aws_observed_group){.group = g, .left = left};
 }
 
-/* ---- groups of the balancer and its listeners ---------------------------------------------------------------- */
+/* ---- groups of the balancer and its listeners ------------------------------------------------ */
 
 static bool texts_have(const struct aws_texts *t, const char *text)
 {
@@ -104,7 +107,7 @@ static int add_of_listeners(struct aws_sync *y, struct aws_item *it, struct foun
     return doc != NULL ? ERR_OK : err->code;
 }
 
-/* ---- left ones --------------------------------------------------------------------------------------------------- */
+/* ---- left ones ------------------------------------------------------------------------------- */
 
 static bool is_candidate(const struct aws_sync *y, const struct aws_item *it,
                          const struct aws_target_group *g, const char *prefix)
@@ -182,9 +185,10 @@ static int look_for_left(struct aws_sync *y, struct aws_item *it, struct found *
     return all != NULL ? add_left(y, it, f, all, err) : err->code;
 }
 
-/* ---- targets and attributes ------------------------------------------------------------------------------------- */
+/* ---- targets and attributes ------------------------------------------------------------------ */
 
-/* Targets of a group that goes need not be known.  Nodes follow in all that serve, whatever ports the Service has now. */
+/* Targets of a group that goes need not be known.  Nodes follow in all that serve, whatever ports
+ * the Service has now. */
 static bool may_serve(const struct aws_sync *y, const struct aws_item *it,
                       const struct aws_target_group *g)
 {
@@ -248,8 +252,8 @@ static int compare_groups(const void *x, const void *y)
     return order != 0 ? order : strcmp(a->group->arn, b->group->arn);
 }
 
-/* A group that no listener forwards to.  Once its last listener has gone, the balancer's own list has it no more: who saw it in
- * the list of all has to look there again before it is deleted. */
+/* A group that no listener forwards to.  Once its last listener has gone, the balancer's own list
+ * has it no more: who saw it in the list of all has to look there again before it is deleted. */
 static bool has_unused(const struct aws_item *it)
 {
     for (size_t i = 0; i < it->seen.n_groups; i++) {
@@ -290,7 +294,8 @@ int aws_observe_target_groups(struct aws_sync *y, struct aws_item *it, struct er
         add_of_balancer(y, it, &f);
         rc = it->want ? add_of_listeners(y, it, &f, err) : rc;
     }
-    /* A classic Service may have been an NLB: its groups are looked for when it goes.  A sync that failed may have left some. */
+    /* A classic Service may have been an NLB: its groups are looked for when it goes.  A sync that
+     * failed may have left some. */
     bool failed = (aws_memory_get(y->p->memory, it->service->in->uid) & AWS_KNOWS_FAILED) != 0;
     bool looks = !it->want || (nlb && (aws_sync_asks_lists(y, it) || y->s->attempt > 0 || failed ||
                                        it->saw_unused_groups));

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_scope.c: what a call holds while it lives, and how old what it looks at may be (aws_sync.h).
  *
- * "Nothing to do" may be concluded from lists that are up to a minute old, when many Services wait (start, re-sync); then all
- * of them share one list per kind.  A Service that was edited or goes, one whose last sync failed, and everything before
- * something is changed, is looked at in this very sync: a list may be older than what we did ourselves. */
+ * "Nothing to do" may be concluded from lists that are up to a minute old, when many Services wait
+ * (start, re-sync); then all of them share one list per kind.  A Service that was edited or goes,
+ * one whose last sync failed, and everything before something is changed, is looked at in this very
+ * sync: a list may be older than what we did ourselves. */
 #include "common/base/str.h"
 #include "providers/aws/aws_sync.h"
 #include "providers/aws/cloud/aws_memory.h"
@@ -75,7 +76,8 @@ int aws_sync_read_all(struct aws_sync *y, struct aws_need *needs, size_t n, stru
     return rc;
 }
 
-/* Facts: they may be older than the sync without making what follows from them a guess about what is changed. */
+/* Facts: they may be older than the sync without making what follows from them a guess
+ * about what is changed. */
 int aws_sync_read_facts(struct aws_sync *y, struct aws_need *needs, size_t n, struct err *err)
 {
     bool fresh = y->s->observed_fresh;

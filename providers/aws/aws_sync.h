@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_sync.h: what the parts of one sync share: the Service, and the cloud as this sync has seen it.
+/* aws_sync.h: what the parts of one sync share: the Service, and the cloud as this sync has seen
+ * it.
  *
- * One stage: observe, plan, execute (docs/adr/0023).  Documents of the cloud are held while the sync lives; the lock on node
- * groups, too, when rules there may change.  What an operation finds out for the end of the sync (the DNS name of a balancer
- * that was just made, a target that AWS refused) is noted here.  One thread. */
+ * One stage: observe, plan, execute (docs/adr/0023).  Documents of the cloud are held while the
+ * sync lives; the lock on node groups, too, when rules there may change.  What an operation finds
+ * out for the end of the sync (the DNS name of a balancer that was just made, a target that AWS
+ * refused) is noted here.  One thread. */
 #ifndef TRIMTAB_AWS_SYNC_H
 #define TRIMTAB_AWS_SYNC_H
 
@@ -27,7 +29,7 @@ struct aws_scope {
     enum hold_how hold;
     int64_t started_ms; /* what was read from then on is this sync's own */
     uint64_t mark;      /* the same moment, finer than the clock */
-    /* What was learnt while the plan was carried out. */
+    /* Results of the execution of the plan. */
     struct arena *a;         /* life of the call */
     const char *uid;         /* of the Service */
     const char *dns;         /* of a balancer that was made, or NULL */
@@ -46,14 +48,14 @@ struct aws_item {
     const struct aws_service *service;
     bool want;
     enum aws_claim claim;
-    int64_t
-        wrote_ms; /* when this process changed something of the Service before this sync; 0: never */
+    /* when this process changed something of the Service before this sync; 0: never */
+    int64_t wrote_ms;
     bool saw_unused_groups; /* an earlier look of this sync did: target groups without a listener */
     struct aws_observed seen;
     struct aws_surroundings around;
     /* Read ahead in this look, in one round with something else; NULL: not yet. */
-    const struct aws_doc
-        *nlb_groups; /* AWS_DOC_TARGET_GROUPS_OF the balancer, or of a Service that goes all */
+    /* AWS_DOC_TARGET_GROUPS_OF the balancer, or of a Service that goes all */
+    const struct aws_doc *nlb_groups;
     const struct aws_doc *tagged_groups; /* AWS_DOC_TAGGED_GROUPS */
     const struct aws_finding *findings;  /* of the plan */
     size_t n_findings;
@@ -69,23 +71,27 @@ struct aws_sync *aws_sync_of(struct lb_sync *s);
 
 /* Reads what is (aws_observe.c). */
 int aws_observe(struct lb_sync *s, struct err *err);
-/* Target groups and what hangs on them (aws_observe_targets.c): of the balancer that was found, and left ones. */
+/* Target groups and what hangs on them (aws_observe_targets.c): of the balancer that was
+ * found, and left ones. */
 int aws_observe_target_groups(struct aws_sync *y, struct aws_item *it, struct err *err);
 /* Tags of an NLB and its parts, when they are compared (aws_observe_tags.c). */
 int aws_observe_tags(struct aws_sync *y, struct aws_item *it, struct err *err);
 /* The groups, places and instances that a sync of this Service looks at (aws_observe_around.c). */
 int aws_observe_around(struct aws_sync *y, struct aws_item *it, struct err *err);
-/* The cluster's security groups as a question, for it->tagged_groups: once the lock on groups of nodes is held. */
+/* The cluster's security groups as a question, for it->tagged_groups: once the lock on groups of
+ * nodes is held. */
 struct aws_need aws_need_tagged_groups(const struct aws_sync *y);
 /* Security groups (aws_observe_groups.c). */
 int aws_observe_groups(struct aws_sync *y, struct aws_item *it, struct err *err);
-/* Was it made for this Service's balancer, of either kind?  Both are there when the type was changed. */
+/* Was it made for this Service's balancer, of either kind?  Both are there when the
+ * type was changed. */
 bool aws_is_own_group(const struct aws_sync *y, const struct aws_item *it,
                       const struct aws_group *g);
 bool aws_has_own_group(const struct aws_sync *y, const struct aws_item *it);
-/* What other load balancers need of them (aws_observe_others.c): around.other_*, around.needed. */
+/* Needs of other load balancers (aws_observe_others.c): around.other_*, around.needed. */
 int aws_observe_others(struct aws_sync *y, struct aws_item *it, struct err *err);
-/* How old what is looked at may be, as aws_need.not_older_ms: balancers and all that is compared. */
+/* How old what is looked at may be, as aws_need.not_older_ms: balancers and all
+ * that is compared. */
 int64_t aws_sync_not_older(const struct aws_sync *y);
 /* An UPDATE because nodes have changed: what does not hang on them is not compared. */
 bool aws_item_is_about_nodes(const struct aws_item *it);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_write.c: carries out one operation of a plan: one call of the Query protocol, and what it means for what is known.
+/* aws_write.c: carries out one operation of a plan: one call of the Query protocol, and what it
+ * means for what is known.
  *
- * Three things are more than sending a form.  Targets that AWS refuses (a stopped instance, one that is gone) must not hold up
- * the others (docs/spec/aws.md 3.3, 12 row 19): those that the answer names are left out and the rest is sent again, one by
- * one when it names none.  A rule of a security group that is there already, because Services share it and another one was
- * faster, holds up no others: each is sent by itself then.  And a group that something still uses is no failure to be hurried: it is looked at again after
- * five seconds (7.4), by another sync, so that no worker waits. */
+ * Three things are more than sending a form.  Targets that AWS refuses (a stopped instance, one
+ * that is gone) must not hold up the others (docs/spec/aws.md 3.3, 12 row 19): those that the
+ * answer names are left out and the rest is sent again, one by one when it names none.  A rule of a
+ * security group that is there already, because Services share it and another one was faster, holds
+ * up no others: each is sent by itself then.  And a group that something still uses is no failure
+ * to be hurried: it is looked at again after five seconds (7.4), by another sync, so that
+ * no worker waits. */
 #include "common/base/str.h"
 #include "common/lb/exec.h"
 #include "providers/aws/api/aws_permissions.h"
@@ -26,7 +29,7 @@ struct write_run {
     size_t n_rules, rule; /* rules that are let in, one by one: number of the one under way + 1 */
 };
 
-/* ---- parameters ---------------------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 /* "Targets.member.12.Id" → 11; SIZE_MAX: it belongs to no member. */
 static size_t member_of(const char *name)
@@ -111,7 +114,7 @@ static size_t fill_rest(struct lb_op_run *run, struct write_run *w)
     return left;
 }
 
-/* ---- targets that are refused ---------------------------------------------------------------------------------- */
+/* ---- targets that are refused ---------------------------------------------------------------- */
 
 static bool is_refusal_of_members(const struct aws_write *write, const struct err *err)
 {
@@ -199,9 +202,10 @@ static bool next_single(struct write_run *w)
     return false;
 }
 
-/* ---- rules that are there ----------------------------------------------------------------------------------------- */
+/* ---- rules that are there -------------------------------------------------------------------- */
 
-/* EC2 takes no rule of a request when one is there already (docs/spec/aws.md 4.15).  It is as it should be then, whoever wrote it. */
+/* EC2 takes no rule of a request when one is there already (docs/spec/aws.md 4.15).  It is as it
+ * should be then, whoever wrote it. */
 static bool is_there(const struct aws_write *write, const struct err *err)
 {
     return str_eq(write->action, "AuthorizeSecurityGroupIngress") &&
@@ -225,7 +229,7 @@ static bool begin_rules(struct write_run *w)
     return w->rule > 0;
 }
 
-/* ---- the operation ------------------------------------------------------------------------------------------------ */
+/* ---- the operation --------------------------------------------------------------------------- */
 
 static bool drop_item(struct aws_call *call, const struct aws_node *item, struct err *err)
 {
@@ -291,7 +295,7 @@ static void take_outputs(struct lb_op_run *run, const struct write_run *w)
     }
 }
 
-/* What the next look must not miss, and what it need not wait for. */
+/* Updates the caches after a write, so that the next read sees it. */
 static void remember(struct lb_op_run *run, const struct write_run *w)
 {
     const struct aws_write *write = run->op->arg;
@@ -312,7 +316,8 @@ static void remember(struct lb_op_run *run, const struct write_run *w)
     }
 }
 
-/* A refusal that makes the plan a worse one than it could be: the sync looks and plans once more, knowing it. */
+/* A refusal that makes the plan a worse one than it could be: the sync looks and plans
+ * once more, knowing it. */
 static bool is_news(struct lb_op_run *run, const struct aws_write *write)
 {
     struct aws_scope *x = run->provider;
@@ -362,7 +367,8 @@ static enum http_next write_step(struct lb_op_run *run, const struct http_respon
     } else if (is_news(run, write)) {
         run->err->code = ERR_CONFLICT;
     } else if (run->err->code == ERR_NOT_FOUND && (run->op->tolerate & LB_TOLERATE_ABSENT) == 0) {
-        /* It was there a moment ago, or is too new to be known.  "Not found" would say that the Service has no balancer. */
+        /* It was there a moment ago, or is too new to be known.  "Not found" would say that the
+         * Service has no balancer. */
         run->err->code = ERR_CONFLICT;
     }
     return HTTP_DONE;
@@ -371,10 +377,11 @@ static enum http_next write_step(struct lb_op_run *run, const struct http_respon
 const struct lb_op_type aws_write_type = {
     .name = "call", .state_size = sizeof(struct write_run), .step = write_step};
 
-/* ---- what is known afterwards --------------------------------------------------------------------------------------- */
+/* ---- what is known afterwards ---------------------------------------------------------------- */
 
-/* Lists of balancers and target groups may go on showing what was a minute ago: nothing is changed on their word.  Groups
- * are looked up in their list to find out which there are, so a new one makes it stale. */
+/* Lists of balancers and target groups may go on showing what was a minute ago: nothing is changed
+ * on their word.  Groups are looked up in their list to find out which there are, so a new one
+ * makes it stale. */
 void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, const struct err *err)
 {
     struct aws_sync *y = aws_sync_of(s); /* a refusal may be about what somebody else did */

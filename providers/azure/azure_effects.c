@@ -26,7 +26,7 @@ static const char *renewed(const struct azure_item *it)
                   "the former address stays.";
 }
 
-/* ---- before ------------------------------------------------------------------------------------------------ */
+/* ---- before ---------------------------------------------------------------------------------- */
 
 static const char *owner_of(struct azure_sync *y, const struct azure_item *it,
                             const struct azure_lbs *lbs)
@@ -44,7 +44,7 @@ static const char *owner_of(struct azure_sync *y, const struct azure_item *it,
     return NULL;
 }
 
-/* What clients were told; where nobody was told yet, there is nothing to fear for. */
+/* The published address; without one there is no effect on clients. */
 static struct azure_texts told(struct azure_sync *y, const struct azure_item *it)
 {
     const struct tt_service *in = it->service->in;
@@ -116,7 +116,7 @@ void azure_effects_begin(struct azure_sync *y, struct lb_plan *plan)
     }
 }
 
-/* ---- after ------------------------------------------------------------------------------------------------- */
+/* ---- after ----------------------------------------------------------------------------------- */
 
 static bool has(const struct azure_texts *t, const char *ip)
 {

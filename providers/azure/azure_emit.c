@@ -61,7 +61,7 @@ const char *azure_owners_why(const struct azure_sync *y, const struct azure_owne
                   : arena_printf(a, "it is not as %s %s for", who, many ? "ask" : "asks");
 }
 
-/* What is a part of something has its name in front: "vmss/0", "kubernetes-internal/kubernetes". */
+/* A part has the name of its whole in front: "vmss/0", "kubernetes-internal/kubernetes". */
 static const char *name_of(struct arena *a, enum azure_kind kind, const char *id)
 {
     static const struct {

@@ -17,8 +17,8 @@ struct azure_owners {
 void azure_owners_add(struct arena *a, struct azure_owners *o, const char *key);
 bool azure_owners_have(const struct azure_owners *o, const char *key);
 struct str_set azure_owners_set(struct arena *a, const struct azure_owners *o);
-/* Why a document that they share is written: "it is not as default/web and 3 more ask for", "default/web needs it" (when it
- * is new), "default/web goes".  At least one owner. */
+/* Why a document that they share is written: "it is not as default/web and 3 more ask for",
+ * "default/web needs it" (when it is new), "default/web goes".  At least one owner. */
 const char *azure_owners_why(const struct azure_sync *y, const struct azure_owners *o, bool is_new);
 
 struct azure_emit {
@@ -32,15 +32,17 @@ struct azure_emit {
     const struct lb_diff *diff; /* may be NULL */
     bool shared;
     bool parallel; /* in the wave of the operation before it */
-    bool
-        beside; /* waits for no operation of its wave, and for none of those beside it: the executor has as many under way
-                    * as it may */
+    /* waits for no operation of its wave, and for none of those beside it: the executor has as many
+     * under way as it may */
+    bool beside;
     bool touches_pips;
     bool touches_lbs;
     bool unguarded; /* without If-Match, where Azure's clients send none (3.4) */
     bool announced; /* as in azure_write */
     bool passing;   /* `doc` is a copy that nobody needs once it is sent */
-    int follows; /* the operation before it in the plan that writes the document, too, plus one: its etag guards; 0: none */
+    /* the operation before it in the plan that writes the document, too, plus one: its
+     * etag guards; 0: none */
+    int follows;
     struct str_set parties; /* as in azure_write */
     unsigned tolerate;
     const struct lb_undo *undo; /* azure_undo(), or NULL */
@@ -49,8 +51,8 @@ struct azure_emit {
 int azure_emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_emit *e);
 /* The index from which on the plan's operations are those of the stage under way. */
 size_t azure_stage_ops(const struct azure_sync *y, const struct lb_plan *plan);
-/* How a document is put back as it was, should the public IP `until_pip`, which the same plan makes, or (NULL) the next write of
- * the document be refused. */
+/* How a document is put back as it was, should the public IP `until_pip`, which the same plan
+ * makes, or (NULL) the next write of the document be refused. */
 struct azure_undo_ask {
     enum lb_verb verb;
     enum azure_kind kind;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_flow.c: the flow of Azure: a batch of Services from facts to results.
  *
- * The order of the stages is the safety of the whole (docs/spec/azure.md 4.2, 4.4, 12.6): an address exists before the
- * balancer uses it, the balancer before the security group lets traffic in, and it is the other way round when a Service
- * goes; the other kind of balancer is tidied after the new one is up; an address is released last.  azure_sync.h tells
- * the stages; this file begins and ends a sync. */
+ * The order of the stages is the safety of the whole (docs/spec/azure.md 4.2, 4.4, 12.6): an
+ * address exists before the balancer uses it, the balancer before the security group lets traffic
+ * in, and it is the other way round when a Service goes; the other kind of balancer is tidied after
+ * the new one is up; an address is released last.  azure_sync.h tells the stages; this file begins
+ * and ends a sync. */
 #include "providers/azure/arm/azure_metrics.h"
 #include "providers/azure/azure_findings.h"
 #include "providers/azure/azure_sync.h"
@@ -95,9 +96,10 @@ const struct azure_service *azure_sync_namesake(const struct azure_sync *y,
     return NULL;
 }
 
-/* ---- the beginning ------------------------------------------------------------------------------------- */
+/* ---- the beginning --------------------------------------------------------------------------- */
 
-/* What stops nothing is in the plan, and told by the controller; what stops an ENSURE is told here, beside its failure. */
+/* The plan has the findings that do not stop a sync, and the controller reports them; those that
+ * stop an ENSURE are reported here, beside its failure. */
 static void tell(struct azure_sync *y, const struct azure_item *it,
                  const struct azure_finding *findings, size_t n)
 {
@@ -114,8 +116,8 @@ static void tell(struct azure_sync *y, const struct azure_item *it,
     }
 }
 
-/* What is wrong with a Service that is wanted is told, and refused before anything is read for it.  One that goes is
- * cleaned up whatever it says. */
+/* An invalid Service is reported, and refused before anything is read for it.  A deleted one is
+ * cleaned up regardless of its settings. */
 static void item_begin(struct azure_sync *y, struct azure_item *it, struct lb_item *item)
 {
     struct arena *a = y->s->a;
@@ -191,7 +193,7 @@ static int facts(struct lb_sync *s, struct err *err)
     return ERR_OK;
 }
 
-/* ---- addresses ------------------------------------------------------------------------------------------ */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 struct addresses {
     struct azure_sync *y;
@@ -257,7 +259,7 @@ bool azure_lacks_address(struct azure_sync *y, const struct azure_service *servi
            (service->has_family[AZURE_IPV6] && !has[AZURE_IPV6]);
 }
 
-/* ---- the end -------------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 void azure_remember(struct azure_sync *y, const struct azure_item *it)
 {
@@ -339,7 +341,7 @@ static void status(struct lb_sync *s, struct lb_item *item)
     }
 }
 
-/* Who is told to stop, or is served by somebody else, has not failed. */
+/* A cancelled Service, or one that another program serves, has not failed. */
 void azure_name_owner(struct azure_sync *y, struct lb_item *item)
 {
     const struct err was = item->err;

@@ -44,7 +44,7 @@ static struct json_object *doc_of(struct azure_lb_edits *b, struct azure_lb_edit
     return e->doc;
 }
 
-/* ---- one Service and one balancer -------------------------------------------------------------------------- */
+/* ---- one Service and one balancer ------------------------------------------------------------ */
 
 static void tell_kept(struct azure_lb_edits *b, const struct azure_item *it,
                       const struct azure_lb_result *r)
@@ -84,7 +84,8 @@ static bool apply(struct azure_lb_edits *b, struct azure_item *it, const struct 
     struct azure_sync *y = b->y;
     struct json_object *doc = doc_of(b, e);
     const struct azure_lb_ask ask = ask_of(b, it, s, e, want);
-    /* What the Service should have is merged into the document; nothing else of it is needed any more. */
+    /* The Service's desired state is merged into the document; the rest of it is no longer
+     * needed. */
     _cleanup_(arena_freep) struct arena *passing = arena_new();
     struct azure_lb_result r;
     if (azure_lb_apply(passing, &ask, doc, &r, &it->item->err) != ERR_OK) {
@@ -148,7 +149,8 @@ bool azure_lb_has_pieces(struct azure_sync *y, const struct azure_service *s,
     return owns_some(y, lb, AZURE_LB_RULES, s) || owns_some(y, lb, AZURE_LB_PROBES, s);
 }
 
-/* The next balancer of the kind of `s` from `*at` on that is not `target` and has something of the Service. */
+/* The next balancer of the kind of `s` from `*at` on that is not `target` and has something
+ * of the Service. */
 static struct json_object *next_left(struct azure_sync *y, const struct azure_service *s,
                                      const char *target, size_t *at)
 {
@@ -191,7 +193,7 @@ void azure_lb_edits_mend(struct azure_lb_edits *b, struct azure_item *it, bool i
     }
 }
 
-/* ---- a public IP that has to go ---------------------------------------------------------------------------- */
+/* ---- a public IP that has to go -------------------------------------------------------------- */
 
 static void drop_frontend(struct json_object *lb, const char *frontend)
 {
@@ -271,7 +273,7 @@ void azure_lb_edits_stand_in(struct azure_lb_edits *b, struct azure_item *it, co
     }
 }
 
-/* ---- moving ------------------------------------------------------------------------------------------------ */
+/* ---- moving ---------------------------------------------------------------------------------- */
 
 /* The balancer as this batch leaves it so far; `ret_index` may be NULL. */
 static struct json_object *doc_now(struct azure_lb_edits *b, struct json_object *lb,
@@ -291,7 +293,8 @@ static struct json_object *doc_now(struct azure_lb_edits *b, struct json_object 
     return doc;
 }
 
-/* A frontend that others use cannot be taken away, and its address cannot hang on two (5.3 step 2d). */
+/* A frontend that others use cannot be taken away, and its address cannot hang on two
+ * (5.3 step 2d). */
 static bool may_leave(struct azure_lb_edits *b, struct azure_item *it, struct json_object *lb)
 {
     struct azure_sync *y = b->y;
@@ -378,7 +381,8 @@ bool azure_lb_edits_join(struct azure_lb_edits *b, struct azure_item *it)
     return true;
 }
 
-/* Every balancer after those that are left for its sake; in a ring that cannot be, so the rounds are counted. */
+/* Every balancer after those that are left for its sake; in a ring that cannot be, so
+ * the rounds are counted. */
 static bool set_levels(struct azure_lb_edits *b)
 {
     bool moved = true;
@@ -418,7 +422,7 @@ bool azure_lb_edits_break(struct azure_lb_edits *b)
     return true;
 }
 
-/* ---- the writes -------------------------------------------------------------------------------------------- */
+/* ---- the writes ------------------------------------------------------------------------------ */
 
 int azure_lb_emit_delete(struct azure_sync *y, struct lb_plan *plan, struct json_object *lb,
                          const struct azure_owners *owners, const char *why, struct err *err)
@@ -467,7 +471,7 @@ static const struct lb_undo *undo_of(struct azure_sync *y, const struct azure_lb
     return azure_undo(y, &ask);
 }
 
-/* Who has a part in it when private addresses pass from one frontend to another. */
+/* Services and frontends that take part when private addresses pass from one frontend to another. */
 struct handover {
     struct azure_elements gone;
     struct azure_owners givers;
@@ -522,9 +526,10 @@ static void find_parties(struct azure_lb_edits *b, const struct azure_lb_edit *e
     }
 }
 
-/* Frontends that give a private address to another one go by a write of their own.  Returns its index plus one; 0: none do.
- * Those who stay share their fate: if the second write is refused for one of them, the balancer is put back as it was.  In a
- * batch that deletes, too, the driver would take that apart, so there all of it is one write. */
+/* Frontends that give a private address to another one go by a write of their own.  Returns its
+ * index plus one; 0: none do.  Those who stay share their fate: if the second write is refused for
+ * one of them, the balancer is put back as it was.  In a batch that deletes, too, the driver would
+ * take that apart, so there all of it is one write. */
 static int emit_handover(struct azure_lb_edits *b, const struct azure_lb_edit *e, bool parallel,
                          struct str_set *ret_parties)
 {
@@ -599,7 +604,8 @@ static void emit_put(struct azure_lb_edits *b, struct azure_lb_edit *e, bool par
     (void)azure_emit(b->y, b->plan, &op);
 }
 
-/* Some stand for the cluster's own pools, whatever Services there are (6.11); some get their frontend back in a moment. */
+/* Some stand for the cluster's own pools, whatever Services there are (6.11); some get their
+ * frontend back in a moment. */
 static bool has_to_go(const struct azure_lb_edits *b, const struct azure_lb_edit *e)
 {
     bool internal = azure_lb_is_internal(e->name);

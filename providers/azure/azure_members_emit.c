@@ -43,15 +43,15 @@ static int emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_m
     return azure_emit(y, plan, &e);
 }
 
-/* ---- what is written already ------------------------------------------------------------------------------- */
+/* ---- what is written already ----------------------------------------------------------------- */
 
 static const char *key_of(struct arena *a, enum azure_kind k, const char *id)
 {
     return arena_printf(a, "%d %s", (int)k, str_lower(a, id));
 }
 
-/* The operations of the stage so far, by what they write; values are indexes plus one.  What an earlier stage writes is written by
- * the time that this one begins. */
+/* The operations of the stage so far, by what they write; values are indexes plus one.  What an
+ * earlier stage writes is written by the time that this one begins. */
 static struct map *written(const struct azure_sync *y, const struct lb_plan *plan)
 {
     struct arena *a = y->s->a;
@@ -106,7 +106,7 @@ static void merge_all(struct azure_sync *y, struct azure_member_writes *w, struc
     map_free(before);
 }
 
-/* ---- order -------------------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 /* The writes of a lane that are in the plan: one waits for that which is lane_max before it. */
 struct lane {

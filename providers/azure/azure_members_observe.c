@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_members_observe.c: what must be read so that members of pools can be edited; nothing, when none has to be.
+/* azure_members_observe.c: what must be read so that members of pools can be edited; nothing, when
+ * none has to be.
  *
- * In steps, because each step tells what the next one needs: balancers, then (only where interfaces are members)
- * whose interfaces they are, then scale sets and instances of what is to be edited, then what a list did not have.
+ * In steps, because each step tells what the next one needs: balancers, then (only where interfaces
+ * are members) whose interfaces they are, then scale sets and instances of what is to be edited,
+ * then what a list did not have.
  * Source: docs/spec/azure.md 7, 12.6 (5), 17 row 10. */
 #include "providers/azure/azure_observe.h"
 #include "providers/azure/members/azure_members.h"
@@ -15,7 +17,7 @@
 #define STEPS_MAX    5
 #define MACHINES_MAX 20000
 
-/* ---- what is needed ---------------------------------------------------------------------------------------- */
+/* ---- what is needed -------------------------------------------------------------------------- */
 
 static void need_nics(struct azure_sync *y, const struct azure_members *m)
 {
@@ -52,7 +54,7 @@ static bool has_flexible_sets(const struct azure_members *m)
     return false;
 }
 
-/* What a list of an earlier sync lacks may have come since. */
+/* Resources missing in a list of an earlier sync may exist now. */
 static bool need_nics_again(struct azure_sync *y, const struct azure_members *m)
 {
     bool some = false;
@@ -79,8 +81,8 @@ static bool need_elsewhere(struct azure_sync *y, const struct azure_members *m,
     return false;
 }
 
-/* The balancer says that a machine has to be edited, an earlier list of interfaces or instances that nothing is to be done:
- * somebody else has edited it since. */
+/* The balancer says that a machine has to be edited, an earlier list of interfaces or instances
+ * that nothing is to be done:  somebody else has edited it since. */
 static bool is_contradicted(struct azure_sync *y, const struct azure_members *m,
                             const struct azure_machine_edit *e, const char *set)
 {
@@ -159,10 +161,11 @@ bool azure_members_need(struct azure_sync *y, const struct azure_members *m)
     return again || count_needed(y) > before;
 }
 
-/* ---- the nodes that were ----------------------------------------------------------------------------------- */
+/* ---- the nodes that were --------------------------------------------------------------------- */
 
-/* A machine whose node was taken away must leave the pools although it may still run.  Only this process can tell it
- * from one that has just come; after a restart its pool stays as it is, as upstream's does. */
+/* A machine whose node was taken away must leave the pools although it may still run.  Only this
+ * process can tell it from one that has just come; after a restart its pool stays as it is, as
+ * upstream's does. */
 static void remember(struct azure_sync *y)
 {
     const struct tt_batch *batch = y->s->batch;
@@ -181,8 +184,9 @@ static void remember(struct azure_sync *y)
     }
 }
 
-/* An instance joins by the model of its scale set, without a write that would be seen: when nodes come and go, what the pools
- * hold is not told from a list of an earlier sync.  One list for all Services (12.6). */
+/* An instance joins by the model of its scale set, without a write that would be seen: when nodes
+ * come and go, what the pools hold is not told from a list of an earlier sync.  One list for all
+ * Services (12.6). */
 static void need_pools_again(struct azure_sync *y)
 {
     bool nodes_changed = false;
@@ -199,7 +203,7 @@ static void need_pools_again(struct azure_sync *y)
     }
 }
 
-/* ---- the stage --------------------------------------------------------------------------------------------- */
+/* ---- the stage ------------------------------------------------------------------------------- */
 
 static const char *vm_sets_list(const struct azure_sync *y)
 {
@@ -226,8 +230,8 @@ static bool need_vm_sets_again(struct azure_sync *y, const struct azure_members 
     return some && azure_need_again(y, AZURE_SETS, vm_sets_list(y));
 }
 
-/* Only a machine itself says that it belongs to a flexible scale set; several balancers must know before they share out the
- * nodes. */
+/* Only a machine itself says that it belongs to a flexible scale set; several balancers must know
+ * before they share out the nodes. */
 static void need_flexible(struct azure_sync *y, const struct azure_members *m)
 {
     const struct azure_config *c = &y->p->config;

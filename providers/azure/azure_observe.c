@@ -18,8 +18,8 @@
 #define ZONES_AGE_MS 1800000
 #define ANY_AGE_MS   INT64_MAX
 
-/* What was asked for by its name because a list lacked it is looked at as long as the list is.  What another stage has read
- * stays in sight as the snapshot has it by now. */
+/* A resource that was read by name because a list lacked it counts as long as the list.  What
+ * another stage has read stays in sight as the snapshot has it by now. */
 void azure_need_nothing(struct azure_sync *y)
 {
     y->claims = NULL; /* the last turn's */
@@ -92,7 +92,7 @@ struct json_object *azure_seen_list(const struct azure_sync *y, enum azure_kind 
     return seen != NULL ? seen->array : NULL;
 }
 
-/* ---- reading --------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static bool is_known(struct azure_sync *y, struct azure_seen *seen)
 {
@@ -161,14 +161,16 @@ static bool asks_for(struct azure_sync *y, const struct azure_item *it, const st
             azure_id_eq(subnet_scope(y, s), x->scope));
 }
 
-/* A Service that goes and names a group that its controller may not read: it has nothing there, or a frontend would say so. */
+/* A Service that goes and names a group that its controller may not read: it has nothing there, or
+ * a frontend would say so. */
 static bool is_passed_over(const struct azure_item *it, const struct azure_seen *x)
 {
     return !it->want && x->kind == AZURE_PIPS && !x->one && !x->stays &&
            x->err.code == ERR_FORBIDDEN;
 }
 
-/* A resource group or subnet that only annotations name: who names one that cannot be read fails alone. */
+/* A resource group or subnet that only annotations name: who names one that cannot be
+ * read fails alone. */
 static bool concerns_some(struct azure_sync *y, const struct azure_seen *x)
 {
     bool some = false;
@@ -228,7 +230,7 @@ static int read_missing(struct azure_sync *y, struct azure_seen *const *missing,
     return rc;
 }
 
-/* ---- what the lists say ------------------------------------------------------------------------------------ */
+/* ---- what the lists say ---------------------------------------------------------------------- */
 
 /* Lists come first, so what was asked for by its name is there twice when the list has it, too. */
 static bool is_there(struct json_object *const *items, size_t n, struct json_object *o)
@@ -339,7 +341,7 @@ int azure_see(struct azure_sync *y, struct err *err)
     y->s->observed_fresh = true;
     for (size_t i = 0; i < y->n_seen; i++) {
         const struct azure_seen *seen = &y->seen[i];
-        /* Who needs what could not be read has left the batch. */
+        /* Services that need unreadable resources have left the batch. */
         bool counts = seen->needed && seen->kind != AZURE_PROVIDERS && seen->err.code == ERR_OK;
         y->s->observed_fresh = y->s->observed_fresh && (!counts || seen->read || y->p->offline);
     }
@@ -350,7 +352,7 @@ int azure_see(struct azure_sync *y, struct err *err)
     return rc;
 }
 
-/* ---- what each stage needs --------------------------------------------------------------------------------- */
+/* ---- what each stage needs ------------------------------------------------------------------- */
 
 struct json_object *azure_seen_subnet(struct azure_sync *y, const struct azure_service *s)
 {
@@ -368,7 +370,8 @@ static bool need_group_in_use(struct azure_sync *y, const char *scope)
     return !known;
 }
 
-/* Groups of public IPs that frontends of the batch's Services have: an annotation may name another one by now. */
+/* Groups of public IPs that frontends of the batch's Services have: an annotation may
+ * name another one by now. */
 static bool need_groups_in_use(struct azure_sync *y)
 {
     bool some = false;
@@ -467,7 +470,8 @@ static bool has_pip(struct azure_sync *y, const struct azure_service *s)
     return owns;
 }
 
-/* The public IP that is generated for the Service is not in the list, nor any other that it uses. */
+/* The public IP that is generated for the Service is not in the list, nor any other
+ * that it uses. */
 static bool need_missing_pips(struct azure_sync *y, const struct azure_item *it)
 {
     struct arena *a = y->s->a;
@@ -484,7 +488,8 @@ static bool need_missing_pips(struct azure_sync *y, const struct azure_item *it)
     return some;
 }
 
-/* A Service that goes and had an address has a frontend: where none is listed, its usual balancers are asked for. */
+/* A Service that goes and had an address has a frontend: where none is listed, its usual balancers
+ * are asked for. */
 static bool need_missing_lbs(struct azure_sync *y, const struct azure_item *it)
 {
     struct arena *a = y->s->a;
@@ -502,8 +507,9 @@ static bool need_missing_lbs(struct azure_sync *y, const struct azure_item *it)
     return some;
 }
 
-/* What a list lacks is not believed where that would lose something: a Service that has an address has a public IP and a
- * frontend.  What is missing is asked for by its name before it is made anew, or taken for gone. */
+/* A gap in a list is not trusted where that would lose a resource: a Service that has an address
+ * has a public IP and a frontend.  What is missing is asked for by its name before it is made anew,
+ * or taken for gone. */
 static int see_doubtful(struct azure_sync *y, struct err *err)
 {
     bool more = false;
@@ -522,8 +528,8 @@ static int see_doubtful(struct azure_sync *y, struct err *err)
     return more ? azure_see(y, err) : ERR_OK;
 }
 
-/* Only what is there can be updated: a Service without a frontend waits for its ENSURE (4.3).  What an edit of the side that was
- * never carried out has left is on the other side. */
+/* Only what is there can be updated: a Service without a frontend waits for its ENSURE (4.3).  What
+ * an edit of the side that was never carried out has left is on the other side. */
 static void leave_out_updates(struct azure_sync *y)
 {
     for (size_t i = 0; i < y->s->n_items; i++) {

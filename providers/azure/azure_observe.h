@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_observe.h: reading the lists and documents that a stage needs, in one wave, or not at all.
  *
- * A stage says what it needs (azure_need), then looks (azure_see): from the snapshot while that is young enough, from
- * the cloud otherwise; what this very sync has read, or written, is not read twice.
+ * A stage says what it needs (azure_need), then looks (azure_see): from the snapshot while that is
+ * young enough, from the cloud otherwise; what this very sync has read, or written, is not read
+ * twice.
  * Source: docs/spec/azure.md 3.3, 3.9, 12.6 (1).  Blocks. */
 #ifndef TRIMTAB_AZURE_OBSERVE_H
 #define TRIMTAB_AZURE_OBSERVE_H
@@ -11,10 +12,11 @@
 
 /* `scope`: the collection of a resource group, or the ID of one resource. */
 void azure_need(struct azure_sync *y, enum azure_kind k, const char *scope);
-/* One document of a listed kind, asked for by its ID: what a list lacks is not believed where a write would replace it. */
+/* One document of a listed kind, asked for by its ID: what a list lacks is not believed where a
+ * write would replace it. */
 void azure_need_one(struct azure_sync *y, enum azure_kind k, const char *id);
-/* A list that does not come from this sync lacks something that should be in it: it is read anew.  False: it was read
- * just now, or is not needed. */
+/* A list that does not come from this sync lacks something that should be in it: it is read anew.
+ * False: it was read just now, or is not needed. */
 bool azure_need_again(struct azure_sync *y, enum azure_kind k, const char *scope);
 /* Nothing is needed yet: the first thing that a stage says. */
 void azure_need_nothing(struct azure_sync *y);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_provider.c: the Azure provider's descriptor: open, close, and the ways into the flow.
  *
- * Everything that a call needs hangs on struct azure_provider; there is no other state.  open() reads the configuration,
- * finds the cloud's endpoints and the credentials; the first token is had by the first call.  With a saved state in place
- * of the cloud no request is made at all. */
+ * Everything that a call needs hangs on struct azure_provider; there is no other state.  open()
+ * reads the configuration, finds the cloud's endpoints and the credentials; the first token is had
+ * by the first call.  With a saved state in place of the cloud no request is made at all. */
 #include "providers/azure/azure_provider.h"
 
 #include "common/base/str.h"
@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- open and close ------------------------------------------------------------------------------ */
+/* ---- open and close -------------------------------------------------------------------------- */
 
 static void close_provider(void *provider)
 {
@@ -158,7 +158,7 @@ static int32_t open_provider(const struct tt_open_args *args, void **ret_provide
     return azure_provider_open(args, NULL, NULL, ret_provider, result);
 }
 
-/* ---- calls --------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static int32_t reconcile(void *provider, const struct tt_call *call, const struct tt_batch *batch)
 {
@@ -190,7 +190,8 @@ static int32_t batch_key(void *provider, const struct tt_service *service, char 
     return TT_OK;
 }
 
-/* Only pools of Local Services under several balancers follow endpoints, all of them at the same moments (7.7). */
+/* Only pools of Local Services under several balancers follow endpoints, all of them at the same
+ * moments (7.7). */
 static int64_t endpoints_delay_ms(void *provider, const struct tt_service *service)
 {
     const struct azure_provider *p = provider;
@@ -201,7 +202,7 @@ static int64_t endpoints_delay_ms(void *provider, const struct tt_service *servi
                     : -1;
 }
 
-/* ---- the descriptor ------------------------------------------------------------------------------ */
+/* ---- the descriptor -------------------------------------------------------------------------- */
 
 static const char *const event_reasons[] = {
     LB_FINDING_IGNORED,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_provider.h: the provider's handle: what open() builds and every call shares.
  *
- * Immutable after open() but for the members that lock themselves (auth, arm) and for what only one call at a time
- * touches (snapshot, assigned, redirected): the descriptor asks for a single worker, because all Services share documents.
- * Private to providers/azure but for the descriptor. */
+ * Immutable after open() but for the members that lock themselves (auth, arm) and for what only one
+ * call at a time touches (snapshot, assigned, redirected): the descriptor asks for a single worker,
+ * because all Services share documents.  Private to providers/azure but for the descriptor. */
 #ifndef TRIMTAB_AZURE_PROVIDER_H
 #define TRIMTAB_AZURE_PROVIDER_H
 
@@ -32,13 +32,15 @@ struct azure_provider {
     struct cancel *cancel; /* fired by close() */
     struct call_watch *watch;
     struct azure_snapshot *snapshot;
-    struct map *
-        assigned; /* "ns/name" → char *: addresses that were given out, blank separated; a status may lag behind */
-    struct map *
-        redirected; /* "ns/name" of Services whose traffic went elsewhere, and what they left is not closed yet → where they were
-                     * let in for it, blank separated */
-    struct map *
-        machines; /* IDs of machines that had a node, lower case: they leave the pools when it goes; NULL until the first batch */
+    /* "ns/name" → char *: addresses that were given out, blank separated; a status
+     * may lag behind */
+    struct map *assigned;
+    /* "ns/name" of Services whose traffic went elsewhere, and what they left is not closed yet →
+     * where they were let in for it, blank separated */
+    struct map *redirected;
+    /* IDs of machines that had a node, lower case: they leave the pools when it goes; NULL until
+     * the first batch */
+    struct map *machines;
     struct map *unplaced; /* nodes of which was told that no balancer takes them; NULL: none yet */
     bool repair_adopted;  /* --repair-adopted */
     bool models_seen;     /* pools of addresses: no model of a scale set names one */
@@ -51,7 +53,8 @@ extern const struct tt_provider tt_azure_provider;
 /* open() with another clock and randomness, for tests; NULL: the real ones. */
 int32_t azure_provider_open(const struct tt_open_args *args, struct clock *clock, struct rng *rng,
                             void **ret_provider, struct tt_result *result);
-/* Reads the cloud config; unknown keys become findings.  ERR_INVALID names line and key.  (azure_config_check.c) */
+/* Reads the cloud config; unknown keys become findings.  ERR_INVALID names line and key.
+ * (azure_config_check.c) */
 int azure_config_load(struct arena *a, const struct tt_open_args *args, struct azure_env *ret_env,
                       struct azure_config *ret, struct err *err) _warn_unused_;
 int32_t azure_config_check(const struct tt_open_args *args, struct tt_result *result);

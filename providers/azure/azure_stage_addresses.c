@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_stage_addresses.c: public IPs before the balancers, and their release after all else.
  *
- * Made and changed side by side, 16 at a time; several Services may share one.  What a Service needs and what it may let go
- * is decided in azure_pip_rules.h.  Source: docs/spec/azure.md 8, 12.6 (3), (7). */
+ * Made and changed side by side, 16 at a time; several Services may share one.  What a Service
+ * needs and what it may let go is decided in azure_pip_rules.h.  Source: docs/spec/azure.md
+ * 8, 12.6 (3), (7). */
 #include "common/base/str.h"
 #include "common/lb/findings.h"
 #include "providers/azure/azure_effects.h"
@@ -15,9 +16,10 @@
 #include "providers/azure/members/azure_members.h"
 #include "providers/azure/model/azure_doc.h"
 
-/* ---- making --------------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
-/* Later stages ask for its ID, and for its name as Azure spells it: an annotation may write it in another case. */
+/* Later stages ask for its ID, and for its name as Azure spells it: an annotation may write
+ * it in another case. */
 static void keep_for_later(struct arena *life, struct azure_pip_want *want)
 {
     const char *name = want->was != NULL ? azure_doc_name(want->was) : want->name;
@@ -27,7 +29,8 @@ static void keep_for_later(struct arena *life, struct azure_pip_want *want)
     };
 }
 
-/* Which public IP the Service needs, as those before it in the batch leave the list.  False: it needs none that it may have. */
+/* Which public IP the Service needs, as those before it in the batch leave the list.  False: it
+ * needs none that it may have. */
 static bool decide(struct azure_pip_edits *e, struct azure_item *it, enum azure_family f,
                    struct azure_pip_ask *ret_ask, struct azure_pips *now)
 {
@@ -114,8 +117,9 @@ static bool is_tight(struct azure_sync *y)
     return tight;
 }
 
-/* A Service that cannot be put onto its balancer gets no address, and takes no part in that of others: it leaves the batch here, for
- * the reason for which it would leave it later, and neither a public IP nor a tag of it is left. */
+/* A Service that cannot be put onto its balancer gets no address, and takes no part in that of
+ * others: it leaves the batch here, for the reason for which it would leave it later, and neither a
+ * public IP nor a tag of it is left. */
 static void refuse_unplaced(struct azure_sync *y, struct lb_plan *plan)
 {
     struct azure_pip_edits e;
@@ -159,7 +163,7 @@ int azure_plan_addresses(struct lb_sync *s, struct lb_plan *plan, struct err *er
     return ERR_OK;
 }
 
-/* ---- releasing ------------------------------------------------------------------------------------------ */
+/* ---- releasing ------------------------------------------------------------------------------- */
 
 /* The name of what the Service uses. */
 static const char *desired(const struct azure_item *it, enum azure_family f)
@@ -168,7 +172,8 @@ static const char *desired(const struct azure_item *it, enum azure_family f)
     return external ? it->pips[f].name : NULL;
 }
 
-/* A Service that stays, but uses a shared public IP no more, takes its name away: else nobody would be the last one. */
+/* A Service that stays, but uses a shared public IP no more, takes its name away: else nobody would
+ * be the last one. */
 static void item_unbind(struct azure_pip_edits *e, struct azure_item *it, enum azure_family f)
 {
     struct arena *a = e->y->s->a;
@@ -225,7 +230,8 @@ static void item_release(struct azure_pip_edits *e, struct azure_lb_edits *lbs,
     }
 }
 
-/* Both families, also the one that the Service does not have (any more): its address would be left for ever. */
+/* Both families, also the one that the Service does not have (any more): its address would
+ * be left for ever. */
 int azure_plan_release(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
@@ -252,7 +258,7 @@ int azure_plan_release(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     return rc;
 }
 
-/* ---- what must be known for it ---------------------------------------------------------------------------- */
+/* ---- what must be known for it --------------------------------------------------------------- */
 
 /* Does the public IP of this frontend belong to a Service that lets it go? */
 static bool is_released(struct azure_sync *y, struct json_object *frontend)

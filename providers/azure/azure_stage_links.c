@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_stage_links.c: private link services: taken away before their frontend goes, made once it is there.
+/* azure_stage_links.c: private link services: taken away before their frontend goes, made once it
+ * is there.
  *
- * Two stages, because a balancer cannot lose a frontend that a private link service stands on, and each of these writes
- * changes the balancer's etag (3.4).  Nothing is listed unless a Service asks for a link, asked for one before, or a
- * frontend goes.  What another cluster, another Service or a person made is never deleted (17 row 17).
+ * Two stages, because a balancer cannot lose a frontend that a private link service stands on, and
+ * each of these writes changes the balancer's etag (3.4).  Nothing is listed unless a Service asks
+ * for a link, asked for one before, or a frontend goes.  What another cluster, another Service or a
+ * person made is never deleted (17 row 17).
  * Source: docs/spec/azure.md 6.1 (11a), 10.6. */
 #include "providers/azure/azure_join.h"
 #include "providers/azure/azure_observe.h"
@@ -16,15 +18,15 @@
 #include "common/base/str.h"
 #include "common/lb/mark_rules.h"
 
-/* ---- what must be known ------------------------------------------------------------------------------------ */
+/* ---- what must be known ---------------------------------------------------------------------- */
 
 static const char *links_scope(struct azure_sync *y, const struct azure_service *s)
 {
     return azure_arm_collection(y->s->a, &y->p->arm, AZURE_PLSS, s->pls_group);
 }
 
-/* Where the Service's link may lie: in the group that is asked for, in the one before an edit, and, when a frontend goes, in
- * the cluster's. */
+/* Where the Service's link may lie: in the group that is asked for, in the one before an edit, and,
+ * when a frontend goes, in the cluster's. */
 static void need_links(struct azure_sync *y, const struct azure_item *it, bool goes)
 {
     const struct azure_naming *naming = &y->p->naming;
@@ -40,8 +42,9 @@ static void need_links(struct azure_sync *y, const struct azure_item *it, bool g
     }
 }
 
-/* The create annotation was there when this process looked last: upstream leaves the link then, we take it away.  A new
- * process cannot know, and looks once at what trimtab has made: what upstream left of others may be in use. */
+/* The create annotation was there when this process looked last: upstream leaves the link then, we
+ * take it away.  A new process cannot know, and looks once at what trimtab has made: what upstream
+ * left of others may be in use. */
 static bool asked_before(const struct azure_item *it)
 {
     const struct tt_service *before = it->item->in->previous;
@@ -56,8 +59,8 @@ static bool is_moving(const struct azure_item *it, struct json_object *lb)
     return it->want && it->target != NULL && !azure_eq(azure_doc_name(lb), it->target);
 }
 
-/* Will the balancer lose this frontend, as far as can be told before balancers are planned?  A frontend of the same name on
- * the balancer where the Service has to be is another one. */
+/* Will the balancer lose this frontend, as far as can be told before balancers are planned?  A
+ * frontend of the same name on the balancer where the Service has to be is another one. */
 static bool is_leaving(struct azure_sync *y, const struct azure_item *it,
                        const struct azure_service *s, struct json_object *lb,
                        struct json_object *frontend)
@@ -155,7 +158,7 @@ int azure_observe_links(struct lb_sync *s, struct err *err)
     return azure_see(y, err);
 }
 
-/* ---- taking away ------------------------------------------------------------------------------------------- */
+/* ---- taking away ----------------------------------------------------------------------------- */
 
 struct doomed {
     struct json_object *pls;
@@ -271,8 +274,8 @@ static struct doomed_list leaving_links(struct azure_sync *y, struct lb_plan *pl
     return list;
 }
 
-/* Who cannot be put where it has to be stays, with its link: it leaves the batch here, for the reason for which it would
- * leave it later. */
+/* A Service that cannot be placed stays, with its link: it leaves the batch here, for the reason
+ * for which it would leave it later. */
 int azure_plan_unlink(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
@@ -313,7 +316,7 @@ void azure_links_let_go(struct azure_sync *y, struct lb_plan *plan)
     emit_doomed(y, &list);
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------ */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 struct linking {
     struct azure_sync *y;
@@ -364,8 +367,8 @@ static void open_subnet(struct linking *l, const struct azure_item *it, struct j
     map_set(l->subnets, str_lower(a, id), NULL);
 }
 
-/* A link is written by PUT, which would point one of that name here, whoever made it.  One of this Service's own that
- * stands elsewhere may come. */
+/* A link is written by PUT, which would point one of that name here, whoever made it.  One of this
+ * Service's own that stands elsewhere may come. */
 static int check_name_is_free(const struct linking *l, const struct azure_item *it,
                               struct json_object *doc, const char *id, struct err *err)
 {

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_stage_security.c: the cluster's network security group: one write for all Services of the batch.
+/* azure_stage_security.c: the cluster's network security group: one write for all Services of the
+ * batch.
  *
  *     withdraw   what Services that go take away, before their balancers change
- *     admit      what Services that serve already will need, before their balancers send traffic elsewhere (azure_admit.h)
- *     security   what the others need once their addresses are known, and what edits have left; for new Services it is written
- *                beside the members of their pools, where its rules name no node
+ *     admit      what Services that serve already will need, before their balancers send traffic
+ *                elsewhere (azure_admit.h)
+ *     security   what the others need once their addresses are known, and what edits have left; for
+ *                new Services it is written beside the members of their pools, where its rules name
+ *                no node
  *
  * Most batches write it once.  What the rules become is decided in azure_nsg_plan.h.
  * Source: docs/spec/azure.md 9, 4.2 (3), 4.4 (2), 12.6 (6). */
@@ -38,7 +41,7 @@ struct batch {
     struct azure_owners unknown; /* planning: whose rules are known after their addresses */
 };
 
-/* ---- everybody's ------------------------------------------------------------------------------------------- */
+/* ---- everybody's ----------------------------------------------------------------------------- */
 
 static struct azure_texts assigned(struct azure_sync *y, const char *key)
 {
@@ -61,8 +64,8 @@ static bool is_going(const struct azure_sync *y, const struct azure_service *s)
     return false;
 }
 
-/* What the batch has just found out makes a status old: an address that a Service has left is closed at once, not when
- * somebody syncs the next time. */
+/* The batch's new addresses supersede a status: an address that a Service has left is closed at
+ * once, not when somebody syncs the next time. */
 static const struct azure_service *up_to_date(struct batch *b, const struct azure_service *s,
                                               bool *ret_known)
 {
@@ -87,7 +90,7 @@ static const struct azure_service *up_to_date(struct batch *b, const struct azur
     return s;
 }
 
-/* ---- what stands ------------------------------------------------------------------------------------------- */
+/* ---- what stands ----------------------------------------------------------------------------- */
 
 /* Does the Service ask for the port that a load balancing rule needs open? */
 static bool asks_for(const struct azure_access *x, struct json_object *rule)
@@ -164,8 +167,8 @@ static const struct azure_service *service_of_rule(struct azure_sync *y, struct 
     return azure_service_read(a, &y->p->naming, in);
 }
 
-/* Load balancing rules that stand for a Service that cannot be read, that no list shows, or whose edit has not been carried
- * out (it was refused, or waits): its traffic goes on. */
+/* Load balancing rules that stand for a Service that cannot be read, that no list shows, or whose
+ * edit has not been carried out (it was refused, or waits): its traffic goes on. */
 static void gather_standing(struct batch *b)
 {
     struct azure_sync *y = b->y;
@@ -229,7 +232,7 @@ static void gather_nodes(struct batch *b)
     b->in.node_ips = (struct azure_texts){.items = ips, .n = n};
 }
 
-/* ---- the batch's ------------------------------------------------------------------------------------------- */
+/* ---- the batch's ----------------------------------------------------------------------------- */
 
 /* Known after the plan: the rules of a Service for an address that Azure has yet to give. */
 static void note_unknown(struct batch *b, const struct azure_item *it)
@@ -240,9 +243,9 @@ static void note_unknown(struct batch *b, const struct azure_item *it)
     }
 }
 
-/* A Service whose address nobody knows yet.  In a sync it is tried again, because a status without an address, or without
- * one of its families, would look like success; a plan says that rules will follow, and goes on with what is known: what
- * the Service had opened before goes away. */
+/* A Service whose address nobody knows yet.  In a sync it is tried again, because a status without
+ * an address, or without one of its families, would look like success; a plan says that rules will
+ * follow, and goes on with what is known: what the Service had opened before goes away. */
 static bool is_refused(struct batch *b, struct azure_item *it)
 {
     struct azure_sync *y = b->y;
@@ -282,8 +285,8 @@ static struct azure_texts told(struct arena *a, const struct azure_item *it)
     return ips;
 }
 
-/* Addresses that the rules of a Service may name.  One that goes may have changed sides before it went, or have lost its
- * frontends: what its status tells counts, too. */
+/* Addresses that the rules of a Service may name.  One that goes may have changed sides before it
+ * went, or have lost its frontends: what its status tells counts, too. */
 static struct azure_texts addresses(struct azure_sync *y, const struct azure_item *it)
 {
     struct arena *a = y->s->a;
@@ -297,7 +300,8 @@ static struct azure_texts addresses(struct azure_sync *y, const struct azure_ite
     return joined(a, &ips, &status);
 }
 
-/* The nodes behind the Service; those of all balancers where it is, so that one that goes leaves nothing behind. */
+/* The nodes behind the Service; those of all balancers where it is, so that one that goes leaves
+ * nothing behind. */
 static struct azure_texts backends(struct batch *b, const struct azure_item *it)
 {
     struct azure_sync *y = b->y;
@@ -319,7 +323,8 @@ static struct azure_texts backends(struct batch *b, const struct azure_item *it)
     return all.n > 0 || it->want ? all : b->in.node_ips;
 }
 
-/* The group takes the new rules only in the write that takes the old ones away, after the balancer has changed. */
+/* The group takes the new rules only in the write that takes the old ones away, after
+ * the balancer has changed. */
 static bool waits_for_room(struct batch *b, const struct azure_item *it)
 {
     const char *key = it->item->key;
@@ -452,7 +457,7 @@ static void tell_withheld(const struct batch *b)
     }
 }
 
-/* ---- the write --------------------------------------------------------------------------------------------- */
+/* ---- the write ------------------------------------------------------------------------------- */
 
 /* The values of one member of a rule that is new: "443, 80". */
 static const char *values_of(struct arena *a, const struct azure_nsg_rule_change *c,
@@ -497,7 +502,8 @@ static void add_fields(struct lb_diff *d, const struct azure_nsg_result *r)
     }
 }
 
-/* For whose sake the write is: those of the batch who caused a difference, else (what is stale is nobody's) all. */
+/* For whose sake the write is: those of the batch who caused a difference, else (what is stale is
+ * nobody's) all. */
 static void find_owners(struct batch *b, const struct azure_nsg_result *r)
 {
     struct arena *a = b->y->s->a;
@@ -603,7 +609,8 @@ static void refuse_all(struct azure_sync *y)
     }
 }
 
-/* Traffic that cannot be let in before (by Azure's limits, which trimtab knows) is let in after, or refused then. */
+/* Traffic that cannot be let in before (by Azure's limits, which trimtab knows) is let in
+ * after, or refused then. */
 static void take_errors(struct batch *b, const struct azure_nsg_result *r)
 {
     for (size_t i = 0; b->phase != ADMIT && i < b->in.n_changes; i++) {
@@ -653,8 +660,9 @@ int azure_plan_withdraw(struct lb_sync *s, struct lb_plan *plan, struct err *err
     return plan_group(s, plan, WITHDRAW, err);
 }
 
-/* A Service that cannot be put onto its balancer lets nothing in: it leaves the batch here, for the reason for which it would
- * leave it later.  Otherwise each of its tries would open what the next sync of another Service closes as stale. */
+/* A Service that cannot be put onto its balancer lets nothing in: it leaves the batch here, for the
+ * reason for which it would leave it later.  Otherwise each of its tries would open what the next
+ * sync of another Service closes as stale. */
 int azure_plan_admit(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_sync.h: what the stages of one sync share: the batch, and the cloud as this sync has seen it.
+/* azure_sync.h: what the stages of one sync share: the batch, and the cloud as this sync has seen
+ * it.
  *
  *     withdraw   security group: what Services that go take away          (only when some go)
- *     clean      Basic balancers of a cluster that is Standard now        (only where there are any)
+ *     clean      Basic balancers of a cluster that is Standard now        (only where there are
+ *                any)
  *     addresses  public IPs: made and changed, side by side
  *     renew      public IPs made anew under their names           (only when IP tags are others)
  *     unlink     private link services whose frontends go                (only when some do)
- *     admit      security group: what Services that serve will need   (only when a balancer is to send their traffic elsewhere)
+ *     admit      security group: what Services that serve will need   (only when a balancer is to
+ *                send their traffic elsewhere)
  *     leave      Services that trade places leave their old balancers     (only when some do)
  *     balancers  load balancers: one document each, one write each
  *     convert    pools of the other kind than is configured: emptied   (only when there are some)
@@ -16,8 +19,10 @@
  *     tidy       the balancer of the other kind, when a Service changed sides
  *     release    public IPs that nobody uses any more
  *
- * Each stage observes what it needs (azure_observe.h), plans (azure_*_plan.c, pure) and is executed (azure_write.c).
- * Source: docs/spec/azure.md 4.2 to 4.4, 12.6; docs/adr/0010.  One thread; everything lives in the sync's arena. */
+ * Each stage observes what it needs (azure_observe.h), plans (azure_*_plan.c, pure) and is executed
+ * (azure_write.c).
+ * Source: docs/spec/azure.md 4.2 to 4.4, 12.6; docs/adr/0010.  One thread; everything lives
+ * in the sync's arena. */
 #ifndef TRIMTAB_AZURE_SYNC_H
 #define TRIMTAB_AZURE_SYNC_H
 
@@ -43,8 +48,8 @@ struct azure_item {
     bool was_old;       /* that one is a Basic one that has to go */
     bool bare;          /* no node belongs into its pool, and none is in it */
     struct azure_pip_want pips[AZURE_FAMILIES]; /* external; name NULL: none of this family */
-    /* ID of what stands in for a public IP that this sync makes anew (azure_renew_rules.h); "": there is no room for one; NULL:
-     * none is made anew */
+    /* ID of what stands in for a public IP that this sync makes anew (azure_renew_rules.h); "":
+     * there is no room for one; NULL:  none is made anew */
     const char *interim[AZURE_FAMILIES];
 };
 
@@ -56,8 +61,8 @@ struct azure_seen {
     bool read;
     bool needed; /* by the stage under way */
     bool one;    /* the scope is one resource, the list has none or one */
-    bool
-        stays; /* it is needed until the end of the sync: a frontend named it that is not there any more */
+    /* it is needed until the end of the sync: a frontend named it that is not there any more */
+    bool stays;
     struct err err; /* why it could not be read just now */
 };
 
@@ -88,22 +93,24 @@ struct azure_sync {
     const char *const *zones;
     size_t n_zones;
     struct azure_placement placement;
-    /* every Service of type LoadBalancer in the cluster that is ours, as of the beginning of the sync */
+    /* every Service of type LoadBalancer in the cluster that is ours, as of the beginning
+     * of the sync */
     const struct azure_service *const *services;
     size_t n_services;
     struct azure_namespace *namespaces;
     size_t n_namespaces;
-    size_t
-        stage_op; /* the first operation of the stage under way: a plan that is only shown is of all stages */
+    /* the first operation of the stage under way: a plan that is only shown is of all stages */
+    size_t stage_op;
     bool stage_is_new; /* it has none yet */
-    bool
-        security_is_planned; /* planning: what stays and comes in the security group is in the plan already */
+    /* planning: what stays and comes in the security group is in the plan already */
+    bool security_is_planned;
     /* IDs of scale sets of which Azure said that they hold a balancer that has to go */
     struct azure_clinging {
         const char *id;
         struct azure_clinging *next;
     } *clinging;
-    /* IDs of private link services that stand on frontends that have to go, as Azure said; no list that was read has them */
+    /* IDs of private link services that stand on frontends that have to go, as Azure said; no list
+     * that was read has them */
     struct azure_clinging *clinging_links;
 };
 /* The sync of a stage function. */
@@ -120,15 +127,17 @@ struct azure_ownership azure_sync_owner(struct azure_sync *y, const struct azure
                                         struct json_object *frontend);
 /* The index of a balancer of y->lbs; NULL: it is none of them. */
 struct azure_lb_index *azure_sync_index(struct azure_sync *y, struct json_object *lb);
-/* Frontends of the balancer that can be the Service's, in the order of the document: azure_sync_owner() says which are. */
+/* Frontends of the balancer that can be the Service's, in the order of the document:
+ * azure_sync_owner() says which are. */
 struct azure_elements azure_sync_frontends(struct azure_sync *y, const struct azure_service *s,
                                            struct json_object *lb);
-/* Deletes those of y->clinging_links that are Services' of the batch; before the balancer is written. */
+/* Deletes those of y->clinging_links that are Services' of the batch; before the
+ * balancer is written. */
 void azure_links_let_go(struct azure_sync *y, struct lb_plan *plan);
 /* Items to be planned now: ours, active, not left. */
 bool azure_item_takes_part(const struct azure_item *it);
-/* The backends of a Service are kept up that was never carried out as it is (lb_is_unproven()): nodes follow by what stands, and
- * nothing that the Service says is written. */
+/* The backends of a Service are kept up that was never carried out as it is (lb_is_unproven()):
+ * nodes follow by what stands, and nothing that the Service says is written. */
 bool azure_item_is_unproven(const struct azure_item *it);
 /* A public IP of it is made anew in this sync. */
 bool azure_renews(const struct azure_item *it);
@@ -136,27 +145,27 @@ bool azure_renews(const struct azure_item *it);
 bool azure_item_is_carried_out(const struct azure_item *it);
 /* All of them: those that go first, then by age; so whoever comes later finds the ports taken. */
 struct azure_item **azure_items_in_order(struct azure_sync *y, size_t *ret_n);
-/* Addresses of the Service's frontends, in the order of the document; `flip`: on the balancers of the other kind.  A
- * public IP without an address yet counts as none. */
+/* Addresses of the Service's frontends, in the order of the document; `flip`: on the balancers of
+ * the other kind.  A public IP without an address yet counts as none. */
 struct azure_texts azure_addresses_of(struct azure_sync *y, const struct azure_service *service);
 /* A family of the Service has no frontend with an address (yet). */
 bool azure_lacks_address(struct azure_sync *y, const struct azure_service *service);
 /* Keeps in mind which addresses the Service has: its status may lag behind (17 row 20). */
 void azure_remember(struct azure_sync *y, const struct azure_item *it);
-/* Keeps in mind where a Service was let in for an edit that may be refused yet; and those addresses: what it does not use in the
- * end is closed with its next good sync. */
+/* Keeps in mind where a Service was let in for an edit that may be refused yet; and those
+ * addresses: what it does not use in the end is closed with its next good sync. */
 void azure_remember_admitted(struct azure_sync *y, const struct azure_item *it,
                              const struct azure_texts *ips);
 struct azure_texts azure_admitted(struct azure_sync *y, const struct azure_item *it);
 
 /* ---- writes (azure_write.c) */
-/* What an operation does; its op->arg. */
+/* Argument of an operation; its op->arg. */
 struct azure_write {
     struct azure_arm *arm;
     const struct tt_call *call;
     struct azure_call_spec spec;
-    struct lb_value
-        etag; /* of the document, where an earlier operation of the plan writes it, too */
+    /* of the document, where an earlier operation of the plan writes it, too */
+    struct lb_value etag;
     struct str_set parties;     /* Services of which none may fail by it alone */
     struct json_object *answer; /* PUT: filled when done */
     bool touches_pips;          /* frontends change: etags of public IPs go stale (3.4) */
@@ -164,8 +173,9 @@ struct azure_write {
     bool announced;             /* the first owner is told that it went well, or that it failed */
 };
 struct azure_write *azure_write_new(struct azure_sync *y, const struct azure_call_spec *spec);
-/* A balancer could not be deleted for a scale set's sake, of which the list did not tell: that is a conflict, it is looked
- * again, at that set by its name, and once more deleted (6.11).  Other failures stay as they are. */
+/* A balancer could not be deleted for a scale set's sake, of which the list did not tell: that is a
+ * conflict, it is looked again, at that set by its name, and once more deleted (6.11).  Other
+ * failures stay as they are. */
 void azure_write_failed(const struct azure_write *w, struct err *err);
 extern const struct lb_op_type azure_put_type;
 extern const struct lb_op_type azure_delete_type;
@@ -197,8 +207,9 @@ int azure_plan_admit(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_leave(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_balancers(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_security(struct lb_sync *s, struct lb_plan *plan, struct err *err);
-/* Is there a new Service, and no rule that names nodes?  Then the security group needs only what balancers and public IPs say, and
- * is written beside the members: azure_observe_members() reads what that takes, and this adds it to a plan that writes some. */
+/* Is there a new Service, and no rule that names nodes?  Then the security group needs only what
+ * balancers and public IPs say, and is written beside the members: azure_observe_members() reads
+ * what that takes, and this adds it to a plan that writes some. */
 bool azure_security_goes_beside(const struct azure_sync *y);
 int azure_plan_security_beside(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_unlink(struct lb_sync *s, struct lb_plan *plan, struct err *err);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_write.c: carries out one operation of a plan: a PUT or DELETE with its waiting, and what it means for the snapshot.
+/* azure_write.c: carries out one operation of a plan: a PUT or DELETE with its waiting, and what it
+ * means for the snapshot.
  *
- * One write is one azure_call.  What came back replaces what the snapshot knew; what failed, or went stale because
- * another document changed (docs/spec/azure.md 3.4), is forgotten, so that the next stage reads it again. */
+ * One write is one azure_call.  What came back replaces what the snapshot knew; what failed, or
+ * went stale because another document changed (docs/spec/azure.md 3.4), is forgotten, so that the
+ * next stage reads it again. */
 #include "providers/azure/azure_sync.h"
 
 #include "common/base/str.h"
@@ -68,7 +70,7 @@ const struct lb_op_type azure_put_type = {
 const struct lb_op_type azure_delete_type = {
     .name = "delete", .state_size = sizeof(struct azure_call), .step = write_step};
 
-/* ---- the snapshot -------------------------------------------------------------------------------------- */
+/* ---- the snapshot ---------------------------------------------------------------------------- */
 
 static void forget(struct azure_sync *y, enum azure_kind k)
 {
@@ -80,7 +82,8 @@ static void forget(struct azure_sync *y, enum azure_kind k)
     }
 }
 
-/* Failures that the owner of a Service is told of as upstream does (4.5); a conflict is none, it is tried again. */
+/* Failures that the owner of a Service is told of as upstream does (4.5); a conflict is none,
+ * it is tried again. */
 static const struct {
     enum azure_kind kind;
     enum azure_verb verb;
@@ -108,8 +111,8 @@ static void tell(const struct azure_sync *y, const struct lb_op *op, const struc
     }
 }
 
-/* Azure knows nothing of a machine that a node names: it has gone, and its node will go; or Azure has not come to know of it
- * yet.  Nothing else would bring the Services up again then. */
+/* Azure knows nothing of a machine that a node names: it has gone, and its node will go; or Azure
+ * has not come to know of it yet.  Nothing else would bring the Services up again then. */
 static void look_again(struct azure_sync *y, const struct lb_op *op)
 {
     for (size_t i = 0; i < y->s->n_items; i++) {
@@ -120,7 +123,8 @@ static void look_again(struct azure_sync *y, const struct lb_op *op)
     }
 }
 
-/* A pool that follows its endpoints: as upstream's updater, the first of its Services hears of it (4.5). */
+/* A pool that follows its endpoints: as upstream's updater, the first of its Services hears
+ * of it (4.5). */
 static void announce(const struct azure_sync *y, const struct lb_op *op, bool done,
                      const struct err *err)
 {
@@ -138,8 +142,8 @@ static void announce(const struct azure_sync *y, const struct lb_op *op, bool do
     }
 }
 
-/* A pool is a part of its balancer.  What is known of that stays good to look at; its etag is an old one now (3.4), so it is
- * read again before it is written. */
+/* A pool is a part of its balancer.  What is known of that stays good to look at; its etag is an
+ * old one now (3.4), so it is read again before it is written. */
 static void pool_written(struct azure_sync *y, const struct azure_write *w)
 {
     struct arena *a = y->s->a;
@@ -224,9 +228,10 @@ void azure_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, co
     }
 }
 
-/* ---- whose failure --------------------------------------------------------------------------------------- */
+/* ---- whose failure --------------------------------------------------------------------------- */
 
-/* Azure's messages name the element that it does not like; elements begin with their owner's base name. */
+/* Azure's messages name the element that it does not like; elements begin with their
+ * owner's base name. */
 struct str_set azure_culprits(const struct lb_sync *s, const struct lb_op *op,
                               const struct err *err)
 {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_bs_observe.c: one look at a balancer with a backend service (gce_flow.h, gce_slots.h).
  *
- * Everything that may matter is one wave of reads, or none when the snapshot knows it; then come members of NEGs that
- * must be listed, and network tags when a firewall may have to be written.  With what was seen, the desired state is
- * made once more: it names the tags, and the addresses that annotations stand for.
- * The health check of policy Cluster is shared: who uses it holds its lock together with others, who may make or delete
- * it holds it alone (hold.h). */
+ * Everything that may matter is one wave of reads, or none when the snapshot knows it; then come
+ * members of NEGs that must be listed, and network tags when a firewall may have to be written.
+ * With what was seen, the desired state is made once more: it names the tags, and the addresses
+ * that annotations stand for.  The health check of policy Cluster is shared: who uses it holds its
+ * lock together with others, who may make or delete it holds it alone (hold.h). */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_flow.h"
 #include "providers/gce/model/gce_links.h"
 #include "providers/gce/ops/gce_ops.h"
 
-/* ---- the shared health check ------------------------------------------------------------------------- */
+/* ---- the shared health check ----------------------------------------------------------------- */
 
-/* One lock for the check of cloud-provider-gcp's internal balancers, one for both of ingress-gce's, the global and the
- * regional one: these share their firewalls, so that of two who drop a check each, the second must see that the first
- * did. */
+/* One lock for the check of cloud-provider-gcp's internal balancers, one for both of ingress-gce's,
+ * the global and the regional one: these share their firewalls, so that of two who drop a check
+ * each, the second must see that the first did. */
 static struct hold *lock_of(struct gce_provider *p, enum gce_kind kind)
 {
     return p->shared_checks[kind == GCE_KIND_ILB_GROUPS ? 0 : 1];
@@ -175,9 +175,10 @@ static bool must_be_alone(struct lb_sync *s, const struct gce_bs_item *b)
            !firewall_is_fine(s, b, &b->d.v4) || !firewall_is_fine(s, b, &b->d.v6);
 }
 
-/* ---- network tags ----------------------------------------------------------------------------------------- */
+/* ---- network tags ---------------------------------------------------------------------------- */
 
-/* The nodes whose tags count: eligible ones in the old kind, ready candidates in the others (gce-l4.md §3.1). */
+/* The nodes whose tags count: eligible ones in the old kind, ready candidates in the others
+ * (gce-l4.md §3.1). */
 static void tag_members(struct lb_sync *s, const struct gce_bs_item *b, struct gce_members *ret)
 {
     struct gce_provider *p = s->provider;
@@ -218,7 +219,7 @@ static void look_up_tags(struct lb_sync *s, struct gce_bs_item *b)
     }
 }
 
-/* ---- looking ------------------------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 /* At the slots, and at NEGs. */
 static int look_at(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
@@ -262,7 +263,7 @@ static int look(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
     return rc == ERR_OK && gce_bs_named_forget_miss(s, b) ? look_once(s, b, err) : rc;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static void see_other_scheme(struct gce_bs_item *b)
 {

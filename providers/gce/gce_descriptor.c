@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_descriptor.c: what the host is told of the Google provider: names, flags, metrics, objects that it uses (provider.h).
+/* gce_descriptor.c: what the host is told of the Google provider: names, flags, metrics, objects
+ * that it uses (provider.h).
  *
- * Tables only.  Classes, finalizers and reasons are those of both upstream programs whose parts are played here; which of
- * them are, flags decide when it is opened (gce_decide.h). */
+ * Tables only.  Classes, finalizers and reasons are those of both upstream programs whose parts are
+ * played here; which of them are, flags decide when it is opened (gce_decide.h). */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/backend/gce_l4lb_config.h"
@@ -72,10 +73,11 @@ static const struct tt_kube_kind kube_kinds[] = {
 #define NEG_LEASE "ingress-gce-neg-lock"
 static const struct tt_lease leases[] = {{"kube-system", L4_LEASE}, {"kube-system", NEG_LEASE}};
 
-/* What the L4 parts write themselves (gce-l4.md §4.11, §7.2). */
+/* Annotations that the L4 parts write (gce-l4.md §4.11, §7.2). */
 static const char *const own_annotations[] = {GCE_ANN_NEG_STATUS, "service.kubernetes.io*"};
 
-/* By which a Service asks for something; GCE_ANN_TARGET_POOL and GCE_ANN_BACKEND only say what it got. */
+/* By which a Service asks for something; GCE_ANN_TARGET_POOL and GCE_ANN_BACKEND only say
+ * what it got. */
 static const char *const wish_annotations[] = {
     GCE_ANN_TYPE,          GCE_ANN_TYPE_OLD,      GCE_ANN_SHARE,        GCE_ANN_SHARE_OLD,
     GCE_ANN_GLOBAL_ACCESS, GCE_ANN_SUBNET,        GCE_ANN_SUBNET_NEW,   GCE_ANN_TIER,
@@ -83,7 +85,8 @@ static const char *const wish_annotations[] = {
     GCE_ANN_L4LB_CONFIG,   GCE_ANN_IP_COLLECTION, GCE_ANN_CUSTOM_RULES, LB_SOURCE_RANGES_ANNOTATION,
 };
 
-/* Local Services follow their pods at once; others only need to know that there are endpoints, or how many. */
+/* Local Services follow their pods at once; others only need to know that there are
+ * endpoints, or how many. */
 #define ENDPOINTS_LOCAL_MS   100
 #define ENDPOINTS_CLUSTER_MS 2000
 

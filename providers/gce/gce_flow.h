@@ -48,15 +48,16 @@ struct gce_bs_item {
 struct gce_item {
     struct gce_tp_item tp; /* first: what gce_target_pool_*.c see of lb_item.data */
     struct gce_decision decision;
-    unsigned
-        former; /* kinds that it has beside the one it gets, 1u << enum gce_kind: they go first */
+    /* kinds that it has beside the one it gets, 1u << enum gce_kind: they go first */
+    unsigned former;
     struct gce_bs_item bs;
     struct gce_bs_item was; /* of the former kinds */
     /* The last operation that failed for it, and how; kinds of ingress-gce; NULL: none. */
     const struct gce_op *failed_op;
     int failed_code;
     bool made_neg; /* a NEG was made for it */
-    /* Things that the plan of the former kinds takes away: who only plans the new balancer must not take it for standing. */
+    /* Things that the plan of the former kinds takes away: who only plans the new balancer must not
+     * take it for standing. */
     struct gce_gone {
         enum gce_collection c;
         const char *name;
@@ -92,38 +93,42 @@ void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t
 
 /* Source ranges of IPv6 on a load balancer that has an IPv4 address alone. */
 void gce_flow_warn_ranges_v6(struct lb_sync *s, const struct lb_item *item);
-/* Two protocols among the ports of a kind of cloud-provider-gcp: condition and event, once; and their end. */
+/* Two protocols among the ports of a kind of cloud-provider-gcp: condition and event,
+ * once; and their end. */
 void gce_flow_ports_are_mixed(struct lb_sync *s, const struct lb_item *item);
 void gce_flow_ports_are_fine(struct lb_sync *s, const struct lb_item *item);
 /* Is the operation one of gce_target_pool_*plan.c, with a struct gce_tp_op? */
 bool gce_flow_is_target_pools(const struct lb_op *op);
-/* A firewall operation was forbidden, which is tolerated: tells its owners once what to do by hand (gce_flow_by_hand.c). */
+/* A firewall operation was forbidden, which is tolerated: tells its owners once what to do by hand
+ * (gce_flow_by_hand.c). */
 void gce_flow_tell_by_hand(struct lb_sync *s, const struct lb_op *op);
 
-/* ---- which kind (gce_flow_decide.c) ---------------------------------------------------------------------- */
-/* Fills gce_item.decision, with a look at what is there where the decision needs one and it could tell something.
- * Blocks then.  What keeps the Service from being synced now is in item->err. */
+/* ---- which kind (gce_flow_decide.c) ---------------------------------------------------------- */
+/* Fills gce_item.decision, with a look at what is there where the decision needs one and it could
+ * tell something.  Blocks then.  What keeps the Service from being synced now is in item->err. */
 void gce_flow_decide(struct lb_sync *s, struct lb_item *item);
-/* What is asked of another Service; `d` by what it says and carries alone, without a look. */
+/* Input of a check of another Service; `d` by its own settings, without reads. */
 typedef bool gce_others_test(const struct tt_service *other, const struct gce_decision *d,
                              const void *arg);
-/* Whether the answer is yes for some Service of the cluster other than `svc`.  Services that are being deleted are not
- * asked: of two that go, the one that ends last takes along what they shared. */
+/* Whether the answer is yes for some Service of the cluster other than `svc`.  Services that are
+ * being deleted are not asked: of two that go, the one that ends last takes along
+ * what they shared. */
 bool gce_others_any(struct lb_sync *s, const struct tt_service *svc, gce_others_test *is,
                     const void *arg);
 
-/* ---- target pools (gce_target_pool_flow.c): as the flow calls them, per item --------------------------- */
+/* ---- target pools (gce_target_pool_flow.c): as the flow calls them, per item ----------------- */
 int gce_tp_flow_facts(struct lb_sync *s, struct lb_item *item, struct err *err) _warn_unused_;
 void gce_tp_flow_observe(struct lb_sync *s, struct lb_item *item);
 void gce_tp_flow_plan(struct lb_sync *s, struct lb_plan *plan, struct lb_item *item);
 void gce_tp_flow_status(struct lb_sync *s, struct lb_item *item);
 void gce_tp_flow_release(struct gce_tp_item *t); /* of the shared check */
-/* A Service that is alone with the shared check, and has made what was missing of it, lets others use it while its own sync
- * goes on.  At the end of each of its operations that went well; `err` as for gce_tp_wrote(). */
+/* A Service that is alone with the shared check, and has made what was missing of it, lets others
+ * use it while its own sync goes on.  At the end of each of its operations that went well; `err` as
+ * for gce_tp_wrote(). */
 void gce_tp_flow_share(const struct lb_sync *s, struct gce_tp_item *t, const struct lb_op *op,
                        const struct err *err);
 
-/* ---- balancers with a backend service ----------------------------------------------------------------------- */
+/* ---- balancers with a backend service -------------------------------------------------------- */
 /* gce_bs_facts.c: names, tags' owners, membership; no look at the balancer itself. */
 int gce_bs_flow_facts(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
                       enum gce_kind kind, struct err *err) _warn_unused_;
@@ -136,35 +141,43 @@ void gce_bs_flow_release(
 /* As gce_tp_flow_share(). */
 void gce_bs_flow_share(struct lb_sync *s, struct gce_bs_item *b, const struct lb_op *op,
                        const struct err *err);
-/* gce_bs_network.c.  Find: puts where the network that it names is into b->facts.  With the flag; ERR_INVALID: what is wrong
- * with the objects that say where; another code: they could not be read.  Blocks. */
+/* gce_bs_network.c.  Find: puts where the network that it names is into b->facts.  With the flag;
+ * ERR_INVALID: what is wrong with the objects that say where; another code: they could not
+ * be read. Blocks. */
 int gce_bs_flow_find_network(struct lb_sync *s, struct gce_bs_item *b,
                              struct err *err) _warn_unused_;
-/* The same of a Service that is only asked about: `name` NULL is the cluster's own, which is in *f already. */
+/* The same of a Service that is only asked about: `name` NULL is the cluster's own, which is
+ * in *f already. */
 struct gce_network_reads;
 int gce_bs_find_network(const struct gce_network_reads *r, const char *name, struct gce_bs_facts *f,
                         struct err *err) _warn_unused_;
-/* By what was seen of it: ERR_INVALID when making it as it is wanted would take away what serves it in another network. */
+/* By what was seen of it: ERR_INVALID when making it as it is wanted would take away what serves it
+ * in another network. */
 int gce_bs_flow_check_network(struct lb_sync *s, const struct gce_bs_item *b,
                               struct err *err) _warn_unused_;
-/* The same, with a look of its own, where instance groups would be filled before its balancer is looked at.  Blocks. */
+/* The same, with a look of its own, where instance groups would be filled before its balancer is
+ * looked at.  Blocks. */
 int gce_bs_flow_look_ahead(struct lb_sync *s, struct gce_bs_item *b, struct err *err) _warn_unused_;
-/* gce_bs_named.c: subnetwork and addresses that the Service names.  slots: what is looked at for them; take: the addresses as
- * found, into b->in; check, by what was seen: ERR_NOT_FOUND without the subnetwork, ERR_INVALID for one without IPv6. */
+/* gce_bs_named.c: subnetwork and addresses that the Service names.  slots: what is looked at for
+ * them; take: the addresses as found, into b->in; check, by what was seen: ERR_NOT_FOUND without
+ * the subnetwork, ERR_INVALID for one without IPv6. */
 void gce_bs_named_slots(struct lb_sync *s, struct gce_bs_item *b);
 void gce_bs_named_take(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b);
 int gce_bs_named_check(const struct gce_bs_item *b, struct err *err) _warn_unused_;
-/* ERR_IN_USE when a rule that is to be made at an address that the Service names cannot be made there; looks at who has
- * it where a rule that stands would go for it (gce_shared_ip.h), and notes in `b` whether the address is its owner's.
- * Blocks then. */
+/* ERR_IN_USE when a rule that is to be made at an address that the Service names cannot be made
+ * there; looks at who has it where a rule that stands would go for it (gce_shared_ip.h), and notes
+ * in `b` whether the address is its owner's.  Blocks then. */
 int gce_bs_named_check_ip(struct lb_sync *s, struct gce_bs_item *b, struct err *err) _warn_unused_;
-/* Only the snapshot says that it is not there: it has forgotten that now, and the look is to be made again. */
+/* Only the snapshot says that it is not there: it has forgotten that now, and the look is
+ * to be made again. */
 bool gce_bs_named_forget_miss(struct lb_sync *s, const struct gce_bs_item *b);
-/* The same check with a look of its own, where something is written before the balancer is looked at.  Blocks. */
+/* The same check with a look of its own, where something is written before the balancer
+ * is looked at.  Blocks. */
 int gce_bs_named_check_ahead(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
                              struct err *err) _warn_unused_;
-/* gce_bs_members.c: NEGs.  think: who belongs into them, by what is known; slots: which NEGs are looked at; observe, after
- * the look: looks at those in zones that no node is in any more, lists what must be known, fills b->negs. */
+/* gce_bs_members.c: NEGs.  think: who belongs into them, by what is known; slots: which NEGs are
+ * looked at; observe, after the look: looks at those in zones that no node is in any more, lists
+ * what must be known, fills b->negs. */
 /* Another Service of this one's name, made since, has NEGs: they are those of this one, too. */
 bool gce_bs_negs_are_anothers(struct lb_sync *s, const struct gce_bs_item *b);
 bool gce_bs_has_negs(const struct lb_sync *s,
@@ -181,14 +194,15 @@ void gce_bs_flow_status(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
 /* Sets an annotation that has another value now; `value` NULL: takes it away. */
 void gce_bs_flow_annotate(struct lb_sync *s, struct lb_item *item, const char *key,
                           const char *value);
-/* ingress-gce looks at each Service again every --sync-period; here a little earlier or later, so that those that were
- * synced together do not stay together (gce-l4.md §7.3, §9.6).  At the latest after `at_most_ms`; 0: that period. */
+/* ingress-gce looks at each Service again every --sync-period; here a little earlier or later, so
+ * that those that were synced together do not stay together (gce-l4.md §7.3, §9.6).  At the latest
+ * after `at_most_ms`; 0: that period. */
 void gce_bs_flow_look_again(struct lb_sync *s, struct lb_item *item, int64_t at_most_ms);
-/* gce_bs_events.c.  DELETE: the rule because of which the Service's backend service could not be deleted last time, in the
- * sync's arena. */
+/* gce_bs_events.c.  DELETE: the rule because of which the Service's backend service could not be
+ * deleted last time, in the sync's arena. */
 struct gce_strs gce_bs_flow_older_told(struct lb_sync *s, const char *key, uint32_t verb);
-/* gce_bs_older.c.  After the look: adds to `in.older_rules`, and to the slots, the rules that an older Service of this name
- * left.  True when the slots are to be looked at once more. */
+/* gce_bs_older.c.  After the look: adds to `in.older_rules`, and to the slots, the rules that an
+ * older Service of this name left.  True when the slots are to be looked at once more. */
 bool gce_bs_flow_find_older(struct lb_sync *s, struct gce_bs_item *b);
 /* The owner hears of one operation of the L4 parts. */
 void gce_bs_flow_tell(struct lb_sync *s, const struct lb_item *item, const struct lb_op *op,
@@ -197,20 +211,21 @@ void gce_bs_flow_tell(struct lb_sync *s, const struct lb_item *item, const struc
 void gce_bs_flow_clear_annotations(struct lb_sync *s, struct lb_item *item);
 void gce_bs_flow_failed(struct lb_sync *s, const struct lb_item *item, const struct gce_bs_item *b);
 
-/* ---- giving way (gce_give_way.c): stage between the former load balancer and the new one ------------------------- */
+/* ---- giving way (gce_give_way.c): stage between the former load balancer and the new one ----- */
 bool gce_give_way_needed(const struct lb_sync *s);
 int gce_give_way_observe(struct lb_sync *s, struct err *err) _warn_unused_;
 int gce_give_way_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err) _warn_unused_;
-/* While planning: takes out of `uses` the rules of a Service with which this one exchanges.  `uid` of kube-system, or "". */
+/* While planning: takes out of `uses` the rules of a Service with which this one exchanges.  `uid`
+ * of kube-system, or "". */
 void gce_give_way_leave_out(struct lb_sync *s, const struct tt_service *svc, const char *uid,
                             struct gce_ip_uses *uses);
 
-/* ---- NEGs alone (gce_negs_only.c) ----------------------------------------------------------------------------- */
+/* ---- NEGs alone (gce_negs_only.c) ------------------------------------------------------------ */
 /* Reads the forwarding rules that the Service names; with --run-l4-standalone-neg-controller. */
 void gce_negs_only_look(struct lb_sync *s, struct gce_bs_item *b);
 void gce_negs_only_status(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b);
 void gce_negs_only_failed(struct lb_sync *s, const struct lb_item *item);
-/* What was published of them is published no more. */
+/* Removes their published addresses. */
 void gce_negs_only_clear(struct lb_sync *s, struct lb_item *item);
 
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_give_way.c: the stage in which one of two Services that exchange ports or addresses gives up its forwarding rule
- * (gce_flow.h, gce_exchange_rules.h).
+/* gce_give_way.c: the stage in which one of two Services that exchange ports or addresses gives up
+ * its forwarding rule (gce_flow.h, gce_exchange_rules.h).
  *
- * The one that comes first by name gives way: its rule is deleted, and nothing replaces it yet.  The stage after this one
- * refuses the Service for the other one's rule, as before, and it is tried again with back-off; the other one finds
- * nothing in its way, and then this one does not, either.  Both addresses are reserved by their owners, or one of the
- * Services could not ask for the other's, so none is lost.
- * Services that share an address at rest cost nothing here: their rules are known to the snapshot. */
+ * The one that comes first by name gives way: its rule is deleted, and nothing replaces it yet.
+ * The stage after this one refuses the Service for the other one's rule, as before, and it is tried
+ * again with back-off; the other one finds nothing in its way, and then this one does not, either.
+ * Both addresses are reserved by their owners, or one of the Services could not ask for the
+ * other's, so none is lost.
+ * Services that share an address at rest cost nothing here: their rules are known
+ * to the snapshot. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_flow.h"
@@ -58,8 +60,8 @@ static bool comes_first(const struct tt_service *x, const struct tt_service *y)
     return (c != 0 ? c : strcmp(x->name, y->name)) < 0;
 }
 
-/* Another Service that asks for the address which this one has, and has the one that this one asks for.  `before`: this one
- * comes first. */
+/* Another Service that asks for the address which this one has, and has the one that this one asks
+ * for.  `before`: this one comes first. */
 static bool find_pair(const struct lb_sync *s, const struct tt_service *self, bool before,
                       struct pair *ret)
 {
@@ -114,7 +116,8 @@ bool gce_give_way_needed(const struct lb_sync *s)
     return false;
 }
 
-/* Names of the IPv4 rules that a Service of any kind may have; `uid` of kube-system, "" where it is not known. */
+/* Names of the IPv4 rules that a Service of any kind may have; `uid` of kube-system, "" where
+ * it is not known. */
 static size_t rule_names(struct arena *a, const char *uid, const struct tt_service *svc,
                          const char *ret[RULES_MAX])
 {
@@ -160,7 +163,8 @@ int gce_give_way_observe(struct lb_sync *s, struct err *err)
     return ERR_OK;
 }
 
-/* One range from the lowest to the highest port: target pools, and external ones without --enable-discrete-port-forwarding. */
+/* One range from the lowest to the highest port: target pools, and external ones without
+ * --enable-discrete-port-forwarding. */
 static bool has_range(const struct gce_provider *p, const struct tt_service *svc)
 {
     const struct gce_case c = {.service = svc, .flags = &p->options.switches};
@@ -240,8 +244,8 @@ int gce_give_way_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     return ERR_OK;
 }
 
-/* A plan that is only shown says what both of them end with: the one that gives way lets the other one go on, and then that
- * one has let go of what this one asks for. */
+/* A plan that is only shown says what both of them end with: the one that gives way lets the other
+ * one go on, and then that one has let go of what this one asks for. */
 void gce_give_way_leave_out(struct lb_sync *s, const struct tt_service *svc, const char *uid,
                             struct gce_ip_uses *uses)
 {

@@ -27,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- open and close ------------------------------------------------------------------------------ */
+/* ---- open and close -------------------------------------------------------------------------- */
 
 static void count_token(void *arg, bool failed)
 {
@@ -292,7 +292,7 @@ int32_t gce_open(const struct tt_open_args *args, void **ret_provider, struct tt
     return gce_provider_open(args, NULL, NULL, ret_provider, result);
 }
 
-/* ---- calls --------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 int32_t gce_reconcile(void *provider, const struct tt_call *call, const struct tt_batch *batch)
 {

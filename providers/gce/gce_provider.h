@@ -42,7 +42,8 @@
 #define GCE_EVENT_NO_CUSTOM_RULE "NoForwardingRuleRef"
 #define GCE_EVENT_CUSTOM_RULE    "ForwardingRuleUnusable"
 
-/* The locks of shared health checks: cloud-provider-gcp's, ingress-gce's global one, its regional one. */
+/* The locks of shared health checks: cloud-provider-gcp's, ingress-gce's global one,
+ * its regional one. */
 #define GCE_SHARED_CHECKS 2
 
 struct gce_provider {
@@ -88,10 +89,10 @@ extern const struct tt_provider tt_gce_provider;
 int32_t gce_provider_open(const struct tt_open_args *args, struct clock *clock, struct rng *rng,
                           void **ret_provider, struct tt_result *result);
 
-/* Whose things a Service may name, by the configuration and what was found of the cluster. */
+/* Owners of resources that a Service may name, by the configuration and the cluster. */
 struct gce_name_scope gce_provider_name_scope(const struct gce_provider *p);
 
-/* What the descriptor (gce_descriptor.c) is made of. */
+/* Parts of the descriptor (gce_descriptor.c). */
 int32_t gce_open(const struct tt_open_args *args, void **ret_provider, struct tt_result *result);
 void gce_close(void *provider);
 int32_t gce_reconcile(void *provider, const struct tt_call *call, const struct tt_batch *batch);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* directing.c: the director's thread in the provider: its start, what syncs tell it, and its words to the host.
+/* directing.c: the director's thread in the provider: its start, what syncs tell it, and its words
+ * to the host.
  *
- * The thread has no call of the host.  It logs, sends events to owners by name, and counts; all of that may come from any thread. */
+ * The thread has no call of the host.  It logs, sends events to owners by name, and counts; all of
+ * that may come from any thread. */
 #include "providers/local/standing.h"
 
 #include <string.h>
@@ -12,7 +14,7 @@
 #define LOOK_AGAIN_MS  10000
 #define PROBE_AGAIN_MS 1000
 
-/* ---- addresses that others answer for ------------------------------------------------------------ */
+/* ---- addresses that others answer for -------------------------------------------------------- */
 
 struct answering {
     const struct local_neighbour *by; /* has the MAC that answered */
@@ -34,7 +36,8 @@ static bool is_target_of(struct local_provider *p, struct served_kept *kept, voi
     return !x->is_target;
 }
 
-/* L29: the MAC is that of a target: kube-proxy in ipvs mode has the address on kube-ipvs0.  The caller holds the lock. */
+/* L29: the MAC is that of a target: kube-proxy in ipvs mode has the address on kube-ipvs0.  The
+ * caller holds the lock. */
 static const char *in_use_text(struct local_provider *p, struct arena *a,
                                const struct local_in_use *u)
 {
@@ -75,7 +78,7 @@ void local_look_again(const struct local_provider *p, const char *service)
     }
 }
 
-/* ---- what the thread says ------------------------------------------------------------------------ */
+/* ---- what the thread says -------------------------------------------------------------------- */
 
 static void tell(void *arg, const struct local_news *news)
 {
@@ -162,7 +165,7 @@ int local_directing_start(struct local_provider *p, const struct local_open_with
     return rc;
 }
 
-/* ---- announcements ------------------------------------------------------------------------------- */
+/* ---- announcements --------------------------------------------------------------------------- */
 
 bool local_directing_announce(struct local_provider *p, const struct local_announce_deed *deed)
 {

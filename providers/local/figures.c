@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* figures.c: metrics of the provider `local`: their table, and the values that the director's thread sets every ten seconds.
+/* figures.c: metrics of the provider `local`: their table, and the values that the director's
+ * thread sets every ten seconds.
  *
- * An allocator sets its own after each sync.  Counters are added to where things happen (directing.c, watch.c, flow.c).  docs/metrics.md lists all of them. */
+ * An allocator sets its own after each sync.  Counters are added to where things happen
+ * (directing.c, watch.c, flow.c).  docs/metrics.md lists all of them. */
 #include "providers/local/standing.h"
 
 #include <stdio.h>
@@ -90,7 +92,7 @@ static void set(const struct local_provider *p, const char *name, const struct t
     p->host->metric_set(p->host->ctx, name, labels, n, value);
 }
 
-/* ---- addresses ----------------------------------------------------------------------------------- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 static void set_address(const struct local_provider *p, const struct local_pool_use *u, int v6,
                         const char *state, int64_t n)
@@ -118,7 +120,7 @@ static void set_addresses(const struct local_provider *p, struct arena *a)
     }
 }
 
-/* ---- Services ------------------------------------------------------------------------------------ */
+/* ---- Services -------------------------------------------------------------------------------- */
 
 struct counts {
     const struct local_provider *p;
@@ -262,7 +264,7 @@ static void set_services(struct local_provider *p)
     map_free(c.elsewhere);
 }
 
-/* ---- the kernel ---------------------------------------------------------------------------------- */
+/* ---- the kernel ------------------------------------------------------------------------------ */
 
 struct telling {
     struct local_provider *p;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* health.c: weights by the health of targets, in syncs and between them.
  *
- * A sync keeps of each Service what its slots are made of: frontends, who may come, targets with the weights of policy and zone.  When
- * a check changes its mind, the director's thread makes the slots anew from that, plans the difference as a sync does, and carries it
- * out (docs/adr/0035).  A sync would plan nothing then. */
+ * A sync keeps of each Service what its slots are made of: frontends, who may come, targets with
+ * the weights of policy and zone.  When a check changes its mind, the director's thread makes the
+ * slots anew from that, plans the difference as a sync does, and carries it out (docs/adr/0035).  A
+ * sync would plan nothing then. */
 #include "providers/local/standing.h"
 
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "common/lb/exec.h"
 #include "common/lb/findings.h"
 
-/* ---- weights ------------------------------------------------------------------------------------- */
+/* ---- weights --------------------------------------------------------------------------------- */
 
 static bool has_slot(const struct local_front *f, const struct local_target *t)
 {
@@ -40,8 +41,8 @@ static bool is_used(const struct local_front *f, const struct local_target *t)
     return has_slot(f, t) || (real != NULL && real->dest.weight > 0);
 }
 
-/* The kernel gives connections to other targets of the frontend, and none to this one.  Without slots, or with weight 0; one that is
- * no destination of IPVS at all is new. */
+/* The kernel gives connections to other targets of the frontend, and none to this one.  Without
+ * slots, or with weight 0; one that is no destination of IPVS at all is new. */
 static bool shown_down(const struct local_front *have, const struct local_serve *serve,
                        const struct local_target_set *t, size_t i)
 {
@@ -94,7 +95,7 @@ const struct local_weigher *local_health_weigher(struct lb_sync *s, const struct
     return &g->weigher;
 }
 
-/* ---- what is kept -------------------------------------------------------------------------------- */
+/* ---- what is kept ---------------------------------------------------------------------------- */
 
 struct checked {
     struct local_checked *items;
@@ -261,7 +262,7 @@ void local_health_keep(struct lb_sync *s, const struct lb_item *item)
     keep_service(s, item, &list);
 }
 
-/* ---- between syncs ------------------------------------------------------------------------------- */
+/* ---- between syncs --------------------------------------------------------------------------- */
 
 /* All of them in one plan, so that one transaction changes many. */
 static int change_weights(struct local_provider *p, struct arena *a,
@@ -289,7 +290,7 @@ static int change_weights(struct local_provider *p, struct arena *a,
     return ERR_OK;
 }
 
-/* ---- what owners are told ------------------------------------------------------------------------ */
+/* ---- what owners are told -------------------------------------------------------------------- */
 
 #define EJECTED_TEXT   "%zu targets get no new connections: their health checks fail"
 #define FAIL_OPEN_TEXT "health checks of all targets fail; all of them get connections (failOpen)"

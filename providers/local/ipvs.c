@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ipvs.c: what the flow does for the ipvs modes: is IPVS there, what of it is ours, what must be right on this machine.
+/* ipvs.c: what the flow does for the ipvs modes: is IPVS there, what of it is ours, what must be
+ * right on this machine.
  *
- * IPVS is asked for when a pool or a Service needs it, or the table's scope says that an earlier run had it: the question alone can
- * make a kernel load the module. */
+ * IPVS is asked for when a pool or a Service needs it, or the table's scope says that an earlier
+ * run had it: the question alone can make a kernel load the module. */
 #include "providers/local/provider.h"
 
 #include <string.h>
@@ -10,10 +11,10 @@
 #include "common/base/str.h"
 #include "common/lb/findings.h"
 
-/* ---- the first use --------------------------------------------------------------------------------- */
+/* ---- the first use --------------------------------------------------------------------------- */
 
-/* An address of a pool is held by a route or an address of our protocol: an earlier run was here, though its table is gone, as after
- * `nft flush ruleset`. */
+/* An address of a pool is held by a route or an address of our protocol: an earlier run was here,
+ * though its table is gone, as after `nft flush ruleset`. */
 static int held_before(struct local_provider *p, struct arena *a, bool *ret, struct err *err)
 {
     struct local_route *routes = NULL;
@@ -83,7 +84,7 @@ int local_ipvs_start(struct local_provider *p, struct err *err)
     return needed ? local_ipvs_usable(p, err) : ERR_OK;
 }
 
-/* ---- observe ------------------------------------------------------------------------------------- */
+/* ---- observe --------------------------------------------------------------------------------- */
 
 /* A pool leaves the address out: it is others'. */
 static bool is_excluded(const struct local_provider *p, const struct ip_addr *vip)
@@ -137,7 +138,8 @@ int local_ipvs_list(struct local_provider *p, struct arena *a, struct err *err)
     if (!p->ipvs && (n_scope == 0 || !is_loaded(p))) {
         return ERR_OK;
     }
-    /* Services that an earlier run made must not be overlooked: a Service that is deleted now would leave them behind. */
+    /* Services that an earlier run made must not be overlooked: a Service that is deleted now would
+     * leave them behind. */
     int rc = local_ipvs_usable(p, err);
     if (rc != ERR_OK) {
         return rc;
@@ -241,7 +243,7 @@ int local_ipvs_observe(struct lb_sync *s, const struct local_item *it, struct er
     return rc;
 }
 
-/* ---- this machine -------------------------------------------------------------------------------- */
+/* ---- this machine ---------------------------------------------------------------------------- */
 
 struct wanted_sysctl {
     const char *name;
@@ -282,7 +284,8 @@ static bool keeps_vip_by_now(const struct local_item *it)
     return false;
 }
 
-/* kube-proxy would translate the address before IPVS sees it.  What is served already goes on: it may be the proxy that is new. */
+/* kube-proxy would translate the address before IPVS sees it.  What is served already goes on: it
+ * may be the proxy that is new. */
 static int check_proxy(struct lb_sync *s, const struct local_item *it, struct err *err)
 {
     struct local_sync *y = s->data;
@@ -357,7 +360,7 @@ void local_ipvs_findings(struct lb_sync *s, const struct lb_item *item, const st
     }
 }
 
-/* ---- plan ---------------------------------------------------------------------------------------- */
+/* ---- plan ------------------------------------------------------------------------------------ */
 
 static void add_served(struct ip_addr *vips, size_t *n_vips, const struct local_front *fronts,
                        size_t n)

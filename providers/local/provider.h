@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* provider.h: the handle of the provider `local`: what open() builds and every call shares.
  *
- * One worker, one mirror, one set of kernel sockets: `lock` is held for the whole of a call, since a call that is over its deadline may
- * still run when the next one begins.  Private to providers/local but for the descriptor. */
+ * One worker, one mirror, one set of kernel sockets: `lock` is held for the whole of a call, since
+ * a call that is over its deadline may still run when the next one begins.  Private to
+ * providers/local but for the descriptor. */
 #ifndef TRIMTAB_LOCAL_PROVIDER_H
 #define TRIMTAB_LOCAL_PROVIDER_H
 
@@ -24,7 +25,7 @@ struct local_round {
     unsigned part; /* of LOCAL_ROUND_PARTS */
 };
 
-/* What owners are told of their addresses, with either flow. */
+/* Events about addresses, in both flows. */
 #define LOCAL_OUTSIDE_FORMAT                                                                       \
     "%s is in no pool any more; it is kept until annotation " LOCAL_PREFIX "move is \"true\""
 #define LOCAL_SECOND_MISSING                                                                       \
@@ -54,8 +55,8 @@ struct local_provider {
     /* by `lock` */
     struct local_kernel *kernel; /* NULL: role allocator */
     struct local_ipam *ipam;
-    struct local_seen
-        *seen; /* Services and their versions, as the allocator saw them (services.c) */
+    /* Services and their versions, as the allocator saw them (services.c) */
+    struct local_seen *seen;
     struct map *namespaces; /* name → labels, when a pool asks for them */
     bool remembered;        /* what the kernel carries was told to the allocator */
     bool listed;            /* the first lists are in */
@@ -67,8 +68,8 @@ struct local_provider {
     struct local_rt_args routes_were; /* as the table says; protocol 0: it does not */
     bool table_changed;               /* its sets, chains or rules are not those of this version */
     const struct tt_call *call;       /* that is under way */
-    bool
-        follows; /* role director: addresses are those of statuses, which are another process' to write */
+    /* role director: addresses are those of statuses, which are another process' to write */
+    bool follows;
     bool opened; /* open() went well */
     bool ipvs;   /* the kernel has IPVS, and we may change it; asked when it is needed first */
     bool allow_foreign;  /* services of IPVS in a pool that no trimtab made are taken over */
@@ -86,8 +87,8 @@ struct local_provider {
 
 extern const struct tt_provider tt_local_provider;
 
-/* open() with a kernel, clock and randomness of a test; NULL members: the real ones.  The kernel is the provider's from then on.
- * Two handles of one kernel in memory must not be used at once. */
+/* open() with a kernel, clock and randomness of a test; NULL members: the real ones.  The kernel is
+ * the provider's from then on.  Two handles of one kernel in memory must not be used at once. */
 struct local_open_with {
     struct clock *clock;
     struct rng *rng;
@@ -99,7 +100,7 @@ int32_t local_provider_open(const struct tt_open_args *args, const struct local_
                             void **ret_provider, struct tt_result *result);
 int32_t local_check_config(const struct tt_open_args *args, struct tt_result *result);
 
-/* --- directing.c: the director's thread, and what syncs and the thread tell each other ---------------------- */
+/* --- directing.c: the director's thread, and what syncs and the thread tell each other -------- */
 /* Starts it, but not when planning. */
 int local_directing_start(struct local_provider *p, const struct local_open_with *with,
                           const struct local_sharing *sharing, struct err *err) _warn_unused_;
@@ -109,10 +110,11 @@ bool local_directing_announce(struct local_provider *p, const struct local_annou
 void local_directing_withdraw(struct local_provider *p, const struct ip_addr *addr);
 /* It was away for a moment: where it was announced before it is announced anew. */
 void local_directing_again(struct local_provider *p, const struct ip_addr *addr);
-/* What the owner of the address is told of its announcement. */
+/* Event about the announcement of an address. */
 void local_directing_find(struct lb_sync *s, const struct lb_item *item,
                           const struct ip_addr *addr);
-/* Why no neighbour hears of a granted address that is to be announced by ARP or NDP; NULL: one does. */
+/* Why no neighbour hears of a granted address that is to be announced by ARP or NDP;
+ * NULL: one does. */
 const char *local_directing_silent(struct arena *a, const struct local_item *it, size_t address);
 /* Something that the Service's owner was told has changed: its next sync comes now, if the host can
  * be asked for one. */
@@ -121,7 +123,7 @@ void local_look_again(const struct local_provider *p, const char *service);
  * local_look_again() will not come; 0: never. */
 int64_t local_directing_again_ms(struct lb_sync *s, const struct local_item *it);
 
-/* --- health.c: weights by the health of targets, in syncs and between them --------------------------------- */
+/* --- health.c: weights by the health of targets, in syncs and between them -------------------- */
 /* NULL: no thread checks targets. */
 const struct local_weigher *local_health_weigher(struct lb_sync *s, const struct lb_item *item);
 /* The sync has planned the Service: its targets are checked from now on. */
@@ -129,15 +131,16 @@ void local_health_keep(struct lb_sync *s, const struct lb_item *item);
 /* … and carried it out: from now on what is missing is others' doing. */
 void local_health_settled(struct local_provider *p, const char *service);
 void local_health_forget(struct local_provider *p, const char *service);
-/* The director's thread: targets of these Services went down or came up.  False: some weights could not be changed. */
+/* The director's thread: targets of these Services went down or came up.  False: some weights could
+ * not be changed. */
 bool local_health_changed(void *provider, const char *const *services, size_t n);
 void local_health_find(struct lb_sync *s, const struct lb_item *item);
 
-/* --- served.c ---------------------------------------------------------------------------------------------- */
+/* --- served.c --------------------------------------------------------------------------------- */
 void local_served_init(struct local_provider *p);
 void local_served_done(struct local_provider *p);
 
-/* --- figures.c, machine.c: metrics, and sysctls of this machine; by the lock ---------------------------------- */
+/* --- figures.c, machine.c: metrics, and sysctls of this machine; by the lock ------------------ */
 #define LOCAL_METRICS 14
 extern const struct tt_metric local_metrics[LOCAL_METRICS];
 void local_figures_set(struct local_provider *p);
@@ -146,28 +149,31 @@ void local_figures_took(void *provider, const char *api, double took_s);
 void local_figures_synced(const struct local_provider *p, int64_t took_ms);
 void local_machine_look(struct local_provider *p);
 
-/* --- watch.c: what others change, between syncs ------------------------------------------------------------- */
+/* --- watch.c: what others change, between syncs ----------------------------------------------- */
 /* The director's thread.  False: it could not be done, or not all could be put right. */
 bool local_watch_look(void *provider, enum local_look what);
 void local_watch_freed(void *provider, const struct ip_addr *addr);
 void local_round_done(struct local_provider *p);
 struct map *local_told_new(void);
-/* Does this differ from what the Service's owner knows?  *ret_times: how often others changed something of it lately, to be told; 1:
- * it was not often; 0: not told, because it is so often. */
+/* Does this differ from what the Service's owner knows?  *ret_times: how often others changed
+ * something of it lately, to be told; 1:  it was not often; 0: not told, because it is so often. */
 bool local_told_is_new(struct local_provider *p, const char *key, const char *text,
                        unsigned *ret_times);
-/* The Service's address (its text) is in no pool any more.  After a start the owner hears of it once, though nobody edited anything. */
+/* The Service's address (its text) is in no pool any more.  After a start the owner hears of it
+ * once, though nobody edited anything. */
 void local_told_outside(struct lb_sync *s, const struct lb_item *item, const char *addr);
 /* Nothing of the Service differs now: the next time is another time. */
 void local_told_right(struct local_provider *p, const char *key);
-/* Others have a route for the address: it is not tried again for 10 s, 20 s … 5 min, or until they give it up. */
+/* Others have a route for the address: it is not tried again for 10 s, 20 s … 5 min, or
+ * until they give it up. */
 #define LOCAL_TAKEN_FORMAT "%s: somebody else has a route for it"
 void local_taken_note(struct local_provider *p, const struct ip_addr *addr, struct err *err);
 void local_taken_free(struct local_provider *p, const struct ip_addr *addr);
 int local_taken_check(struct local_provider *p, const struct ip_addr *addr, struct err *err);
 
-/* --- leasing.c: addresses that are held for a time only, by a Lease or while this replica leads ---------------- */
-/* Before the director's thread begins: what it is to ask; NULL: nothing is shared, or *err says why not. */
+/* --- leasing.c: addresses held for a time only, by a Lease or while this replica leads --- */
+/* Before the director's thread begins: what it is to ask; NULL: nothing is shared, or *err
+ * says why not. */
 const struct local_sharing *local_leasing_start(struct local_provider *p, int64_t spare_ms,
                                                 struct err *err);
 /* After that: its own thread begins, where there are Leases. */
@@ -185,15 +191,16 @@ void local_leasing_offer(struct local_provider *p, const struct ip_addr *addr, i
 /* These Services (NULL: none) were synced: once all are, buckets may come. */
 void local_leasing_synced(struct local_provider *p, const struct tt_call *call,
                           const struct tt_batch *batch);
-/* The director that holds the address, by the Leases as they are; NULL: none, or it is not known. */
+/* The director that holds the address, by the Leases as they are; NULL: none, or it
+ * is not known. */
 const char *local_leasing_holder(struct local_provider *p, struct arena *a,
                                  const struct tt_call *call, const struct ip_addr *addr);
 
-/* --- allocate.c: the allocator's flow: addresses and statuses, no kernel --------------------------------------- */
+/* --- allocate.c: the allocator's flow: addresses and statuses, no kernel ---------------------- */
 extern const struct lb_flow local_allocator_flow;
 
-/* --- flow.c ----------------------------------------------------------------------------------------- */
-/* What a sync knows of one item; lb_item.data. */
+/* --- flow.c ----------------------------------------------------------------------------------- */
+/* A sync's data of one item; lb_item.data. */
 struct local_item {
     const struct tt_service *service;
     struct local_wish wish;
@@ -240,7 +247,7 @@ int local_read_all(struct local_provider *p, struct arena *a, const struct local
                    size_t n_addrs, struct err *err);
 int local_plan_stage(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 
-/* --- run.c ------------------------------------------------------------------------------------------------ */
+/* --- run.c ------------------------------------------------------------------------------------ */
 struct lb_op_run;
 /* How the table is, as of the last look. */
 enum local_table_is local_table_is(const struct local_provider *p);
@@ -248,13 +255,16 @@ enum local_table_is local_table_is(const struct local_provider *p);
 int local_table_is_foreign(const struct local_provider *p, struct err *err);
 /* Are its chains and rules as this version makes them? */
 int local_table_check(struct local_provider *p, struct err *err);
-/* Routes and addresses become those of this configuration, when the table says that an earlier run had other numbers for them. */
+/* Routes and addresses become those of this configuration, when the table says that an earlier run
+ * had other numbers for them. */
 int local_routes_adopt(struct local_provider *p, bool *ret_some, struct err *err);
-/* False, and the operation fails: this replica may not write now.  In the thread's own turn it may (docs/adr/0035). */
+/* False, and the operation fails: this replica may not write now.  In the thread's own turn it may
+ * (docs/adr/0035). */
 bool local_may_write(struct lb_op_run *run);
 
-/* --- services.c: Services as the allocator sees them ------------------------------------------------- */
-/* Tells the allocator of everything that has changed since, and of labels for which Services of the batch may wait. */
+/* --- services.c: Services as the allocator sees them ------------------------------------------ */
+/* Tells the allocator of everything that has changed since, and of labels for which Services of the
+ * batch may wait. */
 void local_services_see(struct local_provider *p, struct arena *a, const struct tt_call *call,
                         const struct tt_batch *batch);
 struct local_seen *local_seen_new(void);
@@ -262,22 +272,25 @@ void local_seen_free(struct local_seen *seen);
 bool local_wants(const struct local_provider *p, const struct tt_service *s);
 /* The first lists are in, from now on at the latest. */
 void local_services_listed(struct local_provider *p);
-/* May what belongs to no Service go?  Only when the first lists have been in for director.orphanGrace. */
+/* May what belongs to no Service go?  Only when the first lists have been in for
+ * director.orphanGrace. */
 bool local_grace_is_over(const struct local_provider *p);
-/* The Service `key` ("namespace/name") as the host has it, until the call ends; NULL: there is none. */
+/* The Service `key` ("namespace/name") as the host has it, until the call ends; NULL:
+ * there is none. */
 const struct tt_service *local_service_called(const struct local_provider *p,
                                               const struct tt_call *call, const char *key);
 /* The same from a list of all of them. */
 const struct tt_service *local_service_of(const struct tt_service *const *all, uint32_t n,
                                           const char *key);
 
-/* --- nobodys.c: addresses that no Service has, when orphanGrace is over ---------------------------------------- */
-/* The Service that stands for such an address in `orphans`: its namespace is this, which no Namespace can be called, its name the
- * address. */
+/* --- nobodys.c: addresses that no Service has, when orphanGrace is over ----------------------- */
+/* The Service that stands for such an address in `orphans`: its namespace is this, which no
+ * Namespace can be called, its name the address. */
 #define LOCAL_NOBODY "-"
 /* It is this instance's: another one has routes of the same number. */
 bool local_is_of_this_instance(const struct local_provider *p, const struct local_mirror_vip *v);
-/* The address for which such a Service stands; NULL: it is another Service, or somebody has the address. */
+/* The address for which such a Service stands; NULL: it is another Service, or somebody
+ * has the address. */
 const struct local_mirror_vip *local_nobodys_of(const struct local_provider *p, struct arena *a,
                                                 const struct tt_service *s);
 void local_nobodys_each(const struct local_provider *p, struct arena *a,
@@ -285,46 +298,50 @@ void local_nobodys_each(const struct local_provider *p, struct arena *a,
 /* Takes them away, but not with --drift=report. */
 int local_nobodys_go(struct local_provider *p, struct err *err);
 
-/* --- conn_sync.c: daemons of IPVS that carry connections to other directors, as connSync says ------------------- */
+/* --- conn_sync.c: IPVS daemons that carry connections to other directors (connSync) --- */
 int local_conn_sync_start(struct local_provider *p, struct err *err) _warn_unused_;
 
-/* --- ipvs.c --------------------------------------------------------------------------------------------- */
+/* --- ipvs.c ----------------------------------------------------------------------------------- */
 /* ERR_INVALID, ERR_AUTH: the kernel has no IPVS, or this process may not change it (kernel.h). */
 int local_ipvs_usable(struct local_provider *p, struct err *err);
 /* Of open(): a pool that needs IPVS has it, and nobody else's services stand in a pool. */
 int local_ipvs_start(struct local_provider *p, struct err *err);
 /* Services that are ours go into the mirror, without their destinations. */
 int local_ipvs_list(struct local_provider *p, struct arena *a, struct err *err);
-/* What the item has to do with is read again: IPVS tells nobody of changes. */
+/* Reads the item's resources again: IPVS sends no change events. */
 int local_ipvs_observe(struct lb_sync *s, const struct local_item *it, struct err *err);
-/* The item's mode can work on this machine: IPVS is there, and its sysctls are right.  ERR_INVALID else. */
+/* The item's mode can work on this machine: IPVS is there, and its sysctls are
+ * right.  ERR_INVALID else. */
 int local_ipvs_fits(struct lb_sync *s, const struct local_item *it, struct err *err);
-/* What the owner is told beside. */
+/* Further events for the owner. */
 void local_ipvs_findings(struct lb_sync *s, const struct lb_item *item,
                          const struct local_item *it);
 /* The scope that the plan needs: the same for all. */
 void local_ipvs_scope_of(struct lb_sync *s, struct local_service_state *states, size_t n);
 
-/* --- interfaces.c ------------------------------------------------------------------------------------------ */
-/* Of open(): no pool has an address of this machine; `file` for messages.  Warnings go to the log. */
+/* --- interfaces.c ----------------------------------------------------------------------------- */
+/* Of open(): no pool has an address of this machine; `file` for messages.  Warnings go
+ * to the log. */
 int local_check_machine(struct local_provider *p, const char *file, struct err *err);
 
-/* --- dump.c --------------------------------------------------------------------------------------------- */
-/* What the kernel has of ours, as JSON. */
+/* --- dump.c ----------------------------------------------------------------------------------- */
+/* trimtab's kernel state, as JSON. */
 int local_state_dump(struct local_provider *p, struct arena *a, const char **ret, struct err *err);
 
-/* --- release.c ------------------------------------------------------------------------------------------ */
-/* A Service goes whose directors are other processes: ERR_IN_PROGRESS until they have had releaseDelay to withdraw its addresses. */
+/* --- release.c -------------------------------------------------------------------------------- */
+/* A Service goes whose directors are other processes: ERR_IN_PROGRESS until they have had
+ * releaseDelay to withdraw its addresses. */
 int local_release_wait(struct local_provider *p, const char *key, struct err *err);
 void local_release_over(struct local_provider *p, const char *key);
 
-/* --- others ------------------------------------------------------------------------------------------- */
+/* --- others ----------------------------------------------------------------------------------- */
 int32_t local_get_load_balancer(void *provider, const struct tt_call *call,
                                 const struct tt_item *item);
 int32_t local_explain(void *provider, const struct tt_call *call, const struct tt_batch *batch);
 int32_t local_list_owned(void *provider, const struct tt_call *call);
 int32_t local_list_left(void *provider, const struct tt_call *call);
-/* A look at Services outside a sync: facts and observe, nothing written.  The caller holds the lock, until after the end. */
+/* A look at Services outside a sync: facts and observe, nothing written.  The caller holds the
+ * lock, until after the end. */
 struct local_session {
     struct lb_sync s;
     struct arena *a;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* served.c: what is kept of each Service between syncs, packed: there may be tens of thousands (standing.h).
+/* served.c: what is kept of each Service between syncs, packed: there may be tens of thousands
+ * (standing.h).
  *
- * Texts, settings, source ranges, targets and checks are strings of the provider's intern table: most Services have the same ones.
- * Targets without their ports when all of them have one, since node ports differ and nodes do not. */
+ * Texts, settings, source ranges, targets and checks are strings of the provider's intern table:
+ * most Services have the same ones.  Targets without their ports when all of them have one, since
+ * node ports differ and nodes do not. */
 #include "providers/local/standing.h"
 
 #include <assert.h>
@@ -52,7 +54,7 @@ static struct kept_front *fronts_of(const struct served_kept *k)
     return (struct kept_front *)&k->vips[k->n_vips];
 }
 
-/* ---- targets ------------------------------------------------------------------------------------- */
+/* ---- targets --------------------------------------------------------------------------------- */
 
 #define TARGET_MAX 24 /* bytes of a packed one: length and bytes of the address, three numbers */
 
@@ -117,7 +119,7 @@ static struct local_target_set open_targets(struct arena *a, const struct kept_f
     return t;
 }
 
-/* ---- packing ------------------------------------------------------------------------------------- */
+/* ---- packing --------------------------------------------------------------------------------- */
 
 /* An array of as many as there are targets; all NULL: not kept. */
 static const struct interned *pack_checks(struct local_provider *p, const struct served_front *f)
@@ -242,7 +244,7 @@ static void kept_free(struct local_provider *p, struct served_kept *k)
     free(k);
 }
 
-/* ---- opening ------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static struct local_vip open_vip(const struct kept_vip *v)
 {
@@ -301,7 +303,7 @@ struct served *local_served_open(struct arena *a, struct served_kept *k)
     return v;
 }
 
-/* ---- all of them --------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static struct served_kept *find(const struct local_provider *p, const char *key)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* standing.h: what the last sync of each Service wanted, and how the director's thread makes it so again between two syncs.
+/* standing.h: what the last sync of each Service wanted, and how the director's thread makes it so
+ * again between two syncs.
  *
- * health.c keeps it and changes weights; watch.c looks whether others changed something.  All of it by the provider's lock. */
+ * health.c keeps it and changes weights; watch.c looks whether others changed something.  All of it
+ * by the provider's lock. */
 #ifndef TRIMTAB_LOCAL_STANDING_H
 #define TRIMTAB_LOCAL_STANDING_H
 
@@ -69,16 +71,19 @@ const struct local_front *local_standing_front(const struct local_front *fronts,
                                                const struct local_frontend_id *id);
 /* With a sorry server that one answers in place of targets that are not well. */
 bool local_standing_fails_open(const struct local_serve *serve);
-/* Others may have written since the last look at the kernel: what they may have changed is doubtful then.  ERR_CONFLICT: the
- * table is gone. */
+/* Others may have written since the last look at the kernel: what they may have changed is doubtful
+ * then.  ERR_CONFLICT: the table is gone. */
 int local_standing_look(struct local_provider *p, struct err *err);
-/* Reads anew what the kernel has at the Service's addresses: what is doubtful, or all; destinations of IPVS always. */
+/* Reads anew what the kernel has at the Service's addresses: what is doubtful, or all; destinations
+ * of IPVS always. */
 int local_standing_read(struct local_provider *p, struct arena *a, const struct served *v, bool all,
                         struct err *err);
-/* Fills in the frontends that the mirror has of the Service, and those that it is to have by the health of its targets. */
+/* Fills in the frontends that the mirror has of the Service, and those that it is to have by the
+ * health of its targets. */
 void local_standing_compare(struct local_provider *p, struct arena *a, struct standing_change *c);
 struct local_service_state local_standing_state(const struct standing_change *c);
-/* Carries the plan out.  `go_on`: one refusal does not hold up the rest.  False: something was refused; *err has the first. */
+/* Carries the plan out.  `go_on`: one refusal does not hold up the rest.  False: something was
+ * refused; *err has the first. */
 bool local_standing_run(struct local_provider *p, struct arena *a, const struct lb_plan *plan,
                         bool go_on, struct err *err);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* eval_azure_pip.c: the functions azure.pip_*, azure.ip_tags and azure.public_ip_candidate of trimtab-eval.
+/* eval_azure_pip.c: the functions azure.pip_*, azure.ip_tags and azure.public_ip_candidate of
+ * trimtab-eval.
  *
  * Each asks the very function that a sync asks; only inputs and outputs are translated here. */
 #include "tests/eval/eval_azure.h"

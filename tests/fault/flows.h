@@ -61,7 +61,8 @@ struct flow {
     bool cold; /* it starts when the flow begins: its first calls are swept, too */
     struct step steps[FLOW_STEPS_MAX];
     /* what must hold */
-    /* the addresses of these Services may change: their users asked for it; blank separated; NULL: none's */
+    /* the addresses of these Services may change: their users asked for it; blank
+     * separated; NULL: none's */
     const char *moves;
     const char *ends
         /* texts that occur in what world_text() says of the end; "!text" does not */

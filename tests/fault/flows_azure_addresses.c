@@ -56,7 +56,7 @@ const struct flow flows_azure_addresses[] = {
     {AZURE, .name = "azure-share-users",
      .start = {NEAR, {"web", NOTED(USERS)}, {"mate", MATE(USERS)}},
      .steps = {{STEP_DELETE, "web", NULL}}},
-    /* ---- exchanged: each asks for what the other one has until then (as to `but`, see above) ---- */
+    /* ---- exchanged: each asks for what the other has until then (`but`: see above) --- */
     {AZURE, .name = "azure-exchange-ports", .start = {NEAR, {"web", ONE}, {"mate", MATE(LIKE_WEB)}},
      .steps = {{STEP_PATCH, "web", SPEC("\"ports\":[{\"port\":8443}]")},
                {STEP_PATCH, "mate", SPEC("\"ports\":[{\"port\":80}]")}},

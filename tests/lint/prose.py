@@ -18,46 +18,7 @@ GENERATED = re.compile(r"<!-- (\w+): (?:printed|begin).*?<!-- \1: end -->", re.S
 QUOTING = ("docs/spec/", "docs/adr/0", "tests/data/", "tests/golden/", "tests/fuzz/corpus/")
 
 # Files whose comments are not read yet.
-UNREAD = tuple("""
-common/base/lock.c common/base/lock.h common/base/task.c common/base/task.h common/lb/abi_codes.c common/net/sigv4.c
-common/net/sigv4.h controller/queue/queue_core.c controller/queue/queue_core.h controller/sync/sync.h
-controller/sync/sync_after.c providers/aws/auth/aws_auth.c providers/aws/auth/aws_auth.h
-providers/aws/auth/aws_endpoint.c providers/aws/auth/aws_endpoint.h providers/aws/aws_observe.c
-providers/aws/aws_observe_groups.c providers/aws/aws_observe_targets.c providers/aws/aws_scope.c
-providers/aws/aws_sync.h providers/aws/aws_write.c providers/aws/plan/aws_groups_plan.c
-providers/aws/plan/aws_groups_plan.h providers/azure/azure_effects.c providers/azure/azure_effects.h
-providers/azure/azure_emit.c providers/azure/azure_emit.h providers/azure/azure_flow.c
-providers/azure/azure_lb_edits.c providers/azure/azure_members_emit.c providers/azure/azure_members_observe.c
-providers/azure/azure_observe.c providers/azure/azure_observe.h providers/azure/azure_provider.c
-providers/azure/azure_provider.h providers/azure/azure_stage_addresses.c providers/azure/azure_stage_links.c
-providers/azure/azure_stage_security.c providers/azure/azure_sync.h providers/azure/azure_write.c
-providers/azure/config/README.md providers/azure/lb/azure_lb_apply_rules.c providers/azure/lb/azure_lb_apply_rules.h
-providers/azure/lb/azure_select_rules.c providers/azure/lb/azure_select_rules.h providers/azure/pip/azure_pip_tags.h
-providers/azure/pip/azure_pip_tags_rules.c providers/gce/api/gce_api.c providers/gce/api/gce_api.h
-providers/gce/backend/gce_bs_named.c providers/gce/cache/gce_pack.c providers/gce/cache/gce_slots.c
-providers/gce/cache/gce_slots.h providers/gce/cache/gce_snapshot.c providers/gce/cache/gce_snapshot.h
-providers/gce/cache/gce_store.c providers/gce/cache/gce_store.h providers/gce/config/gce_config_check.c
-providers/gce/gce_bs_observe.c providers/gce/gce_descriptor.c providers/gce/gce_flow.h providers/gce/gce_give_way.c
-providers/gce/gce_provider.c providers/gce/gce_provider.h providers/gce/groups/gce_groups.c
-providers/gce/groups/gce_groups.h providers/gce/model/gce_l4_resources.c providers/gce/model/gce_l4_resources.h
-providers/gce/model/gce_resources.c providers/gce/model/gce_resources.h providers/gce/model/gce_wire.h
-providers/gce/ops/gce_slots_look.c providers/gce/target_pool/gce_target_pool_observe.c providers/local/directing.c
-providers/local/director/announce.c providers/local/director/announce_rules.h providers/local/director/director.c
-providers/local/director/director.h providers/local/director/director_internal.h providers/local/figures.c
-providers/local/health.c providers/local/ipvs.c providers/local/kernel/kernel.h providers/local/kernel/nft.h
-providers/local/kernel/open.c providers/local/leases/holder_rules.c providers/local/leases/holder_rules.h
-providers/local/provider.h providers/local/served.c providers/local/standing.h tests/eval/eval_azure_pip.c
-tests/fault/flows.h tests/fault/flows_azure_addresses.c tests/unit/aws/test_auth.c tests/unit/aws/test_auth_cache.c
-tests/unit/aws/test_endpoint.c tests/unit/aws/test_write.c tests/unit/azure/test_select.c
-tests/unit/azure/test_stages_exchange.c tests/unit/base/test_task.c tests/unit/controller/stand.c
-tests/unit/controller/test_guard.c tests/unit/controller/test_host_faults.c tests/unit/controller/test_metrics_live.c
-tests/unit/controller/test_queue.c tests/unit/gce/test_api.c tests/unit/gce/test_errors.c tests/unit/gce/test_slots.c
-tests/unit/gce/test_snapshot.c tests/unit/local/director/test_announce.c tests/unit/local/flow/flow_kit.c
-tests/unit/local/flow/flow_kit.h tests/unit/local/flow/flow_others.c tests/unit/local/flow/test_watch.c
-tests/unit/local/ipvs/ipvs_kit.c tests/unit/local/ipvs/ipvs_kit.h tests/unit/local/ipvs/test_ipvs_between.c
-tests/unit/net/test_http_tasks.c tests/unit/serve/test_tls.c tests/unit/services/test_slices_pass.c
-tests/unit/services/test_topology_shares.c
-""".split())
+UNREAD = ()
 
 
 def spaces(match):

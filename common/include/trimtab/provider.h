@@ -83,8 +83,8 @@ struct tt_call {
 #define TT_ITEM_PUT_RIGHT 0x1u
 /* In addition, since 1.6: trimtab created this load balancer, in this or an earlier process. */
 #define TT_ITEM_MADE 0x2u
-/* With TT_VERB_UPDATE, since 1.6: this version of the Service was refused or partly applied. Update
- * nodes and endpoints by the cloud's state; apply no setting of the Service. */
+/* With TT_VERB_UPDATE, since 1.6: this version was refused or partly applied.  Update nodes and
+ * endpoints by the cloud's state; apply no setting of the Service. */
 #define TT_ITEM_UNPROVEN 0x4u
 /* With TT_VERB_ENSURE, since 1.8.  The Service is its last applied version, because its replacement
  * failed: recreate missing resources, and delete nothing for it (such a plan fails). */
@@ -121,9 +121,8 @@ struct tt_batch {
 #define TT_OP_DELETE 3u
 #define TT_OP_KEEP   4u /* checked, as it should be */
 
-#define TT_OP_CRITICAL                                                                             \
-    0x1u /* from here to the end of the plan a stop leaves something to be resumed */
-#define TT_OP_SHARED 0x2u /* other Services use the resource too */
+#define TT_OP_CRITICAL 0x1u /* from here to the end of the plan a stop leaves work to resume */
+#define TT_OP_SHARED   0x2u /* other Services use the resource too */
 /* In reports: an outcome that the plan tolerates (absent, in use …), without a change. */
 #define TT_OP_TOLERATED 0x8u
 #define TT_OP_FINALLY   0x4u /* runs when the plan fails, too (see docs/architecture.md, finally) */
@@ -398,13 +397,12 @@ struct tt_host {
     void (*result_ingress)(struct tt_result *result, const struct tt_ingress *ingress, uint32_t n);
     /* `status` NULL (since 1.2): the condition of this type is taken away. */
     void (*result_condition)(struct tt_result *result, const struct tt_condition *condition);
-    void (*result_annotation)(struct tt_result *result, const char *key,
-                              const char *value); /* NULL: drop */
-    void (*result_drop_finalizer)(struct tt_result *result,
-                                  const char *name); /* ours, not the controller's */
+    /* `value` NULL: the annotation is dropped. */
+    void (*result_annotation)(struct tt_result *result, const char *key, const char *value);
+    /* One of the provider's own, not the controller's. */
+    void (*result_drop_finalizer)(struct tt_result *result, const char *name);
     void (*result_exists)(struct tt_result *result, int32_t exists); /* get_load_balancer */
-    /* `retry_after_ms` 0: as the code says; at most an hour.  TT_IN_PROGRESS is reported as a
-     * failure only after ten minutes. */
+    /* `retry_after_ms` 0: by the code; at most 1 h.  TT_IN_PROGRESS fails after ten minutes. */
     void (*result_fail)(struct tt_result *result, int32_t code, const char *message,
                         int64_t retry_after_ms);
     /* The cloud resource that delays the result, for events and metrics. */
@@ -440,11 +438,9 @@ struct tt_host {
     /* Since 1.3.  In list_owned(): one resource; in any order, each once. */
     void (*report_resource)(struct tt_host_ctx *ctx, const struct tt_call *call,
                             const struct tt_owned *owned);
-    /* Since 1.4.  explain: one row, in the order of the text that the host formats; result_text()
-     * is ignored then.  Sections unknown to the host are skipped. */
+    /* Since 1.4.  explain: one row, in the order of the text; result_text() is ignored then. */
     void (*result_row)(struct tt_result *result, const struct tt_explain_row *row);
-    /* Since 1.9.  The Service of that name, of any type and class, as services() would have it;
-     * valid until the call returns.  NULL if there is none. */
+    /* Since 1.9.  The Service of that name, of any type and class; valid during the call; or NULL. */
     const struct tt_service *(*service)(struct tt_host_ctx *ctx, const struct tt_call *call,
                                         const char *ns, const char *name);
     /* Since 1.9, with TT_CAP_FEW_SERVICES (others get all).  Passes to put(), sorted by namespace
@@ -452,11 +448,9 @@ struct tt_host {
      * if it passed all: others are deleted; else 0. */
     int32_t (*services_since)(struct tt_host_ctx *ctx, const struct tt_call *call,
                               uint64_t *version, const struct tt_service_sink *each);
-    /* Since 1.10.  The Service of that name is ensured again in so many ms (0 to a day), with
-     * TT_REASON_RESYNC: something that its owner is told changed outside of a call.  From any
-     * thread, also without a call.  A Service waits once, until the earliest moment.  Does not
-     * block.  Nothing happens for a Service that this controller does not serve, and before the
-     * first lists are in, since all Services are ensured then. */
+    /* Since 1.10.  Ensures the Service of that name again after so many ms (0 to a day), with
+     * TT_REASON_RESYNC; the earliest moment counts.  From any thread, also without a call; does
+     * not block.  Ignored for Services of others, and before the first lists are complete. */
     void (*service_again)(struct tt_host_ctx *ctx, const char *ns, const char *name,
                           int64_t after_ms);
 };
@@ -465,11 +459,10 @@ struct tt_host {
 /* The controller does not manage its cleanup finalizer: hold_finalizers adds only the named ones,
  * and a deletion removes those of result_drop_finalizer. */
 #define TT_OWN_FINALIZERS 0x1u
-/* The provider sends all events, of failures too.  The controller still reports failures after a
- * success (a status that could not be written), and events before a call (without
- * TT_CAP_REPORTS_PLANS, or with --strict-upstream-events). */
+/* The provider sends all events.  The controller still reports failures after a success (a status
+ * that could not be written), and events before a call where the provider reports no plans. */
 #define TT_OWN_EVENTS 0x2u
-/* Its backends hang on what node_digest() says of nodes: it is synced when that changes. */
+/* Its backends depend on node_digest(): it is synced when that changes. */
 #define TT_OWN_NODES 0x4u
 /* Status, annotations, conditions and marks of the Service are another process' to write: the
  * controller leaves them alone, whatever this call sets and however it ends (since 1.7). */

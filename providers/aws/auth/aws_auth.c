@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_auth.c: how long keys of aws_auth.h are used, and when they are fetched again (common/cloud/token.h keeps them). */
+/* aws_auth.c: how long keys of aws_auth.h are used, and when they are fetched again
+ * (common/cloud/token.h keeps them). */
 #include "common/base/str.h"
 #include "providers/aws/auth/aws_auth_internal.h"
 
@@ -35,8 +36,8 @@ static int64_t some(struct aws_auth *auth, int64_t least, int64_t spread)
     return least + (int64_t)rng_below(rng_of(auth), (uint64_t)spread + 1);
 }
 
-/* When the next attempt is due while old keys are cached.  Keys of an instance outlive their end while the metadata
- * service fails, as AWS' own tools have it. */
+/* When the next attempt is due while old keys are cached.  Keys of an instance outlive their end
+ * while the metadata service fails, as AWS' own tools have it. */
 static void refresh_failed(void *arg, unsigned mark, int64_t now_ms, struct token_life *life)
 {
     struct aws_auth *auth = arg;
@@ -97,7 +98,7 @@ bool aws_auth_is_stale_code(const char *code)
     return false;
 }
 
-/* ---- the keys ---------------------------------------------------------------------------------------------- */
+/* ---- the keys -------------------------------------------------------------------------------- */
 
 bool aws_auth_keys(struct aws_auth *auth, struct arena *a, struct sigv4_keys *ret)
 {
@@ -159,7 +160,7 @@ void aws_auth_ended(struct aws_auth *auth, const struct err *err)
     token_cache_ended(auth->cache, err);
 }
 
-/* ---- blocking ---------------------------------------------------------------------------------------------- */
+/* ---- blocking -------------------------------------------------------------------------------- */
 
 struct ready {
     struct aws_auth *auth;

@@ -15,14 +15,14 @@
 #define IMDS_SERVICE  "ec2imds"
 #define IMDS_ENDPOINT "AWS_EC2_METADATA_SERVICE_ENDPOINT"
 
-/* What the APIs are called, by whom.  The old SDK had one name for both kinds of load balancers. */
+/* Names of the APIs.  The old SDK had one name for both kinds of load balancers. */
 static const struct {
     const char *id; /* ServiceOverride, exactly (1.3) */
-    const char
-        *aliases[NAMES_MAX]; /* of files for older SDKs; without case, in order of preference */
-    const char *variable;    /* behind AWS_ENDPOINT_URL_ */
-    const char *block;       /* in [services NAME] */
-    const char *host;        /* and signing name */
+    /* of files for older SDKs; without case, in order of preference */
+    const char *aliases[NAMES_MAX];
+    const char *variable; /* behind AWS_ENDPOINT_URL_ */
+    const char *block;    /* in [services NAME] */
+    const char *host;     /* and signing name */
 } apis[AWS_APIS] = {
     [AWS_EC2] = {"EC2", {"ec2"}, "EC2", "ec2", "ec2"},
     [AWS_ELB] = {"Elastic Load Balancing",
@@ -68,7 +68,7 @@ const char *aws_api_sdk_id(enum aws_api api)
     return apis[api].id;
 }
 
-/* ---- what people give -------------------------------------------------------------------------------------- */
+/* ---- what people give ------------------------------------------------------------------------ */
 
 /* The URL as it is used; `slash`: with one at the end of its path, else without. */
 static int read_url(struct arena *a, const char *text, const char *origin, bool slash,
@@ -91,7 +91,8 @@ static int read_url(struct arena *a, const char *text, const char *origin, bool 
     while (n > 0 && u.path[n - 1] == '/') {
         n--;
     }
-    /* The host in small letters, as AWS' tools sign it, whatever stands between here and the server makes of it. */
+    /* The host in small letters, as AWS' tools sign it, whatever stands between here and
+     * the server makes of it. */
     const char *path = arena_strndup(a, u.path, n);
     *ret = n == 0 && !slash ? url_origin(a, &u) : url_join(a, url_origin(a, &u), path);
     *ret = n > 0 && slash ? url_join(a, *ret, "") : *ret;
@@ -170,7 +171,7 @@ static const char *configured_url(struct arena *a, const struct aws_endpoint_arg
     return "";
 }
 
-/* ---- AWS' own ---------------------------------------------------------------------------------------------- */
+/* ---- AWS' own -------------------------------------------------------------------------------- */
 
 static bool region_is_label(const char *region)
 {
@@ -226,7 +227,7 @@ int aws_endpoint_resolve(struct arena *a, const struct aws_endpoint_args *args, 
     return rc;
 }
 
-/* ---- the metadata service (2.3) ---------------------------------------------------------------------------- */
+/* ---- the metadata service (2.3) -------------------------------------------------------------- */
 
 int aws_endpoint_imds(struct arena *a, const struct aws_endpoint_args *args, const char **ret,
                       struct err *err)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_groups_plan.c: security groups that are the load balancer's own: made, filled, and deleted when nobody uses them.
+/* aws_groups_plan.c: security groups that are the load balancer's own: made, filled, and deleted
+ * when nobody uses them.
  *
- * A group is ours by its derived name in our VPC; to delete it, its cluster tag must say "owned", too, because deleting the
- * wrong one cuts traffic of things that have nothing to do with Kubernetes (docs/spec/aws.md 7.3, FIX 18).  A group that
- * somebody named in an annotation or in the configuration is theirs from then on, whatever its name.
- * A deletion that AWS refuses because interfaces of the balancer still hold the group ends as ERR_IN_USE: the Service comes
- * back in a few seconds (7.4), nothing waits.  Source: docs/spec/aws.md 4.10, 4.14, 5.9, 7.3. */
+ * A group is ours by its derived name in our VPC; to delete it, its cluster tag must say "owned",
+ * too, because deleting the wrong one cuts traffic of things that have nothing to do with
+ * Kubernetes (docs/spec/aws.md 7.3, FIX 18).  A group that somebody named in an annotation or in
+ * the configuration is theirs from then on, whatever its name.  A deletion that AWS refuses because
+ * interfaces of the balancer still hold the group ends as ERR_IN_USE: the Service comes back in a
+ * few seconds (7.4), nothing waits.  Source: docs/spec/aws.md 4.10, 4.14, 5.9, 7.3. */
 #include "providers/aws/plan/aws_groups_plan.h"
 
 #include "common/base/str.h"
@@ -16,7 +18,7 @@
 
 #define KIND "security group"
 
-/* ---- finding --------------------------------------------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------------------------------- */
 
 static int compare_id(const void *id, const void *item)
 {
@@ -79,7 +81,7 @@ bool aws_group_lets_others_in(const struct aws_planning *p, const char *id)
     return str_set_has(&p->around->other_mains, id);
 }
 
-/* ---- rules ----------------------------------------------------------------------------------------------- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 int aws_group_draft(struct aws_planning *p, enum aws_phase phase, bool authorize, const char *name,
                     const char *why)
@@ -155,7 +157,7 @@ struct aws_rules aws_rules_joined(struct arena *a, const struct aws_rules *x,
     return aws_rules_sorted(a, items, x->n + y->n);
 }
 
-/* ---- the own group ----------------------------------------------------------------------------------------- */
+/* ---- the own group --------------------------------------------------------------------------- */
 
 static struct lb_value group_make(struct aws_planning *p, const struct aws_group_want *want)
 {
@@ -208,8 +210,8 @@ static bool names_ranges(const struct tt_service *s)
     return s->n_source_ranges > 0 || svc_annotation(s, LB_SOURCE_RANGES_ANNOTATION) != NULL;
 }
 
-/* Upstream does not see IPv6 ranges and prefix lists beside ranges that are wanted (4.15).  What was let in that way under its
- * care is not shut out by taking over. */
+/* Upstream does not see IPv6 ranges and prefix lists beside ranges that are wanted (4.15).  What
+ * was let in that way under its care is not shut out by taking over. */
 static struct aws_rules unless_overlooked(struct aws_planning *p, const struct aws_rules *revoke,
                                           const struct aws_rules *wanted)
 {
@@ -265,7 +267,7 @@ int aws_plan_own_group(struct aws_planning *p, const struct aws_group_want *want
     return ERR_OK;
 }
 
-/* ---- the main group of a classic balancer --------------------------------------------------------------------- */
+/* ---- the main group of a classic balancer ---------------------------------------------------- */
 
 struct ranked {
     const char *id;
@@ -318,7 +320,7 @@ struct aws_texts aws_main_group_order(const struct aws_planning *p, const struct
     return (struct aws_texts){.items = items, .n = groups->n};
 }
 
-/* ---- left ones ----------------------------------------------------------------------------------------------- */
+/* ---- left ones ------------------------------------------------------------------------------- */
 
 /* Of a balancer of the other kind that is there, too, and that this plan leaves alone? */
 static bool is_the_others(const struct aws_planning *p, const char *id)
@@ -355,7 +357,8 @@ struct str_set aws_left_groups(const struct aws_planning *p, const char *keep, b
     return str_set_make(p->a, ids, n);
 }
 
-/* Rules about `id` that this plan does not take away keep AWS from deleting it: their owner has to. */
+/* Rules about `id` that this plan does not take away keep AWS from deleting it: their
+ * owner has to. */
 static const char *note_of(struct aws_planning *p, const char *id, bool deleting)
 {
     const struct str_set one = str_set_make(p->a, &id, 1);
@@ -425,7 +428,8 @@ void aws_left_groups_draft(struct aws_planning *p, const struct str_set *left, b
     }
 }
 
-/* References go in the cluster's groups and in those of targets: where they may have been written. */
+/* References go in the cluster's groups and in those of targets: where they may
+ * have been written. */
 int aws_plan_left_groups(struct aws_planning *p, const char *keep, struct err *err)
 {
     (void)err; /* nothing of this depends on what the Service says */

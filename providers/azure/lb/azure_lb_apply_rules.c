@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_lb_apply_rules.c: frontends and pools of one Service; rules and probes by azure_lb_merge_rules.c
- * (azure_lb_apply_rules.h).
+/* azure_lb_apply_rules.c: frontends and pools of one Service; rules and probes by
+ * azure_lb_merge_rules.c (azure_lb_apply_rules.h).
  *
- * First everything is decided, without touching the document; then it is edited, which cannot fail.  Pure. */
+ * First everything is decided, without touching the document; then it is edited, which
+ * cannot fail. Pure. */
 #include "providers/azure/lb/azure_lb_apply_rules.h"
 #include "common/base/ip.h"
 #include "common/base/str.h"
@@ -16,7 +17,7 @@
 #define RULES_BASIC    250
 #define FRONTENDS_MOST 600
 
-/* What has been decided. */
+/* The decision. */
 struct decision {
     const struct azure_lb_ask *ask;
     struct json_object *lb;
@@ -61,7 +62,7 @@ const char *azure_lb_pool(struct arena *a, const struct azure_naming *n,
                                                 : azure_pool_name(a, n, f);
 }
 
-/* ---- frontends that are there ------------------------------------------------------------------------- */
+/* ---- frontends that are there ---------------------------------------------------------------- */
 
 static bool has_other_subnet(const struct azure_lb_ask *ask, struct json_object *frontend)
 {
@@ -131,7 +132,7 @@ static int look_at(struct arena *a, struct decision *d, struct json_object *fron
     return ERR_OK;
 }
 
-/* ---- new frontends ------------------------------------------------------------------------------------ */
+/* ---- new frontends --------------------------------------------------------------------------- */
 
 /* The prefixes of the subnet, as it writes them. */
 static struct azure_texts prefixes_of(struct arena *a, struct json_object *subnet)
@@ -171,7 +172,8 @@ static bool is_of_family(const char *text, enum azure_family f)
     return text != NULL && ip_parse(text, &ip) && (ip.len == 16) == (f == AZURE_IPV6);
 }
 
-/* The address that an internal frontend asks for; NULL: any.  One that the Service had stays with it. */
+/* The address that an internal frontend asks for; NULL: any.  One that the Service had
+ * stays with it. */
 static const char *private_address(struct arena *a, const struct decision *d, enum azure_family f)
 {
     const struct azure_lb_ask *ask = d->ask;
@@ -232,8 +234,8 @@ static int subnet_is_missing(const struct azure_lb_ask *ask, struct err *err)
                                : "subnetName of the cloud config");
 }
 
-/* Azure would refuse the whole balancer, after other things have been written.  One that changes from external to internal may
- * still ask for its public address. */
+/* Azure would refuse the whole balancer, after other things have been written.  One that changes
+ * from external to internal may still ask for its public address. */
 static int check_asked_address(struct arena *a, const struct azure_lb_ask *ask, enum azure_family f,
                                struct err *err)
 {
@@ -274,9 +276,9 @@ static int frontend_make(struct arena *a, struct decision *d, enum azure_family 
     return ERR_OK;
 }
 
-/* ---- deciding ------------------------------------------------------------------------------------------ */
+/* ---- deciding -------------------------------------------------------------------------------- */
 
-/* What of its frontends stays, and what goes. */
+/* Its frontends to keep and to delete. */
 static int sort_frontends(struct arena *a, struct decision *d, struct err *err)
 {
     int rc = ERR_OK;
@@ -387,7 +389,7 @@ static int check_limits(struct arena *a, const struct decision *d, struct err *e
     return ERR_OK;
 }
 
-/* ---- editing ------------------------------------------------------------------------------------------- */
+/* ---- editing --------------------------------------------------------------------------------- */
 
 static void drop_element(struct decision *d, enum azure_lb_part part, struct json_object *o)
 {
@@ -494,7 +496,7 @@ int azure_lb_apply(struct arena *a, const struct azure_lb_ask *ask, struct json_
     return ERR_OK;
 }
 
-/* ---- making way ---------------------------------------------------------------------------------------- */
+/* ---- making way ------------------------------------------------------------------------------ */
 
 /* Does the Service go on asking for this port, at this frontend? */
 static bool is_wanted(struct arena *a, const struct decision *d, struct json_object *rule)
@@ -520,7 +522,7 @@ bool azure_lb_give_up_ports(struct arena *a, const struct azure_lb_ask *ask, str
 {
     struct decision d = {.ask = ask, .lb = lb};
     bool some = false;
-    /* What is in the way of its own frontend does not matter here. */
+    /* A conflict with its own frontend does not matter here. */
     (void)sort_frontends(a, &d, NULL);
     struct azure_elements rules = azure_lb_named(a, ask->index, lb, AZURE_LB_RULES, ask->service);
     for (size_t i = 0; i < rules.n; i++) {
@@ -533,7 +535,8 @@ bool azure_lb_give_up_ports(struct arena *a, const struct azure_lb_ask *ask, str
     return some;
 }
 
-/* A private frontend stays, without its address: zones and subnet of the new one are read from it. */
+/* A private frontend stays, without its address: zones and subnet of the new one are
+ * read from it. */
 static void drop_address(struct decision *d, struct json_object *frontend)
 {
     azure_lb_index_drop(d->ask->index, AZURE_LB_FRONTENDS, frontend);

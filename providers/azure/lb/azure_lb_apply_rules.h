@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_lb_apply_rules.h: one Service put onto, or taken off, the document of one load balancer.
  *
- * Frontends, backend pools, rules and probes, in the order of docs/spec/azure.md 6.1; public IPs and the subnet are
- * found out before.  Either everything of the Service is in the document afterwards, or the document is as it was
- * and an error says why: so the next Service of the batch is not hurt by this one.
+ * Frontends, backend pools, rules and probes, in the order of docs/spec/azure.md 6.1; public IPs
+ * and the subnet are found out before.  Either everything of the Service is in the document
+ * afterwards, or the document is as it was and an error says why: so the next Service of the batch
+ * is not hurt by this one.
  * Source: docs/spec/azure.md 6.2, 6.3, 6.4, 6.8 to 6.10; limits 12.6 (4).  Pure. */
 #ifndef TRIMTAB_AZURE_LB_APPLY_RULES_H
 #define TRIMTAB_AZURE_LB_APPLY_RULES_H
@@ -42,13 +43,14 @@ bool azure_lb_is_orphan(struct json_object *lb);
 /* May so many frontends and rules more be beyond what Azure allows?  `lb` NULL: of a new one. */
 bool azure_lb_is_tight(const struct azure_config *c, struct json_object *lb, size_t frontends,
                        size_t rules);
-/* ERR_INVALID: the Service asks for what cannot be (a bad annotation); ERR_IN_USE: a port is taken, or its frontend
- * would have to change while others use it; ERR_QUOTA: the balancer is full. */
+/* ERR_INVALID: the Service asks for what cannot be (a bad annotation); ERR_IN_USE: a port is taken,
+ * or its frontend would have to change while others use it; ERR_QUOTA: the balancer is full. */
 int azure_lb_apply(struct arena *a, const struct azure_lb_ask *ask, struct json_object *lb,
                    struct azure_lb_result *ret, struct err *err) _warn_unused_;
-/* For Services that stand in each other's way, before any of them is put where it asks to be: the rules of a Service that stays
- * for ports, or at frontends, that it does not ask for any more; and, once no rule of another one is at them, its
- * frontends that have to be made anew (of a private one that asks for another address, this address).  Both return whether there were some. */
+/* For Services that stand in each other's way, before any of them is put where it asks to be: the
+ * rules of a Service that stays for ports, or at frontends, that it does not ask for any more; and,
+ * once no rule of another one is at them, its frontends that have to be made anew (of a private one
+ * that asks for another address, this address).  Both return whether there were some. */
 bool azure_lb_give_up_ports(struct arena *a, const struct azure_lb_ask *ask,
                             struct json_object *lb);
 bool azure_lb_give_up_frontends(struct arena *a, const struct azure_lb_ask *ask,

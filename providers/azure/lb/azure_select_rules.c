@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_select_rules.c: names of balancers, Basic selection, and what is managed (azure_select_rules.h).
+/* azure_select_rules.c: names of balancers, Basic selection, and what is managed
+ * (azure_select_rules.h).
  *
- * Several Standard balancers are the matter of azure_place_rules.c.  Pure; docs/spec/azure.md 5.1, 5.3, 5.4, 5.7. */
+ * Several Standard balancers are the matter of azure_place_rules.c.  Pure; docs/spec/azure.md 5.1,
+ * 5.3, 5.4, 5.7. */
 #include "providers/azure/lb/azure_select_rules.h"
 
 #include "common/base/str.h"
@@ -9,7 +11,7 @@
 
 #define AUTO_MODE "__auto__"
 
-/* ---- names --------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static const char *with_kind(struct arena *a, const char *base, bool internal)
 {
@@ -41,7 +43,7 @@ const char *azure_vm_set_lb(const struct azure_naming *n, const char *vm_set)
     return str_eq(vm_set, azure_config_primary_vm_set(n->config)) ? n->cluster : vm_set;
 }
 
-/* ---- moving and managing ------------------------------------------------------------------------- */
+/* ---- moving and managing --------------------------------------------------------------------- */
 
 bool azure_mode_is_auto(const struct azure_service *s)
 {
@@ -137,7 +139,7 @@ struct azure_lbs azure_lbs_managed(struct arena *a, const struct azure_naming *n
     return (struct azure_lbs){.items = items, .n = used};
 }
 
-/* ---- Basic --------------------------------------------------------------------------------------- */
+/* ---- Basic ----------------------------------------------------------------------------------- */
 
 static const char *vm_set_by_name(const struct azure_vm_sets *sets, const char *name)
 {
@@ -229,4 +231,4 @@ int azure_select_basic(struct arena *a, const struct azure_naming *n, const stru
     return ERR_OK;
 }
 
-/* ---- whatever the SKU ---------------------------------------------------------------------------- */
+/* ---- whatever the SKU ------------------------------------------------------------------------ */

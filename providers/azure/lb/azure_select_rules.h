@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_select_rules.h: which load balancer a Service uses.
  *
- * Standard: one pair per cluster, or several pairs (multi-SLB) among which labels, namespaces, pinned addresses and
- * the number of rules decide (azure_place_rules.c).  Basic: one pair per VM set.  Names are compared without case,
- * but returned as upstream returns them, which is not always as they are written.
- * What exists comes in as ARM documents; nothing is looked up here.
+ * Standard: one pair per cluster, or several pairs (multi-SLB) among which labels, namespaces,
+ * pinned addresses and the number of rules decide (azure_place_rules.c).  Basic: one pair per VM
+ * set.  Names are compared without case, but returned as upstream returns them, which is not always
+ * as they are written.  What exists comes in as ARM documents; nothing is looked up here.
  * Source: docs/spec/azure.md 5.1, 5.3 to 5.5, 5.7; 18 row 3; vectors 13.2, 13.3.  Pure. */
 #ifndef TRIMTAB_AZURE_SELECT_RULES_H
 #define TRIMTAB_AZURE_SELECT_RULES_H
@@ -31,7 +31,8 @@ struct azure_vm_sets {
 
 /* ---- names (5.1) */
 
-/* The name for a VM set, without regard to multi-SLB; the configured loadBalancerName stands for the cluster's. */
+/* The name for a VM set, without regard to multi-SLB; the configured loadBalancerName stands for
+ * the cluster's. */
 const char *azure_lb_name(struct arena *a, const struct azure_naming *n, const char *vm_set,
                           bool internal);
 /* The VM set that a Basic balancer serves: lower case, or the primary one as it is configured. */
@@ -49,8 +50,8 @@ bool azure_lb_should_change(struct arena *a, const struct azure_naming *n,
                             const char *expected);
 /* The members of its pools are none of our business (7.5). */
 bool azure_lb_is_preconfigured(const struct azure_config *c, bool internal);
-/* The balancers that are ours, in their order (5.7).  `agent_pools` counts for Basic only; there NULL stands for
- * "nodes are not known": all are returned. */
+/* The balancers that are ours, in their order (5.7).  `agent_pools` counts for Basic only; there
+ * NULL stands for "nodes are not known": all are returned. */
 bool azure_lb_is_managed(struct arena *a, const struct azure_naming *n, const char *name);
 struct azure_lbs azure_lbs_managed(struct arena *a, const struct azure_naming *n,
                                    const struct azure_lbs *lbs,
@@ -58,13 +59,13 @@ struct azure_lbs azure_lbs_managed(struct arena *a, const struct azure_naming *n
 
 /* ---- Basic (5.4) */
 
-/* The VM sets among which the mode annotation lets choose.  ERR_NOT_FOUND: there is none of that name, or none at
- * all. */
+/* The VM sets among which the mode annotation lets choose.  ERR_NOT_FOUND: there is none of that
+ * name, or none at all. */
 int azure_vm_set_candidates(struct arena *a, const struct azure_naming *n,
                             const struct azure_service *s, const struct azure_vm_sets *agent_pools,
                             struct azure_vm_sets *ret, struct err *err) _warn_unused_;
-/* The balancer with the fewest rules, or the first that does not exist yet (*ret_exists false).  ERR_NOT_FOUND: no
- * candidate; ERR_QUOTA: all are full. */
+/* The balancer with the fewest rules, or the first that does not exist yet (*ret_exists false).
+ * ERR_NOT_FOUND: no candidate; ERR_QUOTA: all are full. */
 int azure_select_basic(struct arena *a, const struct azure_naming *n, const struct azure_service *s,
                        const struct azure_lbs *lbs, const struct azure_vm_sets *candidates,
                        const char **ret, bool *ret_exists, struct err *err) _warn_unused_;
@@ -85,24 +86,26 @@ struct azure_placement {
     size_t n_namespace_labels;
     const struct azure_active *active;
     size_t n_active;
-    /* Rules that this batch is about to add, by index of configuration, external and internal; NULL: none.  Without
-     * them all Services of a batch would go to the same empty balancer. */
+    /* Rules that this batch is about to add, by index of configuration, external and internal;
+     * NULL: none.  Without them all Services of a batch would go to the same empty balancer. */
     const size_t (*coming)[2];
 };
-/* What the balancers tell of it when no state is kept: a configuration holds the Services whose rules are on its
- * balancer or on the internal twin.  One item per configuration, in its order; `services` is borrowed. */
+/* The state by the balancers: a configuration holds the Services whose rules are on its balancer or
+ * on the internal twin.  One item per configuration, in its order; `services` is borrowed. */
 const struct azure_active *azure_active_from_rules(struct arena *a, const struct azure_config *c,
                                                    const struct azure_lbs *lbs,
                                                    const struct azure_service *const *services,
                                                    size_t n, size_t *ret_n);
 /* Any address or public IP is asked for. */
 bool azure_service_pins_ip(const struct azure_service *s);
-/* Names of configurations, in their order; at least one.  ERR_INVALID tells which one failed why. */
+/* Names of configurations, in their order; at least one.  ERR_INVALID tells which
+ * one failed why. */
 int azure_place_eligible(struct arena *a, const struct azure_placement *p,
                          const struct azure_service *s, const char *const **ret, size_t *ret_n,
                          struct err *err) _warn_unused_;
-/* The name to use, with "-internal" where it belongs.  `want`: to be built, not to be cleaned up.  ERR_INVALID: see
- * azure_place_eligible(); a pinned address that lies elsewhere or does not exist; all are full. */
+/* The name to use, with "-internal" where it belongs.  `want`: to be built, not to be cleaned up.
+ * ERR_INVALID: see azure_place_eligible(); a pinned address that lies elsewhere or does
+ * not exist; all are full. */
 int azure_place(struct arena *a, const struct azure_placement *p, const struct azure_service *s,
                 bool want, const char **ret, struct err *err) _warn_unused_;
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_pip_tags.h: the tags by which public IPs are known, shared by the files of azure_pip_rules.h.
+/* azure_pip_tags.h: the tags by which public IPs are known, shared by the files of
+ * azure_pip_rules.h.
  *
- * Texts are borrowed from the tree; "" when there is none.  Source: docs/spec/azure.md 8.4.  Pure. */
+ * Texts are borrowed from the tree; "" when there is none.  Source:
+ * docs/spec/azure.md 8.4. Pure. */
 #ifndef TRIMTAB_AZURE_PIP_TAGS_H
 #define TRIMTAB_AZURE_PIP_TAGS_H
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_pip_tags_rules.c: what the tags of a public IP say, and how a Service is written into them (azure_pip_rules.h).
+/* azure_pip_tags_rules.c: what the tags of a public IP say, and how a Service is written into them
+ * (azure_pip_rules.h).
  *
- * Tags of older days are read, the modern ones are written.  Pure; docs/spec/azure.md 8.4, 8.5, 8.7. */
+ * Tags of older days are read, the modern ones are written.  Pure; docs/spec/azure.md
+ * 8.4, 8.5, 8.7. */
 #include "common/base/str.h"
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/pip/azure_pip_rules.h"
@@ -10,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the service tag ------------------------------------------------------------------------------------- */
+/* ---- the service tag ------------------------------------------------------------------------- */
 
 static const char *tag_text(struct json_object *tags, const char *key, const char *old_key)
 {
@@ -104,7 +106,7 @@ int azure_pip_unbind(struct arena *a, struct json_object *tags, const char *name
     return ERR_OK;
 }
 
-/* ---- DNS ------------------------------------------------------------------------------------------------- */
+/* ---- DNS ------------------------------------------------------------------------------------- */
 
 int azure_pip_set_dns(struct arena *a, struct json_object *pip, const char *service,
                       const char *label, bool user_assigned, bool *ret_changed, struct err *err)
@@ -140,7 +142,7 @@ int azure_pip_set_dns(struct arena *a, struct json_object *pip, const char *serv
     return ERR_OK;
 }
 
-/* ---- IP tags --------------------------------------------------------------------------------------------- */
+/* ---- IP tags --------------------------------------------------------------------------------- */
 
 struct ip_tag {
     const char *type;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_api.c: names, places and URLs of calls; see gce_api.h.  The state machine is in gce_call.c. */
+/* gce_api.c: names, places and URLs of calls; see gce_api.h.  The state machine
+ * is in gce_call.c. */
 #include "providers/gce/api/gce_api.h"
 
 #include "common/base/str.h"

@@ -104,25 +104,28 @@ bool gce_api_is_zonal(enum gce_collection c);
 bool gce_api_is_local(enum gce_collection c);
 /* Does the verb take a cutter, and answers with pages? */
 bool gce_verb_lists(enum gce_verb v);
-/* Is this answer a resource of the collection?  True for one that does not say what it is; false for a forwarding rule
- * without an address: whoever took that for the rule would make it again, and lose the address that it has. */
+/* Is this answer a resource of the collection?  True for one that does not say what it is; false
+ * for a forwarding rule without an address: whoever took that for the rule would make it again, and
+ * lose the address that it has. */
 bool gce_api_is_one_of(enum gce_collection c, struct json_object *o);
-/* Is this a page of what the verb lists?  Only its kind says so, since Google leaves `items` out of an empty one. */
+/* Is this a page of what the verb lists?  Only its kind says so, since Google leaves `items`
+ * out of an empty one. */
 bool gce_api_is_list_of(enum gce_collection c, enum gce_verb v, struct json_object *o);
-/* The id of the method in Google's description of the API: "compute.forwardingRules.get", "compute.regionBackendServices.get". */
+/* The id of the method in Google's description of the API: "compute.forwardingRules.get",
+ * "compute.regionBackendServices.get". */
 const char *gce_api_op_id(struct arena *a, enum gce_collection c, enum gce_verb v);
 
-/* Cuts the items of a list answer as bytes arrive, so that a list of thousands is never one tree.  In an aggregated
- * list `items` is no array but an object of scopes, {"zones/Z":{"networkEndpointGroups":[…]}}: what is cut are the items
- * of the arrays in it. */
+/* Cuts the items of a list answer as bytes arrive, so that a list of thousands is never one tree.
+ * In an aggregated list `items` is no array but an object of scopes,
+ * {"zones/Z":{"networkEndpointGroups":[…]}}: what is cut are the items of the arrays in it. */
 struct gce_splitter {
     void (*item)(void *arg, const char *text, size_t n);
     void *arg;
     int depth;
     bool in_string;
     bool escaped;
-    const char *
-        scoped; /* aggregated lists: the name of the arrays, the collection's; NULL: a plain list */
+    /* aggregated lists: the name of the arrays, the collection's; NULL: a plain list */
+    const char *scoped;
     int items_depth;     /* of the array that it is in; 0: in none */
     bool failed;         /* an item over its cap */
     struct str_buf text; /* the item, or the rest of the document around the items */
@@ -134,10 +137,10 @@ void gce_splitter_reset(struct gce_splitter *c);
 void gce_splitter_done(struct gce_splitter *c);
 /* False when the text is over its caps. */
 bool gce_splitter_feed(struct gce_splitter *c, const char *bytes, size_t n);
-/* What stood around the items: {"kind":…,"items":[],"nextPageToken":…}. */
+/* The page without its items: {"kind":…,"items":[],"nextPageToken":…}. */
 const char *gce_splitter_rest(const struct gce_splitter *c);
 
-/* What to do. */
+/* The request. */
 struct gce_call_spec {
     enum gce_collection collection;
     enum gce_verb verb;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_bs_named.c: what a Service with a backend service names in the cloud: a subnetwork, reserved addresses (gce_flow.h).
+/* gce_bs_named.c: what a Service with a backend service names in the cloud: a subnetwork, reserved
+ * addresses (gce_flow.h).
  *
- * They are looked at in the wave that looks at the balancer itself.  Where something would be written before that wave, a
- * balancer of another kind taken away or instance groups made, they are looked at ahead: a Service that cannot be
- * served must be refused while everything stands. */
+ * They are looked at in the wave that looks at the balancer itself.  Where something would be
+ * written before that wave, a balancer of another kind taken away or instance groups made, they are
+ * looked at ahead: a Service that cannot be served must be refused while everything stands. */
 #include "common/base/ip.h"
 #include "common/base/str.h"
 #include "providers/gce/backend/gce_l4_address_rules.h"
@@ -28,8 +29,8 @@ static bool asks_for_subnetwork(const struct gce_bs_item *b)
            (b->in.kind != GCE_KIND_ILB_GROUPS || !str_is_empty(b->facts.subnetwork));
 }
 
-/* spec.loadBalancerIP names an address that the Service does not have yet: the cloud would say only with the forwarding rule,
- * which is made last, that it cannot be had. */
+/* spec.loadBalancerIP names an address that the Service does not have yet: the cloud would say only
+ * with the forwarding rule, which is made last, that it cannot be had. */
 static bool asks_for_number(const struct gce_bs_item *b)
 {
     const struct tt_service *svc = b->in.service;
@@ -86,7 +87,8 @@ void gce_bs_named_take(struct lb_sync *s, struct lb_item *item, struct gce_bs_it
     }
 }
 
-/* gce-l4.md §4.1 E4, E6; §5.1 step 7.  An absent subnetwork is no fault in the Service's text: somebody may be making it. */
+/* gce-l4.md §4.1 E4, E6; §5.1 step 7.  An absent subnetwork is no fault in the Service's text:
+ * somebody may be making it. */
 int gce_bs_named_check(const struct gce_bs_item *b, struct err *err)
 {
     const struct gce_slot *slot = subnetwork_slot(b);
@@ -103,7 +105,7 @@ int gce_bs_named_check(const struct gce_bs_item *b, struct err *err)
                : gce_l4_subnetwork_check(n, gce_kind_is_internal(b->in.kind), err);
 }
 
-/* ---- who has the address ------------------------------------------------------------------------------ */
+/* ---- who has the address --------------------------------------------------------------------- */
 
 /* Rules that an older Service of this name left go before the new ones are made. */
 static void leave_out_older(struct arena *a, const struct gce_bs_item *b, struct gce_ip_uses *uses)
@@ -159,8 +161,8 @@ static int check_free(const struct gce_bs_item *b, const struct gce_ip_uses *use
                    : ERR_OK;
 }
 
-/* What its owner has reserved cannot be lost, so it needs no hold; the cloud would refuse one.  A hold of ours, which an
- * interrupted run left, is no reservation of the owner's. */
+/* An address that its owner has reserved cannot be lost, so it needs no hold; the cloud would
+ * refuse one.  A hold of ours, which an interrupted run left, is no reservation of the owner's. */
 static void note_reserved(struct lb_sync *s, struct gce_bs_item *b, const struct gce_ip_uses *uses)
 {
     const char *ours = gce_l4_address_description(s->a, b->in.key);
@@ -204,7 +206,7 @@ static int check_ip_ahead(struct lb_sync *s, struct gce_bs_item *b, struct err *
     return rc == ERR_OK ? check_free(b, &uses, err) : rc;
 }
 
-/* ---- ahead ---------------------------------------------------------------------------------------------- */
+/* ---- ahead ----------------------------------------------------------------------------------- */
 
 static int look_ahead(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {

@@ -35,7 +35,7 @@ static void model_unref(struct gce_model *m)
     }
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static void put_number(struct str_buf *b, size_t v)
 {
@@ -58,7 +58,7 @@ static size_t take_number(const unsigned char **at, const unsigned char *end)
     return v;
 }
 
-/* ---- packing ------------------------------------------------------------------------------------- */
+/* ---- packing --------------------------------------------------------------------------------- */
 
 /* Model, key and text one after the other, and where each four-byte sequence was seen. */
 struct window {
@@ -156,7 +156,7 @@ static void pack_against(const struct gce_model *m, const char *key, const char 
     free(w.before);
 }
 
-/* ---- models -------------------------------------------------------------------------------------- */
+/* ---- models ---------------------------------------------------------------------------------- */
 
 static void to_front(struct gce_packer *k, size_t i)
 {
@@ -174,7 +174,8 @@ static void add_model(struct gce_packer *k, const char *text, size_t n)
     to_front(k, k->n - 1);
 }
 
-/* Packs by the first model that fits well, else by the best; where none fits, the text is a new model. */
+/* Packs by the first model that fits well, else by the best; where none fits, the text is
+ * a new model. */
 static void choose(struct gce_packer *k, const char *key, const char *text, size_t n,
                    struct str_buf *best)
 {
@@ -232,7 +233,7 @@ void gce_packed_done(struct gce_packed *p)
     *p = (struct gce_packed){0};
 }
 
-/* ---- unpacking ----------------------------------------------------------------------------------- */
+/* ---- unpacking ------------------------------------------------------------------------------- */
 
 static void unpack_into(const struct gce_packed *p, struct str_buf *window)
 {

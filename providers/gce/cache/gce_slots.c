@@ -93,7 +93,7 @@ const struct gce_neg *gce_slots_neg(const struct gce_slots *s, const char *zone,
     return present(s, GCE_NEGS, zone, name);
 }
 
-/* ---- decoding ------------------------------------------------------------------------------------ */
+/* ---- decoding -------------------------------------------------------------------------------- */
 
 #define DECODE(type, function)                                                                     \
     {                                                                                              \

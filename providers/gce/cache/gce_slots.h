@@ -8,9 +8,10 @@
  * What the snapshot knows answers
  *     main    for a minute
  *     extra   whatever its age; when fresh is asked, only that something is absent
- *     NEGs, instance groups, and the main ones of an UPDATE: that they are there, whatever the age, also
- *             when fresh is asked, until a conflict has shown that it is outdated (nodes come and go, a
- *             backend service that we wrote stays)
+ *     NEGs, instance groups, and the main ones of an UPDATE: that they are there, whatever the age,
+ *     also
+ *             when fresh is asked, until a conflict has shown that it is outdated (nodes come and
+ *             go, a backend service that we wrote stays)
  * A slot that was seen holds its resource decoded, as the struct of its collection.  Of what the
  * snapshot answered the members are those that it keeps (gce_store_kept): a backend service that is
  * to be written over is read first (gce_ops.c).  Filling
@@ -33,9 +34,9 @@ struct gce_slot {
     bool main;
     bool looked; /* `known` has been found out */
     enum gce_known known;
-    const void *as; /* PRESENT: struct gce_rule, gce_address, gce_firewall, gce_pool, gce_check,
-                               * gce_hc (both health-check collections), gce_bservice, gce_neg, gce_group,
-                               * gce_subnetwork */
+    /* PRESENT: struct gce_rule, gce_address, gce_firewall, gce_pool, gce_check, gce_hc (both
+     * health-check collections), gce_bservice, gce_neg, gce_group, gce_subnetwork */
+    const void *as;
 };
 struct gce_slots {
     struct arena *a;
@@ -68,10 +69,10 @@ int gce_slot_decode_view(struct arena *a, enum gce_collection c, const struct js
                          const void **ret, struct err *err) _warn_unused_;
 
 /* Fills every slot: from the snapshot where that is enough, else by one list per collection when
- * nothing was ever listed or many keys wait, else by one wave of GETs.  Sets sync->observed_fresh and
- * adds to sync->reads.  Errors of the API but NOT_FOUND; TRANSIENT for an ENSURE that sees a rule or
- * an address without IP.  May be called again after more slots were added: only these are then looked
- * at. */
+ * nothing was ever listed or many keys wait, else by one wave of GETs.  Sets sync->observed_fresh
+ * and adds to sync->reads.  Errors of the API but NOT_FOUND; TRANSIENT for an ENSURE that sees a
+ * rule or an address without IP.  May be called again after more slots were added: only these are
+ * then looked at. */
 int gce_slots_look(struct gce_slots *s, struct lb_sync *sync, struct err *err) _warn_unused_;
 
 #endif

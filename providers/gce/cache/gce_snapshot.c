@@ -72,10 +72,11 @@ void gce_snapshot_free(struct gce_snapshot *s)
     free(s);
 }
 
-/* ---- what lists say ------------------------------------------------------------------------------ */
+/* ---- what lists say -------------------------------------------------------------------------- */
 
-/* Others' firewalls, NEGs and groups are many: only names that begin like ours are listed.  Firewalls begin with "k8s",
- * some of internal balancers on instance groups with "a" and a UID's hexadecimal digits (gce-cloud-provider.md §5.1). */
+/* Others' firewalls, NEGs and groups are many: only names that begin like ours are listed.
+ * Firewalls begin with "k8s", some of internal balancers on instance groups with "a" and a UID's
+ * hexadecimal digits (gce-cloud-provider.md §5.1). */
 static const struct {
     const char *prefix;
     const char *filter;
@@ -123,7 +124,7 @@ static bool list_covers(struct gce_snapshot *s, const struct gce_key *key, int64
     return young(s, s->kinds[key->c].listed_ms, max_age_ms) && filter_covers(key->c, key->name);
 }
 
-/* ---- asking -------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static void give_back(void *arg)
 {
@@ -190,7 +191,7 @@ enum gce_known gce_snapshot_get(struct gce_snapshot *s, const struct gce_key *ke
     return known;
 }
 
-/* What is looked for among all entries of a kind. */
+/* Search among all entries of a kind. */
 struct search {
     struct gce_snapshot *s;
     enum gce_collection kind;
@@ -365,9 +366,9 @@ bool gce_snapshot_is_unlistable(struct gce_snapshot *s, enum gce_collection kind
     return unlistable;
 }
 
-/* ---- telling ------------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
-/* What is absent and old is dropped where a list says the same. */
+/* Drops old absent entries if a list confirms them. */
 static void drop_old_absent(const struct gce_visit *v, void *arg)
 {
     struct gce_snapshot *s = arg;
@@ -423,7 +424,7 @@ void gce_snapshot_forget(struct gce_snapshot *s, const struct gce_key *key)
     mutex_unlock(&s->lock);
 }
 
-/* ---- filling ------------------------------------------------------------------------------------- */
+/* ---- filling --------------------------------------------------------------------------------- */
 
 struct gce_fill *gce_fill_begin(struct gce_snapshot *s, enum gce_collection kind)
 {
@@ -491,7 +492,8 @@ static struct gce_entry *twin(const struct gce_visit *v, const struct gce_entry 
     return e;
 }
 
-/* The list has been read: what it brought is known, but for what we wrote meanwhile; what it did not bring is absent. */
+/* The list has been read: what it brought is known, but for what we wrote meanwhile; what it did
+ * not bring is absent. */
 static void settle(const struct gce_visit *v, void *arg)
 {
     const struct gce_fill *f = arg;

@@ -80,7 +80,7 @@ bool gce_snapshot_has_all(struct gce_snapshot *s, enum gce_collection kind);
 void gce_snapshot_set_unlistable(struct gce_snapshot *s, enum gce_collection kind);
 bool gce_snapshot_is_unlistable(struct gce_snapshot *s, enum gce_collection kind);
 
-/* What was read, or written: `o` NULL means absent.  No effect for a collection that is not
+/* Stores a read or written resource: `o` NULL means absent.  No effect for a collection that is not
  * kept. */
 void gce_snapshot_put(struct gce_snapshot *s, const struct gce_key *key, struct json_object *o);
 void gce_snapshot_forget(struct gce_snapshot *s, const struct gce_key *key);

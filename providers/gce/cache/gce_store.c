@@ -28,7 +28,7 @@ struct gce_members {
     char *text;
 };
 
-/* ---- members of pools ---------------------------------------------------------------------------- */
+/* ---- members of pools ------------------------------------------------------------------------ */
 
 static struct gce_members *members_ref(struct gce_store *s, struct json_object *instances)
 {
@@ -80,7 +80,7 @@ static struct json_object *members_json(const struct gce_members *l)
     return array;
 }
 
-/* ---- names --------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static uint32_t hash_of(const struct gce_store *s, const char *name)
 {
@@ -158,7 +158,7 @@ int gce_store_zone(struct gce_store *s, const char *zone, bool make)
     return s->n_zones;
 }
 
-/* ---- entries ------------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static struct gce_entry *entry_in(const struct gce_name *n, enum gce_collection kind, int zone,
                                   uint16_t fill)
@@ -348,7 +348,7 @@ const struct json_view *gce_store_view(const struct gce_entry *e, const char *na
     return e->pool != NULL ? with_members(a, v, e->pool) : v;
 }
 
-/* ---- all of them --------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 void gce_store_drop(struct gce_entry *e)
 {

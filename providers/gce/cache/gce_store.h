@@ -3,10 +3,11 @@
  *
  *     name ──▶ entry (backend service) ──▶ entry (NEG, zone a) ──▶ entry (NEG, zone b) ──▶ …
  *
- * The pieces of one load balancer share a name or two, so a name is kept once and the few entries under it are a list;
- * what an entry says is packed (gce_pack.h).  An entry that a list under way has brought is *pending*: nobody sees it
- * until the list is complete.  5,000 Services with three NEGs each take some 6 MiB.
- * Not thread-safe: the snapshot's lock guards it.  Private to gce_snapshot*.c and their tests. */
+ * The pieces of one load balancer share a name or two, so a name is kept once and the few entries
+ * under it are a list; what an entry says is packed (gce_pack.h).  An entry that a list under way
+ * has brought is *pending*: nobody sees it until the list is complete.  5,000 Services with three
+ * NEGs each take some 6 MiB.  Not thread-safe: the snapshot's lock guards it.  Private to
+ * gce_snapshot*.c and their tests. */
 #ifndef TRIMTAB_GCE_STORE_H
 #define TRIMTAB_GCE_STORE_H
 
@@ -47,7 +48,8 @@ struct gce_store {
 void gce_store_init(struct gce_store *s);
 void gce_store_done(struct gce_store *s);
 
-/* The number of a zone: NULL has 0.  With `make` an unknown one gets a number; else, and when there are too many, -1. */
+/* The number of a zone: NULL has 0.  With `make` an unknown one gets a number; else, and when there
+ * are too many, -1. */
 int gce_store_zone(struct gce_store *s, const char *zone, bool make);
 /* The entry, or NULL.  `fill` 0: what is known. */
 struct gce_entry *gce_store_find(const struct gce_store *s, enum gce_collection kind, int zone,
@@ -57,7 +59,7 @@ struct gce_entry *gce_store_make(struct gce_store *s, enum gce_collection kind, 
                                  const char *name, uint16_t fill);
 /* Members of a kind's resource that are kept; NULL-terminated; NULL: the kind is not kept. */
 const char *const *gce_store_kept(enum gce_collection kind);
-/* What the entry says from now on: `o` NULL is absent. */
+/* Sets the entry: `o` NULL is absent. */
 void gce_store_set(struct gce_store *s, struct gce_entry *e, const char *name,
                    struct json_object *o);
 /* Does it say that already?  (Never of pools.) */
@@ -70,7 +72,8 @@ const struct json_view *gce_store_view(const struct gce_entry *e, const char *na
 /* Its text without pool members; false when it is absent. */
 bool gce_store_text(const struct gce_entry *e, const char *name, struct str_buf *ret);
 
-/* The entries of each name, in no order; the callback may change them, and marks with `drop` those that are to go. */
+/* The entries of each name, in no order; the callback may change them, and marks with `drop` those
+ * that are to go. */
 struct gce_visit {
     const char *name;
     struct gce_entry *first;

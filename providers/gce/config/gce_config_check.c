@@ -107,7 +107,7 @@ int gce_config_load(struct arena *a, const struct tt_open_args *args, struct gce
     return ERR_OK;
 }
 
-/* ---- check-config -------------------------------------------------------------------------------- */
+/* ---- check-config ---------------------------------------------------------------------------- */
 
 /* The file once more, as a list of lines: findings name the one that they are about. */
 struct lines {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_groups.c: the instance groups that all Services share: what is in them, and whose turn it is to
- * change them (gce_groups.h).
+/* gce_groups.c: the instance groups that all Services share: what is in them, and whose turn it is
+ * to change them (gce_groups.h).
  *
  *     sync ──▶ do the groups hold what the nodes say? ──yes──▶ nothing: no lock, no request
  *                    │ no
@@ -11,9 +11,9 @@
  *                     list what is not known, plan, carry out, give the turn back
  *
  * The turn is held across calls and ends with the last operation, or with the sync.  A sync whose
- * turn comes after one that began later leaves the groups alone: its nodes are the older ones, and it
- * is looked at again for the newer ones anyway.  Groups come first in a flow, before any other lock
- * that is held across calls. */
+ * turn comes after one that began later leaves the groups alone: its nodes are the older ones, and
+ * it is looked at again for the newer ones anyway.  Groups come first in a flow, before any other
+ * lock that is held across calls. */
 #include "providers/gce/groups/gce_groups.h"
 
 #include "common/base/hash.h"
@@ -87,7 +87,7 @@ void gce_groups_free(struct gce_groups *g)
     free(g);
 }
 
-/* ---- turns ----------------------------------------------------------------------------------------- */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 static void turn_end(struct turn *t)
 {
@@ -160,7 +160,7 @@ static int turn_take(struct turn *t, struct err *err)
     return ERR_OK;
 }
 
-/* ---- what there is to do ----------------------------------------------------------------------------- */
+/* ---- what there is to do --------------------------------------------------------------------- */
 
 /* Notes kept for a while, by zone and name. */
 static void note(struct gce_groups *g, struct map *notes, const char *zone, const char *name)
@@ -203,7 +203,8 @@ struct zone_state {
     struct gce_strs remove;
 };
 
-/* A VM that Google refused to take is not offered again at once: everybody would run into the same refusal. */
+/* A VM that Google refused to take is not offered again at once: everybody would run into
+ * the same refusal. */
 static struct gce_strs without_refused(struct gce_groups *g, struct arena *a, const char *zone,
                                        const struct gce_strs *names)
 {
@@ -257,7 +258,7 @@ static uint64_t digest_of(const char *group, const struct gce_groups_want *want)
     return h | 1;
 }
 
-/* Whoever asks a moment after it was found done gets the same answer without a look at each name. */
+/* A call shortly after a complete one gets the same answer without checking each name. */
 static bool was_done(struct gce_groups *g, uint64_t digest)
 {
     mutex_lock(&g->lock);
@@ -306,7 +307,7 @@ static bool is_newer_than(struct turn *t, struct arena *a, const char *group,
     return newer;
 }
 
-/* ---- observing ---------------------------------------------------------------------------------------- */
+/* ---- observing ------------------------------------------------------------------------------- */
 
 /* Lists the members of those groups that are not known, or are to be compared. */
 static int read_groups(struct turn *t, struct lb_sync *s, const char *group,
@@ -362,7 +363,7 @@ int gce_groups_observe(struct lb_sync *s, const char *group_name,
     return read_groups(t, s, group_name, want, err);
 }
 
-/* ---- planning ----------------------------------------------------------------------------------------- */
+/* ---- planning -------------------------------------------------------------------------------- */
 
 struct emit {
     struct lb_sync *s;
@@ -486,7 +487,8 @@ int gce_groups_list(struct lb_sync *s, struct err *err)
     return rc;
 }
 
-/* Zones of all nodes, by label and by providerID, and those where the group is known to be, or was seen in the list. */
+/* Zones of all nodes, by label and by providerID, and those where the group is known to be, or was
+ * seen in the list. */
 static struct str_set zones_to_clear(struct lb_sync *s, const struct gce_provider *p,
                                      const char *group)
 {
@@ -541,7 +543,7 @@ struct gce_strs gce_groups_zones(struct arena *a, const struct gce_provider *p,
     return zones;
 }
 
-/* ---- what became of it ---------------------------------------------------------------------------------- */
+/* ---- what became of it ----------------------------------------------------------------------- */
 
 static void forget_done(struct gce_groups *g)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_l4_resources.c: see gce_l4_resources.h.
  *
- * Reading by field tables; what lies one object deeper on the wire is read into a small struct of its own and copied.
- * A backend service that is written back begins as a copy of what was read: whatever somebody set there that we do not
- * know stays (gce-l4.md §9.5 rule 6). */
+ * Reading by field tables; what lies one object deeper on the wire is read into a small struct of
+ * its own and copied.  A backend service that is written back begins as a copy of what was read:
+ * whatever somebody set there that we do not know stays (gce-l4.md §9.5 rule 6). */
 #include "providers/gce/model/gce_l4_resources.h"
 
 #include "common/base/str.h"
@@ -13,7 +13,7 @@
 
 #define MAX_BACKENDS 10000
 
-/* ---- health check -------------------------------------------------------------------------------- */
+/* ---- health check ---------------------------------------------------------------------------- */
 
 struct hc_http {
     const char *path;
@@ -59,7 +59,7 @@ int gce_hc_decode_view(struct arena *a, const struct json_view *v, struct gce_hc
 }
 GCE_WIRE_TREE(gce_hc_decode, gce_hc)
 
-/* ---- backend service ----------------------------------------------------------------------------- */
+/* ---- backend service ------------------------------------------------------------------------- */
 
 struct bs_zonal {
     const char *spillover;
@@ -169,7 +169,7 @@ int gce_bservice_decode(struct arena *a, struct json_object *o, struct gce_bserv
     return ERR_OK;
 }
 
-/* ---- NEG, group, subnetwork ---------------------------------------------------------------------- */
+/* ---- NEG, group, subnetwork ------------------------------------------------------------------ */
 
 static const struct json_field neg_fields[] = {
     STR(name, gce_neg, "name"),
@@ -245,7 +245,7 @@ int gce_subnetwork_decode_view(struct arena *a, const struct json_view *v,
 }
 GCE_WIRE_TREE(gce_subnetwork_decode, gce_subnetwork)
 
-/* ---- writing ------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 struct json_object *gce_hc_body(const struct gce_hc *c)
 {
@@ -266,7 +266,8 @@ struct json_object *gce_hc_body(const struct gce_hc *c)
     return o;
 }
 
-/* A member of ours: with a value it is set, without one it goes (a PUT without it means the default). */
+/* A member of ours: with a value it is set, without one it goes (a PUT without it
+ * means the default). */
 static void put(struct json_object *o, const char *name, struct json_object *v)
 {
     if (v == NULL) {

@@ -64,8 +64,8 @@ struct gce_bservice {
     double log_rate;
     const char *log_mode; /* optionalMode */
     struct gce_strs log_fields;
-    /* Of a wanted one: GCE_BS_OWNS_… — members that a PUT clears when they are not wanted; without the bit, what is there
-     * and not wanted stays as it is. */
+    /* Of a wanted one: GCE_BS_OWNS_… — members that a PUT clears when they are not wanted; without
+     * the bit, what is there and not wanted stays as it is. */
     unsigned owns;
     struct json_object *raw; /* as read, NULL for a wanted one */
 };
@@ -118,7 +118,8 @@ int gce_subnetwork_decode_view(struct arena *a, const struct json_view *v,
 
 /* Bodies; new references. */
 struct json_object *gce_hc_body(const struct gce_hc *c);
-/* Policies that upstream takes for the same: "" beside MAGLEV, and what is GCP_RENDEZVOUS where "" is wanted (§4.6). */
+/* Policies that upstream takes for the same: "" beside MAGLEV, and what is GCP_RENDEZVOUS where ""
+ * is wanted (§4.6). */
 bool gce_locality_same(const char *is, const char *want);
 /* `over` NULL: an insert.  Else a PUT: `over`->raw with our members laid over it (unknown members,
  * backends and fingerprint stay, §9.5 rule 6; gce-cloud-provider.md §15 row 19). */

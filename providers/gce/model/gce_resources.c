@@ -222,7 +222,7 @@ int gce_instance_decode(struct arena *a, struct json_object *o, struct gce_insta
     return rc;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 struct json_object *gce_rule_body(const struct gce_rule *r)
 {
@@ -366,7 +366,7 @@ struct json_object *gce_pool_check_body(const char *check_link)
     return references("healthChecks", "healthCheck", &check_link, 1);
 }
 
-/* ---- lists --------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 struct str_set gce_strs_set(struct arena *a, const struct gce_strs *s)
 {

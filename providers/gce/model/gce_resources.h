@@ -24,8 +24,8 @@ struct gce_strs {
     size_t n;
 };
 
-/* compute "forwardingRules".  In place: allowGlobalAccess, networkTier of those with a backend service.  Recreate: all
- * else. */
+/* compute "forwardingRules".  In place: allowGlobalAccess, networkTier of those with a backend
+ * service.  Recreate: all else. */
 struct gce_rule {
     const char *name;
     const char *description;
@@ -113,8 +113,8 @@ struct gce_instance {
 /* A rule that says nothing: no member is NULL. */
 struct gce_rule gce_rule_blank(void);
 
-/* Reading, from a tree or from a view, whose texts are then borrowed; absent members become "" and 0.  ERR_INVALID with the path when a member has another
- * type. */
+/* Reading, from a tree or from a view, whose texts are then borrowed; absent members become "" and
+ * 0.  ERR_INVALID with the path when a member has another type. */
 int gce_rule_decode(struct arena *a, struct json_object *o, struct gce_rule *ret,
                     struct err *err) _warn_unused_;
 int gce_rule_decode_view(struct arena *a, const struct json_view *v, struct gce_rule *ret,
@@ -143,13 +143,14 @@ const char *gce_decimal_member(struct arena *a, struct json_object *o, const cha
 
 /* Bodies for insert, patch and update; new references. */
 struct json_object *gce_rule_body(const struct gce_rule *r);
-/* PATCH of what can be changed in place: id, name, allowGlobalAccess always; networkTier unless "" (gce-l4.md §9.2). */
+/* PATCH of what can be changed in place: id, name, allowGlobalAccess always; networkTier unless ""
+ * (gce-l4.md §9.2). */
 struct json_object *gce_rule_patch_body(const struct gce_rule *r);
 struct json_object *gce_pool_body(const struct gce_pool *p);
 /* `clear_destinations`: an empty list is sent, for a PATCH that takes them away (§4.7). */
 struct json_object *gce_firewall_body(const struct gce_firewall *f, bool clear_destinations);
-/* The body of an insert as the cloud has it afterwards, as far as anything is compared with it: defaults are filled in.  A
- * new object. */
+/* The body of an insert as the cloud has it afterwards, as far as anything is compared with it:
+ * defaults are filled in.  A new object. */
 struct json_object *gce_firewall_as_made(struct json_object *insert);
 struct json_object *gce_check_body(const struct gce_check *c);
 struct json_object *gce_address_body(const struct gce_address *d);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_wire.h: rows of field tables, and members of bodies, as all Compute resources are read and written.
+/* gce_wire.h: rows of field tables, and members of bodies, as all Compute resources are read and
+ * written.
  *
- * Private to gce_resources.c and gce_l4_resources.c.  Zero values are left out of bodies, as Google's own clients do
- * (gce-cloud-provider.md §3.2).  Pure. */
+ * Private to gce_resources.c and gce_l4_resources.c.  Zero values are left out of bodies, as
+ * Google's own clients do (gce-cloud-provider.md §3.2).  Pure. */
 #ifndef TRIMTAB_GCE_WIRE_H
 #define TRIMTAB_GCE_WIRE_H
 
@@ -42,7 +43,7 @@
         .has_offset = offsetof(struct owner, has), .sub = (table)                                  \
     }
 
-/* What Google sends is not the user's doing: an answer that does not decode may be another one next time (TRANSIENT). */
+/* An undecodable answer of Google is not a user error: the next one may differ (TRANSIENT). */
 int gce_wire_decode(struct arena *a, const struct json_view *v, const struct json_field *fields,
                     void *out, const char *what, struct err *err) _warn_unused_;
 /* Nothing is added for "", 0, false, an empty list. */

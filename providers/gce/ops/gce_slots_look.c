@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_slots_look.c: fills slots: from the snapshot, by lists into it, or by one wave of reads (gce_slots.h,
- * docs/adr/0005).
+/* gce_slots_look.c: fills slots: from the snapshot, by lists into it, or by one wave of reads
+ * (gce_slots.h, docs/adr/0005).
  *
  *     offline ─────────────────────────────▶ the snapshot is the cloud
  *     not fresh ──▶ snapshot answers? ──yes─▶ done
@@ -45,8 +45,8 @@ static bool is_ensure(const struct gce_slots *slots)
     return slots->verb != TT_VERB_UPDATE && slots->verb != TT_VERB_DELETE;
 }
 
-/* What is just being made may be shown without its IP.  Who goes on from there would point firewalls at nothing, or give
- * up a held address as useless.  Deleting does not mind. */
+/* A rule that is just being made may be shown without its IP.  A sync that went on would point
+ * firewalls at nothing, or give up a held address as useless.  A deletion needs no IP. */
 static int want_ip(const struct gce_slots *slots, const struct gce_slot *slot, struct err *err)
 {
     const char *ip = "-";
@@ -76,7 +76,7 @@ static int set_present(struct gce_slots *slots, struct gce_slot *slot, struct js
     return settle_present(slots, slot, gce_slot_decode(slots->a, slot->c, o, &slot->as, err), err);
 }
 
-/* ---- the snapshot -------------------------------------------------------------------------------- */
+/* ---- the snapshot ---------------------------------------------------------------------------- */
 
 static enum gce_known from_snapshot(struct look *l, struct gce_slot *slot, int64_t max_age_ms)
 {
@@ -99,8 +99,9 @@ static enum gce_known from_snapshot(struct look *l, struct gce_slot *slot, int64
     return slot->known;
 }
 
-/* What of it may have changed matters to nobody here, or would be noticed: who comes and goes in NEGs and groups is
- * followed by their mirrors, and a backend service is not written over before it was read (gce_ops.c). */
+/* Its possible changes do not matter here, or would be noticed: who comes and goes in NEGs and
+ * groups is followed by their mirrors, and a backend service is not written over before it was read
+ * (gce_ops.c). */
 static bool is_lasting(const struct look *l, const struct gce_slot *slot)
 {
     return slot->c == GCE_NEGS || slot->c == GCE_GROUPS || (is_update(l->slots) && slot->main);
@@ -130,8 +131,8 @@ static bool is_balancer(enum gce_collection c)
     return c == GCE_RULES || c == GCE_BACKENDS || c == GCE_POOLS;
 }
 
-/* A list may lag behind, or be wrong.  So what it lacks counts only for who asks for a Service's first load balancer: one
- * with no address yet, of which no list knows anything. */
+/* A list may lag behind, or be wrong.  So what it lacks counts only for who asks for a Service's
+ * first load balancer: one with no address yet, of which no list knows anything. */
 static bool is_new(const struct look *l)
 {
     bool none = is_ensure(l->slots) && !l->slots->has_address;
@@ -143,8 +144,9 @@ static bool is_new(const struct look *l)
     return none;
 }
 
-/* Whether what the snapshot knows may stand for the cloud: what the verb is about is there, or nothing will be made at
- * all, because this only plans.  What a plan then changes is read from the cloud first (driver_stage.c). */
+/* Whether what the snapshot knows may stand for the cloud: what the verb is about is there, or
+ * nothing will be made at all, because this only plans.  What a plan then changes is read from the
+ * cloud first (driver_stage.c). */
 static bool is_enough(const struct look *l)
 {
     bool seen = false;
@@ -160,7 +162,7 @@ static bool is_enough(const struct look *l)
     return there || (l->s->planning && is_new(l));
 }
 
-/* ---- lists --------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static unsigned kinds_of(const struct look *l)
 {
@@ -186,8 +188,9 @@ static unsigned unlisted(const struct look *l, unsigned kinds, int64_t max_age_m
     return left;
 }
 
-/* Lists what was never listed, or all when so many wait that it is cheaper; not again within a minute: what is new since
- * is read one by one, or a thousand new Services would list a thousand times. */
+/* Lists what was never listed, or all when so many wait that it is cheaper; not again within a
+ * minute: what is new since is read one by one, or a thousand new Services would list
+ * a thousand times. */
 static int list_if_worth(struct look *l, bool answered, struct err *err)
 {
     struct lb_sync *s = l->s;
@@ -207,7 +210,7 @@ static int list_if_worth(struct look *l, bool answered, struct err *err)
     return ERR_OK;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int take(struct look *l, size_t i, struct err *err)
 {
@@ -273,7 +276,8 @@ static int read_wave(struct look *l, struct err *err)
     return rc;
 }
 
-/* Before anyone has chosen the cluster's id (only a plan comes that far) what is shared has no name to ask for. */
+/* Before anyone has chosen the cluster's id (only a plan comes that far) what is shared has
+ * no name to ask for. */
 static bool may_exist(const struct gce_slot *slot)
 {
     return strstr(slot->name, GCE_CLUSTER_ID_UNKNOWN) == NULL;
@@ -301,14 +305,15 @@ static int look_at_cloud(struct look *l, struct err *err)
     }
     for (size_t i = 0; i < l->slots->n; i++) {
         struct gce_slot *slot = &l->slots->items[i];
-        /* A list may lack what is there: of a kind that was listed only now, each name is asked for. */
+        /* A list may lack what is there: of a kind that was listed only now, each name
+         * is asked for. */
         bool by_name = (l->listed_now & GCE_KIND(slot->c)) != 0 && !l->s->planning;
         l->reads[i] = !slot->looked && !is_known_for_sure(l, slot, by_name);
     }
     return read_wave(l, err);
 }
 
-/* What the verb is about is as it was; only what else there may be is not known. */
+/* The verb's resource is unchanged; only other resources are unknown. */
 static bool lacks_only_extras(const struct look *l)
 {
     for (size_t i = 0; i < l->slots->n; i++) {
@@ -329,7 +334,7 @@ static int look_at_extras(struct look *l, struct err *err)
     return read_wave(l, err);
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static void settle(struct look *l, bool from_snapshot)
 {

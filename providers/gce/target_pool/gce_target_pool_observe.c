@@ -40,7 +40,7 @@ struct look {
     bool by_name;    /* nothing is taken for absent that was not asked for by its name */
 };
 
-/* ---- slots --------------------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 static void add(struct look *l, bool main, enum gce_collection c, const char *name,
                 enum gce_known *known, void *dest)
@@ -84,8 +84,8 @@ static void slots_init(struct look *l)
     }
 }
 
-/* What is just being made may be shown without its IP.  Who goes on from there would point firewalls at nothing, or give
- * up a held address as useless.  Deleting does not mind. */
+/* A rule that is just being made may be shown without its IP.  A sync that went on would point
+ * firewalls at nothing, or give up a held address as useless.  A deletion needs no IP. */
 static int want_ip(const struct look *l, const struct slot *slot, const char *ip, struct err *err)
 {
     if (!str_is_empty(ip) || l->t->in.verb != TT_VERB_ENSURE) {
@@ -115,7 +115,7 @@ static int decode(const struct look *l, struct slot *slot, const struct json_vie
     }
 }
 
-/* ---- the snapshot -------------------------------------------------------------------------------- */
+/* ---- the snapshot ---------------------------------------------------------------------------- */
 
 static int from_snapshot(struct look *l, struct slot *slot, int64_t max_age_ms, struct err *err)
 {
@@ -145,7 +145,7 @@ static bool answered_by_snapshot(struct look *l, int64_t max_age_ms, struct err 
     return all;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int take(struct look *l, struct slot *slot, struct err *err)
 {
@@ -250,7 +250,7 @@ static int read_cloud(struct look *l, bool late, struct err *err)
     return read_wave(l, err);
 }
 
-/* ---- the user's address -------------------------------------------------------------------------- */
+/* ---- the user's address ---------------------------------------------------------------------- */
 
 static void take_address(void *arg, const char *text, size_t n)
 {
@@ -306,7 +306,7 @@ static int look_up_user_address(struct look *l, struct err *err)
     return ERR_OK;
 }
 
-/* ---- the shared health check ---------------------------------------------------------------------- */
+/* ---- the shared health check ----------------------------------------------------------------- */
 
 static void give_back(void *arg)
 {
@@ -360,8 +360,8 @@ static bool hold(struct look *l, enum hold_how then, struct err *err)
     return got;
 }
 
-/* Before the cloud is read, by a Service that wants the check.  While it waits, the Service before it may
- * make what is missing (gce_tp_wrote): then nobody needs to be alone any more. */
+/* Before the cloud is read, by a Service that wants the check.  While it waits, the Service before
+ * it may make what is missing (gce_tp_wrote): then nobody needs to be alone any more. */
 static int hold_to_use(struct look *l, struct err *err)
 {
     struct gce_tp_item *t = l->t;
@@ -373,8 +373,7 @@ static int hold_to_use(struct look *l, struct err *err)
     return got ? ERR_OK : err_set(err, ERR_CANCELLED, "asked to stop");
 }
 
-/* Who else wants it at this moment.  Who wants it keeps it whatever the answer, and does not go through all Services
- * for it. */
+/* Other Services that need it now.  A Service that needs it itself keeps it without this search. */
 static void ask_others(struct look *l)
 {
     struct gce_tp_item *t = l->t;
@@ -462,7 +461,7 @@ static int hold_alone_if_needed(struct look *l, struct err *err)
     return read_wave(l, err);
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 /* Tags are needed by who may have to write a firewall; a failure counts only then. */
 static void look_up_tags(struct look *l)
@@ -492,7 +491,7 @@ static void look_up_tags(struct look *l)
     }
 }
 
-/* What of the others matters to this Service. */
+/* The needs of other Services that matter to this one. */
 static int judge_others(struct look *l, struct err *err)
 {
     struct gce_tp_item *t = l->t;
@@ -547,9 +546,9 @@ static bool is_new(const struct look *l)
     return none;
 }
 
-/* Whether what the snapshot knows may stand for the cloud: what the verb is about is there, or nothing
- * will be made at all, because this only plans.  What a plan then changes is read from the cloud first
- * (driver_stage.c). */
+/* Whether what the snapshot knows may stand for the cloud: what the verb is about is there, or
+ * nothing will be made at all, because this only plans.  What a plan then changes is read from the
+ * cloud first (driver_stage.c). */
 static bool is_enough(const struct look *l)
 {
     const struct gce_tp_observed *o = &l->t->o;
@@ -607,8 +606,9 @@ static void see_gone(struct look *l)
     }
 }
 
-/* A rule that stands goes before the new one is made, so who has the address that it is to have must be known before.  A
- * first rule is made beside nothing: only a Service that is known to have the address makes that worth a look. */
+/* A rule that stands goes before the new one is made, so who has the address that it is to have
+ * must be known before.  A first rule is made beside nothing: only a Service that is known to have
+ * the address makes that worth a look. */
 static int ask_for_user_address(struct look *l, struct err *err)
 {
     struct gce_tp_item *t = l->t;

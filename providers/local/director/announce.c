@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* announce.c: addresses that are announced, on which link, and what has become of their probes (announce_rules.h has the moments).
+/* announce.c: addresses that are announced, on which link, and what has become of their probes
+ * (announce_rules.h has the moments).
  *
- * A turn looks at addresses that are due, and at no others.  Links are looked at each second: one whose carrier returned, or that has
- * another MAC, gets all of its addresses announced again. */
+ * A turn looks at addresses that are due, and at no others.  Links are looked at each second: one
+ * whose carrier returned, or that has another MAC, gets all of its addresses announced again. */
 #include "providers/local/director/director_internal.h"
 
 #include <assert.h>
@@ -64,7 +65,7 @@ static void schedule(struct local_director *d, struct director_address *x)
     }
 }
 
-/* ---- orders -------------------------------------------------------------------------------------- */
+/* ---- orders ---------------------------------------------------------------------------------- */
 
 /* `x` has room for one link more. */
 static void order_on(struct director_address *x, const struct local_announce_order *o, int link,
@@ -206,7 +207,7 @@ struct local_announce_state local_director_announced(struct local_director *d,
     return st;
 }
 
-/* ---- links --------------------------------------------------------------------------------------- */
+/* ---- links ----------------------------------------------------------------------------------- */
 
 static const struct local_link *link_of(const struct local_link *links, size_t n, int index)
 {
@@ -226,7 +227,8 @@ struct seen {
     size_t n_down; /* addresses on links that have lost their carrier */
 };
 
-/* A link that the last look did not see, or saw without a carrier, has one now; or it has another MAC. */
+/* A link that the last look did not see, or saw without a carrier, has one now; or it
+ * has another MAC. */
 static bool is_back(const struct seen *s, int index)
 {
     const struct local_link *was = link_of(s->d->links, s->d->n_links, index);
@@ -330,7 +332,7 @@ int64_t local_links_turn(struct local_director *d, int64_t now_ms)
     return d->links_next_ms;
 }
 
-/* ---- what is due --------------------------------------------------------------------------------- */
+/* ---- what is due ----------------------------------------------------------------------------- */
 
 struct batch {
     const struct local_link *link;

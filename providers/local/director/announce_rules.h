@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* announce_rules.h: when an address is announced on a link: the first time, again, and after each change of the link.  Pure.
+/* announce_rules.h: when an address is announced on a link: the first time, again, and after each
+ * change of the link.  Pure.
  *
- *   PROBE      three probes, 200 ms apart: does another host have the address?  Left out for an address that was held before
- *   BURST      announcements 0, 0.1, 1, 2 and 5 s after the takeover; a carrier that returns and a new MAC begin another burst
+ *   PROBE      three probes, 200 ms apart: does another host have the address?  Left out for an
+ *              address that was held before
+ *   BURST      announcements 0, 0.1, 1, 2 and 5 s after the takeover; a carrier that returns and a
+ *              new MAC begin another burst
  *   REST       an announcement every `refresh`
- *   IN_USE     another host answered: the address is not announced; probes begin anew after a minute
+ *   IN_USE     another host answered: the address is not announced; probes begin anew after a
+ *              minute
  *
- * The first announcement of a burst goes at once; later ones are paced: at most LOCAL_FRAMES_PER_S frames a second on a link. */
+ * The first announcement of a burst goes at once; later ones are paced: at most LOCAL_FRAMES_PER_S
+ * frames a second on a link. */
 #ifndef TRIMTAB_LOCAL_DIRECTOR_ANNOUNCE_RULES_H
 #define TRIMTAB_LOCAL_DIRECTOR_ANNOUNCE_RULES_H
 
@@ -46,7 +51,8 @@ struct local_announcement {
 
 /* Begins with probes, or with a burst. */
 void local_announcement_begin(struct local_announcement *e, bool probe, int64_t now_ms);
-/* The link came back, or has another MAC: a new burst.  An address that is probed, or in use elsewhere, is probed anew. */
+/* The link came back, or has another MAC: a new burst.  An address that is probed, or in use
+ * elsewhere, is probed anew. */
 void local_announcement_again(struct local_announcement *e, int64_t now_ms);
 enum local_announce_act local_announcement_due(const struct local_announcement *e, int64_t now_ms);
 /* True for an announcement that pacing may put off. */

@@ -75,7 +75,7 @@ void local_director_wake(struct local_director *d)
     }
 }
 
-/* ---- what others are told ------------------------------------------------------------------------ */
+/* ---- what others are told -------------------------------------------------------------------- */
 
 void local_director_note(struct local_director *d, const struct local_news *head, const char *fmt,
                          ...)
@@ -117,7 +117,7 @@ static void tell(struct local_director *d)
     arena_reset(d->a);
 }
 
-/* ---- turns --------------------------------------------------------------------------------------- */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 static int64_t earlier(int64_t a, int64_t b)
 {

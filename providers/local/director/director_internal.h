@@ -58,12 +58,13 @@ void local_director_note(struct local_director *d, const struct local_news *head
 void local_director_count(const struct local_director *d, const char *counter, const char *first,
                           const char *second, unsigned n);
 
-/* --- announce.c; under the lock ------------------------------------------------------------------------- */
+/* --- announce.c; under the lock --------------------------------------------------------------- */
 void local_announcements_init(struct local_director *d);
 void local_announcements_done(struct local_director *d);
 /* Sends what is due; returns when something is due next. */
 int64_t local_announcements_turn(struct local_director *d, int64_t now_ms);
-/* The address is held now: it is announced, anew if it was already; or it is not held, and not announced. */
+/* The address is held now: it is announced, anew if it was already; or it is not held,
+ * and not announced. */
 void local_announcements_wake(struct local_director *d, const struct ip_addr *addr, int64_t now_ms);
 void local_announcements_sleep(struct local_director *d, const struct ip_addr *addr);
 /* The Service that is told; NULL: none is. */
@@ -71,7 +72,7 @@ const char *local_announcements_owner(struct local_director *d, const struct ip_
 /* Looks at the links when it is time for it. */
 int64_t local_links_turn(struct local_director *d, int64_t now_ms);
 
-/* --- hold.c; under the lock ----------------------------------------------------------------------------- */
+/* --- hold.c; under the lock ------------------------------------------------------------------- */
 struct map *local_holds_new(void);
 /* Holds what is this director's, lets go of the rest; returns when to do so again. */
 int64_t local_holds_turn(struct local_director *d, int64_t now_ms);
@@ -80,11 +81,11 @@ bool local_holds_has(const struct local_director *d, const struct ip_addr *addr)
 /* Sockets on which claims of other hosts are heard. */
 size_t local_holds_ears(struct local_director *d, int *ret_fds, size_t max);
 
-/* --- drain.c; under the lock ---------------------------------------------------------------------------- */
+/* --- drain.c; under the lock ------------------------------------------------------------------ */
 struct map *local_drains_new(void);
 int64_t local_drains_turn(struct local_director *d, int64_t now_ms);
 
-/* --- check.c --------------------------------------------------------------------------------------------- */
+/* --- check.c ---------------------------------------------------------------------------------- */
 void local_checks_init(struct local_director *d);
 void local_checks_done(struct local_director *d);
 /* Under the lock: begins probes, hears answers; returns when something is due next. */
@@ -96,10 +97,10 @@ bool local_director_is_asking(struct local_director *d);
 /* Waits for answers to probes, for a wake, or until `most_ms` are over. */
 void local_director_wait(struct local_director *d, int64_t most_ms);
 
-/* --- watch.c; without the lock ---------------------------------------------------------------------------- */
+/* --- watch.c; without the lock ---------------------------------------------------------------- */
 int64_t local_watch_turn(struct local_director *d, int64_t now_ms);
 
-/* --- storm.c; under the lock ---------------------------------------------------------------------------- */
+/* --- storm.c; under the lock ------------------------------------------------------------------ */
 #define LOCAL_LINK_NAME_MAX 16
 /* The gateway of the default route in the text of /proc/net/route; false: there is none. */
 bool local_gateway_read(const char *text, struct ip_addr *ret, char link[LOCAL_LINK_NAME_MAX]);

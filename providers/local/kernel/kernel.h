@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernel.h: everything that the provider `local` asks of a kernel, as a table of functions.
  *
- * Two implement it: the real one (netlink, raw sockets, /proc/sys) and the one of tests, which is as strict (tests/support/fake_kernel.h).
- * nftables: one table of ours, a fixed number of chains and rules, and elements of sets and maps that carry all that varies.
- * A transaction is done whole or not at all.  Calls answer at once and do not wait for anybody but the kernel.
- * One thread at a time for each handle.
+ * Two implement it: the real one (netlink, raw sockets, /proc/sys) and the one of tests, which is
+ * as strict (tests/support/fake_kernel.h).  nftables: one table of ours, a fixed number of chains
+ * and rules, and elements of sets and maps that carry all that varies.  A transaction is done whole
+ * or not at all.  Calls answer at once and do not wait for anybody but the kernel.  One thread at a
+ * time for each handle.
  *
  * Errors, of all functions (§11.3 of the provider's specification has the sentences):
- *   ERR_CONFLICT   what was to be changed is not as it was believed to be (EEXIST, ENOENT, ESRCH): read and plan again
+ *   ERR_CONFLICT   what was to be changed is not as it was believed to be (EEXIST, ENOENT, ESRCH):
+ *                  read and plan again
  *   ERR_IN_USE     others have a route for the address
  *   ERR_AUTH       EPERM: the capability that is missing is named
  *   ERR_INVALID    the kernel cannot: a module is missing, a set is full
- *   ERR_TRANSIENT  ENOBUFS, ENOMEM, ENFILE, EINTR: may go well next time; after ENOBUFS nobody knows what was done
+ *   ERR_TRANSIENT  ENOBUFS, ENOMEM, ENFILE, EINTR: may go well next time; after ENOBUFS nobody
+ *                  knows what was done
  *   ERR_BUG        the kernel calls the message malformed */
 #ifndef TRIMTAB_LOCAL_KERNEL_KERNEL_H
 #define TRIMTAB_LOCAL_KERNEL_KERNEL_H
@@ -21,7 +24,7 @@
 #include "common/base/arena.h"
 #include "common/base/err.h"
 
-/* --- nftables ------------------------------------------------------------------------------------------- */
+/* --- nftables --------------------------------------------------------------------------------- */
 
 /* The layout of our table (docs/providers/local.md has it as nft prints it). */
 #define LOCAL_NFT_LAYOUT 2
@@ -71,12 +74,13 @@ struct local_nft_element {
     uint16_t target_port;
 };
 struct local_nft_change {
-    bool
-        del; /* else add; both are exact: an add of a key that is there with another value, and a delete of one that is not, fail all */
+    /* else add; both are exact: an add of a key that is there with another value, and a delete of
+     * one that is not, fail all */
+    bool del;
     struct local_nft_element e;
 };
 
-/* --- addresses, routes, links ----------------------------------------------------------------------------- */
+/* --- addresses, routes, links ----------------------------------------------------------------- */
 
 struct local_link {
     int index;
@@ -103,7 +107,7 @@ struct local_route {
     struct ip_addr addr;
 };
 
-/* --- announcing ------------------------------------------------------------------------------------------- */
+/* --- announcing ------------------------------------------------------------------------------- */
 
 /* A host on a link, as the kernel has heard of it. */
 struct local_neighbour {
@@ -131,9 +135,10 @@ struct local_connection {
     uint16_t port; /* of the target */
 };
 
-/* --- IPVS ------------------------------------------------------------------------------------------------- */
+/* --- IPVS ------------------------------------------------------------------------------------- */
 
-/* Flags of a virtual service; the numbers are the kernel's.  The last two mean what the scheduler makes of them. */
+/* Flags of a virtual service; the numbers are the kernel's.  The last two mean what the scheduler
+ * makes of them. */
 #define LOCAL_IPVS_PERSISTENT 0x1u
 #define LOCAL_IPVS_ONE_PACKET 0x4u
 #define LOCAL_IPVS_FALLBACK   0x8u  /* sh-fallback, mh-fallback */
@@ -143,7 +148,8 @@ struct local_connection {
 
 enum local_ipvs_method { LOCAL_IPVS_NAT = 0, LOCAL_IPVS_TUNNEL = 2, LOCAL_IPVS_DR = 3 };
 
-/* One virtual service; a persistent one keeps whole addresses (netmask 32 or 128) to a destination. */
+/* One virtual service; a persistent one keeps whole addresses (netmask 32 or 128)
+ * to a destination. */
 struct local_ipvs_service {
     struct local_frontend_id id;
     char scheduler[LOCAL_IPVS_SCHEDULER_MAX];
@@ -179,20 +185,23 @@ struct local_ipvs_change {
     struct local_ipvs_service service; /* of changes of a destination the id alone */
     struct local_ipvs_dest dest;
 };
-/* A daemon that sends connections to other directors, or receives theirs; the kernel has at most one of each. */
+/* A daemon that sends connections to other directors, or receives theirs; the kernel has
+ * at most one of each. */
 #define LOCAL_IPVS_DAEMONS 2
 struct local_ipvs_daemon {
     bool backup;        /* it receives */
     char interface[16]; /* IFNAMSIZ */
     uint8_t id;         /* directors with the same one hear each other */
 };
-/* ERR_BUG: the kernel would refuse it, or would take it and do something else (a weight above 65,535 cannot be said here; a port that a
- * packet does not go to; a protocol that is not served).  Asked before every change.  Pure. */
+/* ERR_BUG: the kernel would refuse it, or would take it and do something else (a weight above
+ * 65,535 cannot be said here; a port that a packet does not go to; a protocol that is not served).
+ * Asked before every change.  Pure. */
 int local_ipvs_check(const struct local_ipvs_change *c, struct err *err) _warn_unused_;
-/* The code and the sentence for what the kernel said to a change; ERR_OK where it is tolerated.  Pure. */
+/* The code and the sentence for what the kernel said to a change; ERR_OK where it
+ * is tolerated. Pure. */
 int local_ipvs_said(const struct local_ipvs_change *c, int error, struct err *err) _warn_unused_;
 
-/* --- what others do ---------------------------------------------------------------------------------------- */
+/* --- what others do --------------------------------------------------------------------------- */
 
 enum local_event_kind {
     LOCAL_EVENT_TABLE = 0, /* our table, or something in it, came, changed or went */
@@ -207,7 +216,7 @@ struct local_event {
 };
 #define LOCAL_WATCH_FDS 2
 
-/* --- counts ------------------------------------------------------------------------------------------------ */
+/* --- counts ----------------------------------------------------------------------------------- */
 
 /* Requests of one kind that were answered alike. */
 struct local_kernel_count {
@@ -216,7 +225,8 @@ struct local_kernel_count {
     const char *code; /* "ok", or the name of an errno; ENOBUFS: the answer was lost */
     uint64_t n;
 };
-/* An exchange with the kernel, one request or several and all their answers, took so long.  Any thread that uses the handle. */
+/* An exchange with the kernel, one request or several and all their answers, took so long.  Any
+ * thread that uses the handle. */
 typedef void local_kernel_took_fn(void *arg, const char *api, double seconds);
 
 struct local_kernel;
@@ -230,30 +240,34 @@ struct local_kernel_ops {
     /* Names of the tables of all instances on this machine, in no order. */
     int (*nft_instances)(struct local_kernel *k, struct arena *a, const char ***ret, size_t *ret_n,
                          struct err *err);
-    /* Where kube-proxy's rules are on this machine ("table ip kube-proxy", "chain KUBE-SERVICES"; a text that lives for ever); NULL:
-     * nowhere in nftables. */
+    /* Where kube-proxy's rules are on this machine ("table ip kube-proxy", "chain KUBE-SERVICES"; a
+     * text that lives for ever); NULL:  nowhere in nftables. */
     int (*kube_proxy)(struct local_kernel *k, const char **ret, struct err *err);
-    /* Of a table that is there and has other sets or rules: adds the sets that are missing, with those of the elements (all of them
-     * adds) that belong to them, makes all rules anew in one transaction, and drops what is not ours.  Each packet meets old
-     * rules or new ones; connections go on. */
+    /* Of a table that is there and has other sets or rules: adds the sets that are missing, with
+     * those of the elements (all of them adds) that belong to them, makes all rules anew in one
+     * transaction, and drops what is not ours.  Each packet meets old rules or new ones;
+     * connections go on. */
     int (*nft_remake)(struct local_kernel *k, const struct local_nft_table_args *args,
                       const struct local_nft_change *adds, size_t n, struct err *err);
-    /* Does the table have the sets, chains and rules that nft_make() makes of these arguments?  *ret_whole false: others took,
-     * added or changed some, or it has another layout or was made of other arguments.  *ret_routes: the numbers that it says;
-     * protocol 0: none. */
+    /* Does the table have the sets, chains and rules that nft_make() makes of these arguments?
+     * *ret_whole false: others took, added or changed some, or it has another layout or was made of
+     * other arguments.  *ret_routes: the numbers that it says; protocol 0: none. */
     int (*nft_check)(struct local_kernel *k, const struct local_nft_table_args *args,
                      bool *ret_whole, struct local_rt_args *ret_routes, struct err *err);
     /* One transaction: all deletes, then all adds, whatever their order. */
     int (*nft_commit)(struct local_kernel *k, const char *instance,
                       const struct local_nft_change *changes, size_t n, struct err *err);
-    /* Calls `each` for all elements of the table, sets one after the other; the element lives during the call only.  Of a table
-     * of another layout: those of sets that have the name and the keys of ours, and those of layout 1 as they are in this one. */
+    /* Calls `each` for all elements of the table, sets one after the other; the element lives
+     * during the call only.  Of a table of another layout: those of sets that have the name and the
+     * keys of ours, and those of layout 1 as they are in this one. */
     int (*nft_list)(struct local_kernel *k, const char *instance,
                     void (*each)(void *arg, const struct local_nft_element *e), void *arg,
                     struct err *err);
-    /* The same for one frontend: its elements of the sets ALL, FROM, SNAT and SLOT, and the VIP's; needs no more than a few
-     * requests.  Leftovers that no transaction of ours makes may not be found: slots of a map without slot 0, and ranges of a
-     * frontend whose VIP is absent or that everybody may come to.  They make a change fail with ERR_CONFLICT again; nft_list finds them. */
+    /* The same for one frontend: its elements of the sets ALL, FROM, SNAT and SLOT, and the VIP's;
+     * needs no more than a few requests.  Leftovers that no transaction of ours makes may not be
+     * found: slots of a map without slot 0, and ranges of a frontend whose VIP is absent or that
+     * everybody may come to.  They make a change fail with ERR_CONFLICT again;
+     * nft_list finds them. */
     int (*nft_read)(struct local_kernel *k, const char *instance,
                     const struct local_frontend_id *id,
                     void (*each)(void *arg, const struct local_nft_element *e), void *arg,
@@ -264,29 +278,34 @@ struct local_kernel_ops {
                  struct err *err);
     int (*addrs)(struct local_kernel *k, struct arena *a, struct local_link_addr **ret,
                  size_t *ret_n, struct err *err);
-    /* valid_ms -1: forever; else its lifetime counts anew.  IPv6: nodad, noprefixroute, preferred lifetime 0. */
+    /* valid_ms -1: forever; else its lifetime counts anew.  IPv6: nodad,
+     * noprefixroute, preferred lifetime 0. */
     int (*addr_set)(struct local_kernel *k, int link, const struct ip_addr *addr, int64_t valid_ms,
                     struct err *err);
     int (*addr_del)(struct local_kernel *k, int link, const struct ip_addr *addr, struct err *err);
-    /* The same for many, pipelined: each gets the lifetime `valid_ms`, or goes if that is 0; one that is not there may go.
-     * ret_codes[i] is the code of each, the result that of the first that failed. */
+    /* The same for many, pipelined: each gets the lifetime `valid_ms`, or goes if that is 0; one
+     * that is not there may go.  ret_codes[i] is the code of each, the result that of
+     * the first that failed. */
     int (*addrs_change)(struct local_kernel *k, const struct local_held_addr *items, size_t n,
                         int64_t valid_ms, int *ret_codes, struct err *err);
     /* All of ours, of both kinds and families. */
     int (*routes)(struct local_kernel *k, struct arena *a, struct local_route **ret, size_t *ret_n,
                   struct err *err);
-    /* Pipelined; ret_codes[i] is the code of each (ERR_OK, ERR_CONFLICT …), the result that of the first that failed.  An add
-     * of what is there and is ours is fine, as is a delete of what is not there. */
+    /* Pipelined; ret_codes[i] is the code of each (ERR_OK, ERR_CONFLICT …), the result that of the
+     * first that failed.  An add of what is there and is ours is fine, as is a delete of
+     * what is not there. */
     int (*routes_change)(struct local_kernel *k, bool del, const struct local_route *routes,
                          size_t n, int *ret_codes, struct err *err);
-    /* Routes and addresses of these numbers, which an earlier run had, become ours; none of them is away for a moment, but those
-     * that are exported in another table stand in both for one. */
+    /* Routes and addresses of these numbers, which an earlier run had, become ours; none of them is
+     * away for a moment, but those that are exported in another table stand in both for one. */
     int (*routes_adopt)(struct local_kernel *k, const struct local_rt_args *old, struct err *err);
 
-    /* Gratuitous ARP request and reply, or unsolicited neighbour advertisement with override, on this link. */
+    /* Gratuitous ARP request and reply, or unsolicited neighbour advertisement with
+     * override, on this link. */
     int (*announce)(struct local_kernel *k, const struct local_link *link,
                     const struct ip_addr *addrs, size_t n, struct err *err);
-    /* Sends an ARP probe (RFC 5227), or a neighbour solicitation as for duplicate address detection. */
+    /* Sends an ARP probe (RFC 5227), or a neighbour solicitation as for
+     * duplicate address detection. */
     int (*probe_send)(struct local_kernel *k, const struct local_link *link,
                       const struct ip_addr *addr, struct err *err);
     /* Has somebody answered since the last call?  Does not block.  ERR_BUG: no probe was sent. */
@@ -298,8 +317,8 @@ struct local_kernel_ops {
     int (*neighbours)(struct local_kernel *k, struct arena *a, struct local_neighbour **ret,
                       size_t *ret_n, struct err *err);
 
-    /* What other hosts on the link have claimed since the last call, at most `max`; does not block.  Listens from the first call
-     * on. */
+    /* Claims of other hosts on the link since the last call, at most `max`; does not block.
+     * Listens from the first call on. */
     int (*hear)(struct local_kernel *k, const struct local_link *link, struct local_heard *ret,
                 size_t max, size_t *ret_n, struct err *err);
     /* Sockets that become readable when there may be something to hear. */
@@ -313,24 +332,27 @@ struct local_kernel_ops {
     /* "net.ipv4.ip_forward": its number; ERR_NOT_FOUND: this kernel has none of the name. */
     int (*sysctl_read)(struct local_kernel *k, const char *name, int64_t *ret, struct err *err);
     int (*sysctl_write)(struct local_kernel *k, const char *name, int64_t value, struct err *err);
-    /* ERR_INVALID: "this kernel has no IPVS (module ip_vs); mode nft works without"; ERR_AUTH: it has, and we may not. */
+    /* ERR_INVALID: "this kernel has no IPVS (module ip_vs); mode nft works without"; ERR_AUTH: it
+     * has, and we may not. */
     int (*ipvs_look)(struct local_kernel *k, struct err *err);
     /* All virtual services but those by firewall mark, without their destinations, in no order. */
     int (*ipvs_services)(struct local_kernel *k, struct arena *a, struct local_ipvs_service **ret,
                          size_t *ret_n, struct err *err);
-    /* The one of ret->service.id, and its destinations sorted by address and port; ret->there false: there is none. */
+    /* The one of ret->service.id, and its destinations sorted by address and port; ret->there
+     * false: there is none. */
     int (*ipvs_read)(struct local_kernel *k, struct arena *a, struct local_ipvs_list *ret,
                      struct err *err);
-    /* Pipelined, in this order; ret_codes[i] is the code of each, the result that of the first that failed.  A delete of what is
-     * not there is fine. */
+    /* Pipelined, in this order; ret_codes[i] is the code of each, the result that of the first that
+     * failed.  A delete of what is not there is fine. */
     int (*ipvs_change)(struct local_kernel *k, const struct local_ipvs_change *changes, size_t n,
                        int *ret_codes, struct err *err);
-    /* From now on the kernel tells of changes that others make to the table of this instance, to routes, addresses and links.  Handles of this
-     * process are not others: this one, and `own` (may be NULL). */
+    /* From now on the kernel tells of changes that others make to the table of this instance, to
+     * routes, addresses and links.  Handles of this process are not others: this one, and `own`
+     * (may be NULL). */
     int (*watch)(struct local_kernel *k, const char *instance, const struct local_kernel *own,
                  struct err *err);
-    /* Calls `each` for all that the kernel told since the last call; does not block, and leaves the rest of a flood for the next
-     * one.  Without watch(): nothing. */
+    /* Calls `each` for all that the kernel told since the last call; does not block, and leaves the
+     * rest of a flood for the next one.  Without watch(): nothing. */
     int (*heard)(struct local_kernel *k, void (*each)(void *arg, const struct local_event *e),
                  void *arg, struct err *err);
     /* Descriptors that become readable when it has told something; returns how many. */
@@ -338,10 +360,12 @@ struct local_kernel_ops {
     /* Those that run. */
     int (*ipvs_daemons)(struct local_kernel *k, struct local_ipvs_daemon ret[LOCAL_IPVS_DAEMONS],
                         size_t *ret_n, struct err *err);
-    /* ERR_CONFLICT: one of the kind runs already, or (stop) none does; ERR_INVALID: there is no such interface. */
+    /* ERR_CONFLICT: one of the kind runs already, or (stop) none does; ERR_INVALID: there is no
+     * such interface. */
     int (*ipvs_daemon_change)(struct local_kernel *k, bool stop, const struct local_ipvs_daemon *d,
                               struct err *err);
-    /* How many requests were sent so far, by kind of API: for metrics and tests ("nft", "rtnl", "ct", "ipvs"). */
+    /* How many requests were sent so far, by kind of API: for metrics and tests ("nft", "rtnl",
+     * "ct", "ipvs"). */
     uint64_t (*requests)(const struct local_kernel *k, const char *api);
     /* Calls `each` for the counts of all kinds that were sent so far; their texts live for ever. */
     void (*counts)(const struct local_kernel *k,
@@ -355,11 +379,12 @@ struct local_kernel {
     const struct local_kernel_ops *ops;
 };
 
-/* The kernel of this machine, in the namespaces of the caller.  ERR_INVALID, ERR_AUTH: no netlink socket, or no nf_tables. */
+/* The kernel of this machine, in the namespaces of the caller.  ERR_INVALID, ERR_AUTH: no netlink
+ * socket, or no nf_tables. */
 int local_kernel_open(const struct local_rt_args *args, struct local_kernel **ret,
                       struct err *err) _warn_unused_;
-/* The lock of the instance on this machine (abstract socket @trimtab-local-INSTANCE), until *ret_fd is closed.  ERR_CONFLICT: "another trimtab with
- * instance "trimtab" runs here (pid 812); …". */
+/* The lock of the instance on this machine (abstract socket @trimtab-local-INSTANCE), until *ret_fd
+ * is closed.  ERR_CONFLICT: "another trimtab with instance "trimtab" runs here (pid 812); …". */
 int local_kernel_lock(const char *instance, int *ret_fd, struct err *err) _warn_unused_;
 /* Does a process have this lock? */
 bool local_kernel_is_locked(const char *instance);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nft.h: what the files of nf_tables share inside the room: messages of a transaction, and sentences for refusals. */
+/* nft.h: what the files of nf_tables share inside the room: messages of a transaction, and
+ * sentences for refusals. */
 #ifndef TRIMTAB_LOCAL_KERNEL_NFT_H
 #define TRIMTAB_LOCAL_KERNEL_NFT_H
 
@@ -27,10 +28,12 @@ struct local_nft_refusal {
     size_t offset;
     char text[128]; /* the kernel's words, or "" */
 };
-/* Sends a transaction whose last message but the end has the number `last`.  A refusal is not an error of this function. */
+/* Sends a transaction whose last message but the end has the number `last`.  A refusal is not an
+ * error of this function. */
 int local_nft_send(struct local_nl *nl, const struct local_nl_buf *b, uint32_t last,
                    struct local_nft_refusal *ret, struct err *err) _warn_unused_;
-/* Makes an error of errno.  `what` is what was asked for; `words` are the kernel's, or "".  Always fails. */
+/* Makes an error of errno.  `what` is what was asked for; `words` are the kernel's, or
+ * "".  Always fails. */
 int local_nft_error(struct err *err, int error, const char *what, const char *words);
 
 /* Opens the list of elements of a message; the caller ends that nest. */
@@ -38,14 +41,15 @@ struct nlattr *local_nft_begin_list(struct nlmsghdr *m, const char *instance, co
 /* Puts an element of such a list that is asked for: the key, of an interval its first one. */
 void local_nft_put_key(struct nlmsghdr *m, const struct local_nft_element *e);
 
-/* What the functions of kernel.h of these names do.  `ranges` is the copy that belongs to the handle. */
+/* The implementations of the functions of kernel.h.  `ranges` is the copy that belongs to the
+ * handle. */
 int local_nft_make(struct local_nl *nl, const struct local_nft_table_args *args, struct err *err);
 int local_nft_remake(struct local_nl *nl, const struct local_nft_table_args *args,
                      const struct local_nft_change *adds, size_t n, struct err *err);
 int local_nft_check(struct local_nl *nl, const struct local_nft_table_args *args, bool *ret_whole,
                     struct local_rt_args *ret_routes, struct err *err);
-/* Puts the messages that make the table, and those that add elements to it, behind what is in the buffer; *ret_last is the sequence
- * number of the last one. */
+/* Puts the messages that make the table, and those that add elements to it, behind what is in the
+ * buffer; *ret_last is the sequence number of the last one. */
 void local_nft_put_table(struct local_nl *nl, struct local_nl_buf *b,
                          const struct local_nft_table_args *args, uint32_t *ret_last);
 /* Chains and rules alone; chains may be there. */
@@ -63,11 +67,13 @@ bool local_nft_is_set(const char *name);
 int local_nft_put_adds(struct local_nl *nl, struct local_nl_buf *b, const char *instance,
                        const struct local_nft_change *adds, size_t n, uint32_t *ret_last,
                        struct err *err);
-/* Has the message with this number acknowledged; older kernels do not do so for the end of a transaction. */
+/* Has the message with this number acknowledged; older kernels do not do so for the end
+ * of a transaction. */
 void local_nft_ask_ack(struct local_nl_buf *b, uint32_t seq);
 int local_nft_look(struct local_nl *nl, const char *instance, struct local_nft_table *ret,
                    struct err *err);
-/* Where kube-proxy's rules are on this machine ("table ip kube-proxy"; a static text); NULL: nowhere. */
+/* Where kube-proxy's rules are on this machine ("table ip kube-proxy"; a static
+ * text); NULL: nowhere. */
 int local_nft_kube_proxy(struct local_nl *nl, const char **ret, struct err *err);
 int local_nft_instances(struct local_nl *nl, struct arena *a, const char ***ret, size_t *ret_n,
                         struct err *err);

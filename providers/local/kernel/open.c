@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* open.c: the kernel of this machine as the table of functions of kernel.h.  Each function is in the file of its subject. */
+/* open.c: the kernel of this machine as the table of functions of kernel.h.  Each function is in
+ * the file of its subject. */
 #include "providers/local/kernel/nft.h"
 #include "providers/local/kernel/real.h"
 #include "providers/local/kernel/tally.h"

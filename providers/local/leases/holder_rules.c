@@ -73,7 +73,7 @@ static size_t n_units(const struct local_holder *h)
     return h->terms.n_groups * LOCAL_BUCKETS;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 struct local_holder *local_holder_new(const struct local_holder_terms *terms)
 {
@@ -117,7 +117,7 @@ void local_holder_free(struct local_holder *h)
     free(h);
 }
 
-/* ---- the others ---------------------------------------------------------------------------------- */
+/* ---- the others ------------------------------------------------------------------------------ */
 
 /* Its kernel may have what it claims. */
 static bool is_live(const struct peer *p, int64_t now_ms)
@@ -162,7 +162,8 @@ static void note_peer(struct local_holder *h, const struct local_lease_seen *see
     memcpy(p->near, seen->near, h->terms.n_groups * sizeof *p->near);
 }
 
-/* One whose Lease somebody deleted may hold addresses still: it counts until it would have run out. */
+/* One whose Lease somebody deleted may hold addresses still: it counts until it would
+ * have run out. */
 static void forget_missing(struct local_holder *h, int64_t now_ms)
 {
     size_t n = 0;
@@ -178,9 +179,9 @@ static void forget_missing(struct local_holder *h, int64_t now_ms)
     h->n_peers = n;
 }
 
-/* Of the time between two lists a second at most counts against the others: if the API server was away, it was for them, too, and
- * they hold what they held.  A watch that shows the own renewals
- * in time was looked at all the while. */
+/* Of the time between two lists a second at most counts against the others: if the API server was
+ * away, it was for them, too, and they hold what they held.  A watch that shows the own renewals in
+ * time was looked at all the while. */
 static void count_looking(struct local_holder *h, bool watched, int64_t now_ms)
 {
     int64_t gap_ms = now_ms - h->heard_ms;
@@ -207,7 +208,7 @@ static const struct peer *claimant(const struct local_holder *h, size_t group, u
     return NULL;
 }
 
-/* ---- decisions ----------------------------------------------------------------------------------- */
+/* ---- decisions ------------------------------------------------------------------------------- */
 
 bool local_holder_takes(const struct local_holder *h)
 {
@@ -310,7 +311,7 @@ void local_holder_turn(struct local_holder *h, int64_t now_ms)
     }
 }
 
-/* ---- what goes into it ----------------------------------------------------------------------------- */
+/* ---- what goes into it ----------------------------------------------------------------------- */
 
 void local_holder_reach(struct local_holder *h, const bool *near)
 {
@@ -344,7 +345,8 @@ void local_holder_leave(struct local_holder *h)
     h->leaving = true;
 }
 
-/* The claim is written, the list began after that, and the lifetimes that follow from it have not run out. */
+/* The claim is written, the list began after that, and the lifetimes that follow from it
+ * have not run out. */
 static bool may_take(const struct local_holder *h, int64_t asked_ms, int64_t now_ms)
 {
     return is_sure(h) && h->written_turn == h->turn && asked_ms >= h->written_ms &&
@@ -462,7 +464,7 @@ void local_holder_dropped(struct local_holder *h)
     }
 }
 
-/* ---- what comes out of it --------------------------------------------------------------------------- */
+/* ---- what comes out of it -------------------------------------------------------------------- */
 
 bool local_holder_holds(const struct local_holder *h, size_t group, unsigned bucket)
 {

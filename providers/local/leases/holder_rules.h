@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* holder_rules.h: which buckets of addresses this director holds, and for how long.  Pure: `now` is a parameter, monotonic.
+/* holder_rules.h: which buckets of addresses this director holds, and for how long.  Pure: `now` is
+ * a parameter, monotonic.
  *
  * Directors know of each other by their Leases alone.  A bucket of a group of pools goes this way:
  *
- *     FREE ──the owner, and no other claims it──▶ ASKED ──own claim written, then no other's in a list──▶ HELD
- *      ▲                                            │                                                       │
- *      ├────────── another one is the owner ────────┘            another one is the owner, or the end       │
- *      └──────────── the kernel has let go, by hand or by itself ◀───────── LEAVING ◀───────────────────────┘
+ *     FREE     → ASKED    the owner, if no other director claims it
+ *     ASKED    → HELD     its own claim is written, and a list after that has no other claim
+ *     ASKED    → FREE     another director is the owner
+ *     HELD     → LEAVING  another director is the owner, or the end
+ *     LEAVING  → FREE     the kernel has released it, by hand or by itself
  *
- * The owner is the live director with the greatest hash that takes buckets and reaches the group.  Two that ask at once cannot
- * both hold: each lists after its claim was written, so one of them at least sees the other's claim.
+ * The owner is the live director with the greatest hash that takes buckets and reaches the group.
+ * Two that ask at once cannot both hold: each lists after its claim was written, so one of them at
+ * least sees the other's claim.
  *
- * Addresses of held buckets have a lifetime in the kernel, `until`.  It is one lease duration after the own Lease was *sent* the
- * last time; others count from when they saw it change, which is later, and wait a second more.  So what a dead process held is
- * gone before another one takes it.  While the API server does not answer this director is *tentative*: with apiLoss keep it goes
- * on, unless somebody else announces its addresses.
+ * Addresses of held buckets have a lifetime in the kernel, `until`.  It is one lease duration after
+ * the own Lease was *sent* the last time; others count from when they saw it change, which is
+ * later, and wait a second more.  So what a dead process held is gone before another one takes it.
+ * While the API server does not answer this director is *tentative*: with apiLoss keep it goes on,
+ * unless somebody else announces its addresses.
  *
  * One thread at a time. */
 #ifndef TRIMTAB_LOCAL_LEASES_HOLDER_RULES_H
@@ -45,7 +49,7 @@ static inline void local_bucket_set_add(struct local_bucket_set *s, unsigned buc
 }
 unsigned local_bucket_set_count(const struct local_bucket_set *s);
 
-/* What a director's Lease says. */
+/* Contents of a director's Lease. */
 struct local_lease_seen {
     const char *name;    /* of the director */
     const char *version; /* another text after each write of its director */
@@ -67,7 +71,7 @@ struct local_holder_terms {
 struct local_holder *local_holder_new(const struct local_holder_terms *terms) _warn_unused_;
 void local_holder_free(struct local_holder *h);
 
-/* --- what goes into it ------------------------------------------------------------------------------------ */
+/* --- what goes into it ------------------------------------------------------------------------ */
 
 /* Which groups this director reaches; none at first. */
 void local_holder_reach(struct local_holder *h, const bool *near);
@@ -82,11 +86,11 @@ void local_holder_leave(struct local_holder *h);
 /* The list of the others' Leases, asked for at `asked_ms`. */
 void local_holder_see(struct local_holder *h, const struct local_lease_seen *all, size_t n,
                       int64_t asked_ms, int64_t now_ms);
-/* The same from a watch, in place of a list (lease_view.h): all that was written before `asked_ms` is in it.  At rest it comes
- * with each renewal, not twice a second. */
+/* The same from a watch, in place of a list (lease_view.h): all that was written before `asked_ms`
+ * is in it.  At rest it comes with each renewal, not twice a second. */
 void local_holder_see_watched(struct local_holder *h, const struct local_lease_seen *all, size_t n,
                               int64_t asked_ms, int64_t now_ms);
-/* What local_holder_claims() said with this turn was written, by a request of `sent_ms`. */
+/* The claims of local_holder_claims() in this turn were written, by a request of `sent_ms`. */
 void local_holder_wrote(struct local_holder *h, uint64_t turn, int64_t sent_ms, int64_t now_ms);
 /* A request failed. */
 void local_holder_failed(struct local_holder *h);
@@ -102,7 +106,7 @@ enum local_claim_answer local_holder_heard(struct local_holder *h, size_t group,
 void local_holder_dropping(struct local_holder *h);
 void local_holder_dropped(struct local_holder *h);
 
-/* --- what comes out of it ----------------------------------------------------------------------------------- */
+/* --- what comes out of it --------------------------------------------------------------------- */
 
 /* Moves on to `now`; to be called before the questions below. */
 void local_holder_turn(struct local_holder *h, int64_t now_ms);
@@ -113,12 +117,13 @@ int64_t local_holder_until_ms(const struct local_holder *h);
 int64_t local_holder_write_ms(const struct local_holder *h);
 /* The others were not listed since the Lease was written. */
 bool local_holder_must_list(const struct local_holder *h);
-/* Up to that moment a watch that is current does in place of lists.  Another director that is late is looked for twice a second, so that a
- * silent API server is told from a silent director; likewise where a lease has no time for three renewals. */
+/* Up to that moment a watch that is current does in place of lists.  Another director that is late
+ * is looked for twice a second, so that a silent API server is told from a silent director;
+ * likewise where a lease has no time for three renewals. */
 int64_t local_holder_rest_ms(const struct local_holder *h);
 /* Without a valid Lease of its own: the API server does not answer. */
 bool local_holder_is_tentative(const struct local_holder *h);
-/* What the Lease is to say: `ret` has a set for each group. */
+/* The Lease to write: `ret` has a set for each group. */
 uint64_t local_holder_claims(const struct local_holder *h, struct local_bucket_set *ret);
 /* May buckets be given to it? */
 bool local_holder_takes(const struct local_holder *h);

@@ -12,7 +12,7 @@
 #define ROLE_LINE "RoleARN = " ROLE "\n"
 #define NO_IMDS   "AWS_EC2_METADATA_DISABLED=true\n"
 
-/* ---- environment (row 1) ----------------------------------------------------------------------------------- */
+/* ---- environment (row 1) --------------------------------------------------------------------- */
 
 /* Where the chain says that keys come from, as messages name it. */
 static const char *origin_of(struct kit *k)
@@ -66,7 +66,7 @@ static void environment__malformed_keys__are_refused(void **state)
     }
 }
 
-/* ---- web identity (row 2) ---------------------------------------------------------------------------------- */
+/* ---- web identity (row 2) -------------------------------------------------------------------- */
 
 static void web_identity__the_request(void **state)
 {
@@ -211,7 +211,7 @@ static void sts__keys_that_no_request_can_carry(void **state)
     }
 }
 
-/* ---- RoleARN (2.4) ----------------------------------------------------------------------------------------- */
+/* ---- RoleARN (2.4) --------------------------------------------------------------------------- */
 
 static void role_arn__the_request(void **state)
 {
@@ -276,7 +276,7 @@ static void sts__life_is_counted_by_the_servers_clock(void **state)
     same_text("over", kit_key(k), NULL);
 }
 
-/* ---- profiles (rows 3 to 8) -------------------------------------------------------------------------------- */
+/* ---- profiles (rows 3 to 8) ------------------------------------------------------------------ */
 
 static const char *profile_env(struct kit *k, const char *config, const char *more)
 {
@@ -399,7 +399,7 @@ static void profile__what_cannot_work__is_told_at_the_start(void **state)
     }
 }
 
-/* ---- credential_process (row 8) ---------------------------------------------------------------------------- */
+/* ---- credential_process (row 8) -------------------------------------------------------------- */
 
 static void process__its_keys(void **state)
 {
@@ -450,7 +450,7 @@ static void process__that_fails(void **state)
     }
 }
 
-/* ---- containers (rows 9, 10) ------------------------------------------------------------------------------- */
+/* ---- containers (rows 9, 10) ----------------------------------------------------------------- */
 
 static void container__the_request(void **state)
 {
@@ -539,7 +539,7 @@ static void container__refusals_and_static_keys(void **state)
     same_text("lasts", kit_key(k), "AKS");
 }
 
-/* ---- the instance (row 11) --------------------------------------------------------------------------------- */
+/* ---- the instance (row 11) ------------------------------------------------------------------- */
 
 static void instance__its_role(void **state)
 {

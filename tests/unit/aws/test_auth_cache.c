@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_auth_cache.c: how long keys are used, who gets new ones, and who waits (docs/spec/aws.md 2.2). */
+/* test_auth_cache.c: how long keys are used, who gets new ones, and who
+ * waits (docs/spec/aws.md 2.2). */
 #include "tests/support/unit.h"
 #include "tests/unit/aws/auth_kit.h"
 
@@ -24,7 +25,8 @@ static void get(struct kit *k, const char *key, int64_t lasts_s)
     kit_end(k);
 }
 
-/* Would aws_auth_ready() ask for new keys?  With a server that refuses, the answer is in its requests. */
+/* Would aws_auth_ready() ask for new keys?  With a server that refuses, the answer is
+ * in its requests. */
 static bool asks(struct kit *k)
 {
     int before = test_server_requests(k->server);
@@ -120,7 +122,7 @@ static void new_keys__replace_old_ones(void **state)
     same_text("token", keys.session_token, "hush+/=AKNEW");
 }
 
-/* ---- refused keys ------------------------------------------------------------------------------------------ */
+/* ---- refused keys ---------------------------------------------------------------------------- */
 
 static void drop__only_the_keys_that_were_refused(void **state)
 {
@@ -155,7 +157,7 @@ static void stale_codes(void **state)
     }
 }
 
-/* ---- the instance's keys outlive their end ------------------------------------------------------------------ */
+/* ---- the instance's keys outlive their end --------------------------------------------------- */
 
 static void instance__old_keys_serve_while_the_service_fails(void **state)
 {
@@ -187,7 +189,7 @@ static void instance__old_keys_serve_while_the_service_fails(void **state)
     same_text("gone", kit_key(k), NULL);
 }
 
-/* ---- turns ------------------------------------------------------------------------------------------------- */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 static void turns__one_fetches__others_wait_and_share_its_failure(void **state)
 {
@@ -237,7 +239,7 @@ static void turn__next_fetch_has_begun__waiter_still_gets_the_failure(void **sta
     assert_int_equal(aws_auth_turn(k->auth, &waits[1], &err), TOKEN_TURN_FAILED);
 }
 
-/* ---- callers that come at once ------------------------------------------------------------------------------ */
+/* ---- callers that come at once --------------------------------------------------------------- */
 
 struct caller {
     struct kit *k;

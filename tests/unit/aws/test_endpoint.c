@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_endpoint.c: where requests go and what they are signed for; the files of AWS' tools (docs/spec/aws.md 1.3, 2.1, 2.3,
- * 2.5). */
+/* test_endpoint.c: where requests go and what they are signed for; the files of AWS' tools
+ * (docs/spec/aws.md 1.3, 2.1, 2.3, 2.5). */
 #include "providers/aws/auth/aws_endpoint.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/aws_env_fake.h"
@@ -249,7 +249,7 @@ static void imds__whose_endpoint_counts(void **state)
     }
 }
 
-/* ---- profiles ---------------------------------------------------------------------------------------------- */
+/* ---- profiles -------------------------------------------------------------------------------- */
 
 static const char config_file[] = "# a comment\r\n"
                                   "lost = value\n"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_write.c: one operation of a plan as calls, and what is done when AWS refuses a part of it (docs/spec/aws.md 3.3, 7.4).
+/* test_write.c: one operation of a plan as calls, and what is done when AWS refuses a part of it
+ * (docs/spec/aws.md 3.3, 7.4).
  *
  * Numbers are rows of the specification's sections: "12.19" is row 19 of section 12. */
 #include "tests/support/unit.h"
@@ -136,11 +137,12 @@ static void targets__many_are_refused__ten_are_told_by_name(void **state)
     assert_null(strstr(events, "instance i-n93 ("));
 }
 
-/* ---- rules that are there ------------------------------------------------------------------------------------------ */
+/* ---- rules that are there -------------------------------------------------------------------- */
 
 #define THERE "InvalidPermission.Duplicate the specified rule already exists"
 
-/* All NLBs share one rule for ICMP.  Another Service was faster: the others are sent, and nobody looks again. */
+/* All NLBs share one rule for ICMP.  Another Service was faster: the others are sent,
+ * and nobody looks again. */
 static void rules__one_is_there__each_is_sent_alone(void **state)
 {
     struct flow_kit *k = *state;

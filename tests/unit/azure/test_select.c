@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_select.c: which load balancer a Service uses; rows A-01 to A-20 and S-02 to S-43 of the Azure specification,
- * as far as they need no cloud. */
+/* test_select.c: which load balancer a Service uses; rows A-01 to A-20 and S-02 to S-43 of the
+ * Azure specification, as far as they need no cloud. */
 #include "tests/unit/azure/azure_test.h"
 
 #include "providers/azure/lb/azure_select_rules.h"
 #include "tests/support/unit.h"
 
-/* ---- one pair per cluster or VM set -------------------------------------------------------------- */
+/* ---- one pair per cluster or VM set ---------------------------------------------------------- */
 
 static void name__A_01_to_A_07(void **state)
 {
@@ -178,7 +178,7 @@ static void basic__S_02_and_5_4(void **state)
     assert_int_equal(azure_vm_set_candidates(a, &n, s, &none, &candidates, NULL), ERR_NOT_FOUND);
 }
 
-/* ---- several balancers --------------------------------------------------------------------------- */
+/* ---- several balancers ----------------------------------------------------------------------- */
 
 struct world {
     struct azure_config config;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_stages_exchange.c: Services of one batch that stand in each other's way: they exchange ports at a shared address, or their
- * addresses; under the real driver, with a cloud in memory (stage_rig.h). */
+/* test_stages_exchange.c: Services of one batch that stand in each other's way: they exchange ports
+ * at a shared address, or their addresses; under the real driver, with a cloud in memory
+ * (stage_rig.h). */
 #include "tests/unit/azure/stage_rig.h"
 
 #include "common/base/str.h"
@@ -37,7 +38,8 @@ static void ports__exchanged_at_a_shared_address__both_get_them_in_one_write(voi
     stage_rig_settled(r);
 }
 
-/* Of three that pass their ports on in a ring one asks for what is not: nobody leaves what the others wait for. */
+/* Of three that pass their ports on in a ring one asks for what is not: nobody leaves what the
+ * others wait for. */
 static void ports__in_a_ring_with_one_that_cannot__all_keep_theirs(void **state)
 {
     struct stage_rig *r = *state;
@@ -116,7 +118,8 @@ static void addresses__exchanged_in_one_batch__both_get_them(void **state)
     stage_rig_settled(r);
 }
 
-/* Alone it asks for an address at which its port is another Service's: nothing is written, so no tag of it is left there. */
+/* Alone it asks for an address at which its port is another Service's: nothing is written, so no
+ * tag of it is left there. */
 static void address__of_another_with_the_same_port__refused_before_the_first_write(void **state)
 {
     struct stage_rig *r = *state;
@@ -139,7 +142,7 @@ static void address__of_another_with_the_same_port__refused_before_the_first_wri
 #define INSIDE(ip)                                                                                 \
     "{\"azure-load-balancer-internal\":\"true\",\"azure-load-balancer-ipv4\":\"" ip "\"}"
 
-/* Who has a private address gives it up by a write of its own, and the plan says so before. */
+/* A write of its own gives a private address up first, and the plan says so before. */
 static void private_addresses__exchanged__are_given_up_first(void **state)
 {
     struct stage_rig *r = *state;
@@ -203,7 +206,7 @@ static void full_balancer__a_new_service__refused_before_the_first_write(void **
     written(r, "");
 }
 
-/* What was let in for a frontend that Azure then refuses goes when the edit is taken back. */
+/* A permission for a frontend that Azure then refuses goes when the edit is taken back. */
 static void admitted__for_a_refused_balancer__goes_with_the_edit(void **state)
 {
     static const struct {

@@ -76,7 +76,7 @@ static void note(struct shared *s, char what)
     s->log[n] = what;
 }
 
-/* ---- turns ------------------------------------------------------------------------------------ */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 static void say_twice(void *arg)
 {
@@ -141,7 +141,7 @@ static void task_local__two_tasks__each_has_its_own(void **state)
     shared_free(s);
 }
 
-/* ---- conditions -------------------------------------------------------------------------------- */
+/* ---- conditions ------------------------------------------------------------------------------ */
 
 static void wait_for_turn(void *arg)
 {
@@ -284,7 +284,7 @@ static void clock_wait__fake_clock_moved_by_a_task__others_go_on(void **state)
     shared_free(s);
 }
 
-/* ---- longer locks ------------------------------------------------------------------------------ */
+/* ---- longer locks ---------------------------------------------------------------------------- */
 
 static void hold_alone(void *arg)
 {
@@ -340,7 +340,7 @@ static void hold__cancelled_while_a_task_waits__ends_the_wait(void **state)
     shared_free(s);
 }
 
-/* ---- descriptors ------------------------------------------------------------------------------- */
+/* ---- descriptors ----------------------------------------------------------------------------- */
 
 static void read_byte(void *arg)
 {
@@ -383,7 +383,7 @@ static void task_poll__outside_of_tasks__is_poll(void **state)
     shared_free(s);
 }
 
-/* ---- programs ---------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 static void run_a_reader(void *arg)
 {
@@ -430,7 +430,7 @@ static void run_program__in_a_task__others_run_meanwhile(void **state)
     shared_free(s);
 }
 
-/* ---- stacks ------------------------------------------------------------------------------------ */
+/* ---- stacks ---------------------------------------------------------------------------------- */
 
 /* AddressSanitizer would move its locals elsewhere. */
 __attribute__((no_sanitize_address)) static size_t go_deep(int levels)

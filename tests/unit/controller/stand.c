@@ -12,7 +12,7 @@
 
 #define START_MS 1000000
 
-/* ---- the API server ------------------------------------------------------------------------------ */
+/* ---- the API server -------------------------------------------------------------------------- */
 
 static int refusal_for(struct stand *r, struct stand_refusal *ret, const char *method,
                        const char *path)
@@ -85,7 +85,7 @@ static void handle(void *arg, struct http_req *req)
                     strlen(answer));
 }
 
-/* ---- life ---------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void again(void *arg, const char *ns, const char *name, int64_t after_ms)
 {
@@ -224,7 +224,7 @@ void stand_free(struct stand *r)
     free(r);
 }
 
-/* ---- objects ------------------------------------------------------------------------------------- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 static struct kube_store *store_of(struct stand *r, enum kube_kind kind)
 {
@@ -326,7 +326,7 @@ void stand_slice(struct stand *r, const char *name, const char *service, const c
     kube_store_put(r->syncer.slices, decode(r, KUBE_SLICE, json));
 }
 
-/* ---- running ------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 void stand_add(struct stand *r, const char *name, uint32_t reasons)
 {
@@ -359,7 +359,7 @@ int stand_nodes_changed(struct stand *r)
     return stand_run(r);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 void stand_refuse(struct stand *r, const char *method, const char *path, int status,
                   const char *reason, const char *message)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_guard.c: how a process ends that dies in a provider while its other threads go on.
  *
- * Each case forks a process that installs the guard as the program does, and looks at its last line and its end.  Processes
- * and threads meet by pipes; "stands still" is asked of /proc, again and again. */
+ * Each case forks a process that installs the guard as the program does, and looks at its last line
+ * and its end.  Processes and threads meet by pipes; "stands still" is asked of /proc,
+ * again and again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +30,8 @@
 #define PIPES_ENV "TRIMTAB_TEST_GUARD_PIPES" /* "FROM TO": of the program that counts */
 #define LIVED     77                         /* the status of a process that its end did not end */
 
-/* Memory that the parent and the child share.  Nothing is closed on exec: the program that counts uses two of them, too. */
+/* Memory that the parent and the child share.  Nothing is closed on exec: the program that counts
+ * uses two of them, too. */
 struct scene {
     int log[2];
     int news[2]; /* bytes of the child and of the program that counts */
@@ -106,7 +108,7 @@ static char until_still(pid_t pid, pid_t tid)
     return state;
 }
 
-/* ---- the threads of a child ----------------------------------------------------------------------- */
+/* ---- the threads of a child ------------------------------------------------------------------ */
 
 struct caller {
     const struct scene *s;
@@ -158,7 +160,7 @@ static void wait_for_ever(void)
     }
 }
 
-/* ---- two threads die ------------------------------------------------------------------------------- */
+/* ---- two threads die ------------------------------------------------------------------------- */
 
 /* The program that counts: says that it has begun, and ends when it may. */
 static int count(void)
@@ -231,7 +233,7 @@ static void two_threads_die__the_first_is_counted_to_its_end(void **state)
     assert_null(strstr(line, "demo/second"));
 }
 
-/* ---- tasks of one thread ---------------------------------------------------------------------------- */
+/* ---- tasks of one thread --------------------------------------------------------------------- */
 
 static void call_and_stay(void *arg)
 {
@@ -287,12 +289,13 @@ static void two_tasks_in_calls__one_dies__its_call_is_named(void **state)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
-/* ---- exit() beside calls ---------------------------------------------------------------------------- */
+/* ---- exit() beside calls --------------------------------------------------------------------- */
 
 static struct caller beside;
 static int let_beside_die[2];
 
-/* A function that a plugin leaves for the end: afterwards its code is not to be called any more, and a thread that is in it dies. */
+/* A function that a plugin leaves for the end: afterwards its code is not to be called any more,
+ * and a thread that is in it dies. */
 static void plugins_end(int status, void *arg)
 {
     (void)arg;
@@ -346,7 +349,7 @@ static void exit_in_a_call__a_thread_beside_it_dies__who_left_is_named_and_its_s
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 3);
 }
 
-/* ---- process 1 -------------------------------------------------------------------------------------- */
+/* ---- process 1 ------------------------------------------------------------------------------- */
 
 /* In a process namespace of its own, as in a container, whose first process the kernel spares. */
 static int die_as_process_1(const struct scene *s)

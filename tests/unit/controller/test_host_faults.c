@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host_faults.c: pointers, words and plans that a provider must not hand over: none of them crashes the host, and each is
- * told in the Service's result or in the log. */
+/* test_host_faults.c: pointers, words and plans that a provider must not hand over: none of them
+ * crashes the host, and each is told in the Service's result or in the log. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,7 +62,7 @@ static void want(const struct fixture *f, const char *fault)
     }
 }
 
-/* ---- words --------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static void result_ingress__words_of_addresses(void **state)
 {
@@ -152,7 +152,7 @@ static void result_text__of_several_calls__below_each_other(void **state)
     want(f, "an explanation of more than 4 MiB");
 }
 
-/* ---- pointers ------------------------------------------------------------------------------------ */
+/* ---- pointers -------------------------------------------------------------------------------- */
 
 /* Each of them would have been the last. */
 static void host__null_everywhere__is_survived(void **state)
@@ -232,7 +232,7 @@ static void host__infinity__does_not_stay_in_a_sum(void **state)
     assert_true(metrics_value(f->r->metrics, METRIC_LB_SYNC, NULL, 0) == 2);
 }
 
-/* ---- plans --------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 static const char *const owners[] = {"demo/web"};
 static const char *const no_owner[] = {NULL};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_metrics_live.c: what a running controller counts and shows: plans, operations, why Services were taken, how old what
- * is being worked at is, in which state Services are, how much of the API budget is left; requests as client-go counts
- * them. */
+/* test_metrics_live.c: what a running controller counts and shows: plans, operations, why Services
+ * were taken, how old what is being worked at is, in which state Services are, how much of the API
+ * budget is left; requests as client-go counts them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,7 +61,7 @@ static void sync__its_plan_and_operations_are_counted(void **state)
     assert_true(metrics_value(r->metrics, METRIC_OPERATIONS, done, 3) == 2);
 }
 
-/* ---- a worker in the middle of a call ------------------------------------------------------------ */
+/* ---- a worker in the middle of a call -------------------------------------------------------- */
 
 struct look {
     struct stand *r;
@@ -243,7 +243,7 @@ static void workers__two_long_calls_for_one_key_are_not_stuck(void **state)
     assert_true(workers_end(w, clock_now_ms(clock_real()) + STAND_PATIENCE_MS));
 }
 
-/* ---- the API server's client --------------------------------------------------------------------- */
+/* ---- the API server's client ----------------------------------------------------------------- */
 
 static void request__is_counted_as_client_go_does(void **state)
 {

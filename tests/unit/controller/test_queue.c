@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_queue.c: the work queue: vectors 103–113 of the controller's spec, order, batches, and the locked shell.
+/* test_queue.c: the work queue: vectors 103–113 of the controller's spec, order, batches, and the
+ * locked shell.
  *
  * The core gets its moments as numbers, so nothing here waits; only the last tests use threads. */
 #include <setjmp.h>
@@ -250,7 +251,8 @@ static void queue_core__resync_and_endpoints_delayed__each_has_its_own_run(void 
     }
 }
 
-/* The moment of the change that the next run serves; INT64_MAX: a re-sync alone; -1: nothing is due. */
+/* The moment of the change that the next run serves; INT64_MAX: a re-sync alone; -1:
+ * nothing is due. */
 static int64_t take_change(struct queue_core *q, int64_t now_ms)
 {
     struct queue_batch b = {0};
@@ -287,7 +289,8 @@ static void queue_core__change__counts_from_the_first_until_a_good_run(void **st
     queue_core_free(q);
 }
 
-/* Put off without a failure ("ask again in a second"), and changed while a good run is under way. */
+/* Put off without a failure ("ask again in a second"), and changed while a good run
+ * is under way. */
 static void queue_core__change__put_off_or_new__keeps_its_moment(void **state)
 {
     (void)state;
@@ -491,7 +494,7 @@ static void queue_core__batch_key__changes_only_between_runs(void **state)
     queue_core_free(q);
 }
 
-/* ---- the shell ----------------------------------------------------------------------------------- */
+/* ---- the shell ------------------------------------------------------------------------------- */
 
 static void queue__clock_moves__a_delayed_key_is_handed_out(void **state)
 {

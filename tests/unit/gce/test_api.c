@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_api.c: where each call goes, under which id and label it is reported, and what a list answers.
- * Method ids are those of Google's description of the API (tests/data/schemas/gce.json). */
+/* test_api.c: where each call goes, under which id and label it is reported, and what a list
+ * answers.  Method ids are those of Google's description of the API
+ * (tests/data/schemas/gce.json). */
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/api/gce_call.h"
@@ -155,7 +156,7 @@ static void lists__are_known_by_their_kind(void **state)
     }
 }
 
-/* ---- aggregated lists ---------------------------------------------------------------------------- */
+/* ---- aggregated lists ------------------------------------------------------------------------ */
 
 static void item(void *arg, const char *text, size_t n)
 {

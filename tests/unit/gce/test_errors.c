@@ -150,7 +150,7 @@ static void instance__named_by_a_message(void **state)
     same_text("empty", gce_error_instance(a, "/instances/"), NULL);
 }
 
-/* ---- lists ----------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 struct seen {
     struct arena *a;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_slots.c: what is asked of the cloud before a balancer is planned, and what is not (gce_slots.h, docs/adr/0005). */
+/* test_slots.c: what is asked of the cloud before a balancer is planned, and what is not
+ * (gce_slots.h, docs/adr/0005). */
 #include "tests/unit/gce/cloud_kit.h"
 
 #include "providers/gce/cache/gce_slots.h"
@@ -105,7 +106,7 @@ static enum gce_known known(const struct gce_slots *s, enum gce_collection c, co
     return slot->known;
 }
 
-/* ---- the snapshot -------------------------------------------------------------------------------- */
+/* ---- the snapshot ---------------------------------------------------------------------------- */
 
 static void first__each_kind_is_listed_once__then_nothing_is_asked(void **state)
 {
@@ -204,7 +205,7 @@ static void update__any_age_will_do__until_a_conflict(void **state)
     assert_non_null(json_member(gce_slots_bservice(&s, "k8s2-bs")->raw, "id"));
 }
 
-/* ---- the cloud ----------------------------------------------------------------------------------- */
+/* ---- the cloud ------------------------------------------------------------------------------- */
 
 static void fresh__main_slots_are_read__extras_known_absent_are_not(void **state)
 {

@@ -195,7 +195,7 @@ static void address__by_ip(void **state)
     assert_int_equal(gce_snapshot_address(k->s, "9.9.9.9", 60000, k->a, &o), GCE_UNKNOWN);
 }
 
-/* ---- how much it takes ---------------------------------------------------------------------------- */
+/* ---- how much it takes ----------------------------------------------------------------------- */
 
 #define LINK   "https://www.googleapis.com/compute/v1/projects/a-project-of-ours/"
 #define REGION LINK "regions/us-central1/"
@@ -277,7 +277,8 @@ static size_t fill_services(struct kit *k, struct arena *a, enum gce_collection 
     return taken;
 }
 
-/* 5,000 Services may take 2.5 KB each, or the whole process does not fit.  Listed again it takes no more. */
+/* 5,000 Services may take 2.5 KB each, or the whole process does not fit.  Listed again it
+ * takes no more. */
 static void memory__services_with_negs__a_kilobyte_and_a_half_each(void **state)
 {
     struct kit *k = *state;
@@ -345,7 +346,7 @@ static void claim__one_filler_at_a_time(void **state)
     gce_snapshot_filled(k->s);
 }
 
-/* ---- the lock ---------------------------------------------------------------------------------------- */
+/* ---- the lock -------------------------------------------------------------------------------- */
 
 struct other {
     struct hold *l;
@@ -399,7 +400,7 @@ static void told__once_until_the_text_changes(void **state)
     gce_told_free(t);
 }
 
-/* What is decoded from a view is what the tree says. */
+/* A view decodes to the same as the tree. */
 static void view__of_every_kind__says_what_the_tree_says(void **state)
 {
     struct kit *k = *state;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_http_tasks.c: many tasks of one thread, each with a request under way.
  *
- * Servers here answer only when all requests are there: were one to wait for another, a test would never end. */
+ * Servers here answer only when all requests are there: were one to wait for another, a
+ * test would never end. */
 #include "tests/unit/net/get_job.h"
 
 #include <fcntl.h>

@@ -18,7 +18,7 @@
 #include "controller/serve/tls_flags.h"
 #include "tests/support/unit.h"
 
-/* --- versions, ciphers, groups ------------------------------------------------------------------- */
+/* --- versions, ciphers, groups ---------------------------------------------------------------- */
 
 static void tls__versions_and_ciphers__by_flags(void **state)
 {
@@ -182,7 +182,7 @@ static void tls__unusable_pairs__errors_name_the_file(void **state)
     stand_done(&s);
 }
 
-/* --- which certificate --------------------------------------------------------------------------- */
+/* --- which certificate ------------------------------------------------------------------------ */
 
 static const char *shown(struct stand *s, const char *name)
 {
@@ -247,7 +247,7 @@ static void tls__sni__address_chooses(void **state)
     stand_done(&s);
 }
 
-/* --- clients' certificates, protocols ------------------------------------------------------------ */
+/* --- clients' certificates, protocols --------------------------------------------------------- */
 
 static void tls__client_certificate__asked_and_seen(void **state)
 {
@@ -295,7 +295,7 @@ static void tls__alpn__http_1_1(void **state)
     stand_done(&s);
 }
 
-/* --- files that change --------------------------------------------------------------------------- */
+/* --- files that change ------------------------------------------------------------------------ */
 
 /* Until the port shows `cn`: the loop takes its turn when it likes. */
 static void wait_shown(struct stand *s, const char *cn)
@@ -392,7 +392,7 @@ static void tls__client_ca_names_change__handshake_follows(void **state)
     stand_done(&s);
 }
 
-/* --- one of our own making ----------------------------------------------------------------------- */
+/* --- one of our own making -------------------------------------------------------------------- */
 
 static bool has_san(X509 *cert, int type, const char *text)
 {

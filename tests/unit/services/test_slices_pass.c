@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_slices_pass.c: one pass over a Service's slices: families, groups of ports, packing, names taken over, the
- * placeholder, labels, annotations, hints. */
+/* test_slices_pass.c: one pass over a Service's slices: families, groups of ports, packing, names
+ * taken over, the placeholder, labels, annotations, hints. */
 #include "tests/unit/services/slices_scene.h"
 
 #define NODES "n1 zone-a 2; n2 zone-b 1"
@@ -22,13 +22,14 @@ static void run_rows(struct arena *a, const struct ks_service *service, const st
     }
 }
 
-/* ---- which endpoints ------------------------------------------------------------------------------- */
+/* ---- which endpoints ------------------------------------------------------------------------- */
 
 static void pass__pods__which_count(void **state)
 {
     static const struct row rows[] = {
         {"p2 10.0.0.2 n1 r; p1 10.0.0.1 n1 r", "", 0, "+[p1 p2]"},
-        /* Failed, succeeded and address-less ones do not count; not-ready and terminating ones do. */
+        /* Failed, succeeded and address-less ones do not count; not-ready and
+         * terminating ones do. */
         {"a 10.0.0.1 n1 f; b 10.0.0.2 n1 s; c - n1 r; d 10.0.0.4 n1 -; e 10.0.0.5 n1 t", "", 0,
          "+[d e]"},
         {"p1 fd00::1 n1 r; p2 10.0.0.2,fd00::2 n1 r", "", 0, "+[p2]"},
@@ -84,7 +85,7 @@ static void pass__no_selector__nothing(void **state)
     }
 }
 
-/* ---- families -------------------------------------------------------------------------------------- */
+/* ---- families -------------------------------------------------------------------------------- */
 
 static void pass__families__one_reconcile_each(void **state)
 {
@@ -116,7 +117,7 @@ static void pass__families__one_reconcile_each(void **state)
     }
 }
 
-/* ---- packing --------------------------------------------------------------------------------------- */
+/* ---- packing --------------------------------------------------------------------------------- */
 
 static void pass__existing_slices__kept_updated_deleted(void **state)
 {
@@ -160,7 +161,8 @@ static void pass__new_endpoints__fill_order(void **state)
          "+[x y]"},
         /* As many as fill a slice: a new one, although there is an empty one. */
         {"x 10.0.0.8 n1 r; y 10.0.0.9 n1 r", "s:", 2, "+[x y]"},
-        /* An empty slice is only filled when something else does not become fuller: best_room begins at max. */
+        /* An empty slice is only filled when something else does not become fuller: best_room
+         * begins at max. */
         {"x 10.0.0.8 n1 r", "s:", 2, "~s[x]"},
         /* More than one slice's worth: full ones first, in order of names. */
         {"a 10.0.0.1 n1 r; b 10.0.0.2 n1 r; c 10.0.0.3 n1 r; d 10.0.0.4 n1 r; e 10.0.0.5 n1 r", "",
@@ -272,7 +274,7 @@ static void pass__deleted_slices__left_out(void **state)
     assert_string_equal(pass_text(*state, &p), "+[a]");
 }
 
-/* ---- metadata -------------------------------------------------------------------------------------- */
+/* ---- metadata -------------------------------------------------------------------------------- */
 
 static const char *kv_text(struct arena *a, const struct json_kv *kvs, size_t n)
 {
@@ -393,7 +395,7 @@ static void pass__long_name__no_dash(void **state)
     }
 }
 
-/* ---- hints ----------------------------------------------------------------------------------------- */
+/* ---- hints ----------------------------------------------------------------------------------- */
 
 #define AUTO ", 'annotations': {'service.kubernetes.io/topology-mode': 'Auto'}"
 #define ENABLED                                                                                    \

@@ -201,7 +201,8 @@ static void allocate__any_cluster__sums_hold(void **state)
             ratios += s.zones[i].ratio;
             assert_true(zones[i].minimum >= 1 && zones[i].minimum <= zones[i].maximum);
             assert_true((double)zones[i].minimum <= zones[i].desired);
-            /* With the least it may have, no endpoint of a zone gets more than 20 % above the mean. */
+            /* With the least it may have, no endpoint of a zone gets more than 20 %
+             * above the mean. */
             assert_true(s.zones[i].ratio / (double)zones[i].minimum <= 1.2000001 / (double)ready);
         }
         assert_true(minima <= ready && ratios > 0.999999 && ratios < 1.000001);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_announce.c: when addresses are announced: the schedule alone, and turns of a director over the kernel in memory. */
+/* test_announce.c: when addresses are announced: the schedule alone, and turns of a director over
+ * the kernel in memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +18,7 @@
 
 static const uint8_t other_mac[6] = {0x52, 0x54, 0, 1, 2, 3};
 
-/* ---- the schedule -------------------------------------------------------------------------------- */
+/* ---- the schedule ---------------------------------------------------------------------------- */
 
 struct row {
     bool probe;
@@ -70,7 +71,8 @@ static void schedule__acts__at_their_moments(void **state)
         {false, 60000, NULL, 30000, 36000,
          "a0 a100 a1000 a2000 a5000 a30000 a30100 a31000 a32000 a35000"},
         {false, 60000, NULL, 500, 3000, "a0 a100 a500 a600 a1500 a2500"},
-        /* An address in use is asked for at once when the link is back: it may be another network. */
+        /* An address in use is asked for at once when the link is back: it may
+         * be another network. */
         {true, 60000, other_mac, 1000, 2000, "p0 p200 p400 l600 p1000 p1200 p1400 l1600"},
     };
 
@@ -106,7 +108,7 @@ static void pace__second_full__waits_for_the_next(void **state)
     assert_true(local_pace_take(&p, 2, 6000, &when));
 }
 
-/* ---- turns --------------------------------------------------------------------------------------- */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 struct rig {
     struct clock *clock;

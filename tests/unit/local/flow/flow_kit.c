@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the host ------------------------------------------------------------------------------------ */
+/* ---- the host -------------------------------------------------------------------------------- */
 
 static struct flow_kit *kit(struct tt_host_ctx *ctx)
 {
@@ -218,7 +218,7 @@ static int32_t is_cancelled(const struct tt_call *call)
     return 0;
 }
 
-/* ---- the kernel: writes are counted, and it outlives the provider -------------------------------- */
+/* ---- the kernel: writes are counted, and it outlives the provider ---------------------------- */
 
 static void count(void)
 {
@@ -345,7 +345,7 @@ static void make_kernel(struct flow_kit *k)
     current = k;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 /* The driver waits between two tries after a conflict. */
 static void *move(void *arg)
@@ -437,7 +437,8 @@ void flow_kit_end(struct flow_kit *k)
     arena_free(k->a);
 }
 
-/* Time stands still while a script settles: without a word of it in the script, what nobody has goes at once. */
+/* Time stands still while a script settles: without a word of it in the script, what
+ * nobody has goes at once. */
 static const char *config_text(struct flow_kit *k)
 {
     const char *lines = str_replace(k->a, k->config, "|", "\n");
@@ -492,7 +493,7 @@ bool flow_kit_open(struct flow_kit *k, bool planning, void **ret)
     return ok;
 }
 
-/* ---- calls --------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 struct kit_batch {
     struct tt_batch batch;

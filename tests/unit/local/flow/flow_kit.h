@@ -1,45 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flow_kit.h: the whole provider `local` over the kernel in memory, as a script, so that a row of a table is one line.
+/* flow_kit.h: the whole provider `local` over the kernel in memory, as a script, so that a row of a
+ * table is one line.
  *
- *     "svc d/a; idle; state"  →  "10.0.0.0[d/a] held announced 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0; "
- *     with mode=ipvs-dr       →  "10.0.0.0[d/a] held announced 80/tcp ipvs-rr n1:80g1 n2:80g1 <0.0.0.0/0; "
+ *     "svc d/a; idle; state"  →  "10.0.0.0[d/a] held announced 80/tcp rr4 n1:30080*2 n2:30080*2
+ *                             <0.0.0.0/0; "
+ *     with mode=ipvs-dr       →  "10.0.0.0[d/a] held announced 80/tcp ipvs-rr n1:80g1 n2:80g1
+ *                             <0.0.0.0/0; "
  *
- * Two nodes, n1 (10.1.0.1) and n2; eth0 has 10.0.0.254/24, 10.1.0.254/24, fd00::fe/64, fd01::fe/64; the pool is 10.0.0.0/29
- * and fd00::/125.  After every step of the kernel the invariants are held against it: a held address has its guard, an open
- * port has a target, a destination that goes has drained, virtual services stand in the scope.
- * Commands, parted by ";":
- *   config TEXT       before the first sync: further lines of the configuration, "|" for a new line;  pool TEXT: its addresses and more
- *   many N            Services d/s000 …;  forbid: this replica may not write;  refuse-address IP: the kernel takes nothing with it
- *   svc KEY …         it is made, or is so from now on.  Words: ports=80/TCP/30080,… local type=T ask=IP share=K ranges=CIDR,…
- *                     fam=46 fam=~46 (46 at best) sched=S mode=M drain=T affinity created=N st=IP snat=W move pool=P
+ * Two nodes, n1 (10.1.0.1) and n2; eth0 has 10.0.0.254/24, 10.1.0.254/24, fd00::fe/64, fd01::fe/64;
+ * the pool is 10.0.0.0/29 and fd00::/125.  After every step of the kernel the invariants are held
+ * against it: a held address has its guard, an open port has a target, a destination that goes has
+ * drained, virtual services stand in the scope.  Commands, parted by ";":
+ *   config TEXT       before the first sync: further lines of the configuration, "|" for a new
+ *                     line;  pool TEXT: its addresses and more
+ *   many N            Services d/s000 …;  forbid: this replica may not write;  refuse-address IP:
+ *                     the kernel takes nothing with it
+ *   svc KEY …         it is made, or is so from now on.  Words: ports=80/TCP/30080,… local type=T
+ *                     ask=IP share=K ranges=CIDR,… fam=46 fam=~46 (46 at best) sched=S mode=M
+ *                     drain=T affinity created=N st=IP snat=W move pool=P
  *   eps KEY n1 n2/down …  endpoints, one each; nothing: an empty slice
  *   nodes n1 n2 …     these are there
  *   delete KEY        it is being deleted;  vanish KEY: it is gone, and nobody was told
- *   sync KEY …        one call for these, or for all; adds "KEY!code(message) " for each that failed
+ *   sync KEY …        one call for these, or for all; adds "KEY!code(message) " for each that
+ *                     failed
  *   update KEY …      the same after nodes have changed: no status is written
- *   idle              syncs until nothing is left to do, and time passes while destinations drain; fails when that does not
- *                     come, or a Service fails 9 times
- *   active N IP…      destinations of IPVS with these addresses have N connections;  drains N: they have ended after N ms;
- *                     pass N: time goes by
+ *   idle              syncs until nothing is left to do, and time passes while destinations drain;
+ *                     fails when that does not come, or a Service fails 9 times
+ *   active N IP…      destinations of IPVS with these addresses have N connections;  drains N: they
+ *                     have ended after N ms; pass N: time goes by
  *   check             the invariants count from now on
- *   cleanup KEY       one that "left" told of is deleted;  sweep: "left", and all that it tells of are deleted;  restart: another process
+ *   cleanup KEY       one that "left" told of is deleted;  sweep: "left", and all that it tells of
+ *                     are deleted;  restart: another process
  *   refuse CODE N, lose N, kill N   the step of the kernel, counted from here; well: no more of it
- *   foreign guard|open|slots|bump KEY…   somebody else takes elements away, or changes some other table; flush: all of it; ipvs: all
+ *   foreign guard|open|slots|bump KEY…   somebody else takes elements away, or changes some other
+ *                                        table; flush: all of it; ipvs: all
  *                     virtual services;  stranger: they add the guard of 10.0.0.7;
  *                     instance IP: another instance holds the address
- *   director [report]  before the first sync: there is a director's thread, whose turns are made by "pass"; no target is checked.  With
- *                      it events on Services are added to the text: "event(d/a REASON: words) "
- *   pass MS            time goes by for the director;  drift: adds how often others changed something, "drift(N) "
- *   sysctl NAME N      it is so from now on; with a director what is logged of sysctls is added: "log(words) "
+ *   director [report]  before the first sync: there is a director's thread, whose turns are made by
+ *                      "pass"; no target is checked.  With it events on Services are added to the
+ *                      text: "event(d/a REASON: words) "
+ *   pass MS            time goes by for the director;  drift: adds how often others changed
+ *                      something, "drift(N) "
+ *   sysctl NAME N      it is so from now on; with a director what is logged of sysctls is added:
+ *                      "log(words) "
  *   neighbour IP N     a host with MAC 02:00:00:00:01:N has the address, and answers for it
  *   figures NAME       adds the gauges of this name: "LABEL…=N "
  *   foreign layout N, rules   another version of trimtab made the table; others change its rules
- *   foreign hold|taken|freed IP, lost   others take a route of ours, make or give up one of their own; events are lost.  A last
+ *   foreign hold|taken|freed IP, lost   others take a route of ours, make or give up one of their
+ *                                       own; events are lost.  A last
  *                      word "quiet": the kernel does not tell
- *   spare MS          before the first sync: there is an election, and what is held is held for so long
+ *   spare MS          before the first sync: there is an election, and what is held is held for so
+ *                     long
  *   requests          "requests(N) " since the last time: reads, and writes
- *   planned           all that a process would plan that has just been started: "planned(WAVE:VERB KIND NAME, … KEY: EFFECT …) "
- *   state, writes, order, status KEY, plan, announced IP, owned, left, explain KEY   add what they say; plan: "plan(N) " */
+ *   planned           all that a process would plan that has just been started: "planned(WAVE:VERB
+ *                     KIND NAME, … KEY: EFFECT …) "
+ *   state, writes, order, status KEY, plan, announced IP, owned, left, explain KEY
+ *                     add what they say; plan: "plan(N) " */
 #ifndef TESTS_UNIT_LOCAL_FLOW_KIT_H
 #define TESTS_UNIT_LOCAL_FLOW_KIT_H
 
@@ -128,7 +144,8 @@ struct flow_kit {
     struct str_buf order, out;
     struct str_buf asked; /* Services that the provider asked to be synced again */
     bool effects;         /* of a plan are added to `order` */
-    /* Lets the clock go on when the driver waits between two tries after a conflict, which must be expected. */
+    /* Lets the clock go on when the driver waits between two tries after a conflict, which
+     * must be expected. */
     bool conflicts;
     atomic_bool stop;
     pthread_t mover;
@@ -149,12 +166,13 @@ void flow_kit_cleanup(struct flow_kit *k, const char *key);
 void flow_kit_explain(struct flow_kit *k, char **keys, size_t n);
 /* Syncs until nothing is left to do. */
 void flow_kit_idle(struct flow_kit *k);
-/* Lets time pass until some Service asks to be looked at again, if that is soon; false: none does. */
+/* Lets time pass until some Service asks to be looked at again, if that is soon;
+ * false: none does. */
 bool flow_kit_pass(struct flow_kit *k);
 /* How many changes a process would plan that has just been started. */
 uint32_t flow_kit_second_plan(struct flow_kit *k);
 
-/* --- flow_others.c: what others do, and the director's thread ------------------------------------------------- */
+/* --- flow_others.c: what others do, and the director's thread --------------------------------- */
 /* False: it is no command of these. */
 bool flow_others_command(struct flow_kit *k, char **w, size_t n);
 /* The host's service_again(): notes it in k->asked. */
@@ -168,7 +186,7 @@ void flow_others_effects(struct flow_kit *k, const struct tt_plan *plan);
 void flow_others_event(struct flow_kit *k, const struct tt_service *service, const char *reason,
                        const char *message);
 
-/* --- flow_world.c: Services, nodes, slices and the kernel's state ------------------------------------------ */
+/* --- flow_world.c: Services, nodes, slices and the kernel's state ----------------------------- */
 struct kit_service *flow_world_service(struct flow_kit *k, const char *key);
 void flow_world_make(struct flow_kit *k, const char *key, const char *words);
 /* All that live, sorted, as the host shows them. */
@@ -184,12 +202,13 @@ void flow_world_broken(struct flow_kit *k, const char *which, const struct ip_ad
 /* As "n1:80" or "10.9.9.9:80". */
 void flow_world_show_dest(struct str_buf *b, const struct ip_addr *addr, uint16_t port);
 
-/* --- flow_world_ipvs.c: virtual services of the kernel ---------------------------------------------------- */
+/* --- flow_world_ipvs.c: virtual services of the kernel ---------------------------------------- */
 /* Into the mirror of a check. */
 void flow_world_read_ipvs(struct flow_kit *k, struct local_mirror *m);
 void flow_world_show_ipvs(struct str_buf *b, const struct local_mirror *m,
                           const struct local_ipvs_front *f);
-/* I4: what went since the last check had drained, or its port was closed; virtual services stand in the scope. */
+/* I4: what went since the last check had drained, or its port was closed; virtual services
+ * stand in the scope. */
 void flow_world_check_ipvs(struct flow_kit *k, const struct local_mirror *m);
 /* As `ipvsadm -C`. */
 void flow_world_clear_ipvs(struct flow_kit *k);

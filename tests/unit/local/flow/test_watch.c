@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_watch.c: what others change in the kernel is found between syncs, told, and put right; the vectors K52 to K55. */
+/* test_watch.c: what others change in the kernel is found between syncs, told, and put right; the
+ * vectors K52 to K55. */
 #include "tests/unit/local/flow/flow_kit.h"
 
 #include <string.h>

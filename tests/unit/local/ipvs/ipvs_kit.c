@@ -11,7 +11,7 @@ static struct ipvs_kit *kit(struct tt_host_ctx *ctx)
     return (struct ipvs_kit *)(void *)ctx;
 }
 
-/* ---- the host ------------------------------------------------------------------------------------ */
+/* ---- the host -------------------------------------------------------------------------------- */
 
 static void log_line(struct tt_host_ctx *ctx, uint32_t severity, int32_t v, const char *message,
                      const struct tt_kv *fields, uint32_t n)
@@ -151,7 +151,7 @@ static int32_t is_cancelled(const struct tt_call *call)
     return 0;
 }
 
-/* ---- the kernel ---------------------------------------------------------------------------------- */
+/* ---- the kernel ------------------------------------------------------------------------------ */
 
 static void stays(struct local_kernel *k)
 {
@@ -184,7 +184,7 @@ static int addrs(struct local_kernel *k, struct arena *a, struct local_link_addr
     return rc;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 void ipvs_kit_begin(struct ipvs_kit *k)
 {

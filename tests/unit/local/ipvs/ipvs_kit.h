@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ipvs_kit.h: the whole provider local over the kernel in memory, for one Service d/a at 10.0.0.0, and a host that writes down what it
- * is told.
+/* ipvs_kit.h: the whole provider local over the kernel in memory, for one Service d/a at 10.0.0.0,
+ * and a host that writes down what it is told.
  *
- * As in the vectors of the specification: pool p is 10.0.0.0/29 with mode ipvs-nat, the director is the targets' gateway, TCP 80 has
- * node port 30080, nodes n1 10.1.0.1 and n2 10.1.0.2.  The director has the networks 10.0.0.0/24 and 10.1.0.0/24.  Texts are JSON
- * with single quotes. */
+ * As in the vectors of the specification: pool p is 10.0.0.0/29 with mode ipvs-nat, the director is
+ * the targets' gateway, TCP 80 has node port 30080, nodes n1 10.1.0.1 and n2 10.1.0.2.  The
+ * director has the networks 10.0.0.0/24 and 10.1.0.0/24.  Texts are JSON with single quotes. */
 #ifndef TRIMTAB_TESTS_UNIT_LOCAL_IPVS_KIT_H
 #define TRIMTAB_TESTS_UNIT_LOCAL_IPVS_KIT_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ipvs_between.c: what happens to virtual services between two syncs: health of targets, and what others change (K52 to K54). */
+/* test_ipvs_between.c: what happens to virtual services between two syncs: health of targets, and
+ * what others change (K52 to K54). */
 #include "tests/unit/local/ipvs/ipvs_kit.h"
 
 #include "providers/local/standing.h"
@@ -37,7 +38,7 @@ static void begin(struct ipvs_kit *k, const struct ipvs_scene *s, const char *wa
     str_buf_reset(&k->order);
 }
 
-/* ---- health -------------------------------------------------------------------------------------- */
+/* ---- health ---------------------------------------------------------------------------------- */
 
 /* The question of kube-proxy's port at a node. */
 static struct local_checked question(struct ipvs_kit *k, const char *node, bool down)
@@ -148,7 +149,8 @@ static int change_and_tell(struct local_kernel *k, const struct local_ipvs_chang
     return kernels_change(k, changes, n, codes, err);
 }
 
-/* L04, L05: with a sorry server nothing fails open; it is there before the last target goes, and goes after the first one is back. */
+/* L04, L05: with a sorry server nothing fails open; it is there before the last target goes, and
+ * goes after the first one is back. */
 static void test_health__all_down_with_a_sorry_server__it_answers_until_one_is_back(void **state)
 {
     struct ipvs_kit *k = *state;
@@ -220,7 +222,7 @@ static void test_restart__with_weight_0__writes_nothing_and_the_check_decides(vo
     assert_string_equal(ipvs_kit_kernel(k), LINES("1", "1"));
 }
 
-/* ---- what others change -------------------------------------------------------------------------- */
+/* ---- what others change ---------------------------------------------------------------------- */
 
 /* All parts of a round, and the look at all holds that comes with it. */
 static void look(struct ipvs_kit *k)
