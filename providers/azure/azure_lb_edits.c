@@ -471,7 +471,7 @@ static const struct lb_undo *undo_of(struct azure_sync *y, const struct azure_lb
     return azure_undo(y, &ask);
 }
 
-/* Services and frontends that take part when private addresses pass from one frontend to another. */
+/* The parts of an edit in which private addresses pass from one frontend to another. */
 struct handover {
     struct azure_elements gone;
     struct azure_owners givers;

@@ -440,7 +440,7 @@ struct tt_host {
                             const struct tt_owned *owned);
     /* Since 1.4.  explain: one row, in the order of the text; result_text() is ignored then. */
     void (*result_row)(struct tt_result *result, const struct tt_explain_row *row);
-    /* Since 1.9.  The Service of that name, of any type and class; valid during the call; or NULL. */
+    /* Since 1.9.  The Service of that name, of any type; valid during the call; or NULL. */
     const struct tt_service *(*service)(struct tt_host_ctx *ctx, const struct tt_call *call,
                                         const char *ns, const char *name);
     /* Since 1.9, with TT_CAP_FEW_SERVICES (others get all).  Passes to put(), sorted by namespace
