@@ -21,7 +21,9 @@ static int64_t real_wall_us(struct clock *c)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-static void real_wait(struct clock *c, struct cond *cond, struct mutex *m, int64_t until_ms)
+/* Called by clock_wait(), whose callers hold the mutex. */
+_no_lock_check_ static void real_wait(struct clock *c, struct cond *cond, struct mutex *m,
+                                      int64_t until_ms)
 {
     cond_sleep(cond, m, until_ms);
 }
