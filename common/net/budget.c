@@ -11,8 +11,10 @@
 #include <stdlib.h>
 
 #define CUT_EVERY_MS 1000 /* requests sent together are refused together: that is one refusal */
-#define LEAST_PART   0.05 /* of the documented rate: what is left of it at least */
-#define MOST_TIMES   20.0 /* the documented rate: an account's own limit may be higher */
+#define CLOSED_MOST_MS                                                                             \
+    10000               /* a longer Retry-After is for the caller, who says so and comes back */
+#define LEAST_PART 0.05 /* of the documented rate: what is left of it at least */
+#define MOST_TIMES 20.0 /* the documented rate: an account's own limit may be higher */
 /* of a rate that was refused although it is the documented one or less */
 #define CUT_TO_PART    0.7
 #define GROWTH_PART    0.05  /* of the documented rate, per second */
@@ -89,8 +91,9 @@ int64_t budget_take(struct budget *b, int64_t now_ms, bool background, bool *ret
 void budget_refused(struct budget *b, int64_t now_ms, int64_t retry_after_ms)
 {
     b->refused++;
-    if (retry_after_ms > 0 && now_ms + retry_after_ms > b->closed_until_ms) {
-        b->closed_until_ms = now_ms + retry_after_ms;
+    int64_t closed_ms = retry_after_ms < CLOSED_MOST_MS ? retry_after_ms : CLOSED_MOST_MS;
+    if (closed_ms > 0 && now_ms + closed_ms > b->closed_until_ms) {
+        b->closed_until_ms = now_ms + closed_ms;
     }
     if (now_ms - b->cut_ms < CUT_EVERY_MS) {
         return;

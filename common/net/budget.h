@@ -8,7 +8,8 @@
  *     refused as too many    the rate falls to seven tenths, or from above to the documented one;
  *                            saved tokens are gone; at most once a second, because requests that
  *                            were sent together are refused together
- *     Retry-After            nothing of this kind is sent before
+ *     Retry-After            nothing of this kind is sent before, for ten seconds at most: a caller
+ *                            that is asked for more gives up and comes back by itself
  *     used up, not refused   the rate grows by a twentieth of the documented one per second,
  *                            to twenty times it at most: an account may have a higher limit
  *

@@ -75,6 +75,8 @@ struct tt_result {
     unsigned planned;           /* operations that change something, over all plans */
     unsigned news;              /* those of them that its owner hears of (not TT_OP_AGAIN) */
     unsigned operations_done;   /* operations that ended well */
+    unsigned failed_deletes;    /* deletions that failed */
+    unsigned failed_others;     /* other operations that failed */
     struct report_plan changes; /* with host_args.note_plans: those that were planned, in words */
     const struct tt_finding *findings; /* of its plans; each message once */
     size_t n_findings;

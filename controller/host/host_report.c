@@ -391,15 +391,18 @@ static void host_report_operation(struct tt_host_ctx *h, const struct tt_call *c
     if (!h->args.quiet) {
         log_operation(op, op->n_owners > 0 ? op->owners[0] : "", code, message, took_ms);
     }
-    if (call == NULL || code != TT_OK) {
+    if (call == NULL || (op->flags & TT_OP_TOLERATED) != 0) {
         return;
     }
     struct host_call *c = host_call_of(call);
+    bool deletes = op->verb == TT_OP_DELETE;
     mutex_lock(&c->lock);
     for (uint32_t i = 0; i < op->n_owners; i++) {
         struct tt_result *r = host_call_find(c, op->owners[i]);
         if (r != NULL) {
-            r->operations_done++;
+            r->operations_done += code == TT_OK;
+            r->failed_deletes += code != TT_OK && deletes;
+            r->failed_others += code != TT_OK && !deletes;
         }
     }
     mutex_unlock(&c->lock);

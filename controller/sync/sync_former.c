@@ -78,12 +78,21 @@ static const struct tt_service *former_of(const struct sync_item *item)
     return c != NULL ? former_read(item->a, &wishes, item->svc, c->message) : NULL;
 }
 
+/* All that comes is there, and only something that goes could not be deleted: the replacement did
+ * not fail.  One that could not be deleted to make room still stands, and works. */
+static bool only_deletes_failed(const struct sync_item *item)
+{
+    const struct tt_result *r = item->result;
+    return r != NULL && r->failed_deletes > 0 && r->failed_others == 0;
+}
+
 /* The provider's answer does not say that it is not to be called. */
 static bool is_due(const struct sync_item *item)
 {
     bool failed = item->err.code != ERR_OK && item->err.code != ERR_CANCELLED &&
                   item->err.code != ERR_IN_PROGRESS &&
-                  item->err.code != ERR_IMPLEMENTED_ELSEWHERE && !item->quarantined;
+                  item->err.code != ERR_IMPLEMENTED_ELSEWHERE && !item->quarantined &&
+                  !only_deletes_failed(item);
 
     return failed && item->todo == SYNC_ENSURE && item->obj != NULL && item->svc->deleted_us == 0;
 }

@@ -389,7 +389,7 @@ def test_json__every_member_is_on_the_page_and_every_one_on_the_page_is_there():
         plan = json.loads(w.cli("plan", "-o", "json").stdout)
         assert [s["address"] for s in plan["services"]] == [None, None, None, address], plan
         sometimes = {"services[].operations", "services[].operations[].after[]", "services[].operations[].sent_after",
-                     "services[].left[]"}
+                     "services[].operations[].n_owners", "services[].left[]"}
         assert members(plan) | sometimes == documented("trimtab plan -o json")
         rest = "trimtab explain, check-config and version -o json"
         w.create("lan", {"annotations": {"networking.gke.io/load-balancer-type": "Internal"}})

@@ -76,6 +76,8 @@ static void budget_refused__told_when_to_come_back__is_closed_until_then(void **
     budget_refused(&b, 1500, 100); /* a shorter one does not open it */
     assert_int_equal(take(&b, 1600), 8000);
     assert_int_equal(take(&b, 9000), 9000);
+    budget_refused(&b, 10000, 3600000); /* an hour is nothing that a request waits for */
+    assert_int_equal(take(&b, 10001), 20000);
 }
 
 static void budget_take__no_refusals_any_more__returns_to_the_documented_rate(void **state)
