@@ -2,7 +2,10 @@
 /* carriers.c: see carriers.h.
  *
  * A carrier whose last worker has been counted out takes no other one: its thread is about to end,
- * and is joined when the next worker is started. */
+ * and is joined when the next worker is started.
+ * A thread with tasks needs a file descriptor.  When none is free, the first worker has its thread
+ * alone, so that a process can take over without one.  The others ask again: a worker without tasks
+ * never shares, so a few of them would fill all places for good. */
 #include "controller/sync/carriers.h"
 
 #include <pthread.h>
@@ -98,18 +101,32 @@ static void *run_tasks(void *arg)
     return NULL;
 }
 
+/* The loop of a new thread; none for a worker that has it alone. */
+static int begin_loop(const struct carriers *c, struct carrier *one, struct err *err)
+{
+    if (!c->shares) {
+        return ERR_OK;
+    }
+    int rc = task_loop_new(&one->loop, err);
+    if (rc != ERR_OK && c->first == NULL) {
+        err_clear(err);
+        return ERR_OK;
+    }
+    return rc;
+}
+
 /* A thread for `s`, as its only worker or as its first task. */
 static int begin_thread(const struct carriers *c, struct start *s, bool waits, struct err *err)
 {
     struct carrier *one = s->carrier;
-    int rc = ERR_OK;
+    int rc = begin_loop(c, one, err);
+    bool tasks = one->loop != NULL;
 
-    if (c->shares) {
-        rc = task_loop_new(&one->loop, err);
-        rc = rc == ERR_OK ? task_start(one->loop, run_start, s, err) : rc;
+    if (rc == ERR_OK && tasks) {
+        rc = task_start(one->loop, run_start, s, err);
     }
-    void *(*run)(void *arg) = c->shares ? run_tasks : run_alone;
-    void *arg = c->shares ? (void *)one->loop : s;
+    void *(*run)(void *arg) = tasks ? run_tasks : run_alone;
+    void *arg = tasks ? (void *)one->loop : s;
     if (rc == ERR_OK) {
         rc = waits ? thread_start(&one->thread, run, arg, "a worker", err)
                    : thread_try(&one->thread, run, arg, "a worker", err);
@@ -147,8 +164,8 @@ static struct carrier *least(const struct carriers *c)
 {
     struct carrier *ret = NULL;
 
-    for (struct carrier *one = c->first; c->shares && one != NULL; one = one->next) {
-        if (ret == NULL || one->n < ret->n) {
+    for (struct carrier *one = c->first; one != NULL; one = one->next) {
+        if (one->loop != NULL && (ret == NULL || one->n < ret->n)) {
             ret = one;
         }
     }

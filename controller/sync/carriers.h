@@ -25,7 +25,8 @@ struct carriers *carriers_new(bool shares) _warn_unused_;
 void carriers_free(struct carriers *c);
 /* Starts a worker: work(arg, its carrier), which calls carriers_ended() as its last act.  `waits`
  * lets it ask the system for a thread for half a second.  TRANSIENT when there is none, and none
- * that could be shared. */
+ * that could be shared.  The first one needs no file descriptor; a later one that gets none, to
+ * share a thread, is refused. */
 int carriers_start(struct carriers *c, void (*work)(void *arg, struct carrier *c), void *arg,
                    bool waits, struct err *err) _warn_unused_;
 /* One of its workers is about to return. */

@@ -49,12 +49,13 @@ void node_fanout_pass(const struct syncer *s)
 
     kube_snapshot_unref(nodes);
     char **keys = service_cache_with_other_nodes(s->cache, &set.digests, &n);
+    /* Before the first is added: a worker may begin, and log, at once. */
+    log_info(2, "Syncing backends for all LB services", LOG_I("changed", n));
     for (size_t i = 0; i < n; i++) {
         enqueue(s, keys[i]);
         free(keys[i]);
     }
     free(keys);
-    log_info(2, "Syncing backends for all LB services", LOG_I("changed", n));
     metrics_add(s->metrics, METRIC_QUEUE_ADDS, node_queue, 1, 1);
     metrics_observe(s->metrics, METRIC_NODESYNC_LATENCY, NULL, 0,
                     (double)(clock_now_ms(s->clock) - started_ms) / 1000);

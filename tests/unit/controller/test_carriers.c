@@ -10,6 +10,8 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "common/base/task.h"
 #include "controller/sync/carriers.h"
@@ -66,10 +68,28 @@ static void during(void *arg, struct fake_provider *p, const struct tt_call *cal
     mutex_unlock(&g->lock);
 }
 
-static void rig_begin(struct rig *g, unsigned most, unsigned late_max)
+/* The lowest that is free becomes the limit.  Returns the limit before. */
+static struct rlimit take_descriptors(void)
+{
+    struct rlimit before;
+    int lowest = dup(STDERR_FILENO);
+
+    assert_true(lowest >= 0);
+    assert_int_equal(0, close(lowest));
+    assert_int_equal(0, getrlimit(RLIMIT_NOFILE, &before));
+    const struct rlimit none = {.rlim_cur = (rlim_t)lowest, .rlim_max = before.rlim_max};
+    assert_int_equal(0, setrlimit(RLIMIT_NOFILE, &none));
+    return before;
+}
+
+static void give_descriptors(struct rlimit before)
+{
+    assert_int_equal(0, setrlimit(RLIMIT_NOFILE, &before));
+}
+
+static void rig_prepare(struct rig *g, unsigned late_max)
 {
     struct stand *r = g->r = stand_new(0);
-    struct err err = ERR_INIT;
 
     mutex_init(&g->lock);
     cond_init(&g->changed);
@@ -77,8 +97,20 @@ static void rig_begin(struct rig *g, unsigned most, unsigned late_max)
     r->provider->during_arg = g;
     r->syncer.late_max = late_max;
     stand_node(r, "node-0", NULL, NULL);
-    g->w = workers_new(&r->syncer, most);
+}
+
+static void rig_start(struct rig *g, unsigned most)
+{
+    struct err err = ERR_INIT;
+
+    g->w = workers_new(&g->r->syncer, most);
     assert_int_equal(ERR_OK, workers_start(g->w, &err));
+}
+
+static void rig_begin(struct rig *g, unsigned most, unsigned late_max)
+{
+    rig_prepare(g, late_max);
+    rig_start(g, most);
 }
 
 static void add_services(struct rig *g, unsigned n)
@@ -209,6 +241,56 @@ static void workers__second_thread_refused__the_first_carries_all(void **state)
     rig_end(&g);
 }
 
+/* A standby that comes to lead without a free descriptor works with one worker. */
+static void workers__no_descriptor__the_first_works_without(void **state)
+{
+    struct rig g = {.wanted = 1};
+
+    (void)state;
+    rig_prepare(&g, 0);
+    struct rlimit before = take_descriptors();
+    rig_start(&g, 10);
+    add_services(&g, 3);
+    rig_wait_idle(&g);
+    give_descriptors(before);
+    assert_int_equal(3, g.inside);
+    assert_int_equal(0, g.in_tasks);
+    assert_int_equal(1, g.n_threads);
+    rig_end(&g);
+}
+
+static void workers__no_descriptor_at_first__later_ones_are_tasks(void **state)
+{
+    struct rig g = {.wanted = 10};
+
+    (void)state;
+    rig_prepare(&g, 0);
+    struct rlimit before = take_descriptors();
+    rig_start(&g, 10);
+    give_descriptors(before);
+    add_services(&g, 10);
+    rig_wait_idle(&g);
+    assert_int_equal(10, g.inside);
+    assert_int_equal(9, g.in_tasks);
+    assert_int_equal(4, g.n_threads);
+    rig_end(&g);
+}
+
+static void workers__no_descriptor_for_the_second__the_first_carries_all(void **state)
+{
+    struct rig g = {.wanted = 40};
+
+    (void)state;
+    rig_begin(&g, 40, 0);
+    struct rlimit before = take_descriptors();
+    add_services(&g, 40);
+    rig_wait_idle(&g);
+    give_descriptors(before);
+    assert_int_equal(40, g.inside);
+    assert_int_equal(1, g.n_threads);
+    rig_end(&g);
+}
+
 static void workers__cancelled_while_all_are_inside__all_come_back(void **state)
 {
     struct rig g = {.wanted = 99, .cancellable = true};
@@ -235,6 +317,9 @@ UNIT_MAIN(carriers)
         cmocka_unit_test(workers__one__no_tasks),
         cmocka_unit_test(workers__plugin__a_thread_for_each_call),
         cmocka_unit_test(workers__second_thread_refused__the_first_carries_all),
+        cmocka_unit_test(workers__no_descriptor__the_first_works_without),
+        cmocka_unit_test(workers__no_descriptor_at_first__later_ones_are_tasks),
+        cmocka_unit_test(workers__no_descriptor_for_the_second__the_first_carries_all),
         cmocka_unit_test(workers__cancelled_while_all_are_inside__all_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

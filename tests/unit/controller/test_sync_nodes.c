@@ -12,11 +12,15 @@
 
 #include <cmocka.h>
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/base/arena.h"
+#include "common/base/log.h"
+#include "controller/sync/node_fanout.h"
 #include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 
@@ -621,6 +625,49 @@ static void endpoints__delays_of_a_provider__bounded(void **state)
     stand_free(r);
 }
 
+/* ---- what is logged -------------------------------------------------------------------------- */
+
+static struct queue *queue_at_line;
+static size_t waiting_at_line;
+static unsigned n_lines;
+
+/* Nobody reads the log, so each line of it is a signal, in the thread that writes it. */
+static void on_line(int signal_number)
+{
+    (void)signal_number;
+    waiting_at_line = queue_counts(queue_at_line).waiting;
+    n_lines++;
+}
+
+/* A worker may take the first Service at once: were the pass told of after that, its syncs would
+ * stand before it in the log. */
+static void nodes__pass__is_logged_before_the_first_service_is_queued(void **state)
+{
+    struct stand *r = three_services(1);
+    struct sigaction before;
+    const struct sigaction on_pipe = {.sa_handler = on_line};
+    int ends[2];
+
+    (void)state;
+    stand_node(r, "node2", NULL, NULL);
+    queue_at_line = r->syncer.queue;
+    n_lines = 0;
+    size_t waiting = queue_counts(r->syncer.queue).waiting;
+    assert_int_equal(0, pipe(ends));
+    assert_int_equal(0, close(ends[0]));
+    assert_int_equal(0, sigaction(SIGPIPE, &on_pipe, &before));
+    log_setup(&(struct log_config){.fd = ends[1], .verbosity = 2});
+    node_fanout_pass(&r->syncer);
+    log_setup(&(struct log_config){.fd = STDERR_FILENO});
+    assert_int_equal(0, sigaction(SIGPIPE, &before, NULL));
+    assert_int_equal(0, close(ends[1]));
+    assert_int_equal(1, n_lines);
+    assert_int_equal(waiting, waiting_at_line);
+    assert_int_equal(waiting + 3, queue_counts(r->syncer.queue).waiting);
+    stand_run(r);
+    stand_free(r);
+}
+
 UNIT_MAIN(sync_nodes)
 {
     const struct CMUnitTest tests[] = {
@@ -647,6 +694,7 @@ UNIT_MAIN(sync_nodes)
         cmocka_unit_test(endpoints__changed__updated_after_a_moment),
         cmocka_unit_test(endpoints__the_provider_says_whom_they_concern_and_when),
         cmocka_unit_test(endpoints__delays_of_a_provider__bounded),
+        cmocka_unit_test(nodes__pass__is_logged_before_the_first_service_is_queued),
     };
     return cmocka_run_group_tests_name("controller-sync-nodes", tests, NULL, NULL);
 }
