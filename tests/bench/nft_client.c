@@ -64,11 +64,14 @@ static unsigned hear(int fd)
         if (n < 0) {
             fail("recv");
         }
-        int left = (int)n;
-        for (const struct nlmsghdr *m = (const void *)answers; NLMSG_OK(m, left);
-             m = NLMSG_NEXT(m, left)) {
+        for (size_t at = 0; at + sizeof(struct nlmsghdr) <= (size_t)n;) {
+            const struct nlmsghdr *m = (const void *)(answers + at);
+            if (m->nlmsg_len < sizeof(*m) || m->nlmsg_len > (size_t)n - at) {
+                break;
+            }
             const struct nlmsgerr *e = NLMSG_DATA(m);
             refused += m->nlmsg_type == NLMSG_ERROR && e->error != 0;
+            at += NLMSG_ALIGN(m->nlmsg_len);
         }
     }
 }

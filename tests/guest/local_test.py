@@ -287,13 +287,25 @@ def product_differences(said):
     return wrong + ([f"sets: {sets}"] + shown(said["product", "log"][-30:]) if wrong else [])
 
 
+def counters(lines):
+    """({what is counted: its numbers}, the other lines) of `ipvsadm -L --stats`."""
+    found = {}
+    for line in lines:
+        words = line.split()
+        if words[:1] in (["TCP"], ["UDP"], ["->"]) and len(words) == 7 and all(word.isdigit() for word in words[2:]):
+            found[" ".join(words[:2])] = [int(word) for word in words[2:]]
+    return found, [line for line in lines if " ".join(line.split()[:2]) not in found]
+
+
 def restart_differences(said):
-    """Counters of destinations that were deleted and added again would begin anew."""
+    """Counters of destinations that were deleted and added again would begin anew; open connections go on counting."""
     if ("restart", "changes") not in said:
         return ["the script did not come that far"]
-    before, after = said["restart", "before"], said["restart", "after"]
+    (counted, before), (still, after) = counters(said["restart", "before"]), counters(said["restart", "after"])
+    anew = [f"counted anew: {key} {counted[key]} {still.get(key)}" for key in counted
+            if key not in still or any(new < old for old, new in zip(counted[key], still[key]))]
     wrong = [f"only before: {line}" for line in before if line not in after] + [f"only after: {line}" for line in after if line not in before]
-    wrong += [f"written: {line}" for line in said["restart", "changes"] if line]
+    wrong += anew + [f"written: {line}" for line in said["restart", "changes"] if line]
     synced = said["restart", "synced"]
     wrong += [] if synced and int(synced[0]) >= len(product_services()[0]) else [f"synced: {synced}"]
     wrong += [] if any("Plan: nothing to do" in line for line in said["restart", "plan"]) else said["restart", "plan"]

@@ -32,6 +32,7 @@ MARK = "TRIMTAB_LIVES_TEST"
 LIVES, STEPS, AT_ONCE = 40, 24, 4
 NAMES = [f"s{i}" for i in range(9)]
 ANCHOR = "anchor"
+EVERYBODY = "everybody"  # in place of a source range
 PORTS = [("TCP", 80), ("UDP", 80), ("TCP", 443), ("TCP", 53), ("UDP", 53)]
 KEYS = [None, None, "k", "l", "*/m"]
 RANGES = [None, None, ["192.0.2.0/24"], ["192.0.2.10/32", "2001:db8:2::/64"], ["10.0.0.0/8", "10.1.0.0/16"], ["2001:db8:9::/48"]]
@@ -185,7 +186,7 @@ class Life(product.Cluster):
         if ports and self.rng.random() < .7:
             a, protocol, port, sources = self.rng.choice(ports)
             self.tell("somebody closes", a, protocol, port, sources)
-            world.command("nft", "delete", "element", "inet", "trimtab", f"open{6 if ':' in a else 4}", "{ %s . %s . %d . %s }" % (a, protocol, port, sources))
+            close(a, protocol, port, sources)
         elif routes:
             gone = self.rng.choice(routes)
             self.tell("somebody lets go", gone)
@@ -262,7 +263,7 @@ def has_targets(life, name, spec):
 
 
 def wanted_open(life, name, spec, addresses):
-    """{(address, protocol, port, range)}"""
+    """{(address, protocol, port, range or EVERYBODY)}"""
     ranges = [ipaddress.ip_network(r, strict=False) for r in spec.get("loadBalancerSourceRanges") or ["0.0.0.0/0", "::/0"]]
     found = set()
     if has_targets(life, name, spec):
@@ -270,7 +271,7 @@ def wanted_open(life, name, spec, addresses):
             mine = [r for r in ranges if r.version == ipaddress.ip_address(a).version]
             for r in mine:
                 if not any(r != o and r.subnet_of(o) for o in mine):
-                    found.add((a, p.get("protocol", "TCP").lower(), p["port"], str(r)))
+                    found.add((a, p.get("protocol", "TCP").lower(), p["port"], str(r) if r.prefixlen else EVERYBODY))
     return found
 
 
@@ -280,12 +281,21 @@ def element(e):
 
 
 def opened():
-    found = set()
+    """As wanted_open().  Everybody among the source ranges is not what a sync writes, and stays a range here."""
+    found, sets = set(), product.elements()
     for v in "46":
-        for e in product.elements().get(f"open{v}", []):
-            a, protocol, port, *ranges = element(e)
-            found.add((a, protocol, port, ranges[0] if "/" in str(ranges[0]) else f"{ranges[0]}/{32 if v == '4' else 128}"))
+        found |= {(*element(e), EVERYBODY) for e in sets.get(f"all{v}", [])}
+        for e in sets.get(f"from{v}", []):
+            a, protocol, port, sources = element(e)
+            found.add((a, protocol, port, sources if "/" in str(sources) else f"{sources}/{32 if v == '4' else 128}"))
     return found
+
+
+def close(address, protocol, port, sources):
+    """Takes one of opened() away."""
+    family, key = 6 if ":" in address else 4, f"{address} . {protocol} . {port}"
+    name, key = (f"all{family}", key) if sources == EVERYBODY else (f"from{family}", f"{key} . {sources}")
+    world.command("nft", "delete", "element", "inet", "trimtab", name, "{ %s }" % key)
 
 
 def filled():

@@ -115,7 +115,9 @@ static void authorize(struct aws_world_call *c)
         return;
     }
     struct aws_rule *all = ARENA_ARRAY(c->w->a, struct aws_rule, g->rules.n + more.n + 1);
-    memcpy(all, g->rules.items, g->rules.n * sizeof *all);
+    if (g->rules.n > 0) {
+        memcpy(all, g->rules.items, g->rules.n * sizeof *all);
+    }
     struct aws_rules now = {all, g->rules.n};
     for (size_t i = 0; i < more.n; i++) {
         if (find(&now, &more.items[i]) != NULL) {

@@ -10,7 +10,7 @@ static const int64_t burst_ms[] = {0, 100, 1000, 2000, 5000};
 
 static void enter(struct local_announcement *e, enum local_announce_phase phase, int64_t now_ms)
 {
-    e->phase = phase;
+    e->phase = (uint8_t)phase;
     e->step = 0;
     e->start_ms = e->next_ms = now_ms;
 }

@@ -560,7 +560,7 @@ struct stage_rig *stage_rig_new(void)
     r->p.arm = (struct azure_arm){.base = "", .config = &r->p.config};
     r->p.snapshot = azure_snapshot_new(clock_real());
     r->p.assigned = map_new(free);
-    r->p.redirected = map_new(NULL);
+    r->p.redirected = map_new(free);
     r->flow = azure_flow;
     r->flow.stages = wrapped;
     assert_true(azure_flow.n_stages <= ARRAY_LEN(wrapped));

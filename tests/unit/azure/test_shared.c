@@ -72,7 +72,7 @@ static void restart(struct stage_rig *r)
     map_free(r->p.assigned);
     r->p.assigned = map_new(free);
     map_free(r->p.redirected);
-    r->p.redirected = map_new(NULL);
+    r->p.redirected = map_new(free);
 }
 
 static const char *const others_things[] = {

@@ -66,7 +66,7 @@ static const char *random_text(struct filling *f)
     for (size_t i = 0; i < len; i++) {
         text[i] = (char)(1 + random_of(f) % (r % 2 == 0 ? 3 : 255));
     }
-    return r % 3 == 0 ? "default/web" + r % 11 : text;
+    return r % 3 == 0 ? &"default/web"[r % 11] : text;
 }
 
 static void fill(struct filling *f, const struct small_struct *t, char *p);
