@@ -67,14 +67,14 @@ static const char *in_use_text(struct local_provider *p, struct arena *a,
     return said;
 }
 
-void local_look_again(const struct local_provider *p, const char *service)
+void local_look_again(const struct local_provider *p, const char *service, int64_t after_ms)
 {
     const struct tt_host *host = p->host;
     const char *slash = service == NULL ? NULL : strchr(service, '/');
 
     if (slash != NULL && TT_HAS(host, service_again)) {
         _cleanup_(xfreep) char *ns = xstrndup(service, (size_t)(slash - service));
-        host->service_again(host->ctx, ns, slash + 1, 0);
+        host->service_again(host->ctx, ns, slash + 1, after_ms);
     }
 }
 
@@ -92,7 +92,7 @@ static void tell(void *arg, const struct local_news *news)
     const char *text = news->text;
 
     if (news->in_use.addr.len != 0 || text == NULL) {
-        local_look_again(p, news->service);
+        local_look_again(p, news->service, 0);
     }
     if (text == NULL) {
         return;
@@ -238,15 +238,15 @@ int64_t local_directing_again_ms(struct lb_sync *s, const struct local_item *it)
 {
     struct local_provider *p = ((struct local_sync *)s->data)->p;
     int64_t after_ms = 0;
-    bool told = TT_HAS(s->host, service_again); /* the thread says when a probe has ended */
 
+    if (TT_HAS(s->host, service_again)) { /* the thread says when there is something to see */
+        return 0;
+    }
     for (size_t i = 0; p->directing != NULL && i < it->grant.n; i++) {
         struct local_announce_state st =
             local_director_announced(p->directing, &it->grant.have[i].addr);
         bool ails = st.in_use || it->wanted[i].n_ejected > 0 || it->wanted[i].failed_open;
-        after_ms = st.probing && !told     ? PROBE_AGAIN_MS
-                   : ails && after_ms == 0 ? LOOK_AGAIN_MS
-                                           : after_ms;
+        after_ms = st.probing ? PROBE_AGAIN_MS : ails && after_ms == 0 ? LOOK_AGAIN_MS : after_ms;
     }
     return after_ms;
 }

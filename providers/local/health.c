@@ -277,6 +277,9 @@ static int change_weights(struct local_provider *p, struct arena *a,
         rc = local_standing_read(p, a, changes[i].of, false, err);
         local_standing_compare(p, a, &changes[i]);
         states[i] = local_standing_state(&changes[i]);
+        struct local_service_state now = states[i];
+        now.now_ms = clock_now_ms(p->clock);
+        changes[i].drains_ms = local_ipvs_again_ms(&now);
     }
     if (rc != ERR_OK) {
         return rc;
@@ -322,7 +325,10 @@ static void settle(struct local_provider *p, const struct standing_change *c)
 
     say(p, c);
     if (c->of->told && !same) {
-        local_look_again(p, c->of->key);
+        local_look_again(p, c->of->key, 0);
+    }
+    if (c->drains_ms > 0) {
+        local_look_again(p, c->of->key, c->drains_ms);
     }
     c->of->n_ejected = c->n_ejected;
     c->of->failed_open = c->failed_open;

@@ -64,6 +64,7 @@ struct standing_change {
     struct local_target_set *targets;
     size_t n_ejected;
     bool failed_open, closed;
+    int64_t drains_ms; /* when a sync may delete destinations of IPVS that drain; 0: none do */
 };
 struct local_target_set local_standing_targets(struct arena *a, const struct local_target_set *t);
 /* The frontend of that id; NULL: none. */

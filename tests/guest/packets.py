@@ -193,6 +193,7 @@ def sorry_lines():
     lines += [f"listen p-n1 tcp {NODES['n1']} {SORRY_NODE_PORT}",
               f"run ip netns exec p-d sh /t/await '{front} {NODES['n1']}:{SORRY_NODE_PORT} -m -w 1' 1"]
     lines += [f"ask sorryback.{i} {ask}" for i in range(4)]
+    lines.append(f"run ip netns exec p-d sh /t/await '{front} {NODES['n1']}:{SORRY_PORT} ' 0")
     # It goes: nobody listens on its node port when this program has ended.
     lines.append(f"api sorry.gone p-d {API} DELETE /api/v1/namespaces/demo/services/psorry")
     return lines + [f"run ip netns exec p-d sh /t/await '-t 10.0.0.{SORRY}:80' 0"]

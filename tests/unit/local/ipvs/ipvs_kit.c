@@ -131,8 +131,9 @@ static void result_again(struct tt_result *r, int64_t after_ms)
 static void service_again(struct tt_host_ctx *ctx, const char *ns, const char *name,
                           int64_t after_ms)
 {
-    assert_int_equal(after_ms, 0);
-    str_appendf(&kit(ctx)->asked, "%s/%s ", ns, name);
+    str_appendf(&kit(ctx)->asked, "%s/%s", ns, name);
+    str_append(&kit(ctx)->asked,
+               after_ms == 0 ? " " : arena_printf(kit(ctx)->a, "+%lldms ", (long long)after_ms));
 }
 
 static void result_resource(struct tt_result *r, const char *kind, const char *name)

@@ -66,7 +66,7 @@ struct ipvs_kit {
     uint32_t drift;
     struct tt_result result;
     struct str_buf told;  /* findings and events */
-    struct str_buf asked; /* Services that the provider asked to be synced again */
+    struct str_buf asked; /* Services to be synced again: "d/a " now, "d/a+3000ms " later */
     struct str_buf order; /* operations of the last plan: "verb kind name; " */
     unsigned changes;     /* of the last plan */
 };

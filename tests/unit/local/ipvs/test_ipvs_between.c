@@ -172,6 +172,7 @@ static void test_health__all_down_with_a_sorry_server__it_answers_until_one_is_b
     assert_string_equal(ipvs_kit_kernel(k),
                         LINES("1", "0") "-a -t 10.0.0.0:80 -r 10.9.9.9:80 -m -w 0\n");
     assert_true(at(k, "10.1.0.1:1; ") < at(k, "10.9.9.9:0; "));
+    assert_string_equal(str_buf_text(&k->asked), "d/a+3000ms "); /* a sync deletes it */
     assert_int_equal(ipvs_kit_sync(k, &sorry), TT_OK);
     clock_fake_advance(k->clock, 4000);
     assert_int_equal(ipvs_kit_sync(k, &sorry), TT_OK);
