@@ -11,8 +11,8 @@
  * that.
  * After a failure nothing of a later wave begins but what `finally` allows; what is in flight is
  * waited for.  Cancelling stops all of it: the next sync finds what is left and resumes.
- * One thread; blocks; may not log (the caller is told through on_done, part by part, in
- * the order of waves). */
+ * One thread; blocks; may not log.  on_over() reports the end of an operation at once, on_done()
+ * the operations of a part in the order of waves. */
 #include "common/lb/exec.h"
 #include "common/base/str.h"
 

@@ -203,7 +203,7 @@ struct lb_plan_service {
     const char *serves_nobody;
     /* Of limits; NULL: none.  Kinds, and kinds with names, of which the cloud has refused
      * something; those for which the planner would do otherwise then (lb_plan_makes_room()); and
-     * whether its owner is told that it does. */
+     * whether an event says that it does. */
     const struct lb_kinds *full;
     struct lb_kinds *asks_room;
     bool makes_room;

@@ -263,8 +263,8 @@ static bool is_ip(const char *s)
     return inet_pton(AF_INET, s, buf) == 1 || inet_pton(AF_INET6, s, buf) == 1;
 }
 
-/* The common name if it is one, and the DNS names.  Addresses of the certificate are no names: a
- * pair that is to serve an address is told so. */
+/* The common name if it is one, and the DNS names.  Addresses in a certificate are ignored:
+ * the caller names the addresses of a pair. */
 static void register_cert_names(struct server_tls *t, size_t i)
 {
     X509 *cert = SSL_CTX_get0_certificate(t->ctx[i]);

@@ -403,7 +403,7 @@ static int check_drift(const struct options *o, const struct plugin *plugin, str
         return ERR_OK;
     }
     return err_set(err, ERR_INVALID,
-                   "--drift=report: provider \"%s\" cannot plan, so nobody can tell what differs; "
+                   "--drift=report: provider \"%s\" cannot plan, so differences cannot be shown; "
                    "--drift=repair syncs each Service every --drift-period instead",
                    plugin->desc.name);
 }

@@ -38,7 +38,7 @@ struct election {
     char version[OBJECT_TEXT_MAX] _guarded_by_(lock);
 };
 
-/* ---- what is told ---------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 static void set_status(struct election *e, bool leads)
 {

@@ -75,7 +75,7 @@ struct syncer {
     struct board *board;                        /* NULL: nobody looks */
     struct sync_scope scope;
     int64_t call_timeout_ms; /* 0: SYNC_CALL_TIMEOUT_MS */
-    /* so many calls may be beyond their deadline, and are replaced; 0: none (built-in) */
+    /* maximum of calls beyond their deadline that get a substitute worker; 0: none (built-in) */
     unsigned late_max;
     bool strict_events;       /* --strict-upstream-events */
     bool conditions;          /* --service-conditions */

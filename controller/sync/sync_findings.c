@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sync_findings.c: what the plans of a sync said beside operations: wishes without effect, and that
- * nobody is served.
+/* sync_findings.c: events for findings of a plan: settings without effect, and a load balancer that
+ * serves no client.
  *
- * Both are told once for each state.  A finding is told when the Service is made or edited under
- * our eyes (TT_REASON_SPEC) and it was not there before; after a start, plan, explain and the
- * status page name it without an event.  That nobody is served is told when it becomes so; the
- * condition says the same, and goes when somebody is served again.  Source: docs/operations.md. */
+ * Each state gets one event.  A finding gets it if a creation or an edit that this process saw
+ * (TT_REASON_SPEC) brought it up; after a start only plan, explain and the status page show it.  A
+ * load balancer that stops serving gets an event and a condition; the condition goes when it serves
+ * again.  Source: docs/operations.md. */
 #include <string.h>
 
 #include "common/base/hash.h"

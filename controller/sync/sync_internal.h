@@ -163,8 +163,8 @@ void sync_unreadable_before(struct sync_item *item);
 /* Tells user, board and log; once for each reason.  It is not tried again: its fixing
  * is a change. */
 void sync_unreadable_settle(const struct sync_batch *b, struct sync_item *item);
-/* False: one of its EndpointSlices cannot be read and was not known before, so nobody can tell
- * which nodes have endpoints; item->err says so. */
+/* False: one of its EndpointSlices cannot be read and was not known before, so the nodes with
+ * endpoints are unknown; item->err says so. */
 bool sync_slices_are_known(struct sync_item *item);
 
 /* --- sync_kube.c ------------------------------------------------------------------------------ */

@@ -2,8 +2,8 @@
 /* sync_unreadable.c: a Service of which something cannot be read (controller/kube/store/object.h).
  *
  * "Cannot be read" is not "is not there": its load balancer stays as it is, it counts as another
- * user of what Services share, and its owner is told what is wrong.  Its deletion is carried out by
- * name and uid, like any other (sync_rules.c). */
+ * user of shared resources, and an event says what is wrong.  Its deletion is carried out by name
+ * and uid, like any other (sync_rules.c). */
 #include <string.h>
 
 #include "common/base/hash.h"

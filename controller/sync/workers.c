@@ -23,8 +23,7 @@
  * a batch that takes longer than all of them hangs outside of calls. */
 #define CALLS_PER_KEY 4
 
-/* After so many keys, and when nothing waits any more, the kernel gets back what their
- * syncs left free. */
+/* Keys after which free memory goes back to the kernel, once the queue is empty. */
 #define TRIM_AFTER_KEYS 1000
 
 /* Between two attempts to start a worker after the system refused one. */
@@ -60,7 +59,7 @@ struct workers {
 
 static void work(void *arg, struct carrier *c);
 
-/* Workers that are in a call beyond its deadline; others stand in for so many of them. */
+/* Number of workers in a call beyond its deadline that have a substitute. */
 static unsigned late(const struct workers *w) _requires_(w->lock)
 {
     unsigned n =

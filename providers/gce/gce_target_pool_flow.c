@@ -314,14 +314,6 @@ void gce_tp_flow_release(struct gce_tp_item *t)
     }
 }
 
-static bool is_known(const struct lb_sync *s, enum gce_collection c, const char *name)
-{
-    const struct gce_provider *p = s->provider;
-    struct json_object *o;
-    return gce_snapshot_get(p->snapshot, GCE_KEY(c, name), GCE_SNAPSHOT_ANY, s->a, &o) ==
-           GCE_PRESENT;
-}
-
 void gce_tp_flow_share(const struct lb_sync *s, struct gce_tp_item *t, const struct lb_op *op,
                        const struct err *err)
 {
@@ -331,8 +323,7 @@ void gce_tp_flow_share(const struct lb_sync *s, struct gce_tp_item *t, const str
         return;
     }
     gce_tp_wrote(s->provider, op, LB_DONE, err);
-    if (is_known(s, GCE_CHECKS, n->node_check) &&
-        is_known(s, GCE_FIREWALLS, n->node_check_firewall)) {
+    if (gce_tp_check_stands(s->provider, s->a, n)) {
         hold_share(t->lock);
         t->hold = HOLD_TOGETHER;
     }

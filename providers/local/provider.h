@@ -116,8 +116,8 @@ void local_directing_find(struct lb_sync *s, const struct lb_item *item,
 /* Why no neighbour hears of a granted address that is to be announced by ARP or NDP;
  * NULL: one does. */
 const char *local_directing_silent(struct arena *a, const struct local_item *it, size_t address);
-/* The Service's next sync comes after so many ms, if the host can be asked for one: something that
- * its owner was told has changed, or something is left that only a sync ends. */
+/* Asks the host for a sync of the Service in `after_ms`, if the host offers that: a reported
+ * problem has changed, or something is left that only a sync deletes. */
 void local_look_again(const struct local_provider *p, const char *service, int64_t after_ms);
 /* In how many ms the Service is to be looked at again, because something is wrong and
  * local_look_again() will not come; 0: never. */

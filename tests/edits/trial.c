@@ -417,8 +417,7 @@ enum trial_code trial_edit(const struct trial_args *args)
     return close_trial(&t, rc, TRIAL_OK);
 }
 
-/* ---- the same without a controller
- * ------------------------------------------------------------- */
+/* ---- the same without a controller ----------------------------------------------------------- */
 
 /* E4: an edit is carried out whenever it was made; E3 after a restart. */
 enum trial_code trial_cold(const struct trial_args *args)

@@ -329,8 +329,7 @@ static bool look_at_service(const char *key, void *value, void *arg)
     return true;
 }
 
-/* ---- unwanted reachability
- * -------------------------------------------------------------------- */
+/* ---- unwanted reachability ------------------------------------------------------------------- */
 
 struct open_port {
     const char *host, *port;

@@ -448,7 +448,7 @@ struct tt_host {
      * if it passed all: others are deleted; else 0. */
     int32_t (*services_since)(struct tt_host_ctx *ctx, const struct tt_call *call,
                               uint64_t *version, const struct tt_service_sink *each);
-    /* Since 1.10.  Ensures the Service of that name again after so many ms (0 to a day), with
+    /* Since 1.10.  Ensures the Service of that name again after `after_ms` (0 to a day), with
      * TT_REASON_RESYNC; the earliest moment counts.  From any thread, also without a call; does
      * not block.  Ignored for Services of others, and before the first lists are complete. */
     void (*service_again)(struct tt_host_ctx *ctx, const char *ns, const char *name,

@@ -31,10 +31,6 @@ const struct budget_limit aws_budget_limits[AWS_BUDGETS] = {
     LIMIT(AWS_ELBV2, FIRST, "elbv2 balancers", 10, 40),
     LIMIT(AWS_ELBV2, SECOND, "elbv2 registrations", 10, 40),
     LIMIT(AWS_ELBV2, OTHER, "elbv2 other writes", 10, 40),
-    LIMIT(AWS_STS, READS, "sts reads", 10, 40),
-    LIMIT(AWS_STS, FIRST, "sts", 10, 40),
-    LIMIT(AWS_STS, SECOND, "sts", 10, 40),
-    LIMIT(AWS_STS, OTHER, "sts writes", 10, 40),
 };
 
 static enum group group_of(enum aws_api api, const char *action)

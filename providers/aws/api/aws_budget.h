@@ -12,7 +12,7 @@
 #include "common/net/budget.h"
 #include "providers/aws/auth/aws_endpoint.h"
 
-#define AWS_BUDGETS 16u
+#define AWS_BUDGETS 12u /* STS is asked for keys only, without a budget */
 extern const struct budget_limit aws_budget_limits[AWS_BUDGETS];
 
 /* Index into the table. */

@@ -324,18 +324,20 @@ static bool is_locked(const struct look *l)
     return !l->s->planning && !l->p->offline && l->t->in.verb != TT_VERB_UPDATE;
 }
 
-/* How the shared check must be held by who wants it, by what is known of it. */
+bool gce_tp_check_stands(const struct gce_provider *p, struct arena *a, const struct gce_names *n)
+{
+    struct json_object *o;
+    return gce_snapshot_get(p->snapshot, GCE_KEY(GCE_CHECKS, n->node_check), GCE_SNAPSHOT_ANY, a,
+                            &o) == GCE_PRESENT &&
+           gce_snapshot_get(p->snapshot, GCE_KEY(GCE_FIREWALLS, n->node_check_firewall),
+                            GCE_SNAPSHOT_ANY, a, &o) == GCE_PRESENT;
+}
+
+/* How a Service that wants the shared check must hold it, by what is known of it. */
 static enum hold_how hold_wanted(void *arg)
 {
     const struct look *l = arg;
-    const struct gce_tp_item *t = l->t;
-    struct gce_snapshot *s = l->p->snapshot;
-    struct json_object *o;
-    bool there = gce_snapshot_get(s, GCE_KEY(GCE_CHECKS, t->names.node_check), GCE_SNAPSHOT_ANY,
-                                  l->s->a, &o) == GCE_PRESENT &&
-                 gce_snapshot_get(s, GCE_KEY(GCE_FIREWALLS, t->names.node_check_firewall),
-                                  GCE_SNAPSHOT_ANY, l->s->a, &o) == GCE_PRESENT;
-    return there ? HOLD_TOGETHER : HOLD_ALONE;
+    return gce_tp_check_stands(l->p, l->s->a, &l->t->names) ? HOLD_TOGETHER : HOLD_ALONE;
 }
 
 static void hold_begin(struct look *l)

@@ -27,6 +27,8 @@ int gce_tp_observe(struct lb_sync *s, struct lb_item *item, struct err *err) _wa
 /* Lists all kinds once into the snapshot. */
 int gce_tp_fill(struct gce_provider *p, struct http *http, const struct tt_call *call,
                 unsigned *ret_reads, struct err *err) _warn_unused_;
+/* The snapshot has the shared health check and its firewall. */
+bool gce_tp_check_stands(const struct gce_provider *p, struct arena *a, const struct gce_names *n);
 /* After an operation: what was written is known, what failed is forgotten. */
 void gce_tp_wrote(struct gce_provider *p, const struct lb_op *op, unsigned outcome,
                   const struct err *err);

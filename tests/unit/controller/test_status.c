@@ -12,6 +12,7 @@
 
 #include "common/base/str.h"
 #include "common/data/json.h"
+#include "common/lb/budget_report.h"
 #include "controller/status/status.h"
 #include "tests/support/foreign.h"
 #include "tests/support/unit.h"
@@ -275,19 +276,42 @@ static void has(const struct str_buf *b, const char *text)
 }
 
 /* In text, page and JSON, of one Service and of all. */
-/* Kinds of requests that the cloud slows down, from a provider's metrics to a reader
- * of the JSON. */
+static void add_metric(struct tt_host_ctx *m, const char *name, const struct tt_kv *labels,
+                       uint32_t n, double v)
+{
+    metrics_add((struct metrics *)m, name, labels, n, v);
+}
+
+static void set_metric(struct tt_host_ctx *m, const char *name, const struct tt_kv *labels,
+                       uint32_t n, double v)
+{
+    metrics_set((struct metrics *)m, name, labels, n, v);
+}
+
+/* As a provider's budgets report it. */
+static void report(const struct tt_host *host, enum budget_event event, int times,
+                   const struct budget_view *now)
+{
+    for (int i = 0; i < times; i++) {
+        lb_budget_report((void *)(uintptr_t)host, event, now);
+    }
+}
+
+/* Kinds of requests that the cloud slows down, from a provider's budgets to a reader of the JSON. */
 static void status__requests_that_wait__are_told_by_kind(void **state)
 {
     struct at *at = *state;
     struct str_buf json = STR_BUF_INIT, shown = STR_BUF_INIT, page = STR_BUF_INIT;
     struct metrics *m = metrics_new();
-    const struct tt_kv writes[] = {{"api", "aws"}, {"kind", "ec2 writes"}};
-    const struct tt_kv reads[] = {{"api", "aws"}, {"kind", "ec2 reads"}};
-    metrics_set(m, METRIC_CLOUD_RATE, writes, ARRAY_LEN(writes), 2.5);
-    metrics_add(m, METRIC_CLOUD_HELD, writes, ARRAY_LEN(writes), 14);
-    metrics_add(m, METRIC_CLOUD_REFUSED, writes, ARRAY_LEN(writes), 3);
-    metrics_set(m, METRIC_CLOUD_RATE, reads, ARRAY_LEN(reads), 21);
+    const struct tt_host host = {.size = sizeof(host),
+                                 .ctx = (struct tt_host_ctx *)m,
+                                 .metric_add = add_metric,
+                                 .metric_set = set_metric};
+    const struct budget_view writes = {.api = "aws", .kind = "ec2 writes", .per_second = 2.5};
+    const struct budget_view reads = {.api = "aws", .kind = "ec2 reads", .per_second = 21};
+    report(&host, BUDGET_HELD, 14, &writes);
+    report(&host, BUDGET_REFUSED, 3, &writes);
+    report(&host, BUDGET_RATE, 1, &reads);
     look(at);
     status_budgets(m, 20, 30, at->a, &at->view);
     assert_int_equal(at->view.n_budgets, 3);
