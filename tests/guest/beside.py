@@ -80,14 +80,14 @@ def alone(lines):
             "echo '== keepalived same'; ip netns exec ka ipvsadm -Sn\nkill $same; wait $same\necho '== keepalived log'; tail -n 5 /tmp/keep-same.log\n")
 
 
-def before():
-    return f"keep p-d keep-others; others=$!\nawait_lines p-d {len(OTHERS)}\n"
+def before(n_there):
+    return f"keep p-d keep-others; others=$!\nawait_lines p-d {n_there + len(OTHERS)}\n"
 
 
-def after(n_ours):
+def after(n_left):
     return f"""echo "== keepalived beside"; $in ipvsadm -Sn
 kill $others; wait $others
-await_lines p-d {n_ours}
+await_lines p-d {n_left}
 echo "== keepalived ended"; $in ipvsadm -Sn
 """
 
@@ -96,9 +96,10 @@ def differences(got, want):
     return [f"missing: {line}" for line in sorted(set(want) - set(got))] + [f"too much: {line}" for line in sorted(set(got) - set(want))]
 
 
-def check(report, said, lines, absent):
-    for name, part, want in (("the same configuration gives the same lines", "same", lines), ("its services and ours stand side by side", "beside", lines + OTHERS),
-                             ("it ends, ours stay", "ended", lines)):
+def check(report, said, lines, foreign, absent):
+    """`lines` are ours; those of `foreign` were there first."""
+    for name, part, want in (("the same configuration gives the same lines", "same", lines), ("its services and ours stand side by side", "beside", lines + foreign + OTHERS),
+                             ("it ends, ours stay", "ended", lines + foreign)):
         if absent:
             report.check(f"keepalived: {name}", more="SKIP keepalived is not in build/tools/peers; scripts/check fetches it")
             continue

@@ -367,8 +367,8 @@ def script(keepalived):
     text += beside.FUNCTIONS + beside.alone(lines) if keepalived else ""
     product = PRODUCT.replace("SERVICES", str(len(product_services()[0])))
     product = product.replace("FOREIGN", "printf '%s\\n' " + " ".join(f"'{line}'" for line in FOREIGN) + " | $in ipvsadm -R")
-    product = product.replace("KEEPALIVED BEFORE\n", beside.before() if keepalived else "")
-    return text + NETWORK + packets.NETWORK + product.replace("KEEPALIVED AFTER\n", beside.after(len(lines)) if keepalived else "")
+    product = product.replace("KEEPALIVED BEFORE\n", beside.before(len(FOREIGN)) if keepalived else "")
+    return text + NETWORK + packets.NETWORK + product.replace("KEEPALIVED AFTER\n", beside.after(len(lines + FOREIGN)) if keepalived else "")
 
 
 def cases_script():
@@ -432,7 +432,7 @@ def main(build, tool, init, peer, *programs):
     report.check("product: from Services to what ipvsadm prints", product_differences(said))
     report.check("product: a restart with everything in order writes nothing", restart_differences(said))
     report.check("product: the plan names what the kernel has afterwards", plan_differences(said))
-    beside.check(report, said, product_services()[1], not keepalived)
+    beside.check(report, said, product_services()[1], FOREIGN, not keepalived)
     packets.check(report, said.get(("product", "packets"), []))
     report.check("the kernel has nothing to say", [line for line in result.console.splitlines() if "IPVS:" in line and "scheduler" not in line and
                                                    "Registered" not in line and "onnection hash" not in line and "ipvs loaded" not in line])
