@@ -15,6 +15,8 @@
  *     half is tried.
  *   - While planning only, no stage is executed; later stages are planned with unknown outputs.
  *   - Finalizers are held before the first mutation for a Service.
+ *   - Before something is taken down for a replacement, the cloud is asked whether it may be made
+ *     (lb_op.ask); an owner who may not leaves the batch, and all of his stands.
  *   - What an operation took away is put back (lb_op.undo) when its owner fails before the
  *     replacement is there.
  * A provider hands in a table of functions (struct lb_flow); each gets the sync and keeps

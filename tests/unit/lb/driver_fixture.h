@@ -9,7 +9,7 @@
  *     observe main · plan main · hold a +f · report 1 · do main/a · done main/a ok · status a ·
  *     settled a
  *
- * Included by test_driver.c, test_driver_room.c and test_driver_undo.c only. */
+ * Included by test_driver.c, test_driver_ask.c, test_driver_room.c and test_driver_undo.c only. */
 #ifndef TRIMTAB_TESTS_UNIT_LB_DRIVER_FIXTURE_H
 #define TRIMTAB_TESTS_UNIT_LB_DRIVER_FIXTURE_H
 
@@ -62,6 +62,7 @@ struct fixture {
     const char *settled;   /* key that facts() settles */
     const char *poison; /* letter: shared operations that serve it are refused; nobody knows why */
     bool replaces;      /* what is "old/…" in the cloud goes before its replacement comes */
+    bool asks; /* … and the cloud is asked before whether it may be made again */
     bool moves;   /* what is "old/…" goes after its replacement has come, or makes room for it */
     size_t limit; /* of things in the cloud; 0: none */
     const char *stops_at; /* name of an operation during which the provider is closed */
@@ -178,6 +179,10 @@ static enum http_next change_step(struct lb_op_run *run, const struct http_respo
     for (const char *at = str_buf_text(&c->f->cloud); (at = strchr(at, ';')) != NULL; at++) {
         n++; /* two for each thing */
     }
+    if (c->f->asks && !c->removes && code == ERR_OK &&
+        strstr(str_buf_text(&c->f->cloud), c->entry) != NULL) {
+        code = ERR_EXISTS;
+    }
     if (c->f->limit > 0 && !c->removes && n / 2 >= c->f->limit) {
         code = ERR_QUOTA;
     }
@@ -218,7 +223,8 @@ static void plan_removal(struct fixture *f, struct lb_plan *plan, const char *ke
     if (strstr(str_buf_text(&f->cloud), c[0].entry) != NULL) {
         struct lb_op op =
             LB_OP(.verb = LB_DELETE, .kind = "thing", .name = old, .why = "it is old",
-                  .tolerate = LB_TOLERATE_ABSENT, .type = &change_type, .arg = &c[0], .undo = undo);
+                  .tolerate = LB_TOLERATE_ABSENT, .type = &change_type, .arg = &c[0], .undo = undo,
+                  .ask = f->asks ? undo : NULL);
         (void)lb_plan_add(plan, key, &op);
     }
 }
