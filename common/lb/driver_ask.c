@@ -66,10 +66,9 @@ static void answered(void *arg, const struct lb_op *op, int index, unsigned outc
 static void add_question(struct lb_plan *p, const struct lb_op *op)
 {
     const struct lb_undo *u = op->ask;
-    struct lb_op question =
-        LB_OP(.verb = LB_CREATE, .kind = u->kind, .name = u->name, .why = op->why,
-              .owners = op->owners, .type = u->type, .arg = u->arg, .calls = u->calls,
-              .parallel = p->n_ops > 0);
+    struct lb_op question = LB_OP(.verb = LB_CREATE, .kind = u->kind, .name = u->name,
+                                  .why = op->why, .owners = op->owners, .type = u->type,
+                                  .arg = u->arg, .calls = u->calls, .parallel = p->n_ops > 0);
     (void)lb_plan_add(p, NULL, &question);
 }
 

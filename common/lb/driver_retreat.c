@@ -23,8 +23,7 @@ static bool set_apart(struct drive *d, struct err *was)
     for (size_t i = 0; i < d->s.n_items; i++) {
         struct lb_item *item = &d->s.items[i];
         was[i] = item->err;
-        item->retreats =
-            item->err.code != ERR_OK && d->cfg->flow->retreats(&d->s, &d->s.items[i]);
+        item->retreats = item->err.code != ERR_OK && d->cfg->flow->retreats(&d->s, &d->s.items[i]);
         some = some || item->retreats;
     }
     for (size_t i = 0; some && i < d->s.n_items; i++) {

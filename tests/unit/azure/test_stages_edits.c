@@ -9,10 +9,10 @@
 
 #include <limits.h>
 
-#define ON_NODES    "{\"azure-disable-load-balancer-floating-ip\":\"true\"}"
-#define ON_LB1      "{\"azure-load-balancer-configurations\":\"lb1\"}"
+#define ON_NODES "{\"azure-disable-load-balancer-floating-ip\":\"true\"}"
+#define ON_LB1   "{\"azure-load-balancer-configurations\":\"lb1\"}"
 #define ON_LB1_NODES                                                                               \
-    "{\"azure-load-balancer-configurations\":\"lb1\","                                            \
+    "{\"azure-load-balancer-configurations\":\"lb1\","                                             \
     "\"azure-disable-load-balancer-floating-ip\":\"true\"}"
 #define INTERNAL(x) "{\"azure-load-balancer-internal\":\"" x "\"}"
 #define AT(ip)      "{\"azure-load-balancer-ipv4\":\"" ip "\"}"

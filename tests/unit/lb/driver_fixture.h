@@ -63,10 +63,11 @@ struct fixture {
     const char *settled;   /* key that facts() settles */
     const char *poison; /* letter: shared operations that serve it are refused; nobody knows why */
     bool replaces;      /* what is "old/…" in the cloud goes before its replacement comes */
-    const char *retreats; /* letters: for these "main/…" goes again when they fail; NULL: no stage */
-    bool asks; /* … and the cloud is asked before whether it may be made again */
-    bool moves;   /* what is "old/…" goes after its replacement has come, or makes room for it */
-    size_t limit; /* of things in the cloud; 0: none */
+    const char
+        *retreats; /* letters: for these "main/…" goes again when they fail; NULL: no stage */
+    bool asks;     /* … and the cloud is asked before whether it may be made again */
+    bool moves;    /* what is "old/…" goes after its replacement has come, or makes room for it */
+    size_t limit;  /* of things in the cloud; 0: none */
     const char *stops_at; /* name of an operation during which the provider is closed */
     bool keeps_forbidden; /* operations tolerate FORBIDDEN */
     int64_t now_ms;       /* the host's clock */
@@ -223,10 +224,9 @@ static void plan_removal(struct fixture *f, struct lb_plan *plan, const char *ke
                              .type = &change_type,
                              .arg = &c[1]};
     if (strstr(str_buf_text(&f->cloud), c[0].entry) != NULL) {
-        struct lb_op op =
-            LB_OP(.verb = LB_DELETE, .kind = "thing", .name = old, .why = "it is old",
-                  .tolerate = LB_TOLERATE_ABSENT, .type = &change_type, .arg = &c[0], .undo = undo,
-                  .ask = f->asks ? undo : NULL);
+        struct lb_op op = LB_OP(.verb = LB_DELETE, .kind = "thing", .name = old, .why = "it is old",
+                                .tolerate = LB_TOLERATE_ABSENT, .type = &change_type, .arg = &c[0],
+                                .undo = undo, .ask = f->asks ? undo : NULL);
         (void)lb_plan_add(plan, key, &op);
     }
 }

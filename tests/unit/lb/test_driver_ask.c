@@ -36,8 +36,8 @@ static void reconcile__no_permission_or_no_answer__all_stands(void **state)
         int64_t retry_after_ms;
         int status;
     } rows[] = {
-        {ERR_FORBIDDEN, 0, 403}, {ERR_AUTH, 0, 403},      {ERR_AUTH, 0, 401},
-        {ERR_TRANSIENT, 0, 503}, {ERR_TRANSIENT, 0, 0},   {ERR_THROTTLED, 7000, 429},
+        {ERR_FORBIDDEN, 0, 403}, {ERR_AUTH, 0, 403},    {ERR_AUTH, 0, 401},
+        {ERR_TRANSIENT, 0, 503}, {ERR_TRANSIENT, 0, 0}, {ERR_THROTTLED, 7000, 429},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct fixture *f = old_stands(*state, "E");
@@ -62,7 +62,7 @@ static void reconcile__other_refusals__no_reason_to_stop(void **state)
     static const struct {
         int code;
         int status;
-    } rows[] = {{ERR_INVALID, 400}, {ERR_QUOTA, 403},     {ERR_IN_USE, 400},
+    } rows[] = {{ERR_INVALID, 400},  {ERR_QUOTA, 403},     {ERR_IN_USE, 400},
                 {ERR_CONFLICT, 409}, {ERR_NOT_FOUND, 404}, {ERR_TRANSIENT, 400}};
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct fixture *f = old_stands(*state, "E");
