@@ -90,6 +90,10 @@ def node(i):
                        "conditions": [{"type": "Ready", "status": "True"}]}}
 
 
+def uid(i):
+    return f"{i:08x}-5f2e-4a6b-9c3d-{i * 40503 & 0xffffffffffff:012x}"
+
+
 def address(i):
     return f"10.64.{i >> 8}.{i & 255}"
 
@@ -97,11 +101,11 @@ def address(i):
 def service(i, served):
     """As the API server keeps it, without a status or as trimtab leaves it."""
     ip = f"10.{96 + (i >> 16)}.{i >> 8 & 255}.{i & 255}"
-    done = {"annotations": {"local.trimtab.io/ip-allocated-from-pool": "public", "trimtab.io/carried-out": f"uid-{i:05} {address(i)}"},
+    done = {"annotations": {"local.trimtab.io/ip-allocated-from-pool": "public", "trimtab.io/carried-out": f"{uid(i)} {address(i)}"},
             "finalizers": ["service.kubernetes.io/load-balancer-cleanup"]} if served else {}
     status = {"status": {"loadBalancer": {"ingress": [{"ip": address(i), "ipMode": "Proxy"}]}}} if served else {}
     return {"apiVersion": "v1", "kind": "Service", **status,
-            "metadata": {"name": f"s{i:05}", "namespace": "default", "uid": f"uid-{i:05}", "creationTimestamp": "2026-01-02T03:04:05Z", **done},
+            "metadata": {"name": f"s{i:05}", "namespace": "default", "uid": uid(i), "creationTimestamp": "2026-01-02T03:04:05Z", **done},
             "spec": {"type": "LoadBalancer", "clusterIP": ip, "clusterIPs": [ip], "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack",
                      "externalTrafficPolicy": "Cluster", "internalTrafficPolicy": "Cluster", "sessionAffinity": "None",
                      "allocateLoadBalancerNodePorts": True, "selector": {"app": f"s{i}"},
