@@ -49,8 +49,9 @@ struct entry {
         struct had one;
         struct had *many; /* n_had > 1; heap */
     } had;
-    const struct interned *ports; /* struct service_port, some; NULL: none */
-    const struct asked *asked;    /* heap, or &ipam_asks_nothing; never NULL */
+    const struct interned *ports;  /* struct service_port, some; NULL: none */
+    const struct interned *serves; /* the ports that it serves; the same */
+    const struct asked *asked;     /* heap, or &ipam_asks_nothing; never NULL */
     uint16_t n_had;
     uint8_t policy;      /* enum policy */
     uint8_t families[2]; /* 4, 16: lengths of addresses, in the order of spec.ipFamilies */
@@ -74,7 +75,7 @@ struct use {
         struct given_back *back;
     };
 };
-static_assert(sizeof(struct entry) <= 88 && sizeof(struct use) <= 32 && sizeof(struct had) <= 24,
+static_assert(sizeof(struct entry) <= 96 && sizeof(struct use) <= 32 && sizeof(struct had) <= 24,
               "there are tens of thousands of them");
 struct given_back {
     int64_t at_ms;
@@ -127,6 +128,10 @@ const char *ipam_key(const struct entry *e);
 /* The length of its namespace, with which its key begins. */
 size_t ipam_ns_len(const struct entry *e);
 const struct service_port *ipam_ports(const struct entry *e, size_t *ret_n);
+bool ipam_serves(const struct entry *e, const struct service_port *port);
+/* It serves those ports of `s` whose `served` is set; NULL: all of them. */
+void ipam_entry_serve(const struct local_ipam *m, struct entry *e, const struct tt_service *s,
+                      const bool *served);
 const struct ip_addr *ipam_asked(const struct entry *e, size_t *ret_n);
 /* Older by creation, then by uid. */
 bool ipam_is_older(const struct entry *a, const struct entry *b);
