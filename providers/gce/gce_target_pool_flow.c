@@ -15,6 +15,7 @@
 #include "common/lb/service_rules.h"
 #include "providers/gce/cache/gce_shared_ip.h"
 #include "providers/gce/gce_flow.h"
+#include "providers/gce/groups/gce_node_cache.h"
 #include "providers/gce/model/gce_links.h"
 #include "providers/gce/model/gce_service_rules.h"
 #include "providers/gce/target_pool/gce_target_pool_observe.h"
@@ -104,8 +105,8 @@ int gce_tp_flow_facts(struct lb_sync *s, struct lb_item *item, struct err *err)
     if (refuse_mixed(s, item)) {
         return ERR_OK;
     }
-    gce_members_of(s->a, s->batch->nodes, s->batch->n_nodes, p->facts.project, p->facts.region,
-                   &t->in.members);
+    t->in.members = *gce_node_cache_members(p->node_cache, s->life, s->batch->nodes,
+                                            s->batch->n_nodes, p->facts.project, p->facts.region);
     if (t->in.verb == TT_VERB_ENSURE) {
         check_members(item, &t->in.members);
     }

@@ -632,7 +632,14 @@ static int ask_for_user_address(struct look *l, struct err *err)
 
 int gce_tp_observe(struct lb_sync *s, struct lb_item *item, struct err *err)
 {
-    struct look l = {.s = s, .item = item, .t = item->data, .p = s->provider};
+    struct look l; /* its slots are filled one by one; zeros for all would be 20 KB */
+    l.s = s;
+    l.item = item;
+    l.t = item->data;
+    l.p = s->provider;
+    l.n = 0;
+    l.listed_now = false;
+    l.by_name = false;
     ask_others(&l);
     slots_init(&l);
     int rc = l.p->offline ? observe_offline(&l, err) : observe_main(&l, err);
