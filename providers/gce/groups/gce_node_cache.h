@@ -2,9 +2,9 @@
 /* gce_node_cache.h: the table of judged nodes, made once for each state of the nodes
  * (gce_neg_rules.h).
  *
- * A change of nodes brings every Service here, each with the same nodes; the first one makes what is
- * made of them, the others use it, and so does every later sync until nodes change again.  Handed out with a reference, so that a later table does not
- * take it away.  Thread-safe. */
+ * A change of nodes brings every Service here, each with the same nodes: the first one makes the
+ * tables, and the others use them, as does every later sync until nodes change again.  Handed out
+ * with a reference, so that a later table does not take it away.  Thread-safe. */
 #ifndef TRIMTAB_GCE_NODE_CACHE_H
 #define TRIMTAB_GCE_NODE_CACHE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_locks.c: the lock on groups of nodes, from when and until when a sync holds it; and what a new
- * balancer's only round of questions holds (aws_observe.c, aws_scope.c). */
+/* test_locks.c: from when until when a sync holds the lock on groups of nodes, and the one round of
+ * questions for a new balancer (aws_observe.c, aws_scope.c). */
 #include "providers/aws/aws_sync.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/flow_kit.h"
