@@ -36,7 +36,8 @@ struct drive {
     /* the plan in progress */
     struct lb_plan plan;
     const struct tt_plan *view;
-    struct drive_failure *failures; /* of the last execution, in the plan's order */
+    /* of the last execution, in the plan's order; room for each operation */
+    const struct drive_failure **failures;
     size_t n_failures;
     struct drive_debt *debts; /* of this sync, the oldest first */
     size_t n_debts;

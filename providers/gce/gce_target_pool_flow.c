@@ -17,6 +17,7 @@
 #include "providers/gce/gce_flow.h"
 #include "providers/gce/gce_target_pool_observe.h"
 #include "providers/gce/gce_target_pool_others.h"
+#include "providers/gce/groups/gce_node_cache.h"
 #include "providers/gce/model/gce_links.h"
 #include "providers/gce/model/gce_service_rules.h"
 
@@ -99,8 +100,9 @@ int gce_tp_flow_facts(struct lb_sync *s, struct lb_item *item, struct err *err)
     if (refuse_mixed(s, item)) {
         return ERR_OK;
     }
-    gce_members_of(s->a, s->batch->nodes, s->batch->n_nodes, p->cloud.facts.project,
-                   p->cloud.facts.region, &t->in.members);
+    t->in.members =
+        *gce_node_cache_members(p->node_cache, s->life, s->batch->nodes, s->batch->n_nodes,
+                                p->cloud.facts.project, p->cloud.facts.region);
     if (t->in.verb == TT_VERB_ENSURE) {
         check_members(item, &t->in.members);
     }

@@ -632,22 +632,31 @@ static int ask_for_user_address(struct look *l, struct err *err)
 
 int gce_tp_observe(struct lb_sync *s, struct lb_item *item, struct err *err)
 {
-    struct look l = {.s = s, .item = item, .t = item->data, .p = gce_provider_of(s)};
-    ask_others(&l);
-    slots_init(&l);
-    int rc = l.p->cloud.offline ? observe_offline(&l, err) : observe_main(&l, err);
+    /* Its slots, 20 KB, are filled one by one.  On the stack of a task they would stay in memory
+     * for as long as the Service is in flight. */
+    _cleanup_(xfreep) struct look *l = xmalloc(sizeof(*l));
+    l->s = s;
+    l->item = item;
+    l->t = item->data;
+    l->p = gce_provider_of(s);
+    l->n = 0;
+    l->listed_now = false;
+    l->by_name = false;
+    ask_others(l);
+    slots_init(l);
+    int rc = l->p->cloud.offline ? observe_offline(l, err) : observe_main(l, err);
     if (rc == ERR_OK) {
-        rc = judge_others(&l, err);
+        rc = judge_others(l, err);
     }
     if (rc != ERR_OK) {
         return rc;
     }
-    see_gone(&l);
-    look_up_tags(&l);
-    gce_tp_desired_tag(s->a, &l.t->desired, &l.t->in.tags);
-    if (l.t->in.verb == TT_VERB_ENSURE &&
-        gce_tp_needs_user_address(s->a, &l.t->in, &l.t->desired, &l.t->o)) {
-        return ask_for_user_address(&l, err);
+    see_gone(l);
+    look_up_tags(l);
+    gce_tp_desired_tag(s->a, &l->t->desired, &l->t->in.tags);
+    if (l->t->in.verb == TT_VERB_ENSURE &&
+        gce_tp_needs_user_address(s->a, &l->t->in, &l->t->desired, &l->t->o)) {
+        return ask_for_user_address(l, err);
     }
     return ERR_OK;
 }
