@@ -523,7 +523,7 @@ static enum turn stage_turn(struct drive *d, const struct lb_stage *stage)
     if (spare_what_stands(d)) {
         return TURN_AGAIN;
     }
-    if (!stage_hold(d)) {
+    if (!stage_hold(d) || !drive_ask_first(d)) {
         d->s.fresh = true;
         return TURN_AGAIN;
     }

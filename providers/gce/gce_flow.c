@@ -293,12 +293,33 @@ static bool takes_rule(const struct gce_item *g)
     return false;
 }
 
+/* The rule of the former kind, as it was observed; NULL: it was not. */
+static const struct gce_rule *former_rule(const struct gce_item *g, const char *name)
+{
+    const struct gce_tp_observed *o = &g->tp.o;
+    bool pools = o->has_rule == GCE_PRESENT && str_eq(o->rule.name, name);
+    return pools ? &o->rule : gce_slots_rule(&g->was.slots, name);
+}
+
+/* The new balancer has a rule, too. */
+static void ask_for_rules(struct lb_sync *s, struct lb_plan *plan, const struct lb_item *item)
+{
+    for (size_t i = 0; i < plan->n_ops; i++) {
+        struct lb_op *op = &plan->ops[i];
+        bool goes = op->verb == LB_DELETE && str_set_has(&op->owners, item->key) &&
+                    str_eq(op->kind, gce_collection_word(GCE_RULES));
+        const struct gce_rule *r = goes ? former_rule(gce_item_of(item), op->name) : NULL;
+        op->ask = r != NULL ? gce_flow_ask_rule(s, r) : op->ask;
+    }
+}
+
 /* Two kinds share names, so the new balancer cannot stand beside the old one. */
 static void tell_flip(struct lb_sync *s, struct lb_plan *plan, struct lb_item *item)
 {
     const struct gce_item *g = gce_item_of(item);
     gce_flow_note_gone(s, plan, item);
     if (is_built(item) && takes_rule(g)) {
+        ask_for_rules(s, plan, item);
         lb_plan_effect(plan, item->key,
                        "Traffic stops until the new load balancer (%s) is complete, and comes to "
                        "another address then: the kind of load balancer changes.",

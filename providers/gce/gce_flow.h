@@ -71,6 +71,9 @@ static inline struct gce_item *gce_item_of(const struct lb_item *item)
 }
 /* gce_flow_gone.c: keeps the names of what this plan takes away from the Service. */
 void gce_flow_note_gone(struct lb_sync *s, const struct lb_plan *plan, struct lb_item *item);
+/* How the rule would be made again as it stands (plan.h, `ask`): it goes before the Service's next
+ * one can come. */
+const struct lb_undo *gce_flow_ask_rule(const struct lb_sync *s, const struct gce_rule *r);
 /* An earlier stage takes it away; false unless the sync is only planned. */
 bool gce_flow_is_gone(const struct lb_sync *s, const struct lb_item *item, enum gce_collection c,
                       const char *name);
