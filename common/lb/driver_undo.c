@@ -205,6 +205,7 @@ void drive_put_back(struct drive *d)
     }
     struct lb_exec_config cfg = drive_exec_config(d);
     struct lb_exec_result result;
+    cfg.on_round = NULL; /* outcomes of another plan than the driver's */
     d->view = lb_plan_view(&p);
     d->failures = ARENA_ARRAY(d->s.a, struct drive_failure, p.n_ops);
     d->n_failures = 0;

@@ -101,6 +101,9 @@ struct host_hooks {
     /* A plan with something to do for this Service is about to be carried out; once per call and
      * Service.  `call_arg` is that of host_call_begin(). */
     void (*on_work)(void *call_arg, struct tt_result *result);
+    /* result_serves(): the addresses that the result has, and its annotations, are to be written now;
+     * in the call's thread, with its `call_arg`. */
+    void (*on_serves)(void *call_arg, struct tt_result *result);
     /* Every plan; for sub-commands.  The plan is the provider's: copy what is kept. */
     void (*on_plan)(void *arg, const struct tt_plan *plan);
     /* The same in a call that only plans (host_call_set_planning), with its `call_arg`. */

@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 #define TRIMTAB_ABI_MAJOR 1u
-#define TRIMTAB_ABI_MINOR 10u
+#define TRIMTAB_ABI_MINOR 11u
 
 #define TT_TEXT_MAX 1023u /* bytes of a message, an event text or a name that the host accepts */
 #define TT_LIST_MAX 10000u
@@ -453,6 +453,10 @@ struct tt_host {
      * not block.  Ignored for Services of others, and before the first lists are complete. */
     void (*service_again)(struct tt_host_ctx *ctx, const char *ns, const char *name,
                           int64_t after_ms);
+    /* Since 1.11.  In an ensure, from the call's thread: what result_ingress and result_annotation
+     * have set stands and serves, and only tidying is left, so it is written to the Service now.
+     * Blocks for a request.  The end of the call still decides: later settings are written then. */
+    void (*result_serves)(struct tt_result *result);
 };
 
 /* Bits for result_own(), for Services that a controller of the provider's own serves. */
@@ -527,6 +531,11 @@ struct tt_lease {
 /* It uses service() and services_since() and rarely all Services: the controller stores them in a
  * third of the memory, and services() builds a list at each call (since 1.9). */
 #define TT_CAP_FEW_SERVICES 0x200u
+/* update_load_balancer takes several Services, up to 128, of which only the nodes changed, and
+ * settles each (result_done, result_fail): a missing result is BUG.  Only Services without a batch
+ * key, and with --concurrent-service-syncs above 1.  The call has five minutes; a Service that it
+ * cannot settle by then is ensured alone (since 1.11). */
+#define TT_CAP_NODES_TOGETHER 0x400u
 
 #define TT_DRIFT_OFF    0u
 #define TT_DRIFT_REPORT 1u

@@ -28,6 +28,7 @@ struct slot {
     bool late; /* of the shared check, for who does not want it: read when it is held */
     bool read; /* in this wave */
     struct gce_read get;
+    struct gce_read *got; /* the answer: `get`, or what was read ahead */
 };
 struct look {
     struct lb_sync *s;
@@ -150,7 +151,7 @@ static bool answered_by_snapshot(struct look *l, int64_t max_age_ms, struct err 
 static int take(struct look *l, struct slot *slot, struct err *err)
 {
     struct json_object *o;
-    int rc = gce_read_json(&slot->get, l->s->a, &o, err);
+    int rc = gce_read_json(slot->got, l->s->a, &o, err);
     if (rc == ERR_NOT_FOUND) {
         err_clear(err);
         *slot->known = GCE_ABSENT;
@@ -186,6 +187,14 @@ static const char *word_of(enum gce_collection c)
     }
 }
 
+static void read_begin(struct look *l, struct slot *slot)
+{
+    const struct gce_call_spec spec = {.collection = slot->c, .verb = GCE_GET, .name = slot->name};
+    gce_read_init(&slot->get, &l->p->api, l->s->call, l->s->a, &spec);
+    slot->get.job.cancel = l->s->cancel;
+    slot->got = &slot->get;
+}
+
 /* One wave for all slots marked `read`. */
 static int read_wave(struct look *l, struct err *err)
 {
@@ -193,11 +202,10 @@ static int read_wave(struct look *l, struct err *err)
     size_t n = 0;
     for (size_t i = 0; i < l->n; i++) {
         struct slot *slot = &l->slots[i];
-        if (slot->read) {
-            struct gce_call_spec spec = {
-                .collection = slot->c, .verb = GCE_GET, .name = slot->name};
-            gce_read_init(&slot->get, &l->p->api, l->s->call, l->s->a, &spec);
-            slot->get.job.cancel = l->s->cancel;
+        if (slot->read && slot->c == GCE_POOLS && l->t->ahead != NULL) {
+            slot->got = STEAL(l->t->ahead);
+        } else if (slot->read) {
+            read_begin(l, slot);
             jobs[n++] = &slot->get.job;
         }
     }
@@ -211,7 +219,7 @@ static int read_wave(struct look *l, struct err *err)
         if (!slot->read) {
             continue;
         }
-        l->s->reads += slot->get.call.requests;
+        l->s->reads += slot->got->call.requests;
         if (take(l, slot, &one) != ERR_OK && rc == ERR_OK) {
             (void)err_prefix(&one, "error getting %s %s", word_of(slot->c), slot->name);
             rc = err_copy(err, &one);
