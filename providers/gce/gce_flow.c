@@ -96,14 +96,19 @@ static int facts_of_former(struct lb_sync *s, struct lb_item *item, struct err *
      * view, or where the patch failed.  What is of the new kind must then stay. */
     bool changes = item->in->verb != TT_VERB_DELETE;
     int rc = ERR_OK;
+    if (g->was_ahead && (changes || g->former != BIT(g->was.in.kind))) {
+        g->was_ahead = false; /* it is another kind than what was looked at */
+        gce_bs_flow_release(&g->was);
+    }
     if ((g->former & BIT(GCE_KIND_TARGET_POOL)) != 0) {
         g->tp.in.verb = TT_VERB_DELETE;
         rc = gce_tp_flow_facts(s, item, err);
         g->tp.in.changes_kind = changes;
     }
     if (rc == ERR_OK && has_bs_bits(g->former)) {
+        enum gce_kind kind = first_bs_kind(g->former);
         g->was.in.verb = TT_VERB_DELETE;
-        rc = gce_bs_flow_facts(s, item, &g->was, first_bs_kind(g->former), err);
+        rc = g->was_ahead ? ERR_OK : gce_bs_flow_facts(s, item, &g->was, kind, err);
         g->was.in.only = changes ? g->former : 0;
     }
     return rc;
@@ -234,8 +239,7 @@ static bool has_groups(const struct tt_service *other, const struct gce_decision
     return gce_kind_has_groups(d->kind) || gce_kind_has_groups(d->is);
 }
 
-/* The last one that goes takes the groups along. */
-static bool takes_groups(struct lb_sync *s, const struct lb_item *item)
+bool gce_flow_takes_groups(struct lb_sync *s, const struct lb_item *item)
 {
     const struct gce_item *g = gce_item_of(item);
     return !(gce_flow_is_built(item) && gce_kind_has_groups(g->decision.kind)) &&
@@ -246,12 +250,24 @@ static bool takes_groups(struct lb_sync *s, const struct lb_item *item)
 
 static void plan_groups_away(struct lb_sync *s, struct lb_plan *plan, const struct lb_item *item)
 {
-    if (takes_groups(s, item)) {
+    if (gce_flow_takes_groups(s, item)) {
         const char *cluster = gce_item_of(item)->was.facts.cluster_id;
         size_t from = plan->n_ops;
         gce_groups_plan_delete(s, plan, item->key, gce_l4_group_name(s->a, cluster));
         gce_bs_order_groups(plan, from);
     }
+}
+
+/* A deletion may have been looked at already, to find out what it is (gce_flow_decide.c). */
+static int observe_was(struct lb_sync *s, struct lb_item *item, struct err *err)
+{
+    struct gce_item *g = gce_item_of(item);
+    if (g->was_ahead) {
+        g->was_ahead = false;
+        s->observed_fresh = true;
+        return ERR_OK;
+    }
+    return gce_bs_flow_observe(s, item, &g->was, err);
 }
 
 static int former_observe(struct lb_sync *s, struct err *err)
@@ -267,9 +283,10 @@ static int former_observe(struct lb_sync *s, struct err *err)
             gce_tp_flow_observe(s, item);
         }
         if (item->err.code == ERR_OK && has_bs_bits(g->former)) {
-            item->err.code = gce_bs_flow_observe(s, item, &g->was, &item->err);
+            g->was.lists_groups = gce_flow_takes_groups(s, item);
+            item->err.code = observe_was(s, item, &item->err);
         }
-        if (item->err.code == ERR_OK && takes_groups(s, item)) {
+        if (item->err.code == ERR_OK && gce_flow_takes_groups(s, item)) {
             item->err.code = gce_groups_list(s, &item->err);
         }
     }

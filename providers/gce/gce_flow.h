@@ -35,6 +35,7 @@ struct gce_bs_item {
     struct gce_groups_want groups; /* kinds with instance groups */
     const char *group_name;
     const char *neg_name;
+    bool lists_groups;          /* DELETE: the instance groups go, too */
     bool negs_stay;             /* DELETE: another Service of the same name has them by now */
     struct gce_log_verdict log; /* L4LBConfig */
     int64_t began_ms;           /* by the host's clock */
@@ -52,6 +53,7 @@ struct gce_item {
     unsigned former;
     struct gce_bs_item bs;
     struct gce_bs_item was; /* of the former kinds */
+    bool was_ahead;         /* it was looked at in this sync already, before it was decided */
     /* The last operation that failed for it, and how; kinds of ingress-gce; NULL: none. */
     const struct gce_op *failed_op;
     int failed_code;
@@ -89,6 +91,9 @@ extern const struct lb_flow gce_flow;
 
 /* The Service gets a balancer in this sync, or its backends are updated. */
 bool gce_flow_is_built(const struct lb_item *item);
+/* The last Service of a kind with instance groups goes: they go, too.  By what it was
+ * (gce_item.was). */
+bool gce_flow_takes_groups(struct lb_sync *s, const struct lb_item *item);
 /* Two Services that change into each other's kind must not wait for each other's shared check. */
 void gce_flow_release_formers(struct lb_item *item);
 /* Stage "instance groups" (gce_flow_groups.c). */

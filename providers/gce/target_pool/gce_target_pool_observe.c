@@ -7,6 +7,7 @@
  * was listed a moment ago none. */
 #include "providers/gce/target_pool/gce_target_pool_observe.h"
 #include "common/base/str.h"
+#include "common/lb/service_rules.h"
 #include "providers/gce/cache/gce_cluster_id.h"
 #include "providers/gce/cache/gce_shared_ip.h"
 #include "providers/gce/gce_flow.h"
@@ -393,11 +394,10 @@ static void ask_others(struct look *l)
     }
 }
 
-static bool pool_has_node_check(const struct look *l)
+static bool has_node_check(const struct look *l, const struct gce_pool *pool)
 {
-    const struct gce_tp_observed *o = &l->t->o;
-    for (size_t i = 0; o->has_pool == GCE_PRESENT && i < o->pool.checks.n; i++) {
-        if (str_eq(gce_link_last(o->pool.checks.items[i]), l->t->names.node_check)) {
+    for (size_t i = 0; i < pool->checks.n; i++) {
+        if (str_eq(gce_link_last(pool->checks.items[i]), l->t->names.node_check)) {
             return true;
         }
     }
@@ -419,7 +419,8 @@ static bool node_check_may_be_there(const struct look *l)
  * Who finds only a leftover does not wait for whoever is at it just now, and leaves it to them. */
 static int hold_to_leave(struct look *l, struct err *err)
 {
-    bool used = pool_has_node_check(l);
+    const struct gce_tp_observed *o = &l->t->o;
+    bool used = o->has_pool == GCE_PRESENT && has_node_check(l, &o->pool);
     if (l->t->in.others_want_node_check && used && is_locked(l)) {
         if (!hold(l, HOLD_TOGETHER, err)) {
             return err->code;
@@ -443,6 +444,40 @@ static int hold_to_leave(struct look *l, struct err *err)
         l->t->hold = HOLD_ALONE;
     }
     return read_cloud(l, true, err);
+}
+
+/* Has the pool the shared check, as the snapshot knows it?  It is read anew after each write, so
+ * that of a Service that goes may be unknown: then its policy tells. */
+static bool pool_may_have_check(const struct look *l)
+{
+    struct gce_pool pool;
+    const struct json_view *v = NULL;
+    struct arena *a = l->s->a;
+    enum gce_known known = gce_snapshot_view(l->p->snapshot, GCE_KEY(GCE_POOLS, l->t->names.lb),
+                                             GCE_SNAPSHOT_ANY, a, &v);
+    if (known == GCE_PRESENT && gce_pool_decode_view(a, v, &pool, NULL) == ERR_OK) {
+        return has_node_check(l, &pool);
+    }
+    return known == GCE_UNKNOWN && l->t->in.verb == TT_VERB_DELETE &&
+           !svc_only_local_traffic(l->t->in.service);
+}
+
+/* Before the cloud is read, by the last Service with the check, as far as is known: it takes the
+ * check along, so it holds it alone, and reads it beside all else and not in a round of its own. */
+static int hold_to_take_along(struct look *l, struct err *err)
+{
+    if (l->t->in.others_want_node_check || !is_locked(l) || l->t->hold != HOLD_NOT ||
+        !pool_may_have_check(l) || !node_check_may_be_there(l)) {
+        return ERR_OK;
+    }
+    if (!hold(l, HOLD_ALONE, err)) {
+        return err->code;
+    }
+    ask_others(l); /* while it waited, another one may have come */
+    for (size_t i = 0; i < l->n; i++) {
+        l->slots[i].late = false;
+    }
+    return ERR_OK;
 }
 
 /* The snapshot said that the shared check is fine, the cloud says that it is not: take it alone,
@@ -570,7 +605,7 @@ static bool is_enough(const struct look *l)
 static int observe_cloud(struct look *l, struct err *err)
 {
     bool wants = wants_node_check(l);
-    int rc = wants ? hold_to_use(l, err) : ERR_OK;
+    int rc = wants ? hold_to_use(l, err) : hold_to_take_along(l, err);
     if (rc != ERR_OK) {
         return rc;
     }
