@@ -130,7 +130,7 @@ static void tail__process_dies__the_next_one_tidies_up(void **state)
     }
 }
 
-/* What is written before is not written once more: one patch for the finalizer, one for the rest. */
+/* Nothing is written twice: one patch for the finalizer, one for all else. */
 static void tail__all_goes_well__as_many_writes_to_the_service(void **state)
 {
     (void)state;

@@ -475,117 +475,6 @@ static void queue_core__awaits__is_no_reason_of_its_own(void **state)
     queue_core_free(q);
 }
 
-/* ---- keys that follow the nodes -------------------------------------------------------------- */
-
-static struct queue_core *core_of_nodes(void)
-{
-    return queue_core_new(&(struct queue_limits){.nodes_together = true});
-}
-
-static void queue_core__nodes_together__one_batch_without_a_batch_key(void **state)
-{
-    (void)state;
-    struct queue_core *q = core_of_nodes();
-    struct queue_batch b = {0};
-
-    queue_core_add(q, "a", NULL, NODES, 0);
-    queue_core_add(q, "b", NULL, NODES, 10);
-    queue_core_add(q, "edited", NULL, SPEC, 10);
-    queue_core_add(q, "shared", "lb", NODES, 20);
-    assert_string_equal("edited", take(q, 10));
-    assert_true(queue_core_get(q, 110, &b));
-    assert_true(b.nodes);
-    assert_string_equal("", b.batch_key);
-    assert_int_equal(2, b.n);
-    queue_batch_clear(&b);
-    assert_true(queue_core_get(q, 120, &b)); /* of its own batch key */
-    assert_false(b.nodes);
-    assert_string_equal("lb", b.batch_key);
-    queue_batch_clear(&b);
-    queue_core_free(q);
-}
-
-static void queue_core__nodes_together__another_reason_takes_a_key_out(void **state)
-{
-    (void)state;
-    struct queue_core *q = core_of_nodes();
-
-    for (int i = 0; i < 3; i++) {
-        queue_core_add(q, i == 0 ? "a" : i == 1 ? "b" : "c", NULL, NODES, 0);
-    }
-    queue_core_add(q, "b", NULL, SPEC, 1);
-    queue_core_add_after(q, "c", NULL, RESYNC, 50, 1);
-    assert_string_equal("b", take(q, 1));
-    assert_string_equal("a", take(q, 100)); /* the delay of c ended at 51 */
-    assert_string_equal("c", take(q, 100));
-    assert_int_equal(0, queue_core_counts(q).waiting);
-    queue_core_free(q);
-}
-
-static void queue_core__nodes_together__a_key_in_line_stays_alone(void **state)
-{
-    (void)state;
-    struct queue_core *q = core_of_nodes();
-
-    queue_core_add(q, "a", NULL, RESYNC, 0);
-    queue_core_add(q, "a", NULL, NODES, 0);
-    queue_core_add(q, "b", NULL, NODES, 0);
-    assert_string_equal("a", take(q, 0));
-    assert_string_equal("b", take(q, 100));
-    queue_core_free(q);
-}
-
-/* One whose operation hangs keeps nobody beside its batch waiting. */
-static void queue_core__nodes_together__batches_do_not_exclude_each_other(void **state)
-{
-    (void)state;
-    struct queue_core *q = core_of_nodes();
-
-    queue_core_add(q, "a", NULL, NODES, 0);
-    queue_core_add(q, "b", NULL, NODES, 0);
-    assert_string_equal("a b", take(q, 100));
-    queue_core_add(q, "b", NULL, NODES, 200);
-    queue_core_add(q, "c", NULL, NODES, 200);
-    assert_string_equal("c", take(q, 300));
-    queue_core_done(q, "c", 300);
-    queue_core_done(q, "a", 300);
-    queue_core_done(q, "b", 300);
-    assert_string_equal("b", take(q, 400));
-    queue_core_free(q);
-}
-
-static void queue_core__nodes_together__many_keys_are_several_batches(void **state)
-{
-    (void)state;
-    struct queue_core *q = core_of_nodes();
-    struct queue_batch b = {0};
-    char key[16];
-
-    for (int i = 0; i <= QUEUE_NODES_MAX; i++) {
-        snprintf(key, sizeof(key), "k%d", i);
-        queue_core_add(q, key, NULL, NODES, 0);
-    }
-    assert_true(queue_core_get(q, 100, &b));
-    assert_int_equal(QUEUE_NODES_MAX, b.n);
-    queue_batch_clear(&b);
-    assert_true(queue_core_get(q, 100, &b)); /* while the first is being processed */
-    assert_int_equal(1, b.n);
-    queue_batch_clear(&b);
-    queue_core_free(q);
-}
-
-static void queue_core__nodes_without_together__each_alone_and_at_once(void **state)
-{
-    (void)state;
-    struct queue_core *q = core(0, 0);
-
-    queue_core_add(q, "a", NULL, NODES, 0);
-    queue_core_add(q, "b", NULL, NODES, 0);
-    assert_string_equal("a", take(q, 0));
-    assert_string_equal("b", take(q, 0));
-    queue_core_free(q);
-}
-
 static void queue_core__batch_key__changes_only_between_runs(void **state)
 {
     (void)state;
@@ -799,12 +688,6 @@ UNIT_MAIN(queue)
         cmocka_unit_test(queue_core__batch__a_retry_joins_without_a_second_debounce),
         cmocka_unit_test(queue_core__batch__one_that_awaits_comes_along_with_an_edit),
         cmocka_unit_test(queue_core__awaits__is_no_reason_of_its_own),
-        cmocka_unit_test(queue_core__nodes_together__one_batch_without_a_batch_key),
-        cmocka_unit_test(queue_core__nodes_together__another_reason_takes_a_key_out),
-        cmocka_unit_test(queue_core__nodes_together__a_key_in_line_stays_alone),
-        cmocka_unit_test(queue_core__nodes_together__batches_do_not_exclude_each_other),
-        cmocka_unit_test(queue_core__nodes_together__many_keys_are_several_batches),
-        cmocka_unit_test(queue_core__nodes_without_together__each_alone_and_at_once),
         cmocka_unit_test(queue_core__batch_key__changes_only_between_runs),
         cmocka_unit_test(queue__clock_moves__a_delayed_key_is_handed_out),
         cmocka_unit_test(queue__many_threads__no_key_runs_twice_at_once),
