@@ -92,7 +92,7 @@ static size_t count_elements(const struct local_provider *p, struct arena *a,
 
     for (size_t i = 0; v != NULL && i < v->n_fronts; i++) {
         const struct local_front *f = &v->fronts[i];
-        n += f->n_open + f->all + f->snat;
+        n += f->n_open + f->n_also + f->all + f->snat;
         for (unsigned k = 0; k < f->m; k++) {
             n += f->slots[k].addr.len != 0;
         }

@@ -27,7 +27,7 @@
 /* --- nftables --------------------------------------------------------------------------------- */
 
 /* The layout of our table (docs/providers/local.md has it as nft prints it). */
-#define LOCAL_NFT_LAYOUT 2
+#define LOCAL_NFT_LAYOUT 3
 #define LOCAL_NFT_COMMENT                                                                          \
     "trimtab/local " /* what the table's comment begins with: "trimtab/local DIRECTOR LAYOUT" */
 #define LOCAL_NFT_COMMENT_MAX 128 /* bytes of an element's comment */
@@ -59,6 +59,7 @@ enum local_nft_set {
     LOCAL_NFT_VIP,   /* vip4/6: id.vip; comment "namespace/name" */
     LOCAL_NFT_ALL,   /* all4/6: id; everybody may come */
     LOCAL_NFT_FROM,  /* from4/6: id, net = who may come */
+    LOCAL_NFT_ALSO,  /* also4/6: the same; while ranges of FROM are replaced by ones that overlap */
     LOCAL_NFT_SNAT,  /* snat4/6: id */
     LOCAL_NFT_SLOT,  /* map f4/f6_rr/hash_M: id and slot → target */
 };
@@ -263,7 +264,7 @@ struct local_kernel_ops {
     int (*nft_list)(struct local_kernel *k, const char *instance,
                     void (*each)(void *arg, const struct local_nft_element *e), void *arg,
                     struct err *err);
-    /* The same for one frontend: its elements of the sets ALL, FROM, SNAT and SLOT, and the VIP's;
+    /* The same for one frontend: its elements of the sets ALL, FROM, ALSO, SNAT and SLOT, and the VIP's;
      * needs no more than a few requests.  Leftovers that no transaction of ours makes may not be
      * found: slots of a map without slot 0, and ranges of a frontend whose VIP is absent or that
      * everybody may come to.  They make a change fail with ERR_CONFLICT again;

@@ -106,7 +106,7 @@ static const struct row {
     {"G05", "svc d/a ranges=2001:db8::/32; idle; state; plan",
      "10.0.0.0[d/a] 80/tcp rr4 n1:30080*2 n2:30080*2; plan(0) "},
     {"G06", "svc d/a ranges=192.0.2.0/24; idle; svc d/a; writes; sync; writes; idle; state; plan",
-     "writes(4) writes(1) 10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "
+     "writes(4) writes(2) 10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "
      "plan(0) "},
     {"G11",
      "svc d/a share=k ranges=192.0.2.0/24; svc d/b share=k ports=81/TCP/30081; idle; state; plan",
