@@ -201,6 +201,9 @@ static const struct row {
      "10.0.0.0:80/tcp, 3:delete frontend 10.0.0.0:80/tcp, 3:delete connections 10.0.0.0:80/tcp, "
      "4:delete guard 10.0.0.0, ) "},
     {"type change", "svc d/a; idle; svc d/a type=ClusterIP; idle; state; status d/a", "d/a= "},
+    {"no ctnetlink: a Service goes all the same, and that is logged once",
+     "foreign ctnetlink off; svc d/a; svc d/b; idle; delete d/a; sync; delete d/b; sync; state",
+     "log(" LOCAL_CT_NONE ") "},
     {"L18", "svc d/a; idle; delete d/a; refuse auth 5; sync; state; well; sync; state",
      "d/a!auth(source ranges 10.0.0.0:80/tcp: refused by a test) 10.0.0.0[d/a] 80/tcp rr4 "
      "n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "},
