@@ -503,6 +503,7 @@ int local_observe(struct lb_sync *s, struct err *err)
         rc = refresh(s, err);
     }
     if (rc == ERR_OK) {
+        local_subnets_look(y->p, y->addrs, y->n_addrs);
         gather(s);
         rc = read_doubtful(s, &some, err);
     }

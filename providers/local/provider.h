@@ -81,6 +81,7 @@ struct local_provider {
     struct map *requests_told; /* "HANDLE API OP CODE" → uint64_t, as metrics have it */
     bool conntrack_full;
     bool no_ctnetlink; /* and that was logged */
+    uint64_t subnets;  /* of the interfaces, as they were seen (subnets.c); 0: not yet */
     struct map *told; /* key of a Service → what others changed, as its owner was told (told.c) */
     struct map *outside; /* keys of Services that were told of an address in no pool */
     struct map *taken;   /* address → struct taken (watch.c): others have a route for it */
@@ -247,6 +248,10 @@ int local_read_holds(struct local_provider *p, struct arena *a, const struct loc
 int local_read_all(struct local_provider *p, struct arena *a, const struct local_link_addr *addrs,
                    size_t n_addrs, struct err *err);
 int local_plan_stage(struct lb_sync *s, struct lb_plan *plan, struct err *err);
+
+/* --- subnets.c -------------------------------------------------------------------------------- */
+/* The addresses of this machine, as they were just read. */
+void local_subnets_look(struct local_provider *p, const struct local_link_addr *addrs, size_t n);
 
 /* --- findings.c ------------------------------------------------------------------------------- */
 /* Whether the kernel can end connections, as it was asked to. */

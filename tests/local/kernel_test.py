@@ -325,6 +325,21 @@ def test_elements__everybody_among_the_ranges__is_no_other_element(tool):
     expect(tool("list"), [f"open {VIP} tcp 80 0.0.0.0/0", f"vip {VIP} -"])
 
 
+def test_elements__set_of_others_with_a_size__full_is_said_and_nothing_is_taken_away(tool):
+    with open(os.path.join(HERE, "layout.nft"), encoding="utf-8") as f:
+        text = f.read().replace("set all4 { typeof ip daddr . meta l4proto . th dport; }", "set all4 { typeof ip daddr . meta l4proto . th dport; size 2; }")
+    assert "size 2" in text
+    subprocess.run(["nft", "-f", "-"], input=text, text=True, check=True)
+    tool.change(f"+ vip {VIP}", f"+ open {VIP} tcp 80 0.0.0.0/0", f"+ open {VIP} tcp 81 0.0.0.0/0")
+    before = tool("list")
+    said = refused("invalid", tool.change, f"+ vip 192.0.2.51", f"+ open {VIP} tcp 82 0.0.0.0/0")
+    assert said.startswith(f"invalid: nft set full: no room for {VIP}:82/tcp (Too many open files in system); others made the set with a size"), said
+    expect(tool("list"), before)
+    tool.change(f"- open {VIP} tcp 80 0.0.0.0/0")
+    tool.change(f"+ open {VIP} tcp 82 0.0.0.0/0")
+    tool("remove")
+
+
 @table()
 def test_elements__ranges_that_stand_in__may_overlap_those_of_the_other_set(tool):
     tool.change(f"+ vip {VIP}", f"+ open {VIP} tcp 80 10.0.0.0/8", f"+ also {VIP} tcp 80 10.1.0.0/16")

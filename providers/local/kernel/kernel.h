@@ -215,7 +215,7 @@ enum local_event_kind {
     LOCAL_EVENT_TABLE = 0, /* our table, or something in it, came, changed or went */
     LOCAL_EVENT_HOLD,      /* a route or an address of ours went, or was replaced: addr */
     LOCAL_EVENT_FREED,     /* a route or an address that is not ours went: addr */
-    LOCAL_EVENT_LINK,      /* a link came, changed or went */
+    LOCAL_EVENT_LINK,      /* a link came, changed or went, or got an address that is not ours */
     LOCAL_EVENT_LOST,      /* the kernel could not tell all (ENOBUFS): anything may have changed */
 };
 struct local_event {
