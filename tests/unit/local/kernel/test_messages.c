@@ -285,8 +285,8 @@ static void refusals_of_ipvs__become_sentences(void **state)
     }
 }
 
-/* Refusals of the messages that make the table, by the name of an expression (NULL: the chain tt_dnat)
- * and where the kernel says that it stands. */
+/* Refusals of the messages that make the table, by the name of an expression (NULL: the chain
+ * tt_dnat) and where the kernel says that it stands. */
 static void refusals_of_a_table__name_the_modules(void **state)
 {
     static const struct {
