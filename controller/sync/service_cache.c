@@ -233,8 +233,8 @@ static struct kube_held forget_object(struct known *e)
     struct rare *r = e->rare;
     struct kube_held accepted = e->accepted;
 
-    known_set(e, &(struct known){
-                     .state = e->state, .ours = e->ours, .foreign = e->foreign, .rare = r});
+    known_set(
+        e, &(struct known){.state = e->state, .ours = e->ours, .foreign = e->foreign, .rare = r});
     if (r != NULL) {
         r->waits_ms = 0;
         r->n_findings = 0;
@@ -547,7 +547,7 @@ enum mark service_cache_marked(struct service_cache *c, const char *key, const c
 void service_cache_owe_mark(struct service_cache *c, const char *key)
 {
     mutex_lock(&c->lock);
-    const struct known *e = map_get(c->entries, key);
+    const struct known *e = index_get(&c->entries, key);
     if (e != NULL && e->rare != NULL && e->rare->marked_uid != NULL) {
         e->rare->owed = true;
     }
@@ -557,7 +557,7 @@ void service_cache_owe_mark(struct service_cache *c, const char *key)
 bool service_cache_owes_mark(struct service_cache *c, const char *key, const char *uid)
 {
     mutex_lock(&c->lock);
-    const struct known *e = map_get(c->entries, key);
+    const struct known *e = index_get(&c->entries, key);
     const struct rare *r = e == NULL ? NULL : e->rare;
     bool owes = r != NULL && r->owed && r->marked_uid != NULL && str_eq(r->marked_uid, uid);
     mutex_unlock(&c->lock);
