@@ -14,6 +14,7 @@
 #include "providers/gce/model/gce_gcloud.h"
 #include "providers/gce/model/gce_service_rules.h"
 #include "providers/gce/model/gce_target_pool.h"
+#include "tests/eval/eval_gce_asked.h"
 
 #include <string.h>
 
@@ -261,17 +262,15 @@ RUN(desired)
     if (code != ERR_OK) {
         return code;
     }
-    bool internal = gce_svc_scheme(svc) == GCE_INTERNAL;
     bool ilb_subsets = json_bool(json_member(in, "facts"), "ilbSubsets", false);
-    bool ours = internal ? gce_ilb_legacy_is_ours(svc, true, false, ilb_subsets)
-                         : !gce_svc_class_is_foreign(svc) &&
-                               gce_svc_target_pool_is_ours(svc, NULL, facts.rbs_default);
-    if (!ours) {
+    switch (asked_legacy_kind(svc, ilb_subsets, facts.rbs_default)) {
+    case GCE_KIND_TARGET_POOL:
+        break;
+    case GCE_KIND_ILB_GROUPS:
+        return eval_ilb_desired(a, in, ret, err);
+    default:
         *ret = elsewhere();
         return ERR_OK;
-    }
-    if (internal) {
-        return eval_ilb_desired(a, in, ret, err);
     }
     struct gce_tp_input input = {
         .service = svc,

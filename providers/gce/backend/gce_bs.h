@@ -220,11 +220,9 @@ struct gce_bservice_compare {
 };
 bool gce_l4_bservice_equal(struct arena *a, const struct gce_bservice *is,
                            const struct gce_bservice *want, struct gce_bservice_compare *how);
-/* All but the backends, and with them; links as resources. */
+/* All but the backends; links as resources. */
 bool gce_ilb_bservice_members_equal(struct arena *a, const struct gce_bservice *is,
                                     const struct gce_bservice *want, const char **ret_because);
-bool gce_ilb_bservice_equal(struct arena *a, const struct gce_bservice *is,
-                            const struct gce_bservice *want);
 /* Same number of links, and each has its like; links as resources. */
 bool gce_links_same(const struct gce_strs *x, const struct gce_strs *y);
 /* §4.3, V125–V144: must it be written, and what then?  The larger numbers stay. */

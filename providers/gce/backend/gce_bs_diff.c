@@ -275,24 +275,6 @@ bool gce_ilb_bservice_members_equal(struct arena *a, const struct gce_bservice *
     return true;
 }
 
-static struct gce_strs groups_of(struct arena *a, const struct gce_bservice *b)
-{
-    struct gce_strs out = {.items = ARENA_ARRAY(a, const char *, b->n_backends),
-                           .n = b->n_backends};
-    for (size_t i = 0; i < b->n_backends; i++) {
-        out.items[i] = b->backends[i].group;
-    }
-    return out;
-}
-
-bool gce_ilb_bservice_equal(struct arena *a, const struct gce_bservice *is,
-                            const struct gce_bservice *want)
-{
-    struct gce_strs x = groups_of(a, is);
-    struct gce_strs y = groups_of(a, want);
-    return gce_ilb_bservice_members_equal(a, is, want, NULL) && gce_links_same(&x, &y);
-}
-
 /* ---- health check ---------------------------------------------------------------------------- */
 
 bool gce_hc_needs_update(const struct gce_hc *is, const struct gce_hc *want,

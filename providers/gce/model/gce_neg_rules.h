@@ -51,10 +51,8 @@ uint64_t gce_node_digest(const struct tt_node *n);
 #define GCE_SUBSET_MAX 25
 int gce_neg_total_ilb(size_t zones); /* 24 or 25 */
 int gce_neg_total_netlb(int endpoints, int zone_subnets, int in_negs);
-/* SHA-256(node ":" salt): the order in which newcomers are taken. */
-#define GCE_NEG_HASH_BYTES 32
-void gce_neg_hash(const char *node, const char *salt, unsigned char ret[GCE_NEG_HASH_BYTES]);
-/* Names, sorted; `current` in byte order.  The answer's order is that of selection. */
+/* Names, sorted; `current` in byte order.  Newcomers are taken in the order of SHA-256(node ":"
+ * salt), which is that of the answer, behind those that are in. */
 struct gce_strs gce_neg_pick(struct arena *a, const struct gce_strs *nodes, const char *salt,
                              int count, const struct gce_strs *current);
 struct gce_zone_nodes {

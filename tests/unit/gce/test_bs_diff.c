@@ -338,11 +338,7 @@ static void bservice_locality__V170_to_V177(void **state)
     }
 }
 
-#define GROUP(z)                                                                                   \
-    "{\"group\":\"https://www.googleapis.com/compute/v1/projects/p/zones/" z "/instanceGroups/"    \
-    "g\"}"
-
-static void ilb_bservice_equal__5_5(void **state)
+static void ilb_bservice_members_equal__5_5(void **state)
 {
     struct arena *a = *state;
     static const struct {
@@ -356,16 +352,13 @@ static void ilb_bservice_equal__5_5(void **state)
         {"\"loadBalancingScheme\":\"EXTERNAL\"", "\"loadBalancingScheme\":\"INTERNAL\"", false},
         {HC("www.googleapis.com", "v1"), HC("compute.googleapis.com", "v1"), true},
         {HC("www.googleapis.com", "v1"), "", false},
-        {"\"backends\":[" GROUP("a") "," GROUP("b") "]",
-         "\"backends\":[" GROUP("b") "," GROUP("a") "]", true},
-        {"\"backends\":[" GROUP("a") "]", "\"backends\":[" GROUP("a") "," GROUP("a") "]", false},
-        {"\"backends\":[" GROUP("a") "]", "\"backends\":[" GROUP("b") "]", false},
         {"\"connectionDraining\":{\"drainingTimeoutSec\":60}", "", true},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct gce_bservice is = bservice(a, rows[i].is);
         struct gce_bservice want = bservice(a, rows[i].want);
-        same_text(rows[i].is, gce_ilb_bservice_equal(a, &is, &want) ? "equal" : "differs",
+        same_text(rows[i].is,
+                  gce_ilb_bservice_members_equal(a, &is, &want, NULL) ? "equal" : "differs",
                   rows[i].equal ? "equal" : "differs");
     }
 }
@@ -574,7 +567,7 @@ UNIT_MAIN(bs_diff)
         PURE_TEST(ilb_rule_equal__F7_to_F9_and_5_6),
         PURE_TEST(bservice_equal__V151_to_V169),
         PURE_TEST(bservice_locality__V170_to_V177),
-        PURE_TEST(ilb_bservice_equal__5_5),
+        PURE_TEST(ilb_bservice_members_equal__5_5),
         PURE_TEST(hc_make__V123_V124),
         PURE_TEST(hc_merge__V125_to_V137),
         PURE_TEST(hc_needs_update__V138_to_V144_and_H1_to_H5),

@@ -10,36 +10,6 @@
 
 /* ---- the order ------------------------------------------------------------------------------- */
 
-static const char *hash_text(struct arena *a, const char *node, const char *salt)
-{
-    unsigned char hash[GCE_NEG_HASH_BYTES];
-    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    gce_neg_hash(node, salt, hash);
-    for (size_t i = 0; i < sizeof(hash); i++) {
-        str_appendf(&b, "%02x", hash[i]);
-    }
-    return str_buf_to_arena(&b, a);
-}
-
-static void gce_neg_hash__S1_S2(void **state)
-{
-    static const struct {
-        const char *row, *node, *want;
-    } rows[] = {
-        {"S1", "node1009", "1879298915a52ad41d7c1c74746bfafed0f84b833831e0a3a2775203c729ec32"},
-        {"S2", "node1016", "0306d8d77edbd1b8"},
-        {"S2", "node1014", "26b92d0b73856c59"},
-        {"S2", "node1027", "2a21c233b1bbe42c"},
-        {"S2", "node1021", "354b8597aa3bea89"},
-        {"S2", "node1000", "af7c50c2d785b823"},
-        {"S2", "node3000", "382400853033444e"},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        const char *got = hash_text(*state, rows[i].node, "svc");
-        same_text(rows[i].row, arena_strndup(*state, got, strlen(rows[i].want)), rows[i].want);
-    }
-}
-
 /* Newcomers, in the order in which they are taken. */
 static void gce_neg_pick__nobody_kept__order_of_hashes(void **state)
 {
@@ -430,7 +400,6 @@ static void gce_neg_total_netlb__pods_places_and_members(void **state)
 UNIT_MAIN(neg_subset)
 {
     const struct CMUnitTest tests[] = {
-        PURE_TEST(gce_neg_hash__S1_S2),
         PURE_TEST(gce_neg_pick__nobody_kept__order_of_hashes),
         PURE_TEST(gce_neg_pick__kept_ones__first_by_name),
         PURE_TEST(gce_neg_subset__S4_to_S18__as_upstream),
