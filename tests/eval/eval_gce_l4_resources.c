@@ -120,8 +120,6 @@ RUN(bservice_equal)
     struct gce_bservice_compare how = {
         .strong = json_bool(in, "strong_affinity", false),
         .log_managed = json_bool(in, "managed_logging", false),
-        .zonal = json_bool(in, "zonal_affinity", false),
-        .text = true,
     };
     int code = two_services(a, in, &is, &want, err);
     if (code == ERR_OK) {

@@ -65,7 +65,7 @@ static int wanted_traffic(struct arena *a, const struct tt_service *svc, struct 
                           struct gce_firewall *ret, struct err *err)
 {
     struct str_set ranges;
-    int code = svc_source_ranges_upstream(a, svc, &ranges, err);
+    int code = svc_source_ranges(a, svc, &ranges, err);
     if (code != ERR_OK) {
         return code;
     }
@@ -232,7 +232,6 @@ static int facts_of(struct arena *a, struct json_object *given, struct gce_tp_fa
         .node_tags = str_set_make(a, tags, n_tags),
         .rbs_default = json_bool(given, "rbsDefault", false),
         .deny_firewall = json_bool(given, "denyFirewall", false),
-        .upstream = true,
     };
     return ERR_OK;
 }

@@ -61,9 +61,9 @@ struct gce_zone_nodes {
     struct gce_strs current; /* names in NEGs of the zone now */
     struct gce_strs picked;  /* out */
 };
-/* `keep_remainder`: the deviation of §3.4; false for trimtab-eval. */
+/* The odd places of a division stay where they are (§3.4, docs/deviations.md). */
 void gce_neg_subset(struct arena *a, struct gce_zone_nodes *zones, size_t n, int total,
-                    const char *salt, bool keep_remainder);
+                    const char *salt);
 
 /* ---- the whole (§3.2, §3.5) ------------------------------------------------------------------ */
 /* The nodes, judged and put in order once for all Services of a sync (gce_node_table.c); holds
@@ -118,7 +118,6 @@ struct gce_neg_wish {
     const char *subnetwork; /* URL; "" = legacy network: ERR_INVALID */
     bool include_draining;
     bool ipv6;
-    bool upstream;       /* without our deviations; for trimtab-eval */
     const char *network; /* of a multi-network Service; NULL: the default one */
     const struct tt_node *const *nodes;
     size_t n_nodes;

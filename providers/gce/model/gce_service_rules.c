@@ -81,19 +81,18 @@ bool gce_svc_class_conflicts(const struct tt_service *s)
     return str_eq(s->lb_class, GCE_CLASS_EXTERNAL_LEGACY) && ann_is(s, GCE_ANN_TYPE, "Internal");
 }
 
-int gce_svc_ranges_v4(struct arena *a, const struct tt_service *s, bool upstream,
-                      struct str_set *ret, size_t *ret_dropped, struct err *err)
+int gce_svc_ranges_v4(struct arena *a, const struct tt_service *s, struct str_set *ret,
+                      size_t *ret_dropped, struct err *err)
 {
     struct str_set all;
-    int rc =
-        upstream ? svc_source_ranges_upstream(a, s, &all, err) : svc_source_ranges(a, s, &all, err);
+    int rc = svc_source_ranges(a, s, &all, err);
     if (rc != ERR_OK) {
         return rc;
     }
     const char **v4 = ARENA_ARRAY(a, const char *, all.n);
     size_t n = 0;
     for (size_t i = 0; i < all.n; i++) {
-        if (upstream || strchr(all.items[i], ':') == NULL) {
+        if (strchr(all.items[i], ':') == NULL) {
             v4[n++] = all.items[i];
         }
     }

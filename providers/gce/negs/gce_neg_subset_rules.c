@@ -224,7 +224,7 @@ static void keep_remainders(struct arena *a, struct share *shares, size_t n)
 }
 
 void gce_neg_subset(struct arena *a, struct gce_zone_nodes *zones, size_t n, int total,
-                    const char *salt, bool keep_remainder)
+                    const char *salt)
 {
     struct share *shares = ARENA_ARRAY(a, struct share, n);
     size_t rest = total > 0 ? (size_t)total : 0;
@@ -237,9 +237,7 @@ void gce_neg_subset(struct arena *a, struct gce_zone_nodes *zones, size_t n, int
         shares[i].size = share < shares[i].zone->nodes.n ? share : shares[i].zone->nodes.n;
         rest -= shares[i].size;
     }
-    if (keep_remainder) {
-        keep_remainders(a, shares, n);
-    }
+    keep_remainders(a, shares, n);
     for (size_t i = 0; i < n; i++) {
         struct gce_zone_nodes *z = shares[i].zone;
         z->picked = gce_neg_pick(a, &z->nodes, salt, (int)shares[i].size, &z->current);
