@@ -408,7 +408,6 @@ static void decision__all_combinations__upstreams_answers_but_for_the_deviations
     unsigned seen[ARRAY_LEN(known)] = {0};
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(what) * ARRAY_LEN(wishes) * FINALIZERS * 4; i++) {
-        _cleanup_(arena_freep) struct arena *a = arena_new();
         _cleanup_(str_buf_done) struct str_buf words = STR_BUF_INIT;
         size_t rest = i / 4;
         str_appendf(&words, "%s %s", what[rest % ARRAY_LEN(what)],
