@@ -18,6 +18,7 @@ struct rare {
     char *let_go_uid;
     char *marked_uid;
     enum mark mark;      /* that was written to it */
+    bool owed;           /* … and the one that names the addresses was refused */
     uint64_t unreadable; /* as last told, 0: it could be read */
     int64_t waits_ms;
     uint64_t *findings; /* n_findings of them; NULL: none */
@@ -232,8 +233,8 @@ static struct kube_held forget_object(struct known *e)
     struct rare *r = e->rare;
     struct kube_held accepted = e->accepted;
 
-    known_set(e, &(struct known){
-                     .state = e->state, .ours = e->ours, .foreign = e->foreign, .rare = r});
+    known_set(
+        e, &(struct known){.state = e->state, .ours = e->ours, .foreign = e->foreign, .rare = r});
     if (r != NULL) {
         r->waits_ms = 0;
         r->n_findings = 0;
@@ -526,6 +527,7 @@ void service_cache_note_marked(struct service_cache *c, const char *key, const c
         free(r->marked_uid);
         r->marked_uid = uid == NULL ? NULL : xstrdup(uid);
         r->mark = mark;
+        r->owed = false;
         tidy_rare(e);
     }
     mutex_unlock(&c->lock);
@@ -540,6 +542,26 @@ enum mark service_cache_marked(struct service_cache *c, const char *key, const c
     enum mark mark = marked ? r->mark : MARK_NONE;
     mutex_unlock(&c->lock);
     return mark;
+}
+
+void service_cache_owe_mark(struct service_cache *c, const char *key)
+{
+    mutex_lock(&c->lock);
+    const struct known *e = index_get(&c->entries, key);
+    if (e != NULL && e->rare != NULL && e->rare->marked_uid != NULL) {
+        e->rare->owed = true;
+    }
+    mutex_unlock(&c->lock);
+}
+
+bool service_cache_owes_mark(struct service_cache *c, const char *key, const char *uid)
+{
+    mutex_lock(&c->lock);
+    const struct known *e = index_get(&c->entries, key);
+    const struct rare *r = e == NULL ? NULL : e->rare;
+    bool owes = r != NULL && r->owed && r->marked_uid != NULL && str_eq(r->marked_uid, uid);
+    mutex_unlock(&c->lock);
+    return owes;
 }
 
 void service_cache_drop(struct service_cache *c, const char *key)

@@ -128,6 +128,10 @@ void service_cache_clear_let_go(struct service_cache *c, const char *key);
 void service_cache_note_marked(struct service_cache *c, const char *key, const char *uid,
                                enum mark mark);
 enum mark service_cache_marked(struct service_cache *c, const char *key, const char *uid);
+/* The mark that names the addresses was refused, after the server had taken one without: it is
+ * written by itself next time, until the Service shows it (service_cache_note_marked()). */
+void service_cache_owe_mark(struct service_cache *c, const char *key);
+bool service_cache_owes_mark(struct service_cache *c, const char *key, const char *uid);
 void service_cache_drop(struct service_cache *c, const char *key);
 /* The same, but the marks of mark_foreign() and note_let_go() stay: for an object that
  * is still there. */

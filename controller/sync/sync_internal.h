@@ -232,6 +232,8 @@ const char *sync_mark_body(struct arena *a, const char *text);
  * addresses; NULL: it has none. */
 const char *sync_mark_follows(const struct sync_item *item, const struct tt_ingress *ingress,
                               size_t n);
+/* The server has taken a mark, and refused the one that names the addresses: it goes by itself. */
+bool sync_mark_is_owed(const struct sync_item *item);
 /* The patch that takes it off, whoever it speaks of; NULL if there is none. */
 const char *sync_mark_gone(const struct sync_item *item);
 /* It was written. */
