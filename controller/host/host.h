@@ -75,8 +75,9 @@ struct tt_result {
     unsigned planned;           /* operations that change something, over all plans */
     unsigned news;              /* those of them that its owner hears of (not TT_OP_AGAIN) */
     unsigned operations_done;   /* operations that ended well */
-    unsigned failed_deletes;    /* deletions that failed */
-    unsigned failed_others;     /* other operations that failed */
+    /* of the plan that was reported last */
+    unsigned failed_spared; /* operations that failed, and without which clients are served as asked */
+    unsigned failed_others; /* other operations that failed */
     struct report_plan changes; /* with host_args.note_plans: those that were planned, in words */
     const struct tt_finding *findings; /* of its plans; each message once */
     size_t n_findings;
@@ -92,6 +93,7 @@ struct tt_result {
      * (sync_former.c); NULL: none */
     const char *former_body;
     bool former_sent; /* in this call */
+    bool took_down;   /* something that worked was, for a replacement (TT_OP_PUT_BACK) */
     char *version; /* set by the syncer: the resourceVersion that was seen last (service_patch.h) */
     bool let_go;   /* set by the syncer: the Service may bear fewer finalizers than it shows */
     const char *hold_failure; /* why they could not be; NULL otherwise */

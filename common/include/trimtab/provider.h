@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 #define TRIMTAB_ABI_MAJOR 1u
-#define TRIMTAB_ABI_MINOR 10u
+#define TRIMTAB_ABI_MINOR 11u
 
 #define TT_TEXT_MAX 1023u /* bytes of a message, an event text or a name that the host accepts */
 #define TT_LIST_MAX 10000u
@@ -89,6 +89,11 @@ struct tt_call {
 /* With TT_VERB_ENSURE, since 1.8.  The Service is its last applied version, because its replacement
  * failed: recreate missing resources, and delete nothing for it (such a plan fails). */
 #define TT_ITEM_FORMER 0x8u
+/* With TT_VERB_ENSURE, since 1.11.  Something that works was deleted for this version before, and
+ * the replacement was refused: delete nothing that works for a replacement now.  Apply the Service
+ * where that is possible, else fail (lb_is_spared() in common/lb/former_rules.h, for providers of
+ * this tree; others fail with TT_IN_USE). */
+#define TT_ITEM_SPARE 0x10u
 
 /* One Service in a call. */
 struct tt_item {
@@ -136,6 +141,9 @@ struct tt_batch {
 /* Since 1.9.  Each process does it once for itself, without a change of the load balancer (such as
  * an announcement).  A plan with nothing else causes no event. */
 #define TT_OP_AGAIN 0x40u
+/* Since 1.11.  Clients are served as asked without it: when it fails the sync fails and is tried
+ * again, but nothing is restored for it. */
+#define TT_OP_SERVES_WITHOUT 0x80u
 
 /* One difference: path in the resource, and its texts.  NULL old: added; NULL new: removed. */
 struct tt_field {
