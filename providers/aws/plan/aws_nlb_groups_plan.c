@@ -20,7 +20,7 @@
 
 #include <string.h>
 
-#define KIND          "target group"
+#define KIND          AWS_WORD_TARGET_GROUP
 #define TARGETS_QUOTA 500 /* of an NLB, per zone; of one with cross-zone balancing, of all zones */
 #define SHOWN         3   /* instances that a summary names */
 
@@ -191,8 +191,9 @@ static struct lb_value plan_new_group(struct aws_planning *p, const struct aws_n
 {
     const struct aws_nlb_port *port = slot->port;
     const struct aws_target_health_check *h = &want->health;
-    int d =
-        aws_draft(p, AWS_PHASE_MAKE, LB_CREATE, KIND, port->group_name, create_why(p->a, p, slot));
+    int d = aws_draft(p, slot->borrows ? AWS_PHASE_FORGET : AWS_PHASE_MAKE, LB_CREATE, KIND,
+                      port->group_name, create_why(p->a, p, slot));
+    aws_draft_op(p, d)->serves_without = slot->borrows;
     aws_draft_op(p, d)->summary = arena_printf(p->a, "%s %d, %s", port->traffic_protocol,
                                                (int)port->node_port, health_text(p->a, h));
     const char *vpc =
@@ -385,6 +386,15 @@ void aws_nlb_plan_groups(struct aws_planning *p, const struct aws_nlb_want *want
         }
         changes |= aws_nlb_plan_targets(p, want->instances, slot, AWS_PHASE_FILL);
         changes |= plan_attributes(p, want, slot);
+        if (slot->borrows) {
+            changes = true;
+            (void)plan_new_group(p, want, slot);
+            lb_plan_again(p->plan, p->service->key);
+            lb_plan_effect(p->plan, p->service->key,
+                           "Port %d is served by target group %s, whose own port is another one, "
+                           "until there is room for a new one.",
+                           (int)slot->port->port, slot->group->group->name);
+        }
         if (!changes) {
             (void)aws_draft(p, AWS_PHASE_MAKE, LB_KEEP, KIND, slot->group->group->name, NULL);
         }
