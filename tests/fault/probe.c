@@ -178,6 +178,7 @@ static void strike(struct probe *p, const struct sim_call *call, enum fault_effe
         add_fault(call->sim, arena_printf(a, "{\"do\":\"refuse\",\"status\":%d}", status));
         break;
     case EFFECT_DOWN:
+    case EFFECT_NO_RIGHT:
         add_fault(call->sim,
                   arena_printf(a, "{\"match\":{\"op\":\"%s\",\"path\":\"%s\"},\"count\":0,%s",
                                call->op, call->path, refusal_of(a, kind)));
@@ -250,6 +251,14 @@ static bool is_news(const struct probe *p, const struct sim_call *call)
     return !two || p->stood == NULL || strstr(p->stood, digest_of(call)) == NULL;
 }
 
+/* Is this the call that is meant? */
+static bool is_target(const struct probe *p, const struct sim_call *call, const char *numbered)
+{
+    const char *op = arena_printf(call->arena, "%s %s ", call->module->name, call->op);
+    return p->kind->effect == EFFECT_NO_RIGHT ? str_has_prefix(p->target, op)
+                                              : str_eq(numbered, p->target);
+}
+
 static bool is_refused(const struct probe *p, const struct sim_call *call)
 {
     return (p->never != NULL && str_eq(p->never, wish_of(call))) ||
@@ -272,7 +281,7 @@ static void before_call(struct probe *p, const struct sim_call *call)
     if (fault_call_writes(name)) {
         map_set(p->asked, digest_of(call), NULL);
     }
-    if (p->kind != NULL && !p->fired && str_eq(numbered, p->target) && is_news(p, call)) {
+    if (p->kind != NULL && !p->fired && is_target(p, call, numbered) && is_news(p, call)) {
         p->fired = true;
         strike(p, call, p->kind->effect, p->kind);
     } else if (!p->dead && is_refused(p, call)) {
