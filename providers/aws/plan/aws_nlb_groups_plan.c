@@ -11,8 +11,9 @@
  * never empties a group.  Upstream does it the other way round because a group may be at its quota;
  * so do we (Deregister in MAKE) when old and new ones together are more than TARGETS_QUOTA or AWS
  * says that it is full, and when an instance changes its port: an emulator that knows targets by
- * their instance alone (10.4 row 15) would take the new one away with the old one.  Pure.  Source:
- * docs/spec/aws.md 5.6, 5.7, 5.10; 13 row 8. */
+ * their instance alone (10.4 row 15) would take the new one away with the old one.  A group that is
+ * borrowed for another node port (aws_nlb_slots_plan.c) serves clients all the time: there they
+ * come first.  Pure.  Source: docs/spec/aws.md 5.6, 5.7, 5.10; 13 row 8. */
 #include "providers/aws/plan/aws_nlb_internal_plan.h"
 
 #include "common/base/str.h"
@@ -298,11 +299,9 @@ static void plan_targets_calls(struct aws_planning *p, struct lb_op like, enum a
     }
 }
 
-static bool deregister_first(const struct aws_target_diff *diff, const struct aws_targets *actual)
+/* An instance that changes its port. */
+static bool changes_port(const struct aws_target_diff *diff)
 {
-    if (actual->n + diff->register_.n > TARGETS_QUOTA) {
-        return true;
-    }
     for (size_t i = 0; i < diff->deregister.n; i++) {
         for (size_t k = 0; k < diff->register_.n; k++) {
             if (str_eq(diff->deregister.items[i].id, diff->register_.items[k].id)) {
@@ -331,8 +330,15 @@ bool aws_nlb_plan_targets(struct aws_planning *p, struct aws_texts instances,
                               .why = g == NULL ? "a new target group has none"
                                                : "the nodes take part and are not registered");
     bool both = diff.deregister.n > 0 && diff.register_.n > 0;
-    bool first = deregister_first(&diff, actual) ||
-                 (both && lb_plan_makes_room(p->plan, p->service->key, "targets"));
+    bool full = actual->n + diff.register_.n > TARGETS_QUOTA ||
+                (both && lb_plan_makes_room(p->plan, p->service->key, "targets"));
+    bool first = full || (!slot->borrows && changes_port(&diff));
+    if (first && both && slot->borrows) {
+        lb_plan_effect(p->plan, p->service->key,
+                       "Port %d is interrupted for a moment: target group %s has no room for its "
+                       "targets at both node ports.",
+                       (int)slot->port->port, name);
+    }
     enum aws_phase phase = first ? AWS_PHASE_MAKE : AWS_PHASE_DROP;
     plan_targets_calls(p, go, phase, slot->arn, &diff.deregister);
     plan_targets_calls(p, come, phase == AWS_PHASE_DROP ? comes : AWS_PHASE_FILL, slot->arn,

@@ -121,6 +121,7 @@ static void nlb__no_room_for_a_group__old_one_serves_the_new_port(void **state)
     assert_non_null(strstr(kit_params(s->k, kit_op(s->k, "DeregisterTargets", 0),
                                       "TargetGroupArn"),
                            "Port=30080"));
+    assert_true(wave_of(s, "RegisterTargets", 0) < wave_of(s, "DeregisterTargets", 0));
     assert_false(plans(s, "ModifyListener"));
     assert_false(plans(s, "DeleteTargetGroup"));
     assert_null(strstr(service_effects(s), "interrupted"));
