@@ -398,7 +398,7 @@ struct lb_exec_config drive_exec_config(struct drive *d)
     };
 }
 
-/* Wants one of those that continue to be planned once more?  At most as often as after conflicts. */
+/* Is one of those that continue to be planned once more?  At most as often as after conflicts. */
 static bool plan_again(struct drive *d)
 {
     bool some = false;

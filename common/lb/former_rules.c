@@ -216,7 +216,9 @@ bool former_refusal_read(struct arena *a, const char *message, struct former_ref
     int64_t tries = json_int(o, "tries", 0);
     *ret = (struct former_refusal){
         .wish = strtoull(str_nonnull(json_str(o, "wish")), NULL, 16),
-        .tries = tries < 1 ? 1 : tries > UINT16_MAX ? UINT16_MAX : (unsigned)tries,
+        .tries = tries < 1            ? 1
+                 : tries > UINT16_MAX ? UINT16_MAX
+                                      : (unsigned)tries,
         .code = err_code_parse(json_str(o, "code")),
         .why = arena_strdup(a, str_nonnull(json_str(o, "why"))),
     };

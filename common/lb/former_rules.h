@@ -8,9 +8,10 @@
  * holds what decides over rules and listeners: ports, session affinity, traffic policy, a fixed
  * address, and the annotations by which the Service asks for something.  Source ranges are not
  * among them: an edit that is refused never lets in more clients than it asks for.  A condition,
- * because only what may write services/status can forge it. 
+ * because only what may write services/status can forge it.
  *
- *     …,"refused":{"wish":"7f3a…","until":"2026-11-29T20:15:00Z","tries":1,"code":"quota","why":"…"}
+ *     …,"refused":{"wish":"7f3a…","until":"2026-11-29T20:15:00Z","tries":1,"code":"quota",
+ *                  "why":"…"}
  *
  * is added once the replacement was refused: for the Service as it is (`wish`) nothing that works
  * is taken down again until then.  Source: docs/adr/0030, 0050. */

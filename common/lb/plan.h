@@ -150,8 +150,8 @@ struct lb_op {
     /* waits for all that stand before it in the plan, and is waited for by all behind it */
     bool critical;
     bool serves_without; /* TT_OP_SERVES_WITHOUT */
-    bool gives_back;   /* deletes a reservation that was made for the time of a plan only */
-    unsigned tolerate; /* LB_TOLERATE_… */
+    bool gives_back;     /* deletes a reservation that was made for the time of a plan only */
+    unsigned tolerate;   /* LB_TOLERATE_… */
     enum lb_finally finally;
     int only_if_op; /* index, or -1 */
     /* Index of an earlier operation, or -1: nothing is sent before the cloud has taken that one up

@@ -72,12 +72,12 @@ struct tt_result {
     uint32_t own;      /* TT_OWN_…: what of the Service is the provider's own affair */
     int64_t again_ms;  /* when to look again though all is well; 0: not */
     /* reported about it */
-    unsigned planned;           /* operations that change something, over all plans */
-    unsigned news;              /* those of them that its owner hears of (not TT_OP_AGAIN) */
-    unsigned operations_done;   /* operations that ended well */
+    unsigned planned;         /* operations that change something, over all plans */
+    unsigned news;            /* those of them that its owner hears of (not TT_OP_AGAIN) */
+    unsigned operations_done; /* operations that ended well */
     /* of the plan that was reported last */
-    unsigned failed_spared; /* operations that failed, and without which clients are served as asked */
-    unsigned failed_others; /* other operations that failed */
+    unsigned failed_spared;     /* operations that failed, and without which clients are served */
+    unsigned failed_others;     /* other operations that failed */
     struct report_plan changes; /* with host_args.note_plans: those that were planned, in words */
     const struct tt_finding *findings; /* of its plans; each message once */
     size_t n_findings;

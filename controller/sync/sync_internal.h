@@ -6,8 +6,9 @@
  * sync_left.c Services that went while nobody watched; sync_findings.c wishes without effect, and
  * that nobody is served; sync_unreadable.c Services and endpoints that cannot be read;
  * sync_upkeep.c the nodes of those that are refused; sync_former.c leads back what was taken down
- * in vain, and sync_spare.c does not let it be taken down again at once; sync_kube.c patches; sync_mark.c the mark of what was made here; sync_after.c what an
- * outcome means; sync_events.c the words of events; sync_board.c what /status shows. */
+ * in vain, and sync_spare.c does not let it be taken down again at once; sync_kube.c patches;
+ * sync_mark.c the mark of what was made here; sync_after.c what an outcome means; sync_events.c the
+ * words of events; sync_board.c what /status shows. */
 #ifndef TRIMTAB_CONTROLLER_SYNC_INTERNAL_H
 #define TRIMTAB_CONTROLLER_SYNC_INTERNAL_H
 
@@ -227,8 +228,8 @@ void sync_mark_note(struct sync_item *item);
 const char *sync_former_body(const struct sync_item *item);
 /* The text that keeps it, as it is there or is written in this sync; NULL: it is not known. */
 const char *sync_former_kept(const struct sync_item *item);
-/* Did only something fail without which clients are served as asked: what goes, above all?  Then the
- * replacement did not fail. */
+/* Did only something fail without which clients are served as asked: what goes, above all?  Then
+ * the replacement did not fail. */
 bool sync_is_replaced(const struct sync_item *item);
 /* The patch that takes it off; NULL if there is none. */
 const char *sync_former_gone_body(const struct sync_item *item);

@@ -13,12 +13,13 @@
 #include "controller/rules/quarantine_rules.h"
 #include "controller/sync/sync_internal.h"
 
-#define MINUTE_US       (60 * INT64_C(1000000))
-#define FIRST_US        (30 * MINUTE_US)
-#define LONGEST_US      (24 * 60 * MINUTE_US)
-#define LOOK_AGAIN_MS   300000 /* as after a Service that cannot be carried out */
-#define DOUBLINGS_MAX   6
-#define NOT_BEFORE_TEXT "what works is not taken down for it again before %s, unless the Service is edited"
+#define MINUTE_US     (60 * INT64_C(1000000))
+#define FIRST_US      (30 * MINUTE_US)
+#define LONGEST_US    (24 * 60 * MINUTE_US)
+#define LOOK_AGAIN_MS 300000 /* as after a Service that cannot be carried out */
+#define DOUBLINGS_MAX 6
+#define NOT_BEFORE_TEXT                                                                            \
+    "what works is not taken down for it again before %s, unless the Service is edited"
 
 /* ---- what is remembered ---------------------------------------------------------------------- */
 
@@ -98,8 +99,7 @@ static void note(struct sync_item *item)
 
     r = (struct former_refusal){
         .wish = wish_of(item),
-        .until_us =
-            clock_wall_us(item->s->clock) + (wait_us < LONGEST_US ? wait_us : LONGEST_US),
+        .until_us = clock_wall_us(item->s->clock) + (wait_us < LONGEST_US ? wait_us : LONGEST_US),
         .tries = tries + 1,
         .code = item->err.code,
         .why = arena_strdup(item->a, item->err.message),

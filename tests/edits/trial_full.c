@@ -44,7 +44,8 @@ static int compare_full(struct trial *t, const char *want)
     }
     const char *now = json_text(t->s.a, history_now(t->h), JSON_COMPACT);
     if (!str_eq(now, reach)) {
-        report(t, arena_printf(t->s.a, "E4: in a full cloud clients reach otherwise:%.6000s", world_difference(t->s.a, reach, now)));
+        report(t, arena_printf(t->s.a, "E4: in a full cloud clients reach otherwise:%.6000s",
+                               world_difference(t->s.a, reach, now)));
     }
     if (strstr(rig_log(t->s.rig), "Error syncing service") == NULL) {
         report(t, "E4: in a full cloud it ends otherwise, and nobody is told");

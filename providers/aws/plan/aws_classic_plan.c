@@ -6,10 +6,10 @@
  * otherwise is deleted and made again, in two waves back to back; the second runs even when
  * something else failed meanwhile, because a port without listener is down.  Each kind of listener
  * that is to come is made on a spare port before: AWS says only then whether it takes it, with its
- * certificate, and whether the controller may make one at all.  Instances come before others go.  The scheme is what it was at creation; its subnets stay as well then,
- * because those of the other scheme would cut it off (docs/spec/aws.md 4.6, end).
- * Tags: AWS is asked for them only when the Service has additional-resource-tags; what the
- * annotation no longer says stays. */
+ * certificate, and whether the controller may make one at all.  Instances come before others go.
+ * The scheme is what it was at creation; its subnets stay as well then, because those of the other
+ * scheme would cut it off (docs/spec/aws.md 4.6, end). Tags: AWS is asked for them only when the
+ * Service has additional-resource-tags; what the annotation no longer says stays. */
 #include "providers/aws/plan/aws_classic_internal_plan.h"
 
 #include "common/base/str.h"

@@ -8,9 +8,9 @@
  * leave first only when nothing else can: the plan announces the interruption, and the driver puts
  * them back when AWS refuses the new ones.  What does not fit even then is refused by AWS and costs
  * nothing of what is there.  Nor do rules that serve leave for what was refused a while ago
- * (aws_planning.spares): AWS is asked whether there is room by now.  Part of aws_groups_plan.h.  Pure.
- * Source: docs/spec/aws.md 4.10, 4.15, 5.11; "Security group rules" and "Amazon VPC quotas" in the
- * VPC user guide. */
+ * (aws_planning.spares): AWS is asked whether there is room by now.  Part of aws_groups_plan.h.
+ * Pure. Source: docs/spec/aws.md 4.10, 4.15, 5.11; "Security group rules" and "Amazon VPC quotas"
+ * in the VPC user guide. */
 #include "providers/aws/plan/aws_groups_plan.h"
 
 #include "common/base/ip.h"

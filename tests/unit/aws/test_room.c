@@ -118,8 +118,7 @@ static void nlb__no_room_for_a_group__old_one_serves_the_new_port(void **state)
     assert_true(lb_plan_service(&s->k->plan, s->k->service->key)->again);
     assert_non_null(strstr(kit_params(s->k, kit_op(s->k, "RegisterTargets", 0), "TargetGroupArn"),
                            "Port=30081"));
-    assert_non_null(strstr(kit_params(s->k, kit_op(s->k, "DeregisterTargets", 0),
-                                      "TargetGroupArn"),
+    assert_non_null(strstr(kit_params(s->k, kit_op(s->k, "DeregisterTargets", 0), "TargetGroupArn"),
                            "Port=30080"));
     assert_true(wave_of(s, "RegisterTargets", 0) < wave_of(s, "DeregisterTargets", 0));
     assert_false(plans(s, "ModifyListener"));

@@ -190,7 +190,8 @@ static void refused_for_good__spared_for_a_while__then_tried_and_spared_longer(v
     assert_int_equal(2, count_kept(r, &last));
     assert_non_null(strstr(last, "\\\"tries\\\":1"));
     assert_non_null(strstr(last, "\"reason\":\"Refused\""));
-    assert_non_null(strstr(stand_events(r), "no; what works is not taken down for it again before "));
+    assert_non_null(
+        strstr(stand_events(r), "no; what works is not taken down for it again before "));
     for (int i = 0; i < 5; i++) {
         try_again(r, 300000);
         assert_int_equal(flags_of(r, 0), TT_ITEM_SPARE);

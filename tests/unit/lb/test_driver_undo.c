@@ -165,7 +165,8 @@ static void reconcile__led_back__nothing_that_stands_goes(void **state)
     fixture_done(f);
 }
 
-/* The replacement was refused a while ago: what works is not taken down for it, the rest is done. */
+/* The replacement was refused a while ago: what works is not taken down for it, the rest is
+ * done. */
 static void reconcile__spared__nothing_that_works_goes(void **state)
 {
     struct fixture *f = old_stands(*state, "E");
