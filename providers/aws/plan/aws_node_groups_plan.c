@@ -363,6 +363,29 @@ static struct aws_rules nlb_serving(struct aws_planning *p, const struct aws_nlb
     return (struct aws_rules){.items = items, .n = n};
 }
 
+/* A rule that another balancer made, and that this one needs, bears the other one's name.  Once no
+ * Service has that balancer, it gets the name of this one: upstream takes away only what bears the
+ * name of the balancer that goes. */
+static bool describe_rules(struct aws_planning *p, const struct aws_nlb_node_want *w,
+                           const struct aws_group *g)
+{
+    struct aws_rules rules = aws_nlb_node_rules_of_others(p->a, w, &g->rules);
+    if (rules.n == 0 || p->texts_stay) {
+        return false;
+    }
+    int d = aws_draft(p, AWS_PHASE_FILL, LB_CHANGE, "security group", aws_group_text(p->a, g),
+                      "the load balancer that its description names is gone");
+    aws_draft_op(p, d)->tolerate = LB_TOLERATE_ABSENT;
+    aws_draft_op(p, d)->summary = "descriptions";
+    aws_draft_action(p, d, AWS_EC2, "UpdateSecurityGroupRuleDescriptionsIngress");
+    aws_draft_text(p, d, "GroupId", g->id);
+    aws_draft_rules(p, d, &rules);
+    for (size_t i = 0; i < rules.n; i++) {
+        aws_draft_field(p, d, "descriptions", NULL, rules.items[i].description);
+    }
+    return true;
+}
+
 static void nlb_group(struct aws_planning *p, const struct aws_nlb_node_want *w, const char *id,
                       bool wanted)
 {
@@ -377,7 +400,8 @@ static void nlb_group(struct aws_planning *p, const struct aws_nlb_node_want *w,
                                    p->service->key),
     };
     c.serving = nlb_serving(p, w, g, &c.diff);
-    if (!aws_group_change_draft(p, &c) && wanted) {
+    bool described = wanted && describe_rules(p, &here, g);
+    if (!aws_group_change_draft(p, &c) && wanted && !described) {
         (void)aws_draft(p, AWS_PHASE_MAKE, LB_KEEP, "security group", aws_group_text(p->a, g),
                         NULL);
     }

@@ -158,6 +158,7 @@ struct aws_planning {
     bool spares;
     struct aws_exchange exchange; /* of the Service that is planned */
     bool certificates_anew;    /* a classic listener's certificate cannot be changed: no right to */
+    bool texts_stay;           /* descriptions of rules cannot be changed: no right to */
     struct aws_drafts *drafts; /* aws_draft_begin()'s */
     int critical;              /* draft that gets op->critical, or -1 */
     /* Notes for the Service's owner that no operation has: Warning events beside those of

@@ -53,6 +53,7 @@ int service_try(struct service_kit *s, bool want, struct err *err)
     s->k->around = around(s);
     s->planning.around = s->k->around;
     s->planning.spares = s->spares;
+    s->planning.texts_stay = s->texts_stay;
     struct lb_kinds *full = NULL;
     if (s->full != NULL) {
         lb_kinds_add(s->k->a, &full, s->full);
