@@ -564,6 +564,27 @@ enum trial_code trial_time(const struct trial_args *args)
 
 /* ---- the same with a fault ------------------------------------------------------------------- */
 
+#define RETRIES_MS 1500000 /* several retries, and shorter than the first pause of adr/0050 */
+
+/* Does the cloud say, again and again, that it does not take this? */
+static bool refuses_for_good(const struct fault_kind *k)
+{
+    return k->effect == EFFECT_NEVER && k->status != 429 && strstr(k->name, "throttled") == NULL;
+}
+
+/* E1: retries of an edit that interrupts, and is refused, do not interrupt. */
+static int watch_retries(struct trial *t, struct judge *j)
+{
+    if (!refuses_for_good(t->args->fault) || !atomic_load(&t->announced)) {
+        return ERR_OK;
+    }
+    int rc = stage_settle(&t->s, RETRIES_MS);
+    if (rc == ERR_OK) {
+        judge_once(j, service_now(t, "web"), history_now(t->h));
+    }
+    return rc;
+}
+
 /* E1 while the fault lasts and after; in the end the same as without it. */
 static int run_fault(struct trial *t, struct judge *j, const char *patch)
 {
@@ -580,6 +601,7 @@ static int run_fault(struct trial *t, struct judge *j, const char *patch)
         rc = stage_restart(&t->s);
         rc = rc == ERR_OK ? stage_settle(&t->s, STAGE_HEALED_MS / 2) : rc;
     }
+    rc = rc == ERR_OK && down ? watch_retries(t, j) : rc;
     if (rc == ERR_OK && down) {
         judge_course(j, service_now(t, "web"), history_now(t->h), atomic_load(&t->announced));
         history_begin(t->h);
