@@ -196,6 +196,7 @@ int32_t lb_driver_reconcile(const struct lb_driver_config *cfg, const struct tt_
     for (size_t i = 0; i < cfg->flow->n_stages; i++) {
         drive_stage(&d, &cfg->flow->stages[i]);
     }
+    drive_retreat(&d);
     int32_t code = results_report(&d);
     drive_end(&d);
     return code;

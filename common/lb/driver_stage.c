@@ -208,7 +208,9 @@ void drive_op_done(void *arg, const struct lb_op *op, int index, unsigned outcom
         tell_forbidden(d, op);
     }
     if (outcome == LB_FAILED) {
-        d->failures[d->n_failures++] = (struct drive_failure){.op = op, .err = *err};
+        struct drive_failure *f = ARENA_NEW(d->s.a, struct drive_failure);
+        *f = (struct drive_failure){.op = op, .err = *err};
+        d->failures[d->n_failures++] = f;
     }
     struct tt_operation view = *d->view->operations[index];
     view.flags |= outcome == LB_TOLERATED ? TT_OP_TOLERATED : 0;
@@ -347,8 +349,8 @@ static size_t failures_settle_kind(struct drive *d, bool stale)
 {
     size_t n = 0;
     for (size_t i = 0; i < d->n_failures; i++) {
-        if (is_stale(d->failures[i].err.code) == stale) {
-            failure_settle(d, &d->failures[i]);
+        if (is_stale(d->failures[i]->err.code) == stale) {
+            failure_settle(d, d->failures[i]);
             n++;
         }
     }
@@ -359,7 +361,7 @@ static enum turn failures_settle(struct drive *d)
 {
     size_t left = 0;
     for (size_t i = 0; i < d->n_failures; i++) {
-        if (!make_room(d, &d->failures[i])) {
+        if (!make_room(d, d->failures[i])) {
             d->failures[left++] = d->failures[i];
         }
     }
@@ -375,7 +377,7 @@ static enum turn failures_settle(struct drive *d)
     }
     (void)failures_settle_kind(d, true); /* too many conflicts are a result like any other */
     if (count_active(d) == before) {     /* nobody in this batch owns what failed: all stop */
-        drive_fail_active(d, &d->failures[0].err);
+        drive_fail_active(d, &d->failures[0]->err);
     }
     d->s.fresh = true;
     return drive_has_active(d) ? TURN_AGAIN : TURN_DONE;
@@ -411,7 +413,7 @@ static bool plan_again(struct drive *d)
 
 static enum turn stage_execute(struct drive *d)
 {
-    d->failures = ARENA_ARRAY(d->s.a, struct drive_failure, d->plan.n_ops);
+    d->failures = ARENA_ARRAY(d->s.a, const struct drive_failure *, d->plan.n_ops);
     d->n_failures = 0;
     struct lb_exec_config cfg = drive_exec_config(d);
     struct lb_exec_result result;
@@ -534,7 +536,7 @@ static enum turn stage_turn(struct drive *d, const struct lb_stage *stage)
     if (spare_what_stands(d)) {
         return TURN_AGAIN;
     }
-    if (!stage_hold(d)) {
+    if (!stage_hold(d) || !drive_ask_first(d)) {
         d->s.fresh = true;
         return TURN_AGAIN;
     }

@@ -233,5 +233,5 @@ int lb_spare(struct err *err, const char *kind, const char *name)
 
 bool lb_is_spared(const struct err *err)
 {
-    return err->code == ERR_IN_USE && str_has_suffix(err->message, SPARED);
+    return err->code == ERR_IN_USE && strstr(err->message, SPARED) != NULL;
 }

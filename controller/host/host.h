@@ -87,13 +87,10 @@ struct tt_result {
     /* set by the syncer: a patch that goes with the finalizers before the first mutation
      * (sync_mark.c); NULL: none */
     const char *mark_body;
-    bool mark_alone; /* it goes also when all finalizers are there */
-    bool marked;     /* it was sent in this call */
-    /* set by the syncer: a patch that goes before something that works is taken down
-     * (sync_former.c); NULL: none */
-    const char *former_body;
-    bool former_sent; /* in this call */
-    bool took_down;   /* something that worked was, for a replacement (TT_OP_PUT_BACK) */
+    bool mark_alone;  /* it goes also when all finalizers are there */
+    bool marked;      /* it was sent in this call */
+    bool former_sent; /* the patch of host_hooks.former_body, in this call */
+    bool took_down; /* something that worked was, for a replacement (TT_OP_PUT_BACK) */
     char *version; /* set by the syncer: the resourceVersion that was seen last (service_patch.h) */
     bool let_go;   /* set by the syncer: the Service may bear fewer finalizers than it shows */
     const char *hold_failure; /* why they could not be; NULL otherwise */
@@ -103,6 +100,10 @@ struct host_hooks {
     /* A plan with something to do for this Service is about to be carried out; once per call and
      * Service.  `call_arg` is that of host_call_begin(). */
     void (*on_work)(void *call_arg, struct tt_result *result);
+    /* A plan that takes down something that works is about to be carried out: the patch that keeps
+     * on the Service what it asked for last (sync_former.c); valid as long as the call; NULL: none.
+     * `call_arg` as above. */
+    const char *(*former_body)(void *call_arg, const struct tt_result *result);
     /* Every plan; for sub-commands.  The plan is the provider's: copy what is kept. */
     void (*on_plan)(void *arg, const struct tt_plan *plan);
     /* The same in a call that only plans (host_call_set_planning), with its `call_arg`. */

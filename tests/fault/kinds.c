@@ -74,7 +74,7 @@ const struct fault_kind *fault_kind_find(const char *name)
 
 bool fault_lasts(const struct fault_kind *k)
 {
-    return k->effect == EFFECT_DOWN || k->effect == EFFECT_NO_RIGHT || k->effect == EFFECT_NEVER ||
+    return k->effect == EFFECT_DOWN || k->effect == EFFECT_WITHOUT || k->effect == EFFECT_NEVER ||
            k->effect == EFFECT_KILLED_NEVER || k->effect == EFFECT_STUCK;
 }
 
@@ -158,8 +158,6 @@ bool fault_kind_fits(const struct fault_kind *k, const char *call)
         return by_status && writes;
     case SCOPE_CLOUD:
         return by_status || aws;
-    case SCOPE_CLOUD_BUT_AWS:
-        return by_status;
     case SCOPE_WRITES_OF_ANY:
         return fault_call_writes(call);
     case SCOPE_WATCHES:

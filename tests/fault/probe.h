@@ -14,8 +14,7 @@
 enum fault_effect {
     EFFECT_REFUSED = 0, /* this one */
     EFFECT_DOWN, /* this one and all like it, until healed; refused as `fault` says, if it does */
-    /* all of its operation from the first one on, until healed: the right was never there */
-    EFFECT_NO_RIGHT,
+    EFFECT_WITHOUT, /* the same, and so are those like it that come before it */
     /* this one and all that ask for the same (body), until healed: others of its kind go through */
     EFFECT_NEVER,
     EFFECT_LOST, /* it is done, its answer never comes */
@@ -36,7 +35,6 @@ enum fault_scope {
     SCOPE_MAKES_BUT_AWS,  /* the same without deletions: no cloud says "not found" of what it has */
     SCOPE_CLOUD_WRITES,   /* in Google's or Azure's cloud */
     SCOPE_CLOUD,
-    SCOPE_CLOUD_BUT_AWS,
     SCOPE_WRITES_OF_ANY, /* that change something in a cloud */
     SCOPE_WATCHES,       /* LIST and WATCH of Kubernetes */
     SCOPE_AZURE,
