@@ -294,7 +294,7 @@ static void set_refusal(struct known *e, const char *text)
 void service_cache_note_refusal(struct service_cache *c, const char *key, const char *text)
 {
     mutex_lock(&c->lock);
-    struct known *e = map_get(c->entries, key);
+    struct known *e = index_get(&c->entries, key);
     if (e != NULL) {
         set_refusal(e, text);
     }
@@ -304,7 +304,7 @@ void service_cache_note_refusal(struct service_cache *c, const char *key, const 
 const char *service_cache_refusal(struct service_cache *c, struct arena *a, const char *key)
 {
     mutex_lock(&c->lock);
-    const struct known *e = map_get(c->entries, key);
+    const struct known *e = index_get(&c->entries, key);
     const char *text = e == NULL || e->rare == NULL ? NULL : arena_strdup(a, e->rare->refusal);
     mutex_unlock(&c->lock);
     return text;
