@@ -110,6 +110,9 @@ struct lb_flow {
      * of an operation after its wrote(); allocate longer-lived data in s->life.  For flows of big
      * batches, which would pile up a dozen plans. */
     bool forgets;
+    /* Operations of a plan for several Services that are in flight at most; 0: 32, which also holds
+     * for a plan for one.  For flows whose batches share no resource (TT_CAP_NODES_TOGETHER). */
+    size_t window;
     /* Finalizers of the provider's own that an ENSURE or UPDATE of this item holds; NULL: none. */
     size_t (*finalizers)(const struct lb_sync *s, const struct lb_item *item,
                          const char *const **ret_names);
@@ -120,6 +123,11 @@ struct lb_flow {
     /* After all stages went well for the item, and never while planning: Kubernetes objects of the
      * provider's that go with its load balancer.  A failure is the item's.  May be NULL. */
     int (*objects)(struct lb_sync *s, struct lb_item *item, struct err *err);
+    /* While the operations of the last stage go on, of an item that is ensured: all of its
+     * operations but tails (plan.h) have ended well, so it serves.  Sets the addresses, and what
+     * else of the result may be written now: the host writes it (result_serves).  Once per plan;
+     * status() follows.  NULL: nothing is written before the end. */
+    void (*serves)(struct lb_sync *s, struct lb_item *item);
     /* After all stages (and objects) went well for the item: sets its results through
      * the host. May not fail. */
     void (*status)(struct lb_sync *s, struct lb_item *item);

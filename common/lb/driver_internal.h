@@ -37,6 +37,8 @@ struct drive {
     /* the plan in progress */
     struct lb_plan plan;
     const struct tt_plan *view;
+    bool *told_serving; /* per item: that it serves was told in this execution */
+    bool last_stage;    /* nothing is needed behind the stage in progress */
     /* of the last execution, in the plan's order; room for each operation */
     const struct drive_failure **failures;
     size_t n_failures;
@@ -60,6 +62,8 @@ void drive_stage(struct drive *d, const struct lb_stage *stage);
 /* The host and the flow hear of one operation of d->view; failures are noted. */
 void drive_op_done(void *arg, const struct lb_op *op, int index, unsigned outcome,
                    const struct err *err, int64_t took_ms);
+/* Tells the host of the items that serve already (struct lb_flow, serves); driver_serves.c. */
+void drive_note_serving(void *arg, const unsigned *outcomes);
 /* How this sync executes plans. */
 struct lb_exec_config drive_exec_config(struct drive *d);
 /* Asks whether what the plan takes down may be made again; nothing has been sent yet.  False: who

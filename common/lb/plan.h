@@ -178,6 +178,9 @@ struct lb_op {
     /* set by lb_plan_seal() */
     int wave; /* 1…, one more than the longest chain of operations that it waits for; 0 for KEEP */
     int part_no; /* of the plan's parts (below); 0 for KEEP */
+    /* It deletes, or gives back, and no operation that does neither waits for it: what serves
+     * stands without it (driver.h, `serves`). */
+    bool tail;
 };
 
 /* A few words of op->kind; what is beyond the last one is not kept. */

@@ -37,6 +37,7 @@ struct tt_result {
     char resource[128];
     int64_t retry_after_ms;
     uint32_t own;
+    int serves; /* how often the flow said that it serves */
 };
 
 /* "do main/a" fails with this code for the next `times` times. */
@@ -79,6 +80,7 @@ struct fixture {
     size_t n_stages;
     uint32_t own;      /* what of every Service is the provider's; told once per Service */
     bool with_objects; /* the flow has Kubernetes objects */
+    bool with_serves;  /* the flow says when an item serves */
     bool skips_main;   /* the first stage has nothing to do */
     int status;        /* HTTP status of what the cloud refuses; 0: none */
     bool forgets;      /* the flow does; each turn then says how much it found in its arena */
@@ -408,6 +410,11 @@ static void flow_status(struct lb_sync *s, struct lb_item *item)
     (void)note(s->provider, "status %s", short_key(item->key));
 }
 
+static void flow_serves(struct lb_sync *s, struct lb_item *item)
+{
+    (void)note(s->provider, "serves %s", short_key(item->key));
+}
+
 static uint32_t flow_own(const struct lb_sync *s, const struct lb_item *item)
 {
     (void)item;
@@ -517,6 +524,11 @@ static void host_result_own(struct tt_result *r, uint32_t bits)
     r->own = bits;
 }
 
+static void host_result_serves(struct tt_result *r)
+{
+    r->serves++;
+}
+
 static int32_t call_cancelled(const struct tt_call *call)
 {
     return atomic_load(&((struct fixture *)call->host_data)->call_cancelled);
@@ -547,7 +559,8 @@ static struct fixture *fixture_new(struct arena *a, const char *verbs)
                                .result_fail = host_result_fail,
                                .result_done = host_result_done,
                                .result_resource = host_result_resource,
-                               .result_own = host_result_own};
+                               .result_own = host_result_own,
+                               .result_serves = host_result_serves};
     f->call = (struct tt_call){.size = sizeof f->call, .cancelled = call_cancelled, .host_data = f};
     f->batch = (struct tt_batch){.size = sizeof f->batch, .key = "", .items = f->item_list};
     for (size_t i = 0; verbs[i] != '\0'; i++) {
@@ -592,6 +605,7 @@ static int32_t fixture_drive(struct fixture *f, bool planning)
                                  .finalizers = flow_finalizers,
                                  .own = f->own != 0 ? flow_own : NULL,
                                  .objects = f->with_objects ? flow_objects : NULL,
+                                 .serves = f->with_serves ? flow_serves : NULL,
                                  .status = flow_status,
                                  .culprits = flow_culprits};
     const struct lb_driver_config cfg = {.flow = &flow,
