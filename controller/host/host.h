@@ -90,7 +90,7 @@ struct tt_result {
     bool mark_alone;  /* it goes also when all finalizers are there */
     bool marked;      /* it was sent in this call */
     bool former_sent; /* the patch of host_hooks.former_body, in this call */
-    bool took_down; /* something that worked was, for a replacement (TT_OP_PUT_BACK) */
+    bool took_down;   /* something that worked was, for a replacement (TT_OP_PUT_BACK) */
     char *version; /* set by the syncer: the resourceVersion that was seen last (service_patch.h) */
     bool let_go;   /* set by the syncer: the Service may bear fewer finalizers than it shows */
     const char *hold_failure; /* why they could not be; NULL otherwise */
