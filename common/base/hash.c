@@ -6,6 +6,7 @@
 #include "common/base/hash.h"
 
 #include <endian.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
@@ -112,7 +113,8 @@ uint64_t hash_quick(uint64_t seed, const void *p, size_t n)
     return fold(h ^ load64(s + n - 8), k2);
 }
 
-uint64_t hash_seed(void)
+/* The first seed of the process. */
+static uint64_t first_seed(void)
 {
     uint64_t seed;
     if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed) {
@@ -120,5 +122,20 @@ uint64_t hash_seed(void)
         (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail for this clock */
         seed = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 32 ^ (uint64_t)(uintptr_t)&seed;
     }
-    return seed;
+    return seed == 0 ? 1 : seed;
+}
+
+uint64_t hash_seed(void)
+{
+    static _Atomic uint64_t secret; /* 0: not there yet */
+    static _Atomic uint64_t made;
+    uint64_t key = atomic_load(&secret);
+
+    if (key == 0) {
+        uint64_t mine = first_seed();
+        /* of two threads that come first, one's is taken by both */
+        key = atomic_compare_exchange_strong(&secret, &key, mine) ? mine : key;
+    }
+    uint64_t number = atomic_fetch_add(&made, 1);
+    return hash_bytes(key, &number, sizeof number);
 }

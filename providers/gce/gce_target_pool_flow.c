@@ -276,6 +276,14 @@ static void output_annotations(struct lb_sync *s, struct lb_item *item)
     }
 }
 
+void gce_tp_flow_serves(struct lb_sync *s, struct lb_item *item)
+{
+    const struct gce_tp_item *t = item->data;
+    const struct tt_ingress ingress = {.ip = t->outcome.ip};
+    s->host->result_ingress(item->in->result, &ingress, 1);
+    output_annotations(s, item);
+}
+
 void gce_tp_flow_status(struct lb_sync *s, struct lb_item *item)
 {
     const struct gce_provider *p = gce_provider_of(s);
@@ -290,9 +298,7 @@ void gce_tp_flow_status(struct lb_sync *s, struct lb_item *item)
     if (t->in.verb != TT_VERB_ENSURE) {
         return;
     }
-    const struct tt_ingress ingress = {.ip = t->outcome.ip};
-    p->cloud.host->result_ingress(item->in->result, &ingress, 1);
-    output_annotations(s, item);
+    gce_tp_flow_serves(s, item);
     if (t->desired.ranges_dropped > 0 && gce_item_of(item)->bs.changed) {
         gce_flow_warn_ranges_v6(s, item);
     }

@@ -110,6 +110,7 @@ static void make_host(struct stand *r)
         .cleanup_finalizer = LB_CLEANUP_FINALIZER,
         .hooks = {.on_work = syncer_on_work,
                   .former_body = syncer_former_body,
+                  .on_serves = syncer_on_serves,
                   .on_left = syncer_on_left,
                   .on_planned = syncer_on_planned,
                   .on_again = again,
@@ -168,7 +169,9 @@ struct stand *stand_new(uint32_t capabilities)
         .clock = r->clock,
         .rng = rng_real(),
         .cancel = r->cancel,
-        .queue = queue_new(&(struct queue_limits){0}, r->clock),
+        .queue = queue_new(
+            &(struct queue_limits){.nodes_together = (capabilities & TT_CAP_NODES_TOGETHER) != 0},
+            r->clock),
         .cache = service_cache_new(),
         .node_sets = node_sets_new(),
         .services = kube_store_new(KUBE_SERVICE),
