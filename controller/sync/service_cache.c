@@ -250,7 +250,7 @@ void service_cache_set(struct service_cache *c, const char *key, struct kube_obj
     mutex_lock(&c->lock);
     struct known *e = entry_get(c, key);
     struct kube_held old = e->state;
-    bool same = !kube_held_is_none(old) && str_eq(kube_held_uid(old), state->uid);
+    bool same = !kube_held_is_none(old) && kube_held_has_uid(old, state->uid);
 
     e->ours = ours || (same && e->ours);
     e->foreign = is_foreign_uid(e, state->uid);
