@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/base/index.h"
+#include "common/base/keep.h"
 #include "common/base/lock.h"
 #include "common/base/map.h"
 #include "common/base/str.h"
@@ -88,7 +89,7 @@ static void entry_free(struct entry *e)
 {
     if (e != NULL) {
         trouble_free(e->trouble);
-        free(e);
+        keep_free(e, offsetof(struct entry, key) + strlen(e->key) + 1);
     }
 }
 
@@ -186,7 +187,7 @@ static struct entry *entry_of(struct board *b, const char *key) _requires_(b->lo
 
     if (e == NULL) {
         size_t size = strlen(key) + 1;
-        e = xcalloc(1, offsetof(struct entry, key) + size);
+        e = keep_alloc(offsetof(struct entry, key) + size);
         e->verb = "";
         e->kind = NO_KIND;
         memcpy(e->key, key, size);

@@ -8,6 +8,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/index.h"
+#include "common/base/keep.h"
 #include "common/base/lock.h"
 #include "common/base/str.h"
 #include "controller/kube/store/held.h"
@@ -74,7 +75,7 @@ static void known_free(struct known *e)
         kube_held_unref(e->state);
         kube_held_unref(e->accepted);
         rare_free(e->rare);
-        free(e);
+        keep_free(e, offsetof(struct known, key) + strlen(e->key) + 1);
     }
 }
 
@@ -116,7 +117,7 @@ static struct known *entry_get(struct service_cache *c, const char *key) _requir
 
     if (e == NULL) {
         size_t size = strlen(key) + 1;
-        e = xcalloc(1, offsetof(struct known, key) + size);
+        e = keep_alloc(offsetof(struct known, key) + size);
         memcpy(e->key, key, size);
         (void)index_put(&c->entries, e); /* it was not there */
     }

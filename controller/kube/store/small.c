@@ -16,6 +16,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/ip.h"
+#include "common/base/keep.h"
 #include "common/base/str.h"
 #include "common/base/uuid.h"
 #include "controller/kube/model/words.h"
@@ -284,7 +285,7 @@ static struct kube_small *small_new(const struct kube_object *o, const struct sm
     if (w->out.len > BYTES_MAX || w->whole > BYTES_MAX) {
         return NULL;
     }
-    struct kube_small *s = xmalloc(offsetof(struct kube_small, bytes) + w->out.len);
+    struct kube_small *s = keep_alloc(offsetof(struct kube_small, bytes) + w->out.len);
     atomic_init(&s->refs, 1);
     s->n_bytes = (uint32_t)w->out.len;
     s->whole = (uint32_t)w->whole;
@@ -506,7 +507,7 @@ struct kube_small *kube_small_ref(struct kube_small *s)
 void kube_small_unref(struct kube_small *s)
 {
     if (s != NULL && atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) == 1) {
-        free(s);
+        keep_free(s, kube_small_bytes(s));
     }
 }
 

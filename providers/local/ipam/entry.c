@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/keep.h"
 #include "common/base/str.h"
 #include "common/base/uuid.h"
 
@@ -302,7 +303,7 @@ struct entry *ipam_entry_make(struct local_ipam *m, const char *key)
     struct entry *e = ipam_entry(m, key);
 
     if (e == NULL) {
-        e = xcalloc(1, sizeof *e);
+        e = keep_alloc(sizeof *e);
         e->asked = &ipam_asks_nothing;
         e->key = intern_text(m->texts, key);
         (void)index_put(&m->entries, e); /* it was not there */
@@ -317,6 +318,6 @@ void ipam_entry_free(const struct local_ipam *m, struct entry *e)
         intern_drop(m->texts, e->serves);
         intern_drop(m->texts, e->key);
         ipam_had_set(e, NULL, 0);
-        free(e);
+        keep_free(e, sizeof *e);
     }
 }
