@@ -5,6 +5,7 @@
  * keys.  Thread-safe. */
 #include "common/base/hash.h"
 
+#include <endian.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/random.h>
@@ -30,6 +31,14 @@ static void sip_round(uint64_t v[4])
 }
 
 /* Little-endian, whatever the machine, so that fingerprints can be compared between machines. */
+static uint64_t load_le8(const unsigned char *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    return le64toh(word);
+}
+
+/* Up to seven bytes. */
 static uint64_t load_le(const unsigned char *p, size_t n)
 {
     uint64_t word = 0;
@@ -54,7 +63,7 @@ uint64_t hash_bytes(uint64_t seed, const void *p, size_t n)
                      0x6c7967656e657261ull ^ seed, 0x7465646279746573ull ^ seed};
     size_t whole = n - n % 8;
     for (size_t i = 0; i < whole; i += 8) {
-        absorb(v, load_le(s + i, 8));
+        absorb(v, load_le8(s + i));
     }
     absorb(v, load_le(s + whole, n % 8) | (uint64_t)n << 56);
     v[2] ^= 0xFF;

@@ -22,7 +22,7 @@
 #define QUEUE_MAX      1000
 #define ATTEMPTS_MAX   12
 #define ATTEMPT_GAP_MS 10000
-#define TRIM_AFTER     1000 /* events */
+#define TRIM_AFTER     200 /* events */
 
 /* One reported event, one block with its texts: a thousand of them may wait. */
 struct queued {

@@ -164,7 +164,7 @@ static size_t allocated_among(unsigned n, const char *script)
     return worked;
 }
 
-static void local_flow__one_change__allocates_as_often_among_many(void **state)
+static void local_flow__one_change__allocates_no_more_often_among_many(void **state)
 {
     static const char *const changes[] = {
         "svc d/s001 ranges=192.0.2.0/24; sync d/s001",
@@ -177,7 +177,7 @@ static void local_flow__one_change__allocates_as_often_among_many(void **state)
         size_t few = allocated_among(sizes[0], changes[i]);
         size_t many = allocated_among(sizes[1], changes[i]);
         print_message("# %s: %zu allocations, among many %zu\n", changes[i], few, many);
-        assert_int_equal(few, many);
+        assert_in_range(many, 0, few); /* arrays of few may have to grow */
     }
 }
 
@@ -186,7 +186,7 @@ UNIT_MAIN(scale)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(local_flow__one_change__needs_the_same_requests_among_many),
         cmocka_unit_test(local_flow__one_change_of_ipvs__needs_the_same_requests_among_many),
-        cmocka_unit_test(local_flow__one_change__allocates_as_often_among_many),
+        cmocka_unit_test(local_flow__one_change__allocates_no_more_often_among_many),
         cmocka_unit_test(local_flow__restart__reads_the_same_and_writes_nothing),
         cmocka_unit_test(local_flow__many__each_service_keeps_one_string),
     };
