@@ -65,7 +65,8 @@ static void add_spare(void *slab)
 
 static void more_spare(void)
 {
-    char *at = mmap(NULL, REGION + SLAB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *at =
+        mmap(NULL, REGION + SLAB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (at == MAP_FAILED) {
         out_of_memory(REGION);
@@ -114,7 +115,7 @@ static struct slab *slab_with_room(size_t class)
         more_spare();
     }
     struct slab *s = kept.spare[--kept.n_spare];
-    *s = (struct slab){.class = (uint16_t)class, .back = NONE};
+    *s = (struct slab){.class = (uint16_t) class, .back = NONE};
     link_slab(s);
     return s;
 }

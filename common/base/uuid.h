@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uuid.h: names that are 128 bits as text (RFC 9562), as the API server makes UIDs: 37 bytes of text,
- * or 16 where there are tens of thousands of them.  Pure. */
+/* uuid.h: names that are 128 bits as text (RFC 9562), as the API server makes UIDs: 37 bytes of
+ * text, or 16 where there are tens of thousands of them.  Pure; in str_util.c. */
 #ifndef TRIMTAB_BASE_UUID_H
 #define TRIMTAB_BASE_UUID_H
 

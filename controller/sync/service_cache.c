@@ -233,8 +233,8 @@ static struct kube_held forget_object(struct known *e)
     struct rare *r = e->rare;
     struct kube_held accepted = e->accepted;
 
-    known_set(e, &(struct known){
-                     .state = e->state, .ours = e->ours, .foreign = e->foreign, .rare = r});
+    known_set(
+        e, &(struct known){.state = e->state, .ours = e->ours, .foreign = e->foreign, .rare = r});
     if (r != NULL) {
         r->waits_ms = 0;
         r->n_findings = 0;

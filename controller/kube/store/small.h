@@ -4,9 +4,9 @@
  *
  * A Service's block of object.h is a struct tt_service with what it points to: some 600 bytes, most
  * of them pointers and members that are zero.  The small form names only the members that are not,
- * and takes a quarter of that.  Reading one gives an object again, equal in every member.  Its texts
- * are the small form's own; structures are recreated, and texts that are short otherwise: UIDs and
- * addresses.
+ * and takes a quarter of that.  Reading one gives an object again, equal in every member.  Its
+ * texts are the small form's own; structures are recreated, and texts that are short otherwise:
+ * UIDs and addresses.
  *
  * Immutable, reference counted, thread-safe.  Nodes have no small form, nor has an object that was
  * not read whole. */

@@ -596,8 +596,7 @@ static void publish_staged(struct kube_store *s)
 static bool is_lost(struct kube_store *s, const struct index_entry *e)
 {
     const struct index_entry *next = store_index_find(&s->staged, place_of(kube_held_key(e->held)));
-    return next != NULL ? !kube_held_same_uid(next->held, e->held)
-                        : e->round != s->round;
+    return next != NULL ? !kube_held_same_uid(next->held, e->held) : e->round != s->round;
 }
 
 static void tell_lost(struct kube_store *s)

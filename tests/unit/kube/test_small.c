@@ -59,7 +59,7 @@ static uint64_t random_of(struct filling *f)
 
 #define UID "0b6e3c5e-6f0c-4be8-9d4e-0a7f4a3f1d55"
 
-/* What has a form of its own, and what looks like it. */
+/* Texts that have a form of their own, and some that look like those. */
 static const char *const special[] = {
     UID,
     UID " 10.64.0.1",

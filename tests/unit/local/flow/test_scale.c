@@ -167,8 +167,7 @@ static size_t allocated_among(unsigned n, const char *script)
 static void local_flow__one_change__allocates_no_more_often_among_many(void **state)
 {
     static const char *const changes[] = {
-        "svc d/s001 ranges=192.0.2.0/24; sync d/s001",
-        "svc d/s001 ports=80/TCP/30082; sync d/s001",
+        "svc d/s001 ranges=192.0.2.0/24; sync d/s001", "svc d/s001 ports=80/TCP/30082; sync d/s001",
         "sync d/s001", /* nothing to do */
     };
 
