@@ -8,6 +8,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/index.h"
+#include "common/base/keep.h"
 #include "common/base/lock.h"
 #include "common/base/str.h"
 #include "controller/kube/store/held.h"
@@ -77,7 +78,7 @@ static void known_free(struct known *e)
         kube_held_unref(e->state);
         kube_held_unref(e->accepted);
         rare_free(e->rare);
-        free(e);
+        keep_free(e, offsetof(struct known, key) + strlen(e->key) + 1);
     }
 }
 
@@ -120,7 +121,7 @@ static struct known *entry_get(struct service_cache *c, const char *key) _requir
 
     if (e == NULL) {
         size_t size = strlen(key) + 1;
-        e = xcalloc(1, offsetof(struct known, key) + size);
+        e = keep_alloc(offsetof(struct known, key) + size);
         memcpy(e->key, key, size);
         (void)index_put(&c->entries, e); /* it was not there */
     }
@@ -255,7 +256,7 @@ void service_cache_set(struct service_cache *c, const char *key, struct kube_obj
     mutex_lock(&c->lock);
     struct known *e = entry_get(c, key);
     struct kube_held old = e->state;
-    bool same = !kube_held_is_none(old) && str_eq(kube_held_uid(old), state->uid);
+    bool same = !kube_held_is_none(old) && kube_held_has_uid(old, state->uid);
 
     e->ours = ours || (same && e->ours);
     e->foreign = is_foreign_uid(e, state->uid);
