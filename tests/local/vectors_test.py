@@ -204,6 +204,20 @@ def test_h06_h07__sharers__a_key_taken_away_is_told_and_one_that_goes_takes_its_
     c.remove("a")
 
 
+def test_a39__ignore_of_a_served_service__all_of_it_goes_and_comes_back(c):
+    c.serve("web")
+
+    def ignore(value):
+        c.must("PATCH", c.path("web"), {"metadata": {"annotations": {"local.trimtab.io/ignore": value}}}, content_type="application/merge-patch+json")
+    ignore("true")
+    c.until("no address", lambda: not c.ingress("web"))
+    assert product.held() == [] and product.elements() == {}
+    ignore(None)
+    assert c.addresses("web") == [FIRST]
+    c.until("it is served", lambda: world.tcp(FIRST, 80)[0] in world.NODES)
+    c.remove("web")
+
+
 def test_g05__range_of_the_other_family__closed_and_told(c):
     c.serve("web", loadBalancerSourceRanges=["2001:db8::/32"])
     told(c, "web", "SourceRangeIgnored", f"ranges of the other family open nothing at {FIRST}")
