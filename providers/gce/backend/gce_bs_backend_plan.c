@@ -244,8 +244,7 @@ static int emit_insert(struct bs_ensure *n, const struct links *l)
 static bool is_equal(const struct bs_ensure *n, const char **ret_because)
 {
     const struct gce_bs_desired *d = n->d;
-    struct gce_bservice_compare how = {
-        .strong = d->strong_compared, .log_managed = d->log_managed, .zonal = d->zonal_compared};
+    struct gce_bservice_compare how = {.strong = d->strong_compared, .log_managed = d->log_managed};
     const char *member = NULL;
     bool same = false;
     if (d->legacy) {
@@ -337,8 +336,9 @@ void bs_plan_backend(struct bs_ensure *n)
                             .unlink = d->unlink,
                             .repair = n->e.f->repair_adopted};
     if (n->service_again) {
-        (void)bs_delete(&n->e, BS_UNBACK, GCE_BACKENDS, n->service->name,
-                        "the Service was of another scheme, which cannot be changed");
+        int gone = bs_delete(&n->e, BS_UNBACK, GCE_BACKENDS, n->service->name,
+                             "the Service was of another scheme, which cannot be changed");
+        bs_op(&n->e, gone)->ask = bs_ask_backend(n);
     }
     if (n->service == NULL || n->service_again) {
         at = emit_insert(n, &l);
