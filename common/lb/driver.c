@@ -197,6 +197,7 @@ int32_t lb_driver_reconcile(const struct lb_driver_config *cfg, const struct tt_
         d.last_stage = i + 1 == cfg->flow->n_stages;
         drive_stage(&d, &cfg->flow->stages[i]);
     }
+    drive_retreat(&d);
     int32_t code = results_report(&d);
     drive_end(&d);
     return code;

@@ -205,6 +205,7 @@ static void make_host(struct app *a)
         .note_plans = a->args.options->service_annotations,
         .counts_deaths = a->args.quarantines,
         .hooks = {.on_work = syncer_on_work,
+                  .former_body = syncer_former_body,
                   .on_serves = syncer_on_serves,
                   .on_left = syncer_on_left,
                   .on_planned = syncer_on_planned,

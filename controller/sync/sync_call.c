@@ -31,6 +31,18 @@ void syncer_on_work(void *call_arg, struct tt_result *result)
     }
 }
 
+const char *syncer_former_body(void *call_arg, const struct tt_result *result)
+{
+    const struct members *m = call_arg;
+
+    for (uint32_t i = 0; m != NULL && i < m->n; i++) {
+        if (m->items[i]->result == result) {
+            return sync_former_body(m->items[i]);
+        }
+    }
+    return NULL;
+}
+
 void syncer_on_serves(void *call_arg, struct tt_result *result)
 {
     const struct members *m = call_arg;
@@ -180,7 +192,6 @@ static void call_provider(struct sync_batch *b, struct sync_item **items, uint32
         items[i]->result->let_go = items[i]->view_lets_go;
         items[i]->result->version = items[i]->version;
         items[i]->result->mark_body = sync_mark_due(items[i], &items[i]->result->mark_alone);
-        items[i]->result->former_body = sync_former_body(items[i]);
         ins[i] = &items[i]->in;
     }
     const struct tt_batch batch = sync_batch_in(b, ins, n);

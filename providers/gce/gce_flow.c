@@ -19,11 +19,6 @@
 
 #define BIT(kind) (1u << (unsigned)(kind))
 
-static struct gce_provider *provider_of(const struct lb_sync *s)
-{
-    return s->provider;
-}
-
 static bool has_bs_bits(unsigned bits)
 {
     return (bits & ~BIT(GCE_KIND_TARGET_POOL)) != 0;
@@ -141,7 +136,7 @@ static void guard(struct lb_sync *s, struct lb_item *item)
  * one for absent. */
 static int check_names(struct lb_sync *s, struct lb_item *item)
 {
-    const struct gce_provider *p = provider_of(s);
+    const struct gce_provider *p = gce_provider_of(s);
     if (item->in->verb != TT_VERB_ENSURE || gce_item_of(item)->decision.kind == GCE_KIND_NONE) {
         return ERR_OK;
     }
@@ -160,7 +155,7 @@ static int check_names(struct lb_sync *s, struct lb_item *item)
 static int facts_of_item(struct lb_sync *s, struct lb_item *item, struct err *err)
 {
     struct gce_item *g = ARENA_NEW(s->a, struct gce_item);
-    const struct gce_provider *p = provider_of(s);
+    const struct gce_provider *p = gce_provider_of(s);
     item->data = g;
     gce_flow_decide(s, item);
     if (item->err.code != ERR_OK) {
@@ -194,7 +189,7 @@ static int facts_of_item(struct lb_sync *s, struct lb_item *item, struct err *er
 
 static int facts(struct lb_sync *s, struct err *err)
 {
-    struct gce_provider *p = provider_of(s);
+    struct gce_provider *p = gce_provider_of(s);
     bool active = false;
     for (size_t i = 0; i < s->n_items; i++) {
         struct err one = ERR_INIT;
@@ -203,10 +198,10 @@ static int facts(struct lb_sync *s, struct err *err)
         }
         active = active || s->items[i].err.code == ERR_OK;
     }
-    if (!active || p->offline) {
+    if (!active || p->cloud.offline) {
         return ERR_OK;
     }
-    return gce_auth_ready(p->auth, s->http, s->cancel, err);
+    return gce_auth_ready(p->cloud.auth, s->http, s->cancel, err);
 }
 
 /* ---- stage 1: what it had -------------------------------------------------------------------- */
@@ -243,7 +238,7 @@ bool gce_flow_takes_groups(struct lb_sync *s, const struct lb_item *item)
 {
     const struct gce_item *g = gce_item_of(item);
     return !(gce_flow_is_built(item) && gce_kind_has_groups(g->decision.kind)) &&
-           gce_kind_has_groups(g->was.in.kind) && !provider_of(s)->offline &&
+           gce_kind_has_groups(g->was.in.kind) && !gce_cloud_of(s)->offline &&
            !str_is_empty(g->was.facts.cluster_id) &&
            !gce_others_any(s, item->in->service, has_groups, NULL);
 }
@@ -253,7 +248,8 @@ static void plan_groups_away(struct lb_sync *s, struct lb_plan *plan, const stru
     if (gce_flow_takes_groups(s, item)) {
         const char *cluster = gce_item_of(item)->was.facts.cluster_id;
         size_t from = plan->n_ops;
-        gce_groups_plan_delete(s, plan, item->key, gce_l4_group_name(s->a, cluster));
+        gce_groups_plan_delete(gce_provider_of(s)->groups, s, plan, item->key,
+                               gce_l4_group_name(s->a, cluster));
         gce_bs_order_groups(plan, from);
     }
 }
@@ -314,12 +310,33 @@ static bool takes_rule(const struct gce_item *g)
     return false;
 }
 
+/* The rule of the former kind, as it was observed; NULL: it was not. */
+static const struct gce_rule *former_rule(const struct gce_item *g, const char *name)
+{
+    const struct gce_tp_observed *o = &g->tp.o;
+    bool pools = o->has_rule == GCE_PRESENT && str_eq(o->rule.name, name);
+    return pools ? &o->rule : gce_slots_rule(&g->was.slots, name);
+}
+
+/* The new balancer has a rule, too. */
+static void ask_for_rules(struct lb_sync *s, struct lb_plan *plan, const struct lb_item *item)
+{
+    for (size_t i = 0; i < plan->n_ops; i++) {
+        struct lb_op *op = &plan->ops[i];
+        bool goes = op->verb == LB_DELETE && str_set_has(&op->owners, item->key) &&
+                    str_eq(op->kind, gce_collection_word(GCE_RULES));
+        const struct gce_rule *r = goes ? former_rule(gce_item_of(item), op->name) : NULL;
+        op->ask = r != NULL ? gce_flow_ask_rule(s, r) : op->ask;
+    }
+}
+
 /* Two kinds share names, so the new balancer cannot stand beside the old one. */
 static void tell_flip(struct lb_sync *s, struct lb_plan *plan, struct lb_item *item)
 {
     const struct gce_item *g = gce_item_of(item);
     gce_flow_note_gone(s, plan, item);
     if (gce_flow_is_built(item) && takes_rule(g)) {
+        ask_for_rules(s, plan, item);
         lb_plan_effect(plan, item->key,
                        "Traffic stops until the new load balancer (%s) is complete, and comes to "
                        "another address then: the kind of load balancer changes.",
@@ -427,7 +444,7 @@ static int balancer_plan(struct lb_sync *s, struct lb_plan *plan, struct err *er
         if (!gce_flow_is_built(item)) {
             continue;
         }
-        gce_findings(s, item, gce_item_of(item)->decision.kind, &provider_of(s)->options);
+        gce_findings(s, item, gce_item_of(item)->decision.kind, &gce_provider_of(s)->options);
         if (gce_item_is_bs(item)) {
             plan_bs(plan, item);
         } else {
@@ -516,7 +533,7 @@ static void over(struct lb_sync *s, const struct lb_op *op, unsigned outcome, co
 static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
                   const struct err *err)
 {
-    struct gce_provider *p = provider_of(s);
+    struct gce_provider *p = gce_provider_of(s);
     for (size_t i = 0; i < s->n_items; i++) {
         struct gce_item *g = gce_item_of(&s->items[i]);
         if (outcome == LB_DONE && str_set_has(&op->owners, s->items[i].key)) {
@@ -531,7 +548,7 @@ static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
         gce_flow_tell_by_hand(s, op);
     }
     if (gce_flow_is_target_pools(op)) {
-        gce_tp_wrote(p, op, outcome, err);
+        gce_tp_wrote(&p->cloud, op, outcome, err);
         return;
     }
     for (size_t i = 0; i < s->n_items; i++) {
@@ -539,9 +556,9 @@ static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
             gce_bs_flow_tell(s, &s->items[i], op, outcome, err);
         }
     }
-    gce_op_wrote(p, op, outcome, err);
-    gce_neg_wrote(p->negs, op, outcome, err);
-    gce_groups_wrote(p, op, outcome, err);
+    gce_op_wrote(&p->cloud, op, outcome, err);
+    gce_neg_wrote(p->cloud.negs, op, outcome, err);
+    gce_groups_wrote(p->groups, op, outcome, err);
     if (outcome == LB_FAILED) {
         gce_groups_tell(s, op, err);
     }
@@ -563,7 +580,7 @@ static int objects(struct lb_sync *s, struct lb_item *item, struct err *err)
 static void drop_formers(struct lb_sync *s, struct lb_item *item)
 {
     const struct gce_item *g = gce_item_of(item);
-    const struct gce_provider *p = provider_of(s);
+    const struct gce_provider *p = gce_provider_of(s);
     /* Where the Go service controller ran before, it put its finalizer on these Services, too; who
      * has taken its place takes it off (docs/adr/0011). */
     if (item->in->verb == TT_VERB_DELETE && has_bs_bits(g->former) &&

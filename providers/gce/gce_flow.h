@@ -17,10 +17,10 @@
 #include "providers/gce/backend/gce_l4lb_config_rules.h"
 #include "providers/gce/decide/gce_decide.h"
 #include "providers/gce/gce_provider.h"
+#include "providers/gce/gce_target_pool_observe.h"
 #include "providers/gce/groups/gce_groups.h"
 #include "providers/gce/model/gce_custom_fr_rules.h"
 #include "providers/gce/model/gce_shared_ip_rules.h"
-#include "providers/gce/target_pool/gce_target_pool_observe.h"
 
 /* One balancer with a backend service: the one that is wanted, or one that is to go. */
 struct gce_bs_item {
@@ -73,6 +73,9 @@ static inline struct gce_item *gce_item_of(const struct lb_item *item)
 }
 /* gce_flow_gone.c: keeps the names of what this plan takes away from the Service. */
 void gce_flow_note_gone(struct lb_sync *s, const struct lb_plan *plan, struct lb_item *item);
+/* How the rule would be made again as it stands (plan.h, `ask`): it goes before the Service's next
+ * one can come. */
+const struct lb_undo *gce_flow_ask_rule(const struct lb_sync *s, const struct gce_rule *r);
 /* An earlier stage takes it away; false unless the sync is only planned. */
 bool gce_flow_is_gone(const struct lb_sync *s, const struct lb_item *item, enum gce_collection c,
                       const char *name);

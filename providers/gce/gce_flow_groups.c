@@ -36,11 +36,13 @@ int gce_flow_groups_observe(struct lb_sync *s, struct err *err)
         return ERR_OK;
     }
     s->observed_fresh = true; /* belief about groups was read, or written, by the turn's holder */
-    return gce_groups_observe(s, first->group_name, &first->groups, err);
+    return gce_groups_observe(gce_provider_of(s)->groups, s, first->group_name, &first->groups,
+                              err);
 }
 
 int gce_flow_groups_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
+    (void)err;
     const char **keys = ARENA_ARRAY(plan->a, const char *, s->n_items);
     const struct gce_bs_item *first = NULL;
     size_t n = 0;
@@ -54,10 +56,11 @@ int gce_flow_groups_plan(struct lb_sync *s, struct lb_plan *plan, struct err *er
         return ERR_OK;
     }
     size_t from = plan->n_ops;
-    int rc = gce_groups_plan(s, plan, keys[0], first->group_name, &first->groups, err);
+    gce_groups_plan(gce_provider_of(s)->groups, s, plan, keys[0], first->group_name,
+                    &first->groups);
     const struct str_set owners = str_set_make(plan->a, keys, n);
     for (size_t i = from; i < plan->n_ops; i++) {
         plan->ops[i].owners = owners;
     }
-    return rc;
+    return ERR_OK;
 }

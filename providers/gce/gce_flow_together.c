@@ -18,18 +18,18 @@ static bool is_update(const struct lb_item *item)
 
 static bool must_be_read(const struct lb_sync *s, const struct gce_tp_item *t)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_cloud *cloud = gce_cloud_of(s);
     struct json_object *o;
-    return s->fresh || gce_snapshot_get(p->snapshot, GCE_KEY(GCE_POOLS, t->names.lb),
+    return s->fresh || gce_snapshot_get(cloud->snapshot, GCE_KEY(GCE_POOLS, t->names.lb),
                                         GCE_SNAPSHOT_AGE_MS, s->a, &o) != GCE_PRESENT;
 }
 
 static void read_pools(struct lb_sync *s, struct lb_item *const *items, size_t n)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_cloud *cloud = gce_cloud_of(s);
     struct http_job **jobs = ARENA_ARRAY(s->a, struct http_job *, n + 1);
     size_t n_jobs = 0;
-    if (!gce_snapshot_was_listed(p->snapshot, GCE_KINDS_TARGET_POOL, GCE_SNAPSHOT_ANY)) {
+    if (!gce_snapshot_was_listed(cloud->snapshot, GCE_KINDS_TARGET_POOL, GCE_SNAPSHOT_ANY)) {
         return; /* the first look lists them all */
     }
     for (size_t i = 0; i < n; i++) {
@@ -41,7 +41,7 @@ static void read_pools(struct lb_sync *s, struct lb_item *const *items, size_t n
         t->ahead = ARENA_NEW(s->a, struct gce_read);
         const struct gce_call_spec spec = {
             .collection = GCE_POOLS, .verb = GCE_GET, .name = t->names.lb};
-        gce_read_init(t->ahead, &p->api, s->call, s->a, &spec);
+        gce_read_init(t->ahead, &cloud->api, s->call, s->a, &spec);
         t->ahead->job.cancel = s->cancel;
         jobs[n_jobs++] = &t->ahead->job;
     }
@@ -52,12 +52,12 @@ static void read_pools(struct lb_sync *s, struct lb_item *const *items, size_t n
 
 void gce_flow_read_ahead(struct lb_sync *s)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_cloud *cloud = gce_cloud_of(s);
     struct lb_item **pools = ARENA_ARRAY(s->a, struct lb_item *, s->n_items);
     struct lb_item **negs = ARENA_ARRAY(s->a, struct lb_item *, s->n_items);
     size_t n_pools = 0;
     size_t n_negs = 0;
-    if (s->n_items < 2 || p->offline) {
+    if (s->n_items < 2 || cloud->offline) {
         return;
     }
     for (size_t i = 0; i < s->n_items; i++) {

@@ -13,6 +13,7 @@
  *     talk ID LABEL                                  a message on it, at once; prints "LABEL
  *                                                    answered POD SEEN" or "LABEL failed ERROR"
  *     shut ID                                        its end
+ *     asked ID                                       until that ask has its answer
  *     big ID NETNS SOURCE ADDRESS PORT BYTES         a datagram of that size, in one piece; prints
  *                                                    "ID whole", or "ID mtu BYTES" of the way
  *     run COMMAND                                    by the shell; the lines before it have been
@@ -298,10 +299,10 @@ static void hear_talker(struct peer *c)
     }
 }
 
-static struct peer *talker_of(struct plan *p, const char *id)
+static struct peer *peer_of(struct plan *p, enum kind kind, const char *id)
 {
     for (size_t i = p->n; i-- > 0;) {
-        if (p->peers[i].kind == TALKER && strcmp(p->peers[i].id, id) == 0) {
+        if (p->peers[i].kind == kind && strcmp(p->peers[i].id, id) == 0) {
             return &p->peers[i];
         }
     }
@@ -309,7 +310,21 @@ static struct peer *talker_of(struct plan *p, const char *id)
     return NULL;
 }
 
-static size_t turn(struct plan *p, bool wait);
+/* Nothing at all has happened for so long: what is awaited is lost, and the report says where. */
+enum { LOST_MS = 180000, NOT = 0 };
+
+static size_t turn(struct plan *p, int wait_ms);
+
+/* Until it has a result. */
+static void await_result(struct plan *p, struct peer *c)
+{
+    while (!c->done) {
+        if (turn(p, LOST_MS) == 0 && !c->done) {
+            (void)snprintf(c->result, sizeof(c->result), "silent");
+            c->done = true;
+        }
+    }
+}
 
 static bool is_connecting(int fd)
 {
@@ -321,29 +336,26 @@ static bool is_connecting(int fd)
 
 static void talk(struct plan *p, const char *id, const char *label)
 {
-    struct peer *c = talker_of(p, id);
-    while (c->fd >= 0 && is_connecting(c->fd)) {
-        (void)turn(p, true);
+    struct peer *c = peer_of(p, TALKER, id);
+    while (c->fd >= 0 && is_connecting(c->fd) && turn(p, LOST_MS) > 0) {
     }
     c->done = c->fd < 0;
     if (c->fd >= 0 && send(c->fd, "?", 1, MSG_NOSIGNAL) < 0) {
         hear_talker(c);
     }
-    while (!c->done) {
-        (void)turn(p, true);
-    }
+    await_result(p, c);
     printf("%s %s\n", label, c->result);
     (void)fflush(stdout);
 }
 
 static void shut(struct plan *p, const char *id)
 {
-    struct peer *c = talker_of(p, id);
+    struct peer *c = peer_of(p, TALKER, id);
     if (c->fd >= 0) {
         (void)close(c->fd);
         c->fd = -1;
     }
-    while (turn(p, false) > 0) {
+    while (turn(p, NOT) > 0) {
     }
 }
 
@@ -416,11 +428,11 @@ static void hear(struct plan *p, struct peer *c)
     }
 }
 
-/* Handles what has happened; waits for something first if `wait`. */
-static size_t turn(struct plan *p, bool wait)
+/* Handles what has happened; waits so long for something first. */
+static size_t turn(struct plan *p, int wait_ms)
 {
     struct epoll_event events[64];
-    int n = epoll_wait(p->epoll, events, 64, wait ? -1 : 0);
+    int n = epoll_wait(p->epoll, events, 64, wait_ms);
     for (int i = 0; i < n; i++) {
         struct peer *peer = events[i].data.ptr;
         if (peer->fd < 0) {
@@ -461,15 +473,12 @@ static void probe_all(struct plan *p)
 {
     for (size_t i = 0; i < PROBES * p->n_probes; i++) {
         struct peer *c = add_ask(p, "", p->probes[i / PROBES]);
-        while (!c->done) {
-            (void)turn(p, true);
-        }
+        await_result(p, c);
         if (strncmp(c->result, "answered", 8) != 0) {
             printf("probe %zu %s\n", i / PROBES, c->result);
         }
     }
-    while (any_connected(p) || turn(p, false) > 0) {
-        (void)turn(p, any_connected(p));
+    while (turn(p, any_connected(p) ? LOST_MS : NOT) > 0) {
     }
 }
 
@@ -529,7 +538,7 @@ static void big(struct plan *p, const char *id, char word[][TEXT])
             break;
         }
         (void)poll(NULL, 0, 10);
-        while (turn(p, false) > 0) {
+        while (turn(p, NOT) > 0) {
         }
     }
     if (strncmp(c->result, "answered", 8) == 0) {
@@ -571,6 +580,8 @@ static bool do_line(struct plan *p, const char *line)
         big(p, id, word);
     } else if (sscanf(line, "talk %63s %127s", id, word[0]) == 2) {
         talk(p, id, word[0]);
+    } else if (sscanf(line, "asked %63s", id) == 1) {
+        await_result(p, peer_of(p, CLIENT, id));
     } else if (sscanf(line, "shut %63s", id) == 1) {
         shut(p, id);
     } else if (sscanf(line, "api %63s %127s %127s %127s %127s %n", id, word[0], word[1], word[2],
@@ -598,7 +609,7 @@ static void read_plan(struct plan *p)
                    sscanf(line, "%*s %63s %127s %127s %127s %127s %127s", id, word[0], word[1],
                           word[2], word[3], word[4]) == 6) {
             (void)add_ask(p, id, word);
-            while (turn(p, false) > 0) {
+            while (turn(p, NOT) > 0) {
             }
         } else if (strcmp(verb, "probe") == 0 && p->n_probes < 64 &&
                    sscanf(line, "%*s %127s %127s %127s %127s %127s", word[0], word[1], word[2],

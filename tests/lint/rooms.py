@@ -21,19 +21,6 @@ UPWARD = {
     "providers/azure/members/azure_members_leave.c": ["providers/azure/azure_observe.h", "providers/azure/azure_predict.h"],
     "providers/azure/members/azure_members_plan.h": ["providers/azure/azure_members_emit.h"],
     "providers/azure/members/azure_members_rules.h": ["providers/azure/azure_emit.h"],
-    "providers/gce/backend/gce_bs_named.c": ["providers/gce/gce_flow.h"],
-    "providers/gce/cache/gce_shared_ip.c": ["providers/gce/gce_provider.h"],
-    "providers/gce/cache/gce_subnetwork.c": ["providers/gce/gce_provider.h"],
-    "providers/gce/groups/gce_groups.c": ["providers/gce/gce_provider.h"],
-    "providers/gce/negs/gce_neg_observe.c": ["providers/gce/gce_provider.h"],
-    "providers/gce/ops/gce_members_read.c": ["providers/gce/gce_provider.h"],
-    "providers/gce/ops/gce_ops.c": ["providers/gce/gce_provider.h"],
-    "providers/gce/ops/gce_ops_remember.c": ["providers/gce/gce_provider.h"],
-    "providers/gce/ops/gce_slots_look.c": ["providers/gce/gce_provider.h"],
-    "providers/gce/ops/gce_snapshot_list.c": ["providers/gce/gce_provider.h"],
-    "providers/gce/target_pool/gce_target_pool_apply.c": ["providers/gce/gce_provider.h"],
-    "providers/gce/target_pool/gce_target_pool_observe.c": ["providers/gce/gce_flow.h"],
-    "providers/gce/target_pool/gce_target_pool_observe.h": ["providers/gce/gce_provider.h"],
 }
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.M)
 

@@ -109,6 +109,7 @@ static void make_host(struct stand *r)
         .cluster_name = "kubernetes",
         .cleanup_finalizer = LB_CLEANUP_FINALIZER,
         .hooks = {.on_work = syncer_on_work,
+                  .former_body = syncer_former_body,
                   .on_serves = syncer_on_serves,
                   .on_left = syncer_on_left,
                   .on_planned = syncer_on_planned,
