@@ -482,7 +482,9 @@ static bool has_tokens(struct azure_call *c)
 static enum http_next fetch_token(struct azure_call *c, struct http_request *req,
                                   const struct http_response *resp, struct err *err)
 {
-    if (azure_fetch_step(&c->fetch, req, resp, rng_unit(c->arm->rng), err) == HTTP_SEND) {
+    bool cancelled = resp != NULL && err->code == ERR_CANCELLED; /* no step follows */
+    if (!cancelled &&
+        azure_fetch_step(&c->fetch, req, resp, rng_unit(c->arm->rng), err) == HTTP_SEND) {
         return HTTP_SEND;
     }
     azure_auth_ended(c->arm->auth, c->fetch.tenant, err);
