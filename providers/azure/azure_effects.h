@@ -8,7 +8,7 @@
 #ifndef TRIMTAB_AZURE_EFFECTS_H
 #define TRIMTAB_AZURE_EFFECTS_H
 
-#include "providers/azure/azure_sync.h"
+#include "providers/azure/sync/azure_sync.h"
 
 /* In the first stage: keeps in mind where each Service is, and describes those that go. */
 void azure_effects_begin(struct azure_sync *y, struct lb_plan *plan);

@@ -9,7 +9,7 @@
 #ifndef TRIMTAB_AZURE_LB_EDITS_H
 #define TRIMTAB_AZURE_LB_EDITS_H
 
-#include "providers/azure/azure_emit.h"
+#include "providers/azure/sync/azure_emit.h"
 
 /* A balancer under edit. */
 struct azure_lb_edit {

@@ -6,11 +6,11 @@
 #include "common/base/str.h"
 #include "common/lb/node_rules.h"
 #include "providers/azure/azure_findings.h"
-#include "providers/azure/azure_sync.h"
 #include "providers/azure/model/azure_access_rules.h"
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/model/azure_node_rules.h"
 #include "providers/azure/model/azure_text.h"
+#include "providers/azure/sync/azure_sync.h"
 
 const char *azure_node_left_out(struct arena *a, const struct azure_config *c,
                                 const struct tt_node *node)

@@ -9,7 +9,7 @@
 #ifndef TRIMTAB_AZURE_SIDES_H
 #define TRIMTAB_AZURE_SIDES_H
 
-#include "providers/azure/azure_sync.h"
+#include "providers/azure/sync/azure_sync.h"
 
 /* Balancers and public IPs are known.  Services of the batch and of the cluster are read again
  * where need be. */

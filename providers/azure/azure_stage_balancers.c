@@ -14,11 +14,12 @@
 #include "providers/azure/azure_effects.h"
 #include "providers/azure/azure_join.h"
 #include "providers/azure/azure_lb_edits.h"
-#include "providers/azure/azure_observe.h"
+#include "providers/azure/azure_stages.h"
 #include "providers/azure/azure_targets.h"
 #include "providers/azure/members/azure_members.h"
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/model/azure_tags_rules.h"
+#include "providers/azure/sync/azure_observe.h"
 
 #include "common/base/str.h"
 

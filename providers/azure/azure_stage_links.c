@@ -8,11 +8,12 @@
  * person made is never deleted (17 row 17).
  * Source: docs/spec/azure.md 6.1 (11a), 10.6. */
 #include "providers/azure/azure_join.h"
-#include "providers/azure/azure_observe.h"
+#include "providers/azure/azure_stages.h"
 #include "providers/azure/azure_taken_rules.h"
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/model/azure_tags_rules.h"
 #include "providers/azure/pls/azure_pls_rules.h"
+#include "providers/azure/sync/azure_observe.h"
 
 #include "common/base/map.h"
 #include "common/base/str.h"

@@ -11,8 +11,8 @@
 #define TRIMTAB_AZURE_MEMBERS_RULES_H
 
 #include "common/base/map.h"
-#include "providers/azure/azure_emit.h"
 #include "providers/azure/model/azure_node_rules.h"
+#include "providers/azure/model/azure_owners.h"
 #include "providers/azure/model/azure_refs_rules.h"
 
 /* A node of the batch. */

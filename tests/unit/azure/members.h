@@ -8,8 +8,8 @@
 #define TRIMTAB_TESTS_AZURE_MEMBERS_H
 
 #include "common/base/clock.h"
-#include "providers/azure/azure_observe.h"
 #include "providers/azure/members/azure_members.h"
+#include "providers/azure/sync/azure_observe.h"
 #include "tests/unit/azure/lb.h"
 
 #define RG      "/subscriptions/subscription/resourceGroups/rg/providers/"

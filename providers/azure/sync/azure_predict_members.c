@@ -5,7 +5,7 @@
  *
  * Only plans come here.  The first write that concerns a balancer copies its document, the others
  * edit that copy. */
-#include "providers/azure/azure_predict.h"
+#include "providers/azure/sync/azure_predict.h"
 
 #include "common/base/str.h"
 #include "common/net/url_build.h"

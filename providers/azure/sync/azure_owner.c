@@ -5,7 +5,7 @@
  * through all of them.  So the answer is kept, as long as the public IPs are the same list: or a
  * thousand Services on one balancer would take a thousand times a thousand times
  * a thousand steps. */
-#include "providers/azure/azure_sync.h"
+#include "providers/azure/sync/azure_sync.h"
 
 #define KEPT 1024 /* Services whose answer is kept; another one in the same place replaces it */
 

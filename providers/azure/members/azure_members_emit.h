@@ -8,8 +8,8 @@
 #ifndef TRIMTAB_AZURE_MEMBERS_EMIT_H
 #define TRIMTAB_AZURE_MEMBERS_EMIT_H
 
-#include "providers/azure/azure_emit.h"
 #include "providers/azure/model/azure_refs_rules.h"
+#include "providers/azure/sync/azure_emit.h"
 
 enum azure_rank {
     AZURE_RANK_POOLS = 0,

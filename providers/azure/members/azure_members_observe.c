@@ -6,11 +6,11 @@
  * are members) whose interfaces they are, then scale sets and instances of what is to be edited,
  * then what a list did not have.
  * Source: docs/spec/azure.md 7, 12.6 (5), 17 row 10. */
-#include "providers/azure/azure_observe.h"
 #include "providers/azure/members/azure_members.h"
 #include "providers/azure/members/azure_members_gather.h"
 #include "providers/azure/members/azure_members_nic_plan.h"
 #include "providers/azure/members/azure_members_vmss_plan.h"
+#include "providers/azure/sync/azure_observe.h"
 
 #include "common/base/str.h"
 

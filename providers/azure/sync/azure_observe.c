@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_observe.c: what is there (azure_observe.h); and what each stage needs to know. */
-#include "providers/azure/azure_observe.h"
+/* azure_observe.c: reads what a stage needs, and sorts what the lists say (azure_observe.h). */
+#include "providers/azure/sync/azure_observe.h"
 #include "common/base/str.h"
 #include "common/net/url_build.h"
-#include "providers/azure/azure_admit.h"
-#include "providers/azure/azure_predict.h"
-#include "providers/azure/azure_sides.h"
-#include "providers/azure/azure_targets.h"
-#include "providers/azure/lb/azure_frontend_rules.h"
-#include "providers/azure/members/azure_members.h"
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/pip/azure_pip_index.h"
+#include "providers/azure/sync/azure_predict.h"
 
 #include <string.h>
 
@@ -370,9 +365,7 @@ static bool need_group_in_use(struct azure_sync *y, const char *scope)
     return !known;
 }
 
-/* Groups of public IPs that frontends of the batch's Services have: an annotation may
- * name another one by now. */
-static bool need_groups_in_use(struct azure_sync *y)
+bool azure_need_groups_in_use(struct azure_sync *y)
 {
     bool some = false;
     for (size_t i = 0; i < y->lbs.n * y->s->n_items; i++) {
@@ -392,7 +385,7 @@ static bool need_groups_in_use(struct azure_sync *y)
     return some;
 }
 
-static void need_lbs_and_pips(struct azure_sync *y)
+void azure_need_lists(struct azure_sync *y)
 {
     struct arena *a = y->s->a;
     const struct azure_arm *arm = &y->p->arm;
@@ -412,7 +405,7 @@ static void need_lbs_and_pips(struct azure_sync *y)
     }
 }
 
-static void need_nsg(struct azure_sync *y)
+void azure_need_nsg(struct azure_sync *y)
 {
     const struct azure_config *c = &y->p->config;
     azure_need(y, AZURE_NSGS,
@@ -420,7 +413,7 @@ static void need_nsg(struct azure_sync *y)
                             c->security_group_name));
 }
 
-static void need_zones(struct azure_sync *y)
+void azure_need_zones(struct azure_sync *y)
 {
     azure_need(y, AZURE_PROVIDERS,
                URL_RESOURCE_PATH(y->s->a, "", "subscriptions", y->p->config.network_subscription_id,
@@ -429,163 +422,13 @@ static void need_zones(struct azure_sync *y)
 
 void azure_need_security(struct azure_sync *y)
 {
-    need_lbs_and_pips(y);
-    need_nsg(y);
-}
-
-static bool some_take_part(const struct azure_sync *y, bool want)
-{
-    for (size_t i = 0; i < y->s->n_items; i++) {
-        if (azure_item_takes_part(&y->items[i]) && y->items[i].want == want) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int see_doubtful(struct azure_sync *y, struct err *err);
-
-int azure_observe_withdraw(struct lb_sync *s, struct err *err)
-{
-    struct azure_sync *y = azure_sync_of(s);
-    azure_need_nothing(y);
-    if (some_take_part(y, false)) {
-        need_lbs_and_pips(y);
-        need_nsg(y);
-    }
-    int rc = azure_see(y, err);
-    rc = rc == ERR_OK && need_groups_in_use(y) ? azure_see(y, err) : rc;
-    return rc == ERR_OK && some_take_part(y, false) ? see_doubtful(y, err) : rc;
-}
-
-static bool has_pip(struct azure_sync *y, const struct azure_service *s)
-{
-    _cleanup_(arena_freep) struct arena *passing = arena_new();
-    struct azure_pips mine =
-        azure_pips_about(passing, &y->pips, s->key, s->lb_ip, s->pip_name, AZURE_FAMILIES);
-    bool owns = false;
-    for (size_t i = 0; i < mine.n && !owns; i++) {
-        owns = azure_pip_owner(passing, &y->p->naming, s, mine.items[i]).owns;
-    }
-    return owns;
-}
-
-/* The public IP that is generated for the Service is not in the list, nor any other
- * that it uses. */
-static bool need_missing_pips(struct azure_sync *y, const struct azure_item *it)
-{
-    struct arena *a = y->s->a;
-    bool some = false;
-    for (int f = 0; f < AZURE_FAMILIES; f++) {
-        const char *name = azure_pip_name(a, &y->p->naming, it->service->in, (enum azure_family)f);
-        const char *id = azure_pip_id(a, &y->p->naming, it->service->pip_group, name);
-        if (it->service->has_family[f] && azure_pip_by_id(&y->pips, id) == NULL &&
-            !has_pip(y, it->service)) {
-            azure_need_one(y, AZURE_PIPS, id);
-            some = true;
-        }
-    }
-    return some;
-}
-
-/* A Service that goes and had an address has a frontend: where none is listed, its usual balancers
- * are asked for. */
-static bool need_missing_lbs(struct azure_sync *y, const struct azure_item *it)
-{
-    struct arena *a = y->s->a;
-    bool some = false;
-    for (int kind = 0; kind < 2; kind++) {
-        const char *name =
-            azure_lb_name(a, &y->p->naming, azure_config_primary_vm_set(&y->p->config), kind == 1);
-        if (azure_sync_lb(y, name) == NULL) {
-            azure_need_one(
-                y, AZURE_LBS,
-                azure_arm_id(a, &y->p->arm, AZURE_LBS, y->p->config.lb_resource_group, name));
-            some = true;
-        }
-    }
-    return some;
-}
-
-/* A gap in a list is not trusted where that would lose a resource: a Service that has an address
- * has a public IP and a frontend.  What is missing is asked for by its name before it is made anew,
- * or taken for gone. */
-static int see_doubtful(struct azure_sync *y, struct err *err)
-{
-    bool more = false;
-    for (size_t i = 0; !y->p->offline && i < y->s->n_items; i++) {
-        const struct azure_item *it = &y->items[i];
-        if (!azure_item_takes_part(it) || it->service->in->n_ingress == 0) {
-            continue;
-        }
-        if (!it->service->internal) {
-            more = need_missing_pips(y, it) || more;
-        }
-        if (!it->want && !azure_sides_stands(y, it->service) && !azure_sides_stands(y, it->flip)) {
-            more = need_missing_lbs(y, it) || more;
-        }
-    }
-    return more ? azure_see(y, err) : ERR_OK;
-}
-
-/* Only what is there can be updated: a Service without a frontend waits for its ENSURE (4.3).  What
- * an edit of the side that was never carried out has left is on the other side. */
-static void leave_out_updates(struct azure_sync *y)
-{
-    for (size_t i = 0; i < y->s->n_items; i++) {
-        struct azure_item *it = &y->items[i];
-        if (azure_item_takes_part(it) && it->item->in->verb == TT_VERB_UPDATE) {
-            bool stands = azure_sides_stands(y, it->service);
-            if (!stands && azure_item_is_unproven(it) && azure_sides_stands(y, it->flip)) {
-                const struct azure_service *wish = it->service;
-                it->service = it->flip;
-                it->flip = wish;
-                stands = true;
-            }
-            it->left = !stands;
-        }
-    }
-}
-
-int azure_observe_clean(struct lb_sync *s, struct err *err)
-{
-    struct azure_sync *y = azure_sync_of(s);
-    azure_need_nothing(y);
-    need_lbs_and_pips(y);
-    int rc = azure_see(y, err);
-    rc = rc == ERR_OK && need_groups_in_use(y) ? azure_see(y, err) : rc;
-    if (rc == ERR_OK) {
-        azure_sides_settle(y);
-        leave_out_updates(y);
-        rc = see_doubtful(y, err);
-    }
-    bool fresh = y->s->observed_fresh;
-    if (rc == ERR_OK && y->old.n > 0) {
-        rc = azure_observe_decouple(y, y->old.items, y->old.n, err);
-        y->s->observed_fresh = y->s->observed_fresh && fresh;
-    }
-    return rc;
-}
-
-int azure_observe_addresses(struct lb_sync *s, struct err *err)
-{
-    struct azure_sync *y = azure_sync_of(s);
-    azure_need_nothing(y);
-    need_lbs_and_pips(y);
-    if (some_take_part(y, true)) {
-        need_zones(y);
-        azure_need_vm_sets(y);
-    }
-    int rc = azure_see(y, err);
-    if (rc == ERR_OK) {
-        azure_targets_select(y); /* who has no place gets no address */
-    }
-    return rc;
+    azure_need_lists(y);
+    azure_need_nsg(y);
 }
 
 void azure_need_balancers(struct azure_sync *y)
 {
-    need_lbs_and_pips(y);
+    azure_need_lists(y);
     for (size_t i = 0; i < y->s->n_items; i++) {
         const struct azure_item *it = &y->items[i];
         if (azure_item_takes_part(it) && it->want && it->service->internal) {
@@ -594,45 +437,9 @@ void azure_need_balancers(struct azure_sync *y)
     }
 }
 
-int azure_observe_security(struct lb_sync *s, struct err *err)
-{
-    struct azure_sync *y = azure_sync_of(s);
-    azure_need_nothing(y);
-    need_lbs_and_pips(y);
-    if (some_take_part(y, true)) {
-        need_nsg(y);
-    }
-    int rc = azure_see(y, err);
-    for (size_t i = 0; rc == ERR_OK && !y->s->planning && i < s->n_items; i++) {
-        if (azure_item_takes_part(&y->items[i]) && y->items[i].want) {
-            azure_remember(y, &y->items[i]);
-        }
-    }
-    return rc;
-}
-
-/* The security group is asked for only when it is to be written before the balancers. */
-int azure_observe_admit(struct lb_sync *s, struct err *err)
-{
-    struct azure_sync *y = azure_sync_of(s);
-    azure_need_nothing(y);
-    azure_need_balancers(y);
-    azure_need_vm_sets(y);
-    int rc = azure_see(y, err);
-    if (rc != ERR_OK) {
-        return rc;
-    }
-    azure_targets_select(y);
-    if (!azure_admit_any(y)) {
-        return ERR_OK;
-    }
-    need_nsg(y);
-    return azure_see(y, err);
-}
-
 int azure_observe_lists(struct azure_sync *y, struct err *err)
 {
     azure_need_nothing(y);
-    need_lbs_and_pips(y);
+    azure_need_lists(y);
     return azure_see(y, err);
 }

@@ -2,23 +2,7 @@
 /* azure_sync.h: what the stages of one sync share: the batch, and the cloud as this sync has seen
  * it.
  *
- *     withdraw   security group: what Services that go take away          (only when some go)
- *     clean      Basic balancers of a cluster that is Standard now        (only where there are
- *                any)
- *     addresses  public IPs: made and changed, side by side
- *     renew      public IPs made anew under their names           (only when IP tags are others)
- *     unlink     private link services whose frontends go                (only when some do)
- *     admit      security group: what Services that serve will need   (only when a balancer is to
- *                send their traffic elsewhere)
- *     leave      Services that trade places leave their old balancers     (only when some do)
- *     balancers  load balancers: one document each, one write each
- *     convert    pools of the other kind than is configured: emptied   (only when there are some)
- *     members    nodes into the backend pools, once per balancer
- *     security   security group: what Services that come or stay need
- *     links      private link services
- *     tidy       the balancer of the other kind, when a Service changed sides
- *     release    public IPs that nobody uses any more
- *
+ * azure_stages.h has the stages and their order.
  * Each stage observes what it needs (azure_observe.h), plans (azure_*_plan.c, pure) and is executed
  * (azure_write.c).
  * Source: docs/spec/azure.md 4.2 to 4.4, 12.6; docs/adr/0010.  One thread; everything lives
@@ -26,10 +10,10 @@
 #ifndef TRIMTAB_AZURE_SYNC_H
 #define TRIMTAB_AZURE_SYNC_H
 
-#include "providers/azure/azure_provider.h"
 #include "providers/azure/lb/azure_lb_apply_rules.h"
 #include "providers/azure/lb/azure_select_rules.h"
 #include "providers/azure/pip/azure_pip_rules.h"
+#include "providers/azure/sync/azure_handle.h"
 
 struct azure_kept_claim;
 struct azure_predicted;
@@ -131,9 +115,6 @@ struct azure_lb_index *azure_sync_index(struct azure_sync *y, struct json_object
  * azure_sync_owner() says which are. */
 struct azure_elements azure_sync_frontends(struct azure_sync *y, const struct azure_service *s,
                                            struct json_object *lb);
-/* Deletes those of y->clinging_links that are Services' of the batch; before the
- * balancer is written. */
-void azure_links_let_go(struct azure_sync *y, struct lb_plan *plan);
 /* Items to be planned now: ours, active, not left. */
 bool azure_item_takes_part(const struct azure_item *it);
 /* The backends of a Service are kept up that was never carried out as it is (lb_is_unproven()):
@@ -143,6 +124,10 @@ bool azure_item_is_unproven(const struct azure_item *it);
 bool azure_renews(const struct azure_item *it);
 /* One that takes part, and whose wishes are carried out. */
 bool azure_item_is_carried_out(const struct azure_item *it);
+/* A batch has a new Service, and no rule names nodes.  Then the security group needs only what
+ * balancers and public IPs say, and is written beside the members: azure_observe_members() reads
+ * what that takes, and azure_plan_security_beside() adds it to a plan that writes some. */
+bool azure_security_goes_beside(const struct azure_sync *y);
 /* All of them: those that go first, then by age; so whoever comes later finds the ports taken. */
 struct azure_item **azure_items_in_order(struct azure_sync *y, size_t *ret_n);
 /* Addresses of the Service's frontends, in the order of the document; `flip`: on the balancers of
@@ -185,36 +170,5 @@ void azure_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
 /* As lb_flow.culprits: the owners whose names stand in Azure's message. */
 struct str_set azure_culprits(const struct lb_sync *s, const struct lb_op *op,
                               const struct err *err);
-
-/* ---- stages */
-int azure_observe_withdraw(struct lb_sync *s, struct err *err);
-int azure_observe_clean(struct lb_sync *s, struct err *err);
-int azure_observe_addresses(struct lb_sync *s, struct err *err);
-int azure_observe_renew(struct lb_sync *s, struct err *err);
-int azure_observe_admit(struct lb_sync *s, struct err *err);
-int azure_observe_leave(struct lb_sync *s, struct err *err);
-int azure_observe_balancers(struct lb_sync *s, struct err *err);
-int azure_observe_security(struct lb_sync *s, struct err *err);
-int azure_observe_unlink(struct lb_sync *s, struct err *err);
-int azure_observe_links(struct lb_sync *s, struct err *err);
-int azure_observe_tidy(struct lb_sync *s, struct err *err);
-int azure_observe_release(struct lb_sync *s, struct err *err);
-int azure_plan_withdraw(struct lb_sync *s, struct lb_plan *plan, struct err *err);
-int azure_plan_clean(struct lb_sync *s, struct lb_plan *plan, struct err *err);
-int azure_plan_addresses(struct lb_sync *s, struct lb_plan *plan, struct err *err);
-int azure_plan_renew(struct lb_sync *s, struct lb_plan *plan, struct err *err);
-int azure_plan_admit(struct lb_sync *s, struct lb_plan *plan, struct err *err);
-int azure_plan_leave(struct lb_sync *s, struct lb_plan *plan, struct err *err);
-int azure_plan_balancers(struct lb_sync *s, struct lb_plan *plan, struct err *err);
-int azure_plan_security(struct lb_sync *s, struct lb_plan *plan, struct err *err);
-/* Is there a new Service, and no rule that names nodes?  Then the security group needs only what
- * balancers and public IPs say, and is written beside the members: azure_observe_members() reads
- * what that takes, and this adds it to a plan that writes some. */
-bool azure_security_goes_beside(const struct azure_sync *y);
-int azure_plan_security_beside(struct lb_sync *s, struct lb_plan *plan, struct err *err);
-int azure_plan_unlink(struct lb_sync *s, struct lb_plan *plan, struct err *err);
-int azure_plan_links(struct lb_sync *s, struct lb_plan *plan, struct err *err);
-int azure_plan_tidy(struct lb_sync *s, struct lb_plan *plan, struct err *err);
-int azure_plan_release(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_members_emit.c: see azure_members_emit.h.  Pure. */
-#include "providers/azure/azure_members_emit.h"
+#include "providers/azure/members/azure_members_emit.h"
 #include "common/base/map.h"
 #include "common/base/str.h"
 #include "providers/azure/model/azure_doc.h"

@@ -9,7 +9,7 @@
 #ifndef TRIMTAB_AZURE_PREDICT_H
 #define TRIMTAB_AZURE_PREDICT_H
 
-#include "providers/azure/azure_sync.h"
+#include "providers/azure/sync/azure_sync.h"
 
 /* A write of a plan: `doc` (copied) will be there under `id`; NULL: nothing will.  Nothing is done
  * unless it is a plan. */

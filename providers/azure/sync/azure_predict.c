@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_predict.c: what a plan has written so far, laid over what was read (azure_predict.h). */
-#include "providers/azure/azure_predict.h"
+#include "providers/azure/sync/azure_predict.h"
 #include "common/base/str.h"
 #include "common/net/url_build.h"
 #include "providers/azure/model/azure_doc.h"

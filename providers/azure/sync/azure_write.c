@@ -5,7 +5,7 @@
  * One write is one azure_call.  What came back replaces what the snapshot knew; what failed, or
  * went stale because another document changed (docs/spec/azure.md 3.4), is forgotten, so that the
  * next stage reads it again. */
-#include "providers/azure/azure_sync.h"
+#include "providers/azure/sync/azure_sync.h"
 
 #include "common/base/str.h"
 #include "common/lb/exec.h"

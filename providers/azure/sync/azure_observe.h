@@ -8,7 +8,7 @@
 #ifndef TRIMTAB_AZURE_OBSERVE_H
 #define TRIMTAB_AZURE_OBSERVE_H
 
-#include "providers/azure/azure_sync.h"
+#include "providers/azure/sync/azure_sync.h"
 
 /* `scope`: the collection of a resource group, or the ID of one resource. */
 void azure_need(struct azure_sync *y, enum azure_kind k, const char *scope);
@@ -20,7 +20,15 @@ void azure_need_one(struct azure_sync *y, enum azure_kind k, const char *id);
 bool azure_need_again(struct azure_sync *y, enum azure_kind k, const char *scope);
 /* Nothing is needed yet: the first thing that a stage says. */
 void azure_need_nothing(struct azure_sync *y);
-/* Says that balancers, public IPs and the security group must be known. */
+/* Balancers, and public IPs of the groups of the configuration and of the batch. */
+void azure_need_lists(struct azure_sync *y);
+/* Groups of public IPs that frontends of the batch's Services have: an annotation may name another
+ * one by now.  True: one of them is not known yet, so azure_see() is due. */
+bool azure_need_groups_in_use(struct azure_sync *y);
+void azure_need_nsg(struct azure_sync *y);
+/* The zones of the region: y->zones. */
+void azure_need_zones(struct azure_sync *y);
+/* Balancers, public IPs and the security group. */
 void azure_need_security(struct azure_sync *y);
 /* Balancers, public IPs, and the subnets of internal Services. */
 void azure_need_balancers(struct azure_sync *y);

@@ -4,19 +4,11 @@
 #define TRIMTAB_AZURE_EMIT_H
 
 #include "common/lb/diff.h"
-#include "providers/azure/azure_sync.h"
+#include "providers/azure/model/azure_owners.h"
+#include "providers/azure/sync/azure_sync.h"
 
 #define AZURE_PARALLEL_MAX 16 /* instances of one scale set written at a time */
 
-/* Owners of an operation, gathered Service by Service. */
-struct azure_owners {
-    const char **keys;
-    size_t n;
-    size_t cap;
-};
-void azure_owners_add(struct arena *a, struct azure_owners *o, const char *key);
-bool azure_owners_have(const struct azure_owners *o, const char *key);
-struct str_set azure_owners_set(struct arena *a, const struct azure_owners *o);
 /* Why a document that they share is written: "it is not as default/web and 3 more ask for",
  * "default/web needs it" (when it is new), "default/web goes".  At least one owner. */
 const char *azure_owners_why(const struct azure_sync *y, const struct azure_owners *o, bool is_new);
