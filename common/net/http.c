@@ -98,11 +98,6 @@ struct http *http_new(const struct http_config *cfg)
     return h;
 }
 
-void http_ignore_sent(void *arg, const struct http_sent *sent)
-{
-    (void)arg, (void)sent;
-}
-
 void http_bind(struct http *h, struct cancel *cancel, bool (*may_mutate)(void *arg), void *arg,
                void *owner)
 {

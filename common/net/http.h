@@ -165,8 +165,6 @@ struct http_sent {
     size_t received_bytes;
     const struct err *err; /* NULL: it has an answer */
 };
-/* Counts nothing: for one-shot commands and tests. */
-void http_ignore_sent(void *arg, const struct http_sent *sent);
 /* Case-insensitive; first value or NULL. */
 const char *http_response_header(const struct http_response *r, const char *name);
 /* Retry-After in ms: seconds or an HTTP date against wall_s; 0 when absent or unreadable; at most

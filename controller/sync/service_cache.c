@@ -9,50 +9,7 @@
 #include "common/base/map.h"
 #include "common/base/str.h"
 #include "controller/kube/store/held.h"
-
-/* Members that few entries have, or only for a moment. */
-struct rare {
-    char *foreign_uid;
-    char *let_go_uid;
-    char *marked_uid;
-    enum mark mark;      /* that was written to it */
-    uint64_t unreadable; /* as last told, 0: it could be read */
-    int64_t waits_ms;
-    uint64_t *findings; /* n_findings of them; NULL: none */
-    size_t n_findings;
-    uint64_t nobody;
-};
-
-/* There is one for each Service of the cluster: its members are those of struct
- * service_known, in 80 bytes. */
-struct known {
-    struct kube_held state;
-    struct kube_held accepted;
-    struct node_digests nodes;
-    uint64_t endpoints;
-    uint64_t drift;
-    uint64_t addresses; /* as published last; 0: not known */
-    struct rare *rare;  /* NULL: all of it is zero */
-    bool ours : 1;
-    bool foreign : 1;
-    bool stuck : 1;
-    bool half : 1;
-    bool refused : 1;
-    bool replacing : 1;
-    bool behind : 1;
-    bool wait_told : 1;
-    bool has_nodes : 1;
-    bool by_own : 1;
-    bool has_endpoints : 1;
-    bool has_findings : 1;
-};
-
-struct service_cache {
-    struct mutex lock;
-    struct map *entries _guarded_by_(lock);
-    bool has_passed _guarded_by_(lock);
-    struct node_digests passed _guarded_by_(lock); /* of the last pass over all entries */
-};
+#include "controller/sync/service_cache_internal.h"
 
 static void rare_free(struct rare *r)
 {
@@ -543,26 +500,6 @@ void service_cache_drop_known(struct service_cache *c, const char *key)
         (void)map_remove(c->entries, key); /* absent is fine */
     }
     mutex_unlock(&c->lock);
-}
-
-static bool count_synced(const char *key, void *value, void *arg)
-{
-    const struct known *e = value;
-    size_t *n = arg;
-
-    (void)key;
-    *n += !kube_held_is_none(e->state);
-    return true;
-}
-
-size_t service_cache_count(struct service_cache *c)
-{
-    size_t n = 0;
-
-    mutex_lock(&c->lock);
-    map_each(c->entries, count_synced, &n);
-    mutex_unlock(&c->lock);
-    return n;
 }
 
 size_t service_cache_size(struct service_cache *c)

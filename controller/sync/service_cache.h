@@ -132,9 +132,7 @@ void service_cache_drop(struct service_cache *c, const char *key);
 /* The same, but the marks of mark_foreign() and note_let_go() stay: for an object that
  * is still there. */
 void service_cache_drop_known(struct service_cache *c, const char *key);
-size_t service_cache_count(
-    struct service_cache *c); /* of those that were synced; marks alone do not count */
-/* About as many, marks included; at once. */
+/* How many Services it knows, marks included; at once. */
 size_t service_cache_size(struct service_cache *c);
 /* Keys (heap, as are the strings) of Services synced as ours whose nodes differ
  * from `nodes`; sorted. */

@@ -6,6 +6,7 @@
  * whose bits are set.  A number takes seven bits a byte.  A text is a word of words.h, a place
  * further up where the same text already stands, or it stands here.  Pure but for malloc. */
 #include "controller/kube/store/small.h"
+#include "controller/kube/store/small_internal.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -27,15 +28,6 @@
 #define CODE_NULL   0u
 #define CODE_HERE   1u
 #define CODE_OTHERS 2u
-
-struct kube_small {
-    _Atomic uint32_t refs;
-    uint32_t n_bytes;
-    uint32_t whole; /* bytes of the structures that a reader makes, the object included */
-    uint16_t uid, version, service, structure; /* where they begin in `bytes` */
-    uint8_t kind;
-    char bytes[]; /* the key first */
-};
 
 /* The structures of an object begin where anything may. */
 #define ALIGNED(n) (((n) + 7) & ~(size_t)7)
@@ -405,9 +397,4 @@ const char *kube_small_version(const struct kube_small *s)
 const char *kube_small_service(const struct kube_small *s)
 {
     return s->bytes + s->service;
-}
-
-size_t kube_small_bytes(const struct kube_small *s)
-{
-    return offsetof(struct kube_small, bytes) + s->n_bytes;
 }

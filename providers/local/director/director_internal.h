@@ -9,7 +9,20 @@
 #include "common/base/map.h"
 #include "providers/local/director/director.h"
 #include "providers/local/director/due.h"
+#include "providers/local/director/probe.h"
 
+/* A health check of all Services that have the same one; in local_director.checks. */
+struct director_check {
+    char *key;
+    struct local_check_spec spec;
+    char *path;
+    struct local_check_verdict verdict;
+    bool failing;    /* its last answer was none, or a bad one */
+    uint16_t weight; /* that it asked for last */
+    int64_t next_ms;
+    unsigned users;            /* Services */
+    struct local_probe *probe; /* under way; NULL: none */
+};
 struct director_pace {
     int link;
     struct local_pace pace;
@@ -92,8 +105,6 @@ void local_checks_done(struct local_director *d);
 int64_t local_checks_turn(struct local_director *d, int64_t now_ms);
 /* Without the lock: has the provider change the Services of `changed`. */
 int64_t local_checks_tell(struct local_director *d, int64_t now_ms);
-/* Is a probe under way? */
-bool local_director_is_asking(struct local_director *d);
 /* Waits for answers to probes, for a wake, or until `most_ms` are over. */
 void local_director_wait(struct local_director *d, int64_t most_ms);
 

@@ -88,10 +88,6 @@ int local_ipam_follow(const struct local_ipam *m, const char *key, struct local_
  * the status): pending. */
 void local_ipam_remember(struct local_ipam *m, const char *key, const struct ip_addr *addr,
                          int64_t now_ms);
-/* Keys that may be granted something now and could not before (an address became free, reuseDelay
- * is over), oldest first; when the next will be free; INT64_MAX: nobody waits for time. */
-size_t local_ipam_waiting(struct local_ipam *m, struct arena *a, int64_t now_ms,
-                          const char *const **ret_keys, int64_t *ret_next_ms);
 /* How many Services have asked in vain. */
 size_t local_ipam_n_waiting(const struct local_ipam *m);
 /* Other Services on this address, sorted; for comments and events. */

@@ -5,6 +5,7 @@
 #include "common/base/lock.h"
 #include "common/net/url.h"
 #include "providers/aws/cloud/aws_question.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/test_server.h"
 
 #include <stdio.h>

@@ -3,8 +3,10 @@
  * is remembered.
  *
  * "5.3" is a section of docs/spec/aws.md. */
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/flow_kit.h"
+#include "tests/unit/aws/memory_size.h"
 
 static const struct tt_service *nlb(struct flow_kit *k)
 {

@@ -2,6 +2,8 @@
 /* test_imds.c: reading the metadata service with tokens, and without where there are none
  * (docs/spec/aws.md 2.3). */
 #include "providers/aws/auth/aws_imds.h"
+#include "tests/support/clock_fake.h"
+#include "tests/support/http_ignore_sent.h"
 #include "tests/support/test_server.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/aws_env_fake.h"

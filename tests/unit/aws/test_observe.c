@@ -3,6 +3,7 @@
  * an answer may be.
  *
  * "7.3" is a section of docs/spec/aws.md, "13.3" a row of its section 13. */
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/flow_kit.h"
 

@@ -3,6 +3,7 @@
  * (docs/spec/aws.md 3.3, 7.4).
  *
  * Numbers are rows of the specification's sections: "12.19" is row 19 of section 12. */
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/flow_kit.h"
 

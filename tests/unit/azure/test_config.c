@@ -6,6 +6,7 @@
 #include "tests/unit/azure/azure_test.h"
 
 #include "providers/azure/config/azure_config_keys.h"
+#include "tests/support/azure_config_text.h"
 #include "tests/support/doc_page.h"
 #include "tests/support/unit.h"
 

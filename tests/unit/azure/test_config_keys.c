@@ -5,6 +5,7 @@
 #include "tests/unit/azure/azure_test.h"
 
 #include "providers/azure/config/azure_config_keys.h"
+#include "tests/support/azure_config_text.h"
 #include "tests/support/unit.h"
 
 /* Stands where a secret may stand: it must be nowhere in what is told. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 static void clock_real__two_looks__never_back(void **state)

@@ -17,6 +17,7 @@
 #include "common/base/str.h"
 #include "common/data/json.h"
 #include "controller/process/config_watch.h"
+#include "tests/support/kube_ignore_sent.h"
 #include "tests/support/test_server.h"
 #include "tests/support/unit.h"
 

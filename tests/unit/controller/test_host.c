@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/base/arena.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 

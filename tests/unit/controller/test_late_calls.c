@@ -15,6 +15,7 @@
 #include "controller/sync/late_calls.h"
 #include "controller/sync/workers.h"
 #include "tests/support/asleep.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/clock_mover.h"
 #include "tests/support/no_threads.h"
 #include "tests/support/unit.h"

@@ -17,6 +17,7 @@
 
 #include "common/base/str.h"
 #include "controller/sync/notify.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 #define PERIOD_MS 30000 /* half of what WATCHDOG_USEC allows */

@@ -12,6 +12,7 @@
 
 #include "controller/host/orphan_guard.h"
 #include "tests/support/unit.h"
+#include "tests/unit/controller/service_count.h"
 #include "tests/unit/controller/stand.h"
 
 static void trips__at_least_three_and_more_than_a_third(void **state)

@@ -21,6 +21,7 @@
 #include "common/base/arena.h"
 #include "common/base/log.h"
 #include "controller/sync/node_fanout.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 

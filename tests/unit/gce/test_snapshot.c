@@ -7,6 +7,7 @@
 #include "common/base/hold.h"
 #include "providers/gce/cache/gce_snapshot.h"
 #include "providers/gce/cache/gce_told.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 #include <malloc.h>

@@ -14,6 +14,7 @@
 #include "common/base/str.h"
 #include "common/net/http.h"
 #include "controller/kube/watch/reflector_internal.h"
+#include "tests/support/kube_ignore_sent.h"
 #include "tests/support/test_server.h"
 #include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"

@@ -19,7 +19,9 @@
 #include "common/lb/driver.h"
 #include "common/lb/exec.h"
 #include "common/lb/service_rules.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/clock_mover.h"
+#include "tests/support/http_ignore_sent.h"
 
 #include <pthread.h>
 #include <sched.h>

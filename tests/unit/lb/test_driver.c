@@ -4,6 +4,7 @@
  * See driver_fixture.h for how to read the traces. */
 #include "tests/unit/lb/driver_fixture.h"
 
+#include "tests/support/clock_fake.h"
 #include "tests/support/test_server.h"
 #include "tests/support/unit.h"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "tests/support/clock_fake.h"
 #include "tests/support/own_process.h"
 
 static void http_do__get__sends_only_what_was_asked(void **state)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "providers/local/director/director.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/fake_kernel.h"
 #include "tests/support/unit.h"
 

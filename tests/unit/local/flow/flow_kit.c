@@ -2,6 +2,7 @@
 /* flow_kit.c: the host, the kernel and the calls (flow_kit.h). */
 #include "tests/unit/local/flow/flow_kit.h"
 #include "tests/support/all_services.h"
+#include "tests/support/clock_fake.h"
 
 #include <sched.h>
 #include <stdio.h>

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 #define TWO(ip) ip "[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* legacy.c: the Endpoints of a Service with a selector; see legacy.h.  Canonical form: repack.c. */
-#include "common/services/slices/legacy.h"
+#include "tests/upstream/legacy.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* health.c: the answers of healthCheckNodePort and of port 10256; see health.h. */
-#include "common/services/health/health.h"
+#include "tests/upstream/health.h"
 
 #include "common/base/str.h"
 #include "common/base/timefmt.h"

@@ -5,8 +5,8 @@
  * hold one family only, the Service's first.  Results live in the arena and borrow texts from the
  * arguments.  Pure.
  * Source: Kubernetes 1.36, pkg/controller/endpoint, pkg/api/v1/endpoints. */
-#ifndef TRIMTAB_SERVICES_SLICES_LEGACY_H
-#define TRIMTAB_SERVICES_SLICES_LEGACY_H
+#ifndef TRIMTAB_TESTS_UPSTREAM_LEGACY_H
+#define TRIMTAB_TESTS_UPSTREAM_LEGACY_H
 
 #include "common/services/decode/objects.h"
 
@@ -19,14 +19,6 @@
  * are left out. */
 const struct ks_endpoints *ks_legacy_endpoints(struct arena *a, const struct ks_service *service,
                                                const struct ks_pod *const *pods, size_t n_pods);
-
-/* Subsets in canonical form: each port with all its addresses, ports with the same addresses
- * together, an address that is both ready and not ready for a port not ready.  Addresses are sorted
- * by text, then uid of their target; ports and subsets by their members.  Ports with an appProtocol
- * that stand in different subsets stay apart, as upstream keeps them.  O(n log n)
- * in addresses times ports. */
-const struct ks_subset *ks_subsets_repack(struct arena *a, const struct ks_subset *subsets,
-                                          size_t n, size_t *ret_n);
 
 /* Sizes of one subset. */
 struct ks_subset_size {

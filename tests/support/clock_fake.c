@@ -10,6 +10,7 @@
  * and only then takes the waiter's mutex.  A waiter that wakes up for another reason lets go of its
  * mutex until it is no longer pinned, so the mover never touches a condition that is gone.
  * Rule for tests: do not hold a mutex that a waiter uses while moving the clock. Thread-safe. */
+#include "tests/support/clock_fake.h"
 #include "common/base/arena.h"
 #include "common/base/clock_impl.h"
 
@@ -182,6 +183,20 @@ void clock_fake_set_wall_us(struct clock *c, int64_t wall_us)
     mutex_lock(&f->lock);
     f->wall_us = wall_us;
     mutex_unlock(&f->lock);
+}
+
+/* The smallest moment that a subscription has announced, or INT64_MAX. */
+static int64_t hooks_next_ms(struct hooks *h)
+{
+    int64_t next = INT64_MAX;
+    mutex_lock(&h->lock);
+    for (struct hook *hook = h->list; hook != NULL; hook = hook->next) {
+        if (hook->until_ms != 0 && hook->until_ms < next) {
+            next = hook->until_ms;
+        }
+    }
+    mutex_unlock(&h->lock);
+    return next;
 }
 
 int64_t clock_fake_next_ms(struct clock *c)

@@ -5,8 +5,8 @@
  * kube-proxy itself up to date on a node that stays (port 10256, policy Cluster).  Pure: the time
  * comes in as an argument.
  * Source: kube-proxy 1.36, healthcheck/service_health.go, healthcheck/proxy_health.go. */
-#ifndef TRIMTAB_SERVICES_HEALTH_HEALTH_H
-#define TRIMTAB_SERVICES_HEALTH_HEALTH_H
+#ifndef TRIMTAB_TESTS_UPSTREAM_HEALTH_H
+#define TRIMTAB_TESTS_UPSTREAM_HEALTH_H
 
 #include "common/services/node/world.h"
 
