@@ -29,7 +29,7 @@ GROUP = r"instance group"
 TRAFFIC = r"firewall (?!.*-hc$)(?!.*-fw$)"
 CHECK_WALL = r"firewall .*(-hc|-fw)$"
 NEED = rf"(backend service|target pool)"
-# What follows what, as operations on resources; steps that a flow does not have count nothing.
+# The order of operations on resources; steps that a flow does not have count nothing.
 CREATE = (
     (f"create {GROUP}", f"change {GROUP}", f"create {NEED}", "create forwarding rule", f"create {TRAFFIC}"),
     (f"create ({CHECK}|NEG)", f"create {NEED}", "create forwarding rule", f"create {TRAFFIC}"),

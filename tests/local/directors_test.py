@@ -243,7 +243,7 @@ def test_stop__for_longer_than_the_lease__wakes_up_without_addresses():
 
 
 def route_of_client(vip, names):
-    """What a routing daemon would have taught the client's router."""
+    """The routes that a routing daemon would have announced to the client's router."""
     hops = [w for d in names for w in ("nexthop", "via", directors.address_of(d))]
     inside("client", "ip", "route", "replace", vip, *hops)
 

@@ -136,7 +136,7 @@ def test_version__text_and_json():
 
 
 def completed(script, *words):
-    """What bash offers for the last word."""
+    """The completions that bash offers for the last word."""
     quoted = " ".join(f"'{w}'" for w in words)
     code = (f"compopt() {{ :; }}\n{script}\nCOMP_WORDS=({quoted})\nCOMP_CWORD={len(words) - 1}\n_trimtab\n"
             'printf "%s\\n" "${COMPREPLY[@]}"')

@@ -25,7 +25,7 @@ LOCAL = {"externalTrafficPolicy": "Local", "ports": [{"port": 80, "targetPort": 
 NLB = {"annotations": {"service.beta.kubernetes.io/aws-load-balancer-type": "nlb"}}
 RBS = {"annotations": {"cloud.google.com/l4-rbs": "enabled"}}
 INTERNAL = {"annotations": {"networking.gke.io/load-balancer-type": "Internal"}}
-# What a Service is served by: cloud, flags of trimtab and of its sub-commands, metadata of the Service.
+# The server of a Service: cloud, flags of trimtab and of its sub-commands, metadata of the Service.
 KINDS = {
     "target pool": ("gce", [], {}),
     "groups": ("gce", ["--run-l4-netlb-controller"], RBS),

@@ -40,7 +40,7 @@ class Record:
         return self.is_lease() and self.method in WRITES
 
     def holder(self):
-        """Whose name a write of the lease carries; "" for nobody."""
+        """The holder that a write of the lease names; "" for none."""
         return json.loads(self.body)["spec"].get("holderIdentity") or ""
 
     def is_mutation(self):
