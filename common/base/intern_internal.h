@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* intern_internal.h: the members of an intern_table.  Private to intern.c and to tests that count strings. */
+/* intern_internal.h: the members of an intern_table.  Private to intern.c and to tests that count
+ * strings. */
 #ifndef TRIMTAB_BASE_INTERN_INTERNAL_H
 #define TRIMTAB_BASE_INTERN_INTERNAL_H
 

@@ -24,7 +24,7 @@
  * last one they drop it. */
 int http_global_init(struct err *err)
 {
-    /* libcurl is told not to touch signals (CURLOPT_NOSIGNAL); a server that closes early must
+    /* libcurl does not touch signals (CURLOPT_NOSIGNAL); a server that closes early must
      * not kill us. */
     (void)signal(SIGPIPE, SIG_IGN);
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {

@@ -146,7 +146,7 @@ struct http_response {
 enum http_sent_part {
     HTTP_SENT_WHOLE = 0, /* it has its answer, or none will come */
     HTTP_SENT_BEGAN,     /* req.streams: its answer, a 2xx, begins; took_ms lasts until now */
-    /* the same stream has ended: received_bytes counts, all else was told before */
+    /* the same stream has ended: received_bytes counts, the rest was reported at its beginning */
     HTTP_SENT_ENDED,
 };
 /* One request on the wire.  Each hop of a redirect is one, and so is each copy that libcurl sends

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access_cache_internal.h: the members of an access_cache.  Private to access_cache.c and its test. */
+/* access_cache_internal.h: the members of an access_cache.
+ * Private to access_cache.c and its tests. */
 #ifndef TRIMTAB_SERVE_ACCESS_CACHE_INTERNAL_H
 #define TRIMTAB_SERVE_ACCESS_CACHE_INTERNAL_H
 

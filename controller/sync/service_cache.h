@@ -41,7 +41,7 @@ struct service_known {
     bool replacing;
     bool behind;      /* the last update of its backends failed */
     int64_t waits_ms; /* since when the cloud is at work for it, by the clock; 0: it is not */
-    bool wait_told;   /* its owner was told that this takes long */
+    bool wait_told;   /* an event has said that this takes long */
     bool has_nodes;
     bool by_own;               /* what the provider says of nodes concerns it, too (TT_OWN_NODES) */
     struct node_digests nodes; /* that were last handed over */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* service_cache_internal.h: the members of a service_cache.  Private to service_cache.c and its tests. */
+/* service_cache_internal.h: the members of a service_cache.
+ * Private to service_cache.c and its tests. */
 #ifndef TRIMTAB_SYNC_SERVICE_CACHE_INTERNAL_H
 #define TRIMTAB_SYNC_SERVICE_CACHE_INTERNAL_H
 

@@ -466,7 +466,7 @@ static void report_failure(struct sync_item *item, int64_t delay_ms)
     }
 }
 
-/* A wait that goes on and on is told as a failure, once. */
+/* A wait that does not end is reported as a failure, once. */
 static void judge_wait(const struct sync_item *item, struct sync_outcome *o)
 {
     const struct syncer *s = item->s;

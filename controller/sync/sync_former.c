@@ -158,7 +158,7 @@ void sync_lead_back(struct sync_batch *b)
         backs[n].svc = former;
         backs[n].leads_back = true;
         backs[n].joins = true;
-        backs[n].began = true; /* its owner was told that something happens */
+        backs[n].began = true; /* an event has announced it */
         backs[n].err = ERR_INIT;
         backs[n].result = NULL;
         backs[n].requests = 0;

@@ -244,7 +244,7 @@ size_t sync_report_bodies(const struct sync_item *item, enum sync_report what, i
 bool sync_report_is_news(const struct sync_item *item);
 
 /* --- sync_findings.c -------------------------------------------------------------------------- */
-/* Sends the events of what this sync's plans found; once, before the outcome is told. */
+/* Sends the events of what this sync's plans found; once, before the outcome is reported. */
 void sync_findings_tell(const struct sync_item *item);
 /* The patch of the condition LoadBalancerServesNobody; NULL: it is right, or nobody knows. */
 const char *sync_nobody_body(const struct sync_item *item);

@@ -3,7 +3,7 @@
  *
  * Names and ids that one operation makes and another needs are late-bound, so the whole plan can be
  * seen before anything is done and needs no second look (docs/adr/0023).  Here a sync begins, is
- * planned by aws_service_plan.c, and ends with what Kubernetes is told. */
+ * planned by aws_service_plan.c, and ends with the results for Kubernetes. */
 #include "common/base/str.h"
 #include "common/lb/findings.h"
 #include "common/lb/mark_rules.h"
@@ -199,7 +199,7 @@ static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* An NLB that has failed has no address to be told of (5.3 item 10). */
+/* An NLB that has failed has no address to publish (5.3 item 10). */
 static const char *dns_of(const struct aws_sync *y, const struct aws_item *it)
 {
     if (y->scope->dns != NULL) {

@@ -3,8 +3,8 @@
  * there an interruption.
  *
  * Compares what there was before the first stage with what the plan leaves (azure_predict.h).  Only
- * plans are told, but for an interruption that the cloud leaves no way round: the sync that makes
- * it says so, too.  Pure. */
+ * plans have effects, but for an interruption that the cloud leaves no way round: the sync that
+ * makes it says so, too.  Pure. */
 #ifndef TRIMTAB_AZURE_EFFECTS_H
 #define TRIMTAB_AZURE_EFFECTS_H
 

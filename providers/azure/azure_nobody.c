@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_nobody.c: does anybody answer behind the load balancer that is planned (azure_findings.h)?
  *
- * Whether a member is healthy Azure's probes know; what is told here follows from the Service, the
+ * Whether a member is healthy Azure's probes know; the sentence follows from the Service, the
  * nodes, and the pools as they were read. */
 #include "common/base/str.h"
 #include "common/lb/node_rules.h"

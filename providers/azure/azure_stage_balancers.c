@@ -132,7 +132,7 @@ static const struct azure_service *other_side(struct azure_sync *y, const struct
                               azure_service_pin(a, &y->p->naming, it->service, ips.items, ips.n));
 }
 
-/* It has changed sides, and nobody has been told yet. */
+/* It has changed sides, and no event has reported it yet. */
 static bool is_moving(struct azure_sync *y, const struct azure_item *it)
 {
     struct azure_texts ips = azure_addresses_of(y, it->service);

@@ -60,7 +60,7 @@ static bool is_moving(const struct azure_item *it, struct json_object *lb)
     return it->want && it->target != NULL && !azure_eq(azure_doc_name(lb), it->target);
 }
 
-/* Will the balancer lose this frontend, as far as can be told before balancers are planned?  A
+/* Will the balancer lose this frontend, as far as is known before balancers are planned?  A
  * frontend of the same name on the balancer where the Service has to be is another one. */
 static bool is_leaving(struct azure_sync *y, const struct azure_item *it,
                        const struct azure_service *s, struct json_object *lb,

@@ -438,7 +438,8 @@ static void gather_nodes_that_join(struct batch *b)
     b->in.standing = all;
 }
 
-/* The owner of the address decides who comes in there; who wanted it, too, is told. */
+/* The owner of the address decides who comes in there; the other Service that wants it gets an
+ * event. */
 static void tell_withheld(const struct batch *b)
 {
     const struct azure_sync *y = b->y;

@@ -18,8 +18,8 @@
  *     tidy       the balancer of the other kind, when a Service changed sides
  *     release    public IPs that nobody uses any more
  *
- * Stages of members are in members/azure_members.h.  azure_flow.c has the table; each stage observes
- * (blocks) and plans (pure).
+ * Stages of members are in members/azure_members.h.  azure_flow.c has the table; each stage
+ * observes (blocks) and plans (pure).
  * Source: docs/spec/azure.md 4.2 to 4.4, 12.6; docs/adr/0010. */
 #ifndef TRIMTAB_AZURE_STAGES_H
 #define TRIMTAB_AZURE_STAGES_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_bs_status.c: what a Service with a backend service is told when all went well, or when it did
- * not (gce_flow.h).
+/* gce_bs_status.c: status, annotations and events of a Service with a backend service, after
+ * success and failure (gce_flow.h).
  *
  * Address, annotations, conditions and finalizers go through the results of the call; objects
  * beside the Service (ServiceNetworkEndpointGroup) are written before, because the Service is not

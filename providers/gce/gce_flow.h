@@ -87,7 +87,7 @@ static inline bool gce_kind_has_groups(enum gce_kind k)
 
 extern const struct lb_flow gce_flow;
 
-/* An event that is told once until its message changes (gce_told.h). */
+/* An event that is sent once until its message changes (gce_told.h). */
 void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t type,
                          const char *reason, const char *message);
 

@@ -2,7 +2,7 @@
 /* gce_nobody.c: does anybody answer behind the load balancer that is planned (gce_findings.h)?
  *
  * Only what the plan itself knows counts: members of the pool, of the groups, of the NEGs.  Whether
- * a member is healthy Google's health checks know; a Service without pods is not told here, but
+ * a member is healthy Google's health checks know; a Service without pods is no reason here, except
  * with policy Local and NEGs, whose members are the nodes with endpoints. */
 #include "common/base/str.h"
 #include "common/lb/node_rules.h"

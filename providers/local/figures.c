@@ -271,7 +271,7 @@ struct telling {
     const char *whose; /* which handle's counts these are */
 };
 
-/* Counters go up by what was not told yet. */
+/* Counters go up by what was not counted yet. */
 static void add_count(void *arg, const struct local_kernel_count *c)
 {
     const struct telling *t = arg;

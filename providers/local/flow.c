@@ -344,7 +344,7 @@ static void describe(const struct lb_sync *s, const struct lb_item *item,
     }
 }
 
-/* The default is not told: who left it out has asked for no time. */
+/* The default is not printed: the user has set no time. */
 static void find_affinity(struct lb_sync *s, const struct lb_item *item,
                           const struct local_serve *serve)
 {

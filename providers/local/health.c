@@ -293,7 +293,7 @@ static int change_weights(struct local_provider *p, struct arena *a,
     return ERR_OK;
 }
 
-/* ---- what owners are told -------------------------------------------------------------------- */
+/* ---- events for owners ----------------------------------------------------------------------- */
 
 #define EJECTED_TEXT   "%zu targets get no new connections: their health checks fail"
 #define FAIL_OPEN_TEXT "health checks of all targets fail; all of them get connections (failOpen)"

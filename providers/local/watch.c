@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch.c: have others changed what is ours in the kernel?  What they did is told, and put right.
+/* watch.c: have others changed what is ours in the kernel?  Such changes are reported and reverted.
  *
  * The director's thread looks: at all of the table and at all holds when the kernel tells of
  * changes, and at a part of the Services each second.  A look compares what stands with what the

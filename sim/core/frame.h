@@ -53,9 +53,9 @@ struct sim {
     /* members of the world that no module owns: they are kept as they came */
     struct json_object *rest;
     int next_node; /* number of the next node that POST /sim/nodes makes */
-    /* Tests set these two (tests/support/sim_hook.h).  Called for every call of an API before faults
-     * see it (`after` false; a fault that the hook adds may hit this very call) and right after its
-     * effect, before the answer is sent (`after` true). */
+    /* Tests set these two (tests/support/sim_hook.h).  Called for every call of an API before
+     * faults see it (`after` false; a fault that the hook adds may hit this very call) and right
+     * after its effect, before the answer is sent (`after` true). */
     void (*hook)(void *arg, const struct sim_call *call, bool after);
     void *hook_arg;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bucket_owner.h: the owner of a bucket of addresses, from the names of all directors: the rule that each
- * director applies to the scores of the others (holder_rules.c). */
+/* bucket_owner.h: the owner of a bucket of addresses, from the names of all directors: the
+ * rule that each director applies to the scores of the others (holder_rules.c). */
 #ifndef TRIMTAB_TESTS_BUCKET_OWNER_H
 #define TRIMTAB_TESTS_BUCKET_OWNER_H
 

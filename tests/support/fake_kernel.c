@@ -491,7 +491,7 @@ static int kube_proxy(struct local_kernel *k, const char **ret, struct err *err)
     return fake_kernel_done(k, ERR_OK, err);
 }
 
-/* Calls of the table above are requests here; what they ask is not told apart. */
+/* Calls of the table above are requests here; their requests are not distinguished. */
 static void counts(const struct local_kernel *k,
                    void (*each)(void *arg, const struct local_kernel_count *c), void *arg)
 {

@@ -6,7 +6,7 @@
 
 #include "providers/azure/lb/azure_frontend_rules.h"
 
-/* Whose the frontend is. */
+/* Whether the Service owns the frontend, and how it is known. */
 struct azure_ownership azure_frontend_owner(struct arena *a, const struct azure_service *s,
                                             struct json_object *frontend,
                                             const struct azure_pips *pips);

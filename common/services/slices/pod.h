@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pod.h: one pod behind a Service.
  *
- * The EndpointSlice controller asks all of it for each pod of a Service (slices.h).  Results live in
- * the arena and borrow texts from the arguments.  Pure.
+ * The EndpointSlice controller asks all of it for each pod of a Service (slices.h).  Results live
+ * in the arena and borrow texts from the arguments.  Pure.
  * Source: Kubernetes 1.36, k8s.io/endpointslice, utils.go and util/. */
 #ifndef TRIMTAB_SERVICES_SLICES_POD_H
 #define TRIMTAB_SERVICES_SLICES_POD_H

@@ -75,7 +75,7 @@ int aws_subnets_choose(struct arena *a, const struct aws_naming *n, const struct
 /* ERR_INVALID: in words, why the node is left out. */
 int aws_instance_id(struct arena *a, const char *provider_id, const char **ret, struct err *err);
 /* Ids of the nodes that may be targets by provider id and target-node-labels, in node order,
- * duplicates stay.  Nodes without a good id are told in *ret_left_out (may be NULL),
+ * duplicates stay.  Nodes without a valid id are listed in *ret_left_out (may be NULL),
  * one sentence each. */
 struct aws_texts aws_node_instances(struct arena *a, const struct tt_node *const *nodes, size_t n,
                                     const struct aws_tags *labels, struct aws_texts *ret_left_out);

@@ -76,7 +76,7 @@ static int64_t turn_at(const struct azure_call *c, size_t kind)
 }
 
 /* When this request may be sent; the rate limiter's token is taken here.  A gate that stays closed
- * for long is told in *ret_closed_ms, and takes no token: whoever comes back would find the bucket
+ * for long sets *ret_closed_ms, and takes no token: a caller that returns would find the bucket
  * emptier each time. */
 static int64_t may_send_at(struct azure_call *c, bool write, int64_t *ret_closed_ms)
 {

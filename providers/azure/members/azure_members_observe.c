@@ -185,7 +185,7 @@ static void remember(struct azure_sync *y)
 }
 
 /* An instance joins by the model of its scale set, without a write that would be seen: when nodes
- * come and go, what the pools hold is not told from a list of an earlier sync.  One list for all
+ * come and go, the members of pools are not taken from a list of an earlier sync.  One list for all
  * Services (12.6). */
 static void need_pools_again(struct azure_sync *y)
 {

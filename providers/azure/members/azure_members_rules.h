@@ -67,7 +67,7 @@ struct azure_members_in {
 struct azure_members_diff {
     struct azure_machine_edit *edits;
     size_t n;
-    bool unknown_nics;     /* some member or some node cannot be told without network interfaces */
+    bool unknown_nics;     /* some member or some node is unknown without network interfaces */
     bool unknown_machines; /* some node does not say which machine it is */
 };
 

@@ -4,7 +4,7 @@
  * The reference page of the provider is printed from this table, and a test holds it against the
  * specification, so that code, page and messages cannot drift apart.  Rows stand in the order of
  * docs/spec/azure.md 11; where we differ from upstream, the row says what we do (18).  Values that
- * merely lose their effect are told by the table, too.  Pure. */
+ * merely lose their effect become findings by the table, too.  Pure. */
 #include "providers/azure/model/azure_service.h"
 
 #include <string.h>

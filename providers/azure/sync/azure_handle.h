@@ -41,7 +41,7 @@ struct azure_provider {
     /* IDs of machines that had a node, lower case: they leave the pools when it goes; NULL until
      * the first batch */
     struct map *machines;
-    struct map *unplaced; /* nodes of which was told that no balancer takes them; NULL: none yet */
+    struct map *unplaced; /* nodes without a balancer, as reported; NULL: none yet */
     bool repair_adopted;  /* --repair-adopted */
     bool models_seen;     /* pools of addresses: no model of a scale set names one */
     bool offline;         /* plan --state: the snapshot is the cloud, nothing is asked */

@@ -127,7 +127,7 @@ static int take(struct azure_sync *y, struct azure_seen *seen, const struct azur
     return ERR_OK;
 }
 
-/* Whether a machine runs is told on request only. */
+/* Azure says whether a machine runs on request only. */
 static const char *query_of(const struct azure_sync *y, const struct azure_seen *seen)
 {
     bool instance = seen->kind == AZURE_VMSS_VMS && !y->p->config.vmss_vm_without_instance_view;

@@ -155,7 +155,7 @@ struct azure_write {
     struct json_object *answer; /* PUT: filled when done */
     bool touches_pips;          /* frontends change: etags of public IPs go stale (3.4) */
     bool touches_lbs;           /* members or links change: etags of balancers go stale */
-    bool announced;             /* the first owner is told that it went well, or that it failed */
+    bool announced;             /* the first owner gets an event of its success or failure */
 };
 struct azure_write *azure_write_new(struct azure_sync *y, const struct azure_call_spec *spec);
 /* A balancer could not be deleted for a scale set's sake, of which the list did not tell: that is a

@@ -82,7 +82,7 @@ static void forget(struct azure_sync *y, enum azure_kind k)
     }
 }
 
-/* Failures that the owner of a Service is told of as upstream does (4.5); a conflict is none,
+/* Failures that cause the events of upstream (4.5); a conflict is none,
  * it is tried again. */
 static const struct {
     enum azure_kind kind;

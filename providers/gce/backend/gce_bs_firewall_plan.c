@@ -8,7 +8,7 @@
  * Where a family has no range left, its firewall goes.  A firewall of another network cannot be
  * patched: it is made again.  Long names of two Services can be the same (gce-l4.md §2.5 N27): what
  * another Service's description is on is not touched.
- * On a Shared VPC a missing permission is no failure; people are told the command.
+ * On a Shared VPC a missing permission is no failure; an event has the command.
  * Source: gce-l4.md §4.8, §5.7, §9.5 rules 1–2, A7, A8, A11; gce-cloud-provider.md
  * §4.12, §4.13, §5.8.  Pure. */
 #include "providers/gce/backend/gce_bs_ensure_plan.h"

@@ -8,8 +8,8 @@
  *             somebody's joining was taken up, and neither waits for the other to end
  *
  * A NEG whose description names another cluster or Service is never touched, and nobody is detached
- * from a NEG whose members could not be read.  Who leaves is told with the reason, because that is
- * what people look for at night.
+ * from a NEG whose members could not be read.  A leaving member is logged with its reason, because
+ * operators search for it.
  * Source: gce-l4.md §3.6, §3.7, §9.5 rules 7–8, A12, A13.  Pure. */
 #include "providers/gce/model/gce_neg_rules.h"
 

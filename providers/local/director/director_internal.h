@@ -45,7 +45,7 @@ struct local_director {
     struct director_pace *paces;
     size_t n_paces;
     int64_t changed_again_ms; /* no Service is changed before; 0: at once */
-    bool frozen;              /* checks are, and that was told */
+    bool frozen;              /* checks are, and that was logged */
     bool gateway_answers;
     bool told_many;         /* that it holds more addresses than are good for it (hold.c) */
     int64_t storm_asked_ms; /* when the gateway was asked last; 0: no storm */
@@ -80,7 +80,7 @@ int64_t local_announcements_turn(struct local_director *d, int64_t now_ms);
  * and not announced. */
 void local_announcements_wake(struct local_director *d, const struct ip_addr *addr, int64_t now_ms);
 void local_announcements_sleep(struct local_director *d, const struct ip_addr *addr);
-/* The Service that is told; NULL: none is. */
+/* The Service that gets the event; NULL: none is. */
 const char *local_announcements_owner(struct local_director *d, const struct ip_addr *addr);
 /* Looks at the links when it is time for it. */
 int64_t local_links_turn(struct local_director *d, int64_t now_ms);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ipam.h: which Service has which address: the allocator, without I/O.
  *
- * It is told of every Service that there is (local_ipam_see) and of those that are gone
+ * It gets every Service that exists (local_ipam_see) and of those that are gone
  * (local_ipam_forget), and answers which addresses one of them has or gets (local_ipam_grant).  The
  * truth is in the Services' statuses; beside them it remembers what it gave out and nobody has
  * written yet (pending), and what was given back a moment ago (released).  Statuses claim first:

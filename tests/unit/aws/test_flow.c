@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_flow.c: how a sync begins and ends: what Kubernetes is told, when somebody looks again, what
- * is remembered.
+/* test_flow.c: how a sync begins and ends: the results for Kubernetes, repeated syncs, and memory.
  *
  * "5.3" is a section of docs/spec/aws.md. */
 #include "tests/support/clock_fake.h"

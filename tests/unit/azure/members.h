@@ -2,7 +2,7 @@
 /* members.h: a sync of the Azure provider without a cloud: nodes, balancers and machines in short,
  * for tests of stages.
  *
- * A world is told as text and every document is made from it in the shape in which ARM lists it;
+ * A world is given as text and every document is made from it in the shape in which ARM lists it;
  * what a stage plans comes back as one line per operation. */
 #ifndef TRIMTAB_TESTS_AZURE_MEMBERS_H
 #define TRIMTAB_TESTS_AZURE_MEMBERS_H

@@ -38,7 +38,7 @@ static void clock_wait__real_deadline_in_the_past__returns(void **state)
     cond_done(&cond);
 }
 
-/* A thread that waits for a moment of the clock, or to be told to stop. */
+/* A thread that waits for a moment of the clock, or for its stop. */
 struct sleeper {
     struct clock *clock;
     int64_t until_ms;

@@ -225,7 +225,7 @@ static void note_name(void *arg, const char *ns, const char *name, const struct 
     str_appendf(arg, "%s%s/%s ", s == NULL ? "-" : "", ns, name);
 }
 
-/* They still use what they share: the provider is told of them. */
+/* They still use what they share: the provider gets them. */
 static void list__kept__among_the_services_that_the_provider_sees(void **state)
 {
     struct str_buf told = STR_BUF_INIT;

@@ -342,7 +342,7 @@ static void gce_neg_plan_delete__all_that_say_they_are_ours(void **state)
               "1 - zone1 [the Service needs it no more]\n"
               "1 - zone5 [the Service needs it no more]");
     assert_int_equal(p.ops[0].tolerate, LB_TOLERATE_ABSENT);
-    assert_int_equal(p.services[0].n_because, 2); /* what stays is told */
+    assert_int_equal(p.services[0].n_because, 2); /* the plan lists what stays */
 }
 
 UNIT_MAIN(neg_plan)

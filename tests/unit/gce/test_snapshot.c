@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_snapshot.c: what is known, for how long, and what is forgotten; the lock of the shared
- * check; what was told already. */
+ * check; events that were sent already. */
 #include "tests/unit/gce/pure.h"
 
 #include "common/base/clock.h"

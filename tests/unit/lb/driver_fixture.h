@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* driver_fixture.h: a provider without a cloud, and a host that writes down what it is told.
+/* driver_fixture.h: a provider without a cloud, and a host that records reports.
  *
  * The cloud is a list of "stage/key" texts.  A Service that is ensured wants one entry per stage,
  * one that is deleted wants none; observing reads the list, operations change it.  Everything that
