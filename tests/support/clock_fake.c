@@ -185,8 +185,7 @@ void clock_fake_set_wall_us(struct clock *c, int64_t wall_us)
     mutex_unlock(&f->lock);
 }
 
-/* The smallest moment that a subscription has announced, or INT64_MAX. */
-static int64_t hooks_next_ms(struct hooks *h)
+int64_t hooks_next_ms(struct hooks *h)
 {
     int64_t next = INT64_MAX;
     mutex_lock(&h->lock);

@@ -7,6 +7,7 @@
 #define TRIMTAB_TESTS_CLOCK_FAKE_H
 
 #include "common/base/clock.h"
+#include "common/base/hooks.h"
 
 /* A clock that stands still until moved.  Free with clock_fake_free(). */
 struct clock *clock_fake_new(int64_t mono_ms, int64_t wall_us) _warn_unused_;
@@ -15,6 +16,8 @@ void clock_fake_free(struct clock *c);
 void clock_fake_advance(struct clock *c, int64_t ms);
 /* Moves the fake wall time alone: a clock jump. */
 void clock_fake_set_wall_us(struct clock *c, int64_t wall_us);
+/* The earliest moment that a hook has announced, or INT64_MAX. */
+int64_t hooks_next_ms(struct hooks *h);
 /* The earliest moment that a thread waits for in clock_wait(), or CLOCK_NEVER. */
 int64_t clock_fake_next_ms(struct clock *c);
 /* How many threads are in clock_wait() for a moment that is still to come: if it equals the number

@@ -77,13 +77,14 @@ bool nodes_sufficiently_equal(const struct tt_node *const *a, size_t na,
 
 static void put_annotation(struct str_buf *b, const struct tt_kv *kv, bool dropped)
 {
-    if (!dropped) {
-        put_text(b, kv->key, str_nonnull(kv->value));
-        return;
-    }
     str_append(b, b->data[b->len - 1] != '{' ? "," : "");
     str_append_json_quoted(b, kv->key);
-    str_append(b, ":null");
+    str_append_c(b, ':');
+    if (dropped) {
+        str_append(b, "null");
+    } else {
+        str_append_json_quoted(b, str_nonnull(kv->value));
+    }
 }
 
 char *annotations_patch(struct arena *a, const struct tt_kv *old_kv, size_t n_old,
@@ -104,7 +105,7 @@ char *annotations_patch(struct arena *a, const struct tt_kv *old_kv, size_t n_ol
         } else if (order > 0) {
             put_annotation(&b, &new_kv[w++], false);
         } else {
-            if (!text_eq(old_kv[o].value, new_kv[w].value)) {
+            if (strcmp(str_nonnull(old_kv[o].value), str_nonnull(new_kv[w].value)) != 0) {
                 put_annotation(&b, &new_kv[w], false);
             }
             o++;

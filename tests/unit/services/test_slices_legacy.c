@@ -2,6 +2,7 @@
 /* test_slices_legacy.c: Endpoints of Services with a selector, their canonical form, truncation. */
 #include "tests/unit/services/slices_test.h"
 
+#include "common/services/slices/repack.h"
 #include "tests/upstream/endpoints.h"
 #include "tests/upstream/legacy.h"
 
