@@ -129,7 +129,7 @@ struct aws_write {
 extern const struct lb_op_type aws_write_type; /* aws_write.c */
 
 struct aws_draft;
-struct aws_drafts;
+struct lb_drafts;
 struct aws_planning {
     struct arena *a;
     struct lb_plan *plan;
@@ -145,7 +145,7 @@ struct aws_planning {
     bool about_nodes; /* only nodes changed: what does not hang on them was not read */
     bool unproven;    /* lb_is_unproven(): and the Service does not say what stands */
     bool certificates_anew;    /* a classic listener's certificate cannot be changed: no right to */
-    struct aws_drafts *drafts; /* aws_draft_begin()'s */
+    struct lb_drafts *drafts; /* aws_draft_begin()'s */
     int critical;              /* draft that gets op->critical, or -1 */
     /* Notes for the Service's owner that no operation has: Warning events beside those of
      * service->findings. */
