@@ -486,7 +486,7 @@ static void host_result_own(struct tt_result *r, uint32_t bits)
 
 static int32_t call_cancelled(const struct tt_call *call)
 {
-    return atomic_load(&((struct fixture *)call->host_data)->call_cancelled);
+    return atomic_load(&CONTAINER_OF(call, struct fixture, call)->call_cancelled);
 }
 
 /* ---- a test's frame -------------------------------------------------------------------------- */
@@ -515,7 +515,7 @@ static struct fixture *fixture_new(struct arena *a, const char *verbs)
                                .result_done = host_result_done,
                                .result_resource = host_result_resource,
                                .result_own = host_result_own};
-    f->call = (struct tt_call){.size = sizeof f->call, .cancelled = call_cancelled, .host_data = f};
+    f->call = (struct tt_call){.size = sizeof f->call, .cancelled = call_cancelled};
     f->batch = (struct tt_batch){.size = sizeof f->batch, .key = "", .items = f->item_list};
     for (size_t i = 0; verbs[i] != '\0'; i++) {
         f->services[i] = (struct tt_service){.size = sizeof f->services[i],
