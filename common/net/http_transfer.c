@@ -234,7 +234,7 @@ static bool follow_redirect(struct http_transfer *t, struct err *err)
     struct url from = t->url;
     char *target = resolve(t, location(t));
     if (target == NULL) {
-        err_set(err, ERR_INVALID, "%s redirected to what is no URL", http_origin(t));
+        err_set(err, ERR_INVALID, "%s redirected to something that is not a URL", http_origin(t));
         return false;
     }
     target[strcspn(target, "#")] = '\0'; /* a fragment is for browsers; no server sees it */

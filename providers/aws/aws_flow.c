@@ -119,7 +119,7 @@ static const char *nobody_by_wish(const struct aws_sync *y, const struct aws_ite
         return "no port has a node port, so there is no listener";
     }
     if (rules_are_ours(y, it) && service->ranges.n == 0 && service->ranges6.n > 0) {
-        return "the source ranges let nobody in: none is of the family of its addresses";
+        return "the source ranges allow no client: none is of the family of its addresses";
     }
     if (aws_named_groups_let_nobody_in(p)) {
         return "the security groups that the Service names, and its source ranges, let no client "

@@ -87,10 +87,10 @@ static const char *by_wish(struct arena *a, const struct azure_item *it)
     }
     if (n_ranges + x->tags.n == 0 && x->bad_source_ranges.n + x->bad_allowed_ranges.n > 0 &&
         !it->service->disable_nsg_rule) {
-        return "the source ranges let nobody in: none of them is a range";
+        return "the source ranges allow no client: none of them is valid";
     }
     if (is_closed_to_its_families(it->service, x)) {
-        return "the source ranges let nobody in: none is of the family of its addresses";
+        return "the source ranges allow no client: none is of the family of its addresses";
     }
     return NULL;
 }

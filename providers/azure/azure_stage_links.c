@@ -478,7 +478,7 @@ static void emit_links(struct linking *l)
             .id = x->id,
             .was = x->was,
             .doc = x->doc,
-            .why = x->was != NULL ? "it differs from what the Service asks for"
+            .why = x->was != NULL ? "it differs from the Service's settings"
                                   : "the Service asks for a private link",
             .summary = arena_printf(
                 a, "%zu NAT address%s", json_len(azure_array(x->doc, "ipConfigurations")),

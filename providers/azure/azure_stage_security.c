@@ -538,7 +538,7 @@ static void find_owners(struct batch *b, const struct azure_nsg_result *r)
 static const char *why_of(struct batch *b, const struct azure_nsg_result *r)
 {
     if (b->phase == ADMIT) {
-        return "what the load balancer will send elsewhere has to be let in there first";
+        return "traffic that the load balancer will send elsewhere must be allowed there first";
     }
     if (r->n_diff == 0 && b->unknown.n > 0) {
         return "traffic to the new address has to be let in";

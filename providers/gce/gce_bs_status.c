@@ -106,10 +106,9 @@ static void tell_log(struct lb_sync *s, const struct lb_item *item, const struct
 static void warn(struct lb_sync *s, const struct lb_item *item, const struct gce_bs_item *b)
 {
     if (b->d.warn_family_dropped && b->changed) {
-        gce_flow_event_once(
-            s, item, TT_EVENT_WARNING, "SourceRangesOfOneFamily",
-            "The source ranges hold none of one of the Service's IP families: over that "
-            "family nobody is let in.");
+        gce_flow_event_once(s, item, TT_EVENT_WARNING, "SourceRangesOfOneFamily",
+                            "The source ranges hold none of one of the Service's IP families: over "
+                            "that family no client is allowed.");
     }
 }
 

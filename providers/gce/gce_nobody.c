@@ -114,7 +114,7 @@ void gce_findings_nobody(struct lb_sync *s, struct lb_item *item)
     }
     if (why == NULL && gce_item_is_bs(item) && g->decision.kind != GCE_KIND_NEGS_ONLY &&
         is_closed(s, item->in->service)) {
-        why = "the source ranges let nobody in: none is of the family of its addresses";
+        why = "the source ranges allow no client: none is of the family of its addresses";
     }
     lb_serves_nobody(s, item, why);
 }

@@ -168,7 +168,7 @@ void local_told_outside(struct lb_sync *s, const struct lb_item *item, const cha
 void local_told_right(struct local_provider *p, const char *key);
 /* Others have a route for the address: it is not tried again for 10 s, 20 s … 5 min, or
  * until they give it up. */
-#define LOCAL_TAKEN_FORMAT "%s: somebody else has a route for it"
+#define LOCAL_TAKEN_FORMAT "%s: another program has a route for it"
 void local_taken_note(struct local_provider *p, const struct ip_addr *addr, struct err *err);
 void local_taken_free(struct local_provider *p, const struct ip_addr *addr);
 int local_taken_check(struct local_provider *p, const struct ip_addr *addr, struct err *err);

@@ -323,7 +323,8 @@ static bool end_look(struct looking *l)
     }
     if (l->n_refused > 0) {
         const struct tt_kv of = {"err", l->first.message};
-        host->log(host->ctx, TT_LOG_WARNING, 0, "what others changed is not put right yet", &of, 1);
+        host->log(host->ctx, TT_LOG_WARNING, 0, "changes by other programs are not reverted yet",
+                  &of, 1);
     }
     return l->n_refused == 0;
 }

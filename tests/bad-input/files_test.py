@@ -404,7 +404,7 @@ SERVING = [
     (["--authorization-kubeconfig=absent"], ["--authorization-kubeconfig: ", "absent", "no such file or directory"]),
     (["--client-ca-file=absent"], ["--client-ca-file: ", "absent", "no such file or directory"]),
     (["--requestheader-client-ca-file=absent"], ["--requestheader-client-ca-file: ", "absent", "no such file or directory"]),
-    (["--client-ca-file=half.crt"], ["--client-ca-file: there is no certificate in it (want PEM)"]),
+    (["--client-ca-file=half.crt"], ["--client-ca-file: it has no certificate (want PEM)"]),
 ]
 
 

@@ -162,7 +162,7 @@ def words():
 
         w.create("web", **LOCAL)
         status, _, said = trace("web")
-        assert status == 2 and "there is no EndpointSlice of the Service: no pod matches its selector app=web" in said, said
+        assert status == 2 and "the Service has no EndpointSlice: no pod matches its selector app=web" in said, said
         w.run_pod("first", 0)
         w.run_pod("client", 1)
         w.must("PATCH", w.pods("client"), {"metadata": {"labels": {"app": "client"}}}, content_type="application/merge-patch+json")

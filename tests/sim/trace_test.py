@@ -233,7 +233,7 @@ def test_why__each_way_to_have_no_endpoints():
         if kind == "Service":
             o["spec"].pop("selector")
     rows = (
-        (gone, "there is no EndpointSlice of the Service: no pod matches its selector app=web"),
+        (gone, "the Service has no EndpointSlice: no pod matches its selector app=web"),
         (on_slices(endpoints=[]), "its EndpointSlices are empty: no pod matches its selector app=web"),
         (unselected, "the Service has no selector"),
         (on_slices(ports=None), "no port named \"http\" of protocol TCP (they have no ports)"),
@@ -591,7 +591,7 @@ def test_diff__of_nftables__the_same_table_is_equal():
     mine = nft_table()
     mine["nftables"].append({"rule": {"family": "inet", "table": "mine", "chain": "x", "expr": [{"drop": None}]}})
     mine["nftables"].reverse()
-    rows = ((json.dumps(nft_table()), ""), (nft_edited(nft_turn), ""), (json.dumps(mine), "1 of others left aside"),
+    rows = ((json.dumps(nft_table()), ""), (nft_edited(nft_turn), ""), (json.dumps(mine), "1 other rules ignored"),
             (json.dumps(nft_table()).replace("16384", "32768"), "masqueradeBit is 15 there, 14"),
             (json.dumps(nft_table()).replace('"fully-random"', "null"), "without fully-random"))
     for text, note in rows:

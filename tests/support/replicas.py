@@ -186,7 +186,7 @@ class Replica:
         return "Successfully acquired lease" in self.log()
 
     def stands_by(self):
-        return self.until_logged('"Standing by').until_logged("The lease is held by another process")
+        return self.until_logged('"Standby').until_logged("The lease is held by another process")
 
     def send(self, number):
         with self.starting:

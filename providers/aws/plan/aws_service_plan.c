@@ -114,10 +114,9 @@ static void describe(struct aws_planning *p)
     told->address = str_is_empty(dns) ? NULL : dns;
     say_why(p);
     if (is_replaced(p)) {
-        lb_plan_effect(
-            p->plan, s->key,
-            "The DNS name changes: AWS cannot change the scheme of a load balancer, so it "
-            "is deleted and made anew, and nobody is served in between.");
+        lb_plan_effect(p->plan, s->key,
+                       "The DNS name changes: AWS cannot change the scheme of a load balancer, so "
+                       "it is deleted and recreated, and no client is served in between.");
     } else if (told->address != NULL) {
         lb_plan_effect(p->plan, s->key, "The DNS name stays.");
     }
@@ -441,8 +440,8 @@ static int check_ports(const struct aws_planning *p, struct err *err)
         if (s->ports[i].node_port == 0 && has_listener(p, s->ports[i].port)) {
             return err_set(err, ERR_INVALID,
                            "port %d: no node port is allocated "
-                           "(spec.allocateLoadBalancerNodePorts), so that nobody could be served "
-                           "there any more; name a node port, or take the port out",
+                           "(spec.allocateLoadBalancerNodePorts), so that no client could be "
+                           "served there any more; set a node port, or take the port out",
                            (int)s->ports[i].port);
         }
     }

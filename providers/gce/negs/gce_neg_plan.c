@@ -301,8 +301,8 @@ static int check(const struct gce_neg_plan *n, struct err *err)
         const struct gce_neg *s = one->seen;
         if (s != NULL && (one->foreign || (!str_is_empty(s->type) && !str_eq(s->type, NEG_TYPE)))) {
             return err_set(err, ERR_INVALID,
-                           "network endpoint group %s in zone %s is somebody else's (type %s, "
-                           "description %s), so it is left alone",
+                           "network endpoint group %s in zone %s belongs to another program (type "
+                           "%s, description %s), so it stays unchanged",
                            one->name, one->zone, str_or(s->type, "unknown"),
                            str_or(s->description, "empty"));
         }

@@ -336,7 +336,8 @@ static void nobody__no_instance_or_no_listener__told_with_the_reason(void **stat
     assert_non_null(strstr(flow_kit_findings(k), "serves nobody: no port has a node port"));
     svc = aws_test_object(k->a, NULL, CLOSED);
     (void)flow_kit_plan(k, svc);
-    assert_non_null(strstr(flow_kit_findings(k), "serves nobody: the source ranges let nobody in"));
+    assert_non_null(
+        strstr(flow_kit_findings(k), "serves nobody: the source ranges allow no client"));
     svc = aws_test_object(k->a, "{\"security-groups\":\"sg-mine\"}", CLOSED);
     (void)flow_kit_plan(k, svc);
     assert_null(strstr(flow_kit_findings(k), "serves nobody")); /* its rules are the owner's */

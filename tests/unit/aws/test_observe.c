@@ -229,7 +229,7 @@ static void update__without_a_balancer__is_not_found(void **state)
 {
     struct flow_kit *k = *state;
     assert_int_equal(flow_kit_sync(k, TT_VERB_UPDATE, TT_REASON_NODES, classic(k)), TT_NOT_FOUND);
-    same_text("classic", k->r.message, "there is no load balancer " NAME);
+    same_text("classic", k->r.message, "load balancer " NAME " not found");
     assert_int_equal(flow_kit_sync(k, TT_VERB_UPDATE, TT_REASON_NODES, nlb(k)), TT_NOT_FOUND);
     assert_int_equal(flow_kit_count(k, "ec2 "), 0);
 }

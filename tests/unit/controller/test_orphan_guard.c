@@ -107,7 +107,7 @@ static void list__lacks_many__kept_and_told(void **state)
     assert_int_equal(view.rows[0].state, BOARD_FAILED);
     const char *words =
         "The Service is gone and its load balancer is kept: one list of the API server lacked 3 of "
-        "4 Services at once, and nobody was seen to delete them. If it is to go: trimtab orphans "
+        "4 Services at once, and no deletion was observed. To delete it: trimtab orphans "
         "--delete demo/s0";
     assert_string_equal(view.rows[0].message, words);
     struct board *board = r->syncer.board;

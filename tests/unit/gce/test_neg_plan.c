@@ -271,7 +271,7 @@ static void gce_neg_plan_make__somebody_elses__nothing_is_done(void **state)
     assert_non_null(strstr(made(a, &n), "k8s2-x in zone zone2 is somebody else's"));
     items[1].foreign = false;
     ((struct gce_neg *)items[1].seen)->type = "GCE_VM_IP_PORT";
-    assert_non_null(strstr(made(a, &n), "somebody else's (type GCE_VM_IP_PORT"));
+    assert_non_null(strstr(made(a, &n), "belongs to another program (type GCE_VM_IP_PORT"));
 }
 
 static void gce_neg_plan_make__members_not_read__stay(void **state)
