@@ -86,9 +86,9 @@ static const char *about_older(struct arena *a, const char *key)
 
 struct gce_strs gce_bs_flow_older_told(struct lb_sync *s, const char *key, uint32_t verb)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     const char **one = ARENA_ARRAY(s->life, const char *, 1);
-    one[0] = gce_told_text(p->told, s->life, about_older(s->a, key));
+    one[0] = gce_told_text(p->cloud.told, s->life, about_older(s->a, key));
     bool told = verb == TT_VERB_DELETE && !str_is_empty(one[0]);
     return (struct gce_strs){.items = one, .n = told ? 1 : 0};
 }
@@ -97,13 +97,13 @@ struct gce_strs gce_bs_flow_older_told(struct lb_sync *s, const char *key, uint3
 static void note_older(struct lb_sync *s, const struct lb_item *item, const struct gce_op *arg,
                        const struct err *err)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     const char *rule =
         arg->c == GCE_BACKENDS && arg->verb == GCE_DELETE && err != NULL && err->code == ERR_IN_USE
             ? rule_in(s->a, err->message)
             : NULL;
     if (rule != NULL) {
-        (void)gce_told_is_news(p->told, about_older(s->a, item->key), rule);
+        (void)gce_told_is_news(p->cloud.told, about_older(s->a, item->key), rule);
     }
 }
 

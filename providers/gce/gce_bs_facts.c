@@ -22,18 +22,19 @@
 
 static int find_ids(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {
-    struct gce_provider *p = s->provider;
+    struct gce_provider *p = gce_provider_of(s);
     b->facts = p->bs_facts;
     b->facts.kube_system_uid = "";
     b->facts.cluster_id = "";
     int rc = ERR_OK;
     if (b->in.kind != GCE_KIND_ILB_GROUPS) {
-        rc = gce_kube_system_uid(p->kube_system, p->host, s->call, s->a, &b->facts.kube_system_uid,
-                                 err);
+        rc = gce_kube_system_uid(p->kube_system, p->cloud.host, s->call, s->a,
+                                 &b->facts.kube_system_uid, err);
     }
     bool of_service = gce_kind_has_service(b->in.kind) && b->in.verb == TT_VERB_DELETE;
     if (rc == ERR_OK && (gce_kind_has_groups(b->in.kind) || of_service)) {
-        rc = gce_cluster_id_get(p->cluster_id, p->host, s->call, s->a, &b->facts.cluster_id, err);
+        rc = gce_cluster_id_get(p->cluster_id, p->cloud.host, s->call, s->a, &b->facts.cluster_id,
+                                err);
     }
     return rc;
 }
@@ -41,8 +42,8 @@ static int find_ids(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 /* Unconfigured values are read from the cloud, not from a saved state. */
 static int find_subnetwork(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {
-    struct gce_provider *p = s->provider;
-    if (!str_is_empty(b->facts.subnetwork) || p->offline) {
+    struct gce_provider *p = gce_provider_of(s);
+    if (!str_is_empty(b->facts.subnetwork) || p->cloud.offline) {
         return ERR_OK;
     }
     return gce_subnet_search_get(p->subnet_search, s, &b->facts.subnetwork, err);
@@ -81,7 +82,7 @@ static const char *subnetwork_of(struct lb_sync *s, const struct gce_bs_item *b)
 static void find_groups(struct lb_sync *s, struct gce_bs_item *b)
 {
     struct gce_node_filter filter = gce_bs_node_filter(&b->facts);
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     bool legacy = b->in.kind == GCE_KIND_ILB_GROUPS;
     /* One rule for the process, whatever the kind: else two Services would undo
      * each other's groups. */
@@ -140,7 +141,7 @@ int gce_bs_flow_facts(struct lb_sync *s, struct lb_item *item, struct gce_bs_ite
     bool has_service = gce_kind_has_service(kind);
     if (verb == TT_VERB_ENSURE && b->facts.flags.logging && has_service &&
         kind != GCE_KIND_ILB_GROUPS) {
-        const struct gce_provider *p = s->provider;
+        const struct gce_provider *p = gce_provider_of(s);
         gce_l4lb_config_get(p->kube_texts, s->host, s->call, s->a, item->in->service, &b->log);
         b->in.log = gce_log_of(&b->log);
     }

@@ -32,16 +32,16 @@ static const char *neg_name(struct lb_sync *s, const struct gce_bs_item *b)
 static void current_places(struct lb_sync *s, const struct gce_bs_item *b, const char *name,
                            struct gce_neg_places *ret)
 {
-    struct gce_provider *p = s->provider;
-    struct gce_strs zones = gce_neg_mirror_zones(p->negs, s->a, name);
+    struct gce_provider *p = gce_provider_of(s);
+    struct gce_strs zones = gce_neg_mirror_zones(p->cloud.negs, s->a, name);
     ret->items = ARENA_ARRAY(s->a, struct gce_neg_place, zones.n);
     ret->n = 0;
     for (size_t i = 0; i < zones.n; i++) {
         struct gce_neg_place place = {.zone = zones.items[i],
                                       .subnet = gce_link_last(b->facts.subnetwork)};
         bool due;
-        if (gce_neg_mirror_get(p->negs, place.zone, name, s->a, &place.endpoints, &place.n, &due) !=
-            GCE_MIRROR_UNKNOWN) {
+        if (gce_neg_mirror_get(p->cloud.negs, place.zone, name, s->a, &place.endpoints, &place.n,
+                               &due) != GCE_MIRROR_UNKNOWN) {
             ret->items[ret->n++] = place;
         }
     }
@@ -49,18 +49,18 @@ static void current_places(struct lb_sync *s, const struct gce_bs_item *b, const
 
 bool gce_bs_has_negs(const struct lb_sync *s, const struct gce_bs_item *b)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     return gce_kind_has_negs(b->in.kind) && !b->negs_stay &&
            (b->in.kind != GCE_KIND_NEGS_ONLY || p->options.switches.standalone_negs);
 }
 
 bool gce_bs_negs_are_anothers(struct lb_sync *s, const struct gce_bs_item *b)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     const struct tt_service *svc = b->in.service;
     const struct tt_service *const *all = NULL;
     uint32_t n = 0;
-    p->host->services(p->host->ctx, s->call, &all, &n);
+    p->cloud.host->services(p->cloud.host->ctx, s->call, &all, &n);
     for (uint32_t i = 0; i < n; i++) {
         const struct gce_case c = {.service = all[i], .flags = &p->options.switches};
         struct gce_decision d;
@@ -79,7 +79,7 @@ int gce_bs_members_think(struct lb_sync *s, struct lb_item *item, struct gce_bs_
 {
     const struct tt_service *svc = item->in->service;
     const struct gce_l4_flags *f = &b->facts.flags;
-    struct gce_provider *p = s->provider;
+    struct gce_provider *p = gce_provider_of(s);
     const struct gce_node_filter filter = gce_bs_node_filter(&b->facts);
     /* Policy Cluster does not ask where the endpoints are, so it does not wait for the first slice
      * (docs/deviations.md). */
@@ -150,7 +150,7 @@ static void add_zone(struct lb_sync *s, struct gce_bs_item *b, const char *name,
 /* Zones in which the Service has NEGs, or will have, or, when it goes, may have. */
 static void collect_zones(struct lb_sync *s, struct gce_bs_item *b)
 {
-    struct gce_provider *p = s->provider;
+    struct gce_provider *p = gce_provider_of(s);
     const char *name = neg_name(s, b);
     b->neg_name = name;
     b->negs = (struct gce_neg_plan){
@@ -158,7 +158,7 @@ static void collect_zones(struct lb_sync *s, struct gce_bs_item *b)
     for (size_t i = 0; i < b->members.zones.n; i++) {
         add_zone(s, b, name, b->members.zones.items[i]);
     }
-    struct gce_strs known = gce_neg_mirror_zones(p->negs, s->a, name);
+    struct gce_strs known = gce_neg_mirror_zones(p->cloud.negs, s->a, name);
     for (size_t i = 0; i < known.n; i++) {
         add_zone(s, b, name, known.items[i]);
     }
@@ -176,14 +176,14 @@ static void collect_zones(struct lb_sync *s, struct gce_bs_item *b)
  * mirror, or looks, too. */
 void gce_bs_members_slots(struct lb_sync *s, struct gce_bs_item *b)
 {
-    struct gce_provider *p = s->provider;
+    struct gce_provider *p = gce_provider_of(s);
     collect_zones(s, b);
     for (size_t i = 0; i < b->negs.n; i++) {
         const struct gce_neg_one *n = &b->negs.items[i];
         struct gce_endpoint *e;
         size_t n_e;
         bool due;
-        bool known = gce_neg_mirror_get(p->negs, n->zone, n->name, s->a, &e, &n_e, &due) !=
+        bool known = gce_neg_mirror_get(p->cloud.negs, n->zone, n->name, s->a, &e, &n_e, &due) !=
                      GCE_MIRROR_UNKNOWN;
         if (b->in.verb != TT_VERB_UPDATE || !known) {
             gce_slots_add(&b->slots, b->in.verb != TT_VERB_DELETE, GCE_NEGS, n->zone, n->name);
@@ -206,9 +206,9 @@ static void add_linked(struct lb_sync *s, struct gce_bs_item *b, const char *url
  * service refers to it, or the object beside the NEGs names it. */
 static int look_at_strays(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {
-    struct gce_provider *p = s->provider;
+    struct gce_provider *p = gce_provider_of(s);
     const struct gce_bservice *is = gce_slots_bservice(&b->slots, b->neg_name);
-    struct gce_strs zones = gce_snapshot_zones(p->snapshot, GCE_NEGS, b->neg_name, s->a);
+    struct gce_strs zones = gce_snapshot_zones(p->cloud.snapshot, GCE_NEGS, b->neg_name, s->a);
     struct gce_strs links = {0};
     size_t before = b->negs.n;
     int rc = ERR_OK;
@@ -218,7 +218,7 @@ static int look_at_strays(struct lb_sync *s, struct gce_bs_item *b, struct err *
     for (size_t i = 0; is != NULL && i < is->n_backends; i++) {
         add_linked(s, b, is->backends[i].group);
     }
-    if (b->in.verb == TT_VERB_DELETE && gce_kind_has_negs(b->in.kind) && !p->offline) {
+    if (b->in.verb == TT_VERB_DELETE && gce_kind_has_negs(b->in.kind) && !p->cloud.offline) {
         const struct gce_svcneg_call k = {.host = s->host, .call = s->call};
         rc = gce_svcneg_links(p->svcneg, &k, s->a, b->in.service->ns, b->neg_name, &links, err);
     }
@@ -261,7 +261,7 @@ static bool is_linked(struct lb_sync *s, const struct gce_bs_item *b, const stru
 /* The desired state of each NEG, and whether it exists: read or cached. */
 static void fill(struct lb_sync *s, struct gce_bs_item *b)
 {
-    struct gce_provider *p = s->provider;
+    struct gce_provider *p = gce_provider_of(s);
     for (size_t i = 0; i < b->negs.n; i++) {
         struct gce_neg_one *n = &b->negs.items[i];
         const struct gce_neg_place *place = place_of(b, n->zone);
@@ -270,11 +270,11 @@ static void fill(struct lb_sync *s, struct gce_bs_item *b)
         n->want = place != NULL ? place->endpoints : NULL;
         n->n_want = place != NULL ? place->n : 0;
         n->seen = gce_slots_neg(&b->slots, n->zone, n->name);
-        if (slot == NULL && gce_neg_is_known(p->negs, n->zone, n->name, known)) {
+        if (slot == NULL && gce_neg_is_known(p->cloud.negs, n->zone, n->name, known)) {
             n->seen = known;
         }
         if (slot != NULL && slot->known == GCE_ABSENT) {
-            gce_neg_mirror_drop(p->negs, n->zone, n->name);
+            gce_neg_mirror_drop(p->cloud.negs, n->zone, n->name);
         }
         n->linked = n->seen != NULL && is_linked(s, b, n);
         n->unknown = b->members.unsaid && n->seen != NULL;
@@ -287,7 +287,7 @@ static void fill(struct lb_sync *s, struct gce_bs_item *b)
 int gce_bs_members_observe(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
                            struct err *err)
 {
-    struct gce_provider *p = s->provider;
+    struct gce_provider *p = gce_provider_of(s);
     const struct tt_service *svc = b->in.service;
     int rc = look_at_strays(s, b, err);
     if (rc != ERR_OK) {
@@ -297,7 +297,7 @@ int gce_bs_members_observe(struct lb_sync *s, struct lb_item *item, struct gce_b
     b->negs.network = b->facts.network;
     b->negs.subnetwork = b->facts.subnetwork;
     fill(s, b);
-    if (b->in.verb == TT_VERB_DELETE || b->members.unsaid || p->offline) {
+    if (b->in.verb == TT_VERB_DELETE || b->members.unsaid || p->cloud.offline) {
         return ERR_OK;
     }
     /* When something was listed, who may stay is known better, and that may be a reason to list

@@ -36,7 +36,7 @@ int gce_bs_find_network(const struct gce_network_reads *r, const char *name, str
 /* The network that the Service names, where its kind can be of another than the cluster's. */
 int gce_bs_flow_find_network(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     const struct gce_network_reads r = {
         .texts = p->kube_texts, .host = s->host, .call = s->call, .a = s->a};
     return gce_bs_has_negs(s, b)

@@ -39,8 +39,8 @@ void gce_bs_flow_release(struct gce_bs_item *b)
 /* False: a look that writes nothing takes no lock. */
 static bool begin_hold(struct lb_sync *s, struct gce_bs_item *b)
 {
-    struct gce_provider *p = s->provider;
-    if (s->planning || p->offline || b->in.verb == TT_VERB_UPDATE) {
+    struct gce_provider *p = gce_provider_of(s);
+    if (s->planning || p->cloud.offline || b->in.verb == TT_VERB_UPDATE) {
         return false;
     }
     if (!b->lock_deferred) {
@@ -63,10 +63,10 @@ static int hold(struct lb_sync *s, struct gce_bs_item *b, enum hold_how then, st
 
 static bool is_there(struct lb_sync *s, enum gce_collection c, const char *name)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     struct json_object *o;
-    return str_is_empty(name) || gce_snapshot_get(p->snapshot, GCE_KEY(c, name), GCE_SNAPSHOT_ANY,
-                                                  s->a, &o) == GCE_PRESENT;
+    return str_is_empty(name) || gce_snapshot_get(p->cloud.snapshot, GCE_KEY(c, name),
+                                                  GCE_SNAPSHOT_ANY, s->a, &o) == GCE_PRESENT;
 }
 
 /* As the snapshot knows it, the check and its firewalls stand. */
@@ -96,7 +96,7 @@ void gce_bs_flow_share(struct lb_sync *s, struct gce_bs_item *b, const struct lb
     if (!part) {
         return;
     }
-    gce_op_wrote(s->provider, op, LB_DONE, err);
+    gce_op_wrote(gce_cloud_of(s), op, LB_DONE, err);
     if (check_stands(s, b)) {
         hold_share(b->lock);
         b->hold = HOLD_TOGETHER;
@@ -181,7 +181,7 @@ static bool must_be_alone(struct lb_sync *s, const struct gce_bs_item *b)
  * (gce-l4.md §3.1). */
 static void tag_members(struct lb_sync *s, const struct gce_bs_item *b, struct gce_members *ret)
 {
-    struct gce_provider *p = s->provider;
+    struct gce_provider *p = gce_provider_of(s);
     struct gce_node_filter filter = gce_bs_node_filter(&b->facts);
     const struct tt_node **nodes = ARENA_ARRAY(s->a, const struct tt_node *, s->batch->n_nodes);
     size_t n = 0;
@@ -194,20 +194,20 @@ static void tag_members(struct lb_sync *s, const struct gce_bs_item *b, struct g
             nodes[n++] = s->batch->nodes[i];
         }
     }
-    gce_members_of(s->a, nodes, n, p->facts.project, p->facts.region, ret);
+    gce_members_of(s->a, nodes, n, p->cloud.facts.project, p->cloud.facts.region, ret);
 }
 
 static void look_up_tags(struct lb_sync *s, struct gce_bs_item *b)
 {
-    struct gce_provider *p = s->provider;
+    struct gce_provider *p = gce_provider_of(s);
     struct gce_members members;
     b->in.tags = p->tp_facts.node_tags;
     b->in.tags_known = b->in.tags.n > 0;
-    if (b->in.tags_known || p->offline) {
+    if (b->in.tags_known || p->cloud.offline) {
         return;
     }
     tag_members(s, b, &members);
-    const struct gce_tags_ask ask = {.api = &p->api,
+    const struct gce_tags_ask ask = {.api = &p->cloud.api,
                                      .call = s->call,
                                      .http = s->http,
                                      .prefix = p->config.node_instance_prefix,
@@ -302,7 +302,7 @@ int gce_bs_flow_observe(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
         return observe_negs(s, item, b, err);
     }
     if (gce_kind_has_groups(b->in.kind) && b->in.verb != TT_VERB_DELETE) {
-        b->in.zones = gce_groups_zones(s->a, s->provider, b->group_name, &b->groups);
+        b->in.zones = gce_groups_zones(gce_provider_of(s)->groups, s->a, b->group_name, &b->groups);
     }
     int rc = hold_before_look(s, b, err);
     if (rc == ERR_OK) {

@@ -32,7 +32,7 @@ static bool is_worth_a_search(const struct gce_bs_item *b)
 
 bool gce_bs_flow_find_older(struct lb_sync *s, struct gce_bs_item *b)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     const struct tt_service *svc = b->in.service;
     struct gce_l4_names names;
     if (!is_worth_a_search(b)) {
@@ -43,7 +43,7 @@ bool gce_bs_flow_find_older(struct lb_sync *s, struct gce_bs_item *b)
     if (gce_slots_bservice(&b->slots, names.backend) == NULL) {
         return false;
     }
-    const struct gce_strs found = gce_snapshot_rules_of(p->snapshot, names.backend, s->a);
+    const struct gce_strs found = gce_snapshot_rules_of(p->cloud.snapshot, names.backend, s->a);
     const char **older = ARENA_ARRAY(s->life, const char *, found.n);
     size_t n = 0;
     for (size_t i = 0; i < found.n; i++) {

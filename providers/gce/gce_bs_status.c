@@ -61,7 +61,7 @@ static void set_l4_annotations(struct lb_sync *s, struct lb_item *item, const st
 static void set_legacy_annotations(struct lb_sync *s, struct lb_item *item,
                                    const struct gce_bs_item *b)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     if (p->options.lb_annotations) {
         gce_bs_flow_annotate(s, item, GCE_ANN_BACKEND, b->d.service.name);
         gce_bs_flow_annotate(s, item, GCE_ANN_TARGET_POOL, NULL);
@@ -151,11 +151,11 @@ static void clear(struct lb_sync *s, struct lb_item *item)
 
 void gce_bs_flow_look_again(struct lb_sync *s, struct lb_item *item, int64_t at_most_ms)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     int64_t period_ms = p->options.periods.sync_ms;
     int64_t tenth_ms = (at_most_ms > 0 && at_most_ms < period_ms ? at_most_ms : period_ms) / 10;
     if (TT_HAS(s->host, result_again) && tenth_ms > 0) {
-        int64_t later_ms = (int64_t)rng_below(p->rng, (uint64_t)(2 * tenth_ms + 1));
+        int64_t later_ms = (int64_t)rng_below(p->cloud.rng, (uint64_t)(2 * tenth_ms + 1));
         s->host->result_again(item->in->result, 9 * tenth_ms + later_ms);
     }
 }
@@ -235,7 +235,7 @@ static int look_at_negs(struct lb_sync *s, struct gce_bs_item *b, struct gce_slo
 
 static int ensure_svcneg(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {
-    struct gce_provider *p = s->provider;
+    struct gce_provider *p = gce_provider_of(s);
     const struct gce_svcneg_call k = {.host = s->host, .call = s->call};
     struct gce_neg *negs = ARENA_ARRAY(s->a, struct gce_neg, b->negs.n);
     struct gce_slots slots;
@@ -285,7 +285,7 @@ static bool has_object(const struct lb_sync *s, const struct gce_bs_item *b)
 int gce_bs_flow_objects(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
                         struct err *err)
 {
-    struct gce_provider *p = s->provider;
+    struct gce_provider *p = gce_provider_of(s);
     const struct gce_svcneg_call k = {.host = s->host, .call = s->call};
     int rc = ERR_OK;
     (void)item;

@@ -16,10 +16,10 @@ struct one {
 static void begin(struct lb_sync *s, struct one *o, const struct gce_link *link,
                   enum gce_collection regional, enum gce_collection global)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     bool is_global = *link->region == '\0';
-    o->api = gce_api_beta(s->a, &p->api);
-    o->api.project = str_or(link->project, p->api.project);
+    o->api = gce_api_beta(s->a, &p->cloud.api);
+    o->api.project = str_or(link->project, p->cloud.api.project);
     o->api.region = link->region;
     o->link = *link;
     const struct gce_call_spec spec = {

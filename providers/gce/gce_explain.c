@@ -40,8 +40,8 @@ struct explain {
 static const char *system_uid(struct explain *x)
 {
     const struct gce_provider *p = x->session->p;
-    if (x->uid == NULL && !p->offline &&
-        gce_kube_system_uid(p->kube_system, p->host, x->s->call, x->s->a, &x->uid, NULL) !=
+    if (x->uid == NULL && !p->cloud.offline &&
+        gce_kube_system_uid(p->kube_system, p->cloud.host, x->s->call, x->s->a, &x->uid, NULL) !=
             ERR_OK) {
         x->uid = NULL;
     }
@@ -165,8 +165,8 @@ static void read_members(struct explain *x, struct gce_explained *e)
     struct arena *a = x->s->a;
     const char *uid = system_uid(x);
     struct gce_l4_names names;
-    if (uid == NULL || x->session->p->offline) {
-        e->current_unknown = !x->session->p->offline;
+    if (uid == NULL || x->session->p->cloud.offline) {
+        e->current_unknown = !x->session->p->cloud.offline;
         return;
     }
     l4_names(x, uid, &names);
@@ -209,7 +209,7 @@ static int find_facts(struct explain *x, struct err *err)
 {
     const struct gce_provider *p = x->session->p;
     const struct gce_network_reads r = {
-        .texts = p->kube_texts, .host = p->host, .call = x->s->call, .a = x->s->a};
+        .texts = p->kube_texts, .host = p->cloud.host, .call = x->s->call, .a = x->s->a};
     x->facts = p->bs_facts;
     if (str_is_empty(x->facts.subnetwork)) {
         x->facts.subnetwork = gce_subnet_search_known(p->subnet_search, x->s->a);
@@ -232,8 +232,8 @@ static void nodes(struct explain *x)
         .slices = x->item->slices,
         .n_slices = x->item->n_slices,
         .has_slices = x->item->has_slices != 0,
-        .project = p->facts.project,
-        .region = p->facts.region,
+        .project = p->cloud.facts.project,
+        .region = p->cloud.facts.region,
         .subnetwork = x->facts.subnetwork,
         .network = x->facts.network_name,
         .filter = gce_bs_node_filter(&x->facts),
@@ -259,9 +259,9 @@ static const char *custom_rules(struct explain *x)
     struct gce_custom_refs refs;
     struct gce_custom_seen *seen = NULL;
     struct gce_custom_verdict v;
-    gce_custom_refs_parse(a, svc_annotation(x->svc, GCE_ANN_CUSTOM_RULES), p->facts.project,
-                          p->facts.region, &refs);
-    if (refs.n > 0 && (p->offline || uid == NULL)) {
+    gce_custom_refs_parse(a, svc_annotation(x->svc, GCE_ANN_CUSTOM_RULES), p->cloud.facts.project,
+                          p->cloud.facts.region, &refs);
+    if (refs.n > 0 && (p->cloud.offline || uid == NULL)) {
         return "that of the forwarding rules that it names, which were not read";
     }
     l4_names(x, str_nonnull(uid), &names);
@@ -342,7 +342,7 @@ static void say(struct explain *x)
             lb_explain_all_down(&x->rows, true); /* a last resort of pass-through balancers */
         }
     }
-    lb_explain_send(&x->rows, p->host, x->item->result, svc_key(s->a, x->svc));
+    lb_explain_send(&x->rows, p->cloud.host, x->item->result, svc_key(s->a, x->svc));
 }
 
 static int explain_one(struct gce_session *session, const struct tt_item *item, struct err *err)
@@ -369,7 +369,7 @@ int32_t gce_explain(void *provider, const struct tt_call *call, const struct tt_
         struct err err = ERR_INIT;
         const struct tt_item *item = batch->items[i];
         if (explain_one(&session, item, &err) != ERR_OK) {
-            p->host->result_fail(item->result, err.code, err.message, err.retry_after_ms);
+            p->cloud.host->result_fail(item->result, err.code, err.message, err.retry_after_ms);
             first = first == TT_OK ? err.code : first;
         }
     }
@@ -389,8 +389,8 @@ int32_t gce_validate(void *provider, const struct tt_item *item)
     struct err err = ERR_INIT;
     gce_decide(&c, &d);
     if (d.kind == GCE_KIND_NONE) {
-        p->host->result_fail(item->result, TT_IMPLEMENTED_ELSEWHERE,
-                             "another controller serves this kind of load balancer", 0);
+        p->cloud.host->result_fail(item->result, TT_IMPLEMENTED_ELSEWHERE,
+                                   "another controller serves this kind of load balancer", 0);
         return TT_IMPLEMENTED_ELSEWHERE;
     }
     struct gce_name_scope scope = gce_provider_name_scope(p);
@@ -400,7 +400,7 @@ int32_t gce_validate(void *provider, const struct tt_item *item)
          gce_findings_type_key_check(a, item->service, p->options.lenient_type, &err) != ERR_OK ||
          gce_names_check(a, &scope, item->service, item->previous, &err) != ERR_OK ||
          check_kind(a, p, item->service, d.kind, &err) != ERR_OK)) {
-        p->host->result_fail(item->result, err.code, err.message, 0);
+        p->cloud.host->result_fail(item->result, err.code, err.message, 0);
         return err.code;
     }
     return TT_OK;

@@ -19,11 +19,6 @@
 
 #define BIT(kind) (1u << (unsigned)(kind))
 
-static struct gce_provider *provider_of(const struct lb_sync *s)
-{
-    return s->provider;
-}
-
 static bool has_bs_bits(unsigned bits)
 {
     return (bits & ~BIT(GCE_KIND_TARGET_POOL)) != 0;
@@ -136,7 +131,7 @@ static void guard(struct lb_sync *s, struct lb_item *item)
  * one for absent. */
 static int check_names(struct lb_sync *s, struct lb_item *item)
 {
-    const struct gce_provider *p = provider_of(s);
+    const struct gce_provider *p = gce_provider_of(s);
     if (item->in->verb != TT_VERB_ENSURE || gce_item_of(item)->decision.kind == GCE_KIND_NONE) {
         return ERR_OK;
     }
@@ -155,7 +150,7 @@ static int check_names(struct lb_sync *s, struct lb_item *item)
 static int facts_of_item(struct lb_sync *s, struct lb_item *item, struct err *err)
 {
     struct gce_item *g = ARENA_NEW(s->a, struct gce_item);
-    const struct gce_provider *p = provider_of(s);
+    const struct gce_provider *p = gce_provider_of(s);
     item->data = g;
     gce_flow_decide(s, item);
     if (item->err.code != ERR_OK) {
@@ -189,7 +184,7 @@ static int facts_of_item(struct lb_sync *s, struct lb_item *item, struct err *er
 
 static int facts(struct lb_sync *s, struct err *err)
 {
-    struct gce_provider *p = provider_of(s);
+    struct gce_provider *p = gce_provider_of(s);
     bool active = false;
     for (size_t i = 0; i < s->n_items; i++) {
         struct err one = ERR_INIT;
@@ -198,10 +193,10 @@ static int facts(struct lb_sync *s, struct err *err)
         }
         active = active || s->items[i].err.code == ERR_OK;
     }
-    if (!active || p->offline) {
+    if (!active || p->cloud.offline) {
         return ERR_OK;
     }
-    return gce_auth_ready(p->auth, s->http, s->cancel, err);
+    return gce_auth_ready(p->cloud.auth, s->http, s->cancel, err);
 }
 
 /* ---- stage 1: what it had -------------------------------------------------------------------- */
@@ -239,7 +234,7 @@ static bool takes_groups(struct lb_sync *s, const struct lb_item *item)
 {
     const struct gce_item *g = gce_item_of(item);
     return !(is_built(item) && gce_kind_has_groups(g->decision.kind)) &&
-           gce_kind_has_groups(g->was.in.kind) && !provider_of(s)->offline &&
+           gce_kind_has_groups(g->was.in.kind) && !gce_cloud_of(s)->offline &&
            !str_is_empty(g->was.facts.cluster_id) &&
            !gce_others_any(s, item->in->service, has_groups, NULL);
 }
@@ -249,7 +244,8 @@ static void plan_groups_away(struct lb_sync *s, struct lb_plan *plan, const stru
     if (takes_groups(s, item)) {
         const char *cluster = gce_item_of(item)->was.facts.cluster_id;
         size_t from = plan->n_ops;
-        gce_groups_plan_delete(s, plan, item->key, gce_l4_group_name(s->a, cluster));
+        gce_groups_plan_delete(gce_provider_of(s)->groups, s, plan, item->key,
+                               gce_l4_group_name(s->a, cluster));
         gce_bs_order_groups(plan, from);
     }
 }
@@ -378,7 +374,8 @@ static int groups_observe(struct lb_sync *s, struct err *err)
             release_formers(&s->items[i]);
             s->observed_fresh =
                 true; /* what is believed of groups was read, or written, by whose turn it is */
-            return gce_groups_observe(s, b->group_name, &b->groups, err);
+            return gce_groups_observe(gce_provider_of(s)->groups, s, b->group_name, &b->groups,
+                                      err);
         }
     }
     return ERR_OK;
@@ -389,7 +386,9 @@ static int groups_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     for (size_t i = 0; i < s->n_items; i++) {
         const struct gce_bs_item *b = &gce_item_of(&s->items[i])->bs;
         if (wants_groups(&s->items[i])) {
-            return gce_groups_plan(s, plan, s->items[i].key, b->group_name, &b->groups, err);
+            gce_groups_plan(gce_provider_of(s)->groups, s, plan, s->items[i].key, b->group_name,
+                            &b->groups);
+            return ERR_OK;
         }
     }
     return ERR_OK;
@@ -448,7 +447,7 @@ static int balancer_plan(struct lb_sync *s, struct lb_plan *plan, struct err *er
         if (!is_built(item)) {
             continue;
         }
-        gce_findings(s, item, gce_item_of(item)->decision.kind, &provider_of(s)->options);
+        gce_findings(s, item, gce_item_of(item)->decision.kind, &gce_provider_of(s)->options);
         if (gce_item_is_bs(item)) {
             plan_bs(plan, item);
         } else {
@@ -537,7 +536,7 @@ static void over(struct lb_sync *s, const struct lb_op *op, unsigned outcome, co
 static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
                   const struct err *err)
 {
-    struct gce_provider *p = provider_of(s);
+    struct gce_provider *p = gce_provider_of(s);
     for (size_t i = 0; i < s->n_items; i++) {
         struct gce_item *g = gce_item_of(&s->items[i]);
         if (outcome == LB_DONE && str_set_has(&op->owners, s->items[i].key)) {
@@ -552,7 +551,7 @@ static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
         gce_flow_tell_by_hand(s, op);
     }
     if (gce_flow_is_target_pools(op)) {
-        gce_tp_wrote(p, op, outcome, err);
+        gce_tp_wrote(&p->cloud, op, outcome, err);
         return;
     }
     for (size_t i = 0; i < s->n_items; i++) {
@@ -560,9 +559,9 @@ static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
             gce_bs_flow_tell(s, &s->items[i], op, outcome, err);
         }
     }
-    gce_op_wrote(p, op, outcome, err);
-    gce_neg_wrote(p->negs, op, outcome, err);
-    gce_groups_wrote(p, op, outcome, err);
+    gce_op_wrote(&p->cloud, op, outcome, err);
+    gce_neg_wrote(p->cloud.negs, op, outcome, err);
+    gce_groups_wrote(p->groups, op, outcome, err);
     if (outcome == LB_FAILED) {
         gce_groups_tell(s, op, err);
     }
@@ -584,7 +583,7 @@ static int objects(struct lb_sync *s, struct lb_item *item, struct err *err)
 static void drop_formers(struct lb_sync *s, struct lb_item *item)
 {
     const struct gce_item *g = gce_item_of(item);
-    const struct gce_provider *p = provider_of(s);
+    const struct gce_provider *p = gce_provider_of(s);
     /* Where the Go service controller ran before, it put its finalizer on these Services, too; who
      * has taken its place takes it off (docs/adr/0011). */
     if (item->in->verb == TT_VERB_DELETE && has_bs_bits(g->former) &&

@@ -17,10 +17,10 @@
 #include "providers/gce/backend/gce_l4lb_config_rules.h"
 #include "providers/gce/decide/gce_decide.h"
 #include "providers/gce/gce_provider.h"
+#include "providers/gce/gce_target_pool_observe.h"
 #include "providers/gce/groups/gce_groups.h"
 #include "providers/gce/model/gce_custom_fr_rules.h"
 #include "providers/gce/model/gce_shared_ip_rules.h"
-#include "providers/gce/target_pool/gce_target_pool_observe.h"
 
 /* One balancer with a backend service: the one that is wanted, or one that is to go. */
 struct gce_bs_item {

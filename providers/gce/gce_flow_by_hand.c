@@ -24,16 +24,17 @@ static const char *command_of(const struct lb_op *op)
 
 void gce_flow_tell_by_hand(struct lb_sync *s, const struct lb_op *op)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     const char *command = command_of(op);
     for (size_t i = 0; command != NULL && i < s->n_items; i++) {
         const struct lb_item *item = &s->items[i];
         const struct gce_item *g = gce_item_of(item);
         const char *about = arena_printf(s->a, "%s %s", item->key, op->name);
-        if (str_set_has(&op->owners, item->key) && gce_told_is_news(p->told, about, command)) {
+        if (str_set_has(&op->owners, item->key) &&
+            gce_told_is_news(p->cloud.told, about, command)) {
             bool l4 = gce_kind_part(g->decision.kind) == GCE_PART_L4;
-            p->host->event(p->host->ctx, item->in->service, TT_EVENT_NORMAL,
-                           l4 ? "XPN" : GCE_EVENT_MANUAL, gce_gcloud_event(s->a, command));
+            p->cloud.host->event(p->cloud.host->ctx, item->in->service, TT_EVENT_NORMAL,
+                                 l4 ? "XPN" : GCE_EVENT_MANUAL, gce_gcloud_event(s->a, command));
         }
     }
 }

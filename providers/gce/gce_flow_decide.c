@@ -7,17 +7,12 @@
 #include "common/lb/service_rules.h"
 #include "providers/gce/cache/gce_kube_system.h"
 
-static struct gce_provider *provider_of(const struct lb_sync *s)
-{
-    return s->provider;
-}
-
 /* Looks at what the decision asks for.  A look that fails is no answer: upstream leaves such a
  * Service alone without a word; here its sync fails, and comes again. */
 static int look_for_case(struct lb_sync *s, const struct lb_item *item, unsigned needs,
                          struct gce_case *c, struct err *err)
 {
-    struct gce_provider *p = provider_of(s);
+    struct gce_provider *p = gce_provider_of(s);
     const struct tt_service *svc = item->in->service;
     const char *rule = svc_default_lb_name(s->a, str_nonnull(svc->uid));
     const char *uid = NULL;
@@ -29,7 +24,7 @@ static int look_for_case(struct lb_sync *s, const struct lb_item *item, unsigned
         gce_slots_add(&slots, true, GCE_RULES, NULL, rule);
     }
     if ((needs & GCE_NEEDS_BACKEND) != 0) {
-        rc = gce_kube_system_uid(p->kube_system, p->host, s->call, s->a, &uid, err);
+        rc = gce_kube_system_uid(p->kube_system, p->cloud.host, s->call, s->a, &uid, err);
     }
     if (uid != NULL) {
         struct gce_l4_names names;
@@ -76,12 +71,12 @@ static bool has_kinds_finalizer(const struct tt_service *svc)
  * list, a Service that is not new counts as one that may have. */
 static bool may_have_lost_its_marks(const struct lb_sync *s, const struct tt_service *svc)
 {
-    const struct gce_provider *p = provider_of(s);
+    const struct gce_provider *p = gce_provider_of(s);
     const char *rule = svc_default_lb_name(s->a, str_nonnull(svc->uid));
     struct json_object *o;
     enum gce_known known =
-        gce_snapshot_get(p->snapshot, GCE_KEY(GCE_RULES, rule), GCE_SNAPSHOT_ANY, s->a, &o);
-    int64_t age_us = p->host->wall_us(p->host->ctx) - svc->created_us;
+        gce_snapshot_get(p->cloud.snapshot, GCE_KEY(GCE_RULES, rule), GCE_SNAPSHOT_ANY, s->a, &o);
+    int64_t age_us = p->cloud.host->wall_us(p->cloud.host->ctx) - svc->created_us;
     bool is_old = svc->created_us > 0 && age_us > YOUNG_US;
     return known == GCE_PRESENT ||
            (known == GCE_UNKNOWN && (is_old || svc_has_finalizer(svc, LB_CLEANUP_FINALIZER)));
@@ -93,7 +88,7 @@ static bool may_have_lost_its_marks(const struct lb_sync *s, const struct tt_ser
  * which the look at the balancer itself finds out. */
 static bool worth_a_look(const struct lb_sync *s, const struct lb_item *item)
 {
-    const struct gce_switches *f = &provider_of(s)->options.switches;
+    const struct gce_switches *f = &gce_provider_of(s)->options.switches;
     const struct tt_service *svc = item->in->service;
     enum gce_kind kind = gce_item_of(item)->decision.kind;
     const char *mark = gce_kind_finalizer(gce_item_of(item)->decision.mark);
@@ -111,10 +106,10 @@ static bool worth_a_look(const struct lb_sync *s, const struct lb_item *item)
 /* Beside another program that has the legacy part, a new internal Service may be that one's. */
 static void wait_for_sign(struct lb_sync *s, struct lb_item *item, const struct gce_case *c)
 {
-    const struct gce_provider *p = provider_of(s);
+    const struct gce_provider *p = gce_provider_of(s);
     int64_t ms =
         gce_decide_wait_ms(&gce_item_of(item)->decision, c, p->options.periods.legacy_race_ms,
-                           p->host->wall_us(p->host->ctx));
+                           p->cloud.host->wall_us(p->cloud.host->ctx));
     if (ms > 0 && item->in->verb == TT_VERB_ENSURE && !s->planning) {
         (void)err_set(&item->err, ERR_IN_PROGRESS,
                       "waiting whether another program takes the new internal Service "
@@ -127,7 +122,7 @@ void gce_flow_decide(struct lb_sync *s, struct lb_item *item)
 {
     struct gce_item *g = gce_item_of(item);
     struct gce_case c = {.service = item->in->service,
-                         .flags = &provider_of(s)->options.switches,
+                         .flags = &gce_provider_of(s)->options.switches,
                          .gone = item->in->verb == TT_VERB_DELETE};
     unsigned seen = 0;
     gce_decide(&c, &g->decision);
@@ -145,10 +140,10 @@ void gce_flow_decide(struct lb_sync *s, struct lb_item *item)
 bool gce_others_any(struct lb_sync *s, const struct tt_service *svc, gce_others_test *is,
                     const void *arg)
 {
-    const struct gce_provider *p = provider_of(s);
+    const struct gce_provider *p = gce_provider_of(s);
     const struct tt_service *const *all = NULL;
     uint32_t n = 0;
-    p->host->services(p->host->ctx, s->call, &all, &n);
+    p->cloud.host->services(p->cloud.host->ctx, s->call, &all, &n);
     for (uint32_t i = 0; i < n; i++) {
         const struct gce_case c = {.service = all[i], .flags = &p->options.switches};
         struct gce_decision d;

@@ -9,10 +9,10 @@
 void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t type,
                          const char *reason, const char *message)
 {
-    struct gce_provider *p = s->provider;
+    struct gce_provider *p = gce_provider_of(s);
     const char *about = arena_printf(s->a, "%s %s", item->key, reason);
-    if (!s->planning && gce_told_is_news(p->told, about, message)) {
-        p->host->event(p->host->ctx, item->in->service, type, reason, message);
+    if (!s->planning && gce_told_is_news(p->cloud.told, about, message)) {
+        p->cloud.host->event(p->cloud.host->ctx, item->in->service, type, reason, message);
     }
 }
 
@@ -25,7 +25,7 @@ void gce_flow_warn_ranges_v6(struct lb_sync *s, const struct lb_item *item)
 
 void gce_flow_ports_are_mixed(struct lb_sync *s, const struct lb_item *item)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     if (gce_svc_has_ports_condition(item->in->service) || s->planning) {
         return;
     }
@@ -37,12 +37,12 @@ void gce_flow_ports_are_mixed(struct lb_sync *s, const struct lb_item *item)
     };
     gce_flow_event_once(s, item, TT_EVENT_WARNING, GCE_EVENT_MIXED,
                         "LoadBalancer with multiple protocols are not supported.");
-    p->host->result_condition(item->in->result, &c);
+    p->cloud.host->result_condition(item->in->result, &c);
 }
 
 void gce_flow_ports_are_fine(struct lb_sync *s, const struct lb_item *item)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     if (!gce_svc_has_ports_condition(item->in->service)) {
         return;
     }
@@ -52,6 +52,6 @@ void gce_flow_ports_are_fine(struct lb_sync *s, const struct lb_item *item)
         .reason = "LoadBalancerPortsSupported",
         .message = "All ports have the same protocol",
     };
-    p->host->result_condition(item->in->result, &c);
-    gce_told_forget(p->told, arena_printf(s->a, "%s %s", item->key, GCE_EVENT_MIXED));
+    p->cloud.host->result_condition(item->in->result, &c);
+    gce_told_forget(p->cloud.told, arena_printf(s->a, "%s %s", item->key, GCE_EVENT_MIXED));
 }

@@ -15,12 +15,12 @@
 static struct session_source source_of(const struct gce_provider *p)
 {
     return (struct session_source){
-        .host = p->host,
-        .clock = p->clock,
-        .rng = p->rng,
-        .http = p->http,
-        .watch = p->watch,
-        .cancel = p->cancel,
+        .host = p->cloud.host,
+        .clock = p->cloud.clock,
+        .rng = p->cloud.rng,
+        .http = p->cloud.http,
+        .watch = p->cloud.watch,
+        .cancel = p->cloud.cancel,
     };
 }
 
@@ -30,7 +30,7 @@ void gce_session_begin(struct gce_session *x, struct gce_provider *p, const stru
     const struct session_source source = source_of(p);
     *x = (struct gce_session){
         .p = p,
-        .s = {.a = arena_new(), .provider = p, .batch = batch, .fresh = true},
+        .s = {.a = arena_new(), .provider = &p->cloud, .batch = batch, .fresh = true},
     };
     session_begin(&x->session, &source, &x->s, call);
 }
@@ -43,7 +43,8 @@ void gce_session_end(struct gce_session *x)
 
 int gce_session_ready(struct gce_session *x, struct err *err)
 {
-    return x->p->offline ? ERR_OK : gce_auth_ready(x->p->auth, x->s.http, x->s.cancel, err);
+    return x->p->cloud.offline ? ERR_OK
+                               : gce_auth_ready(x->p->cloud.auth, x->s.http, x->s.cancel, err);
 }
 
 #define PIECES 5
@@ -54,7 +55,7 @@ static int read_pieces(struct gce_session *x, const struct gce_call_spec *specs,
     struct gce_read reads[PIECES];
     struct http_job *jobs[PIECES] = {NULL};
     for (size_t i = 0; i < n; i++) {
-        gce_read_init(&reads[i], &x->p->api, x->s.call, x->s.a, &specs[i]);
+        gce_read_init(&reads[i], &x->p->cloud.api, x->s.call, x->s.a, &specs[i]);
         jobs[i] = &reads[i].job;
     }
     http_run(x->s.http, jobs, n);
@@ -74,7 +75,7 @@ static int snapshot_pieces(struct gce_session *x, const struct gce_call_spec *sp
 {
     for (size_t i = 0; i < n; i++) {
         ret[i] = NULL;
-        (void)gce_snapshot_get(x->p->snapshot, GCE_KEY(specs[i].collection, specs[i].name),
+        (void)gce_snapshot_get(x->p->cloud.snapshot, GCE_KEY(specs[i].collection, specs[i].name),
                                GCE_SNAPSHOT_ANY, x->s.a, &ret[i]);
     }
     return ERR_OK;
@@ -83,7 +84,8 @@ static int snapshot_pieces(struct gce_session *x, const struct gce_call_spec *sp
 static int look(struct gce_session *x, const struct gce_call_spec *specs, size_t n,
                 struct json_object **ret, struct err *err)
 {
-    return x->p->offline ? snapshot_pieces(x, specs, n, ret) : read_pieces(x, specs, n, ret, err);
+    return x->p->cloud.offline ? snapshot_pieces(x, specs, n, ret)
+                               : read_pieces(x, specs, n, ret, err);
 }
 
 int gce_session_pieces(struct gce_session *x, const struct tt_service *svc, bool all,
@@ -159,22 +161,22 @@ int32_t gce_get_load_balancer(void *provider, const struct tt_call *call,
     bool is_there = false;
     const char *ip = "";
     if (is_told_by_class(p, item->service, &is_there)) {
-        p->host->result_exists(item->result, is_there);
+        p->cloud.host->result_exists(item->result, is_there);
         return TT_OK;
     }
     gce_session_begin(&x, p, call, NULL);
     int rc = exists(&x, item->service, &is_there, &ip, &err);
     if (rc != ERR_OK) {
         (void)err_prefix(&err, "looking for the load balancer");
-        p->host->result_fail(item->result, err.code, err.message, err.retry_after_ms);
+        p->cloud.host->result_fail(item->result, err.code, err.message, err.retry_after_ms);
     } else {
         const struct tt_ingress ingress = {.ip = ip};
-        p->host->result_exists(item->result, is_there);
+        p->cloud.host->result_exists(item->result, is_there);
         if (!is_there && item->service->deleted_us != 0) {
             gce_metrics_gone(p, item->service); /* it will not be asked for its deletion */
         }
         if (!str_is_empty(ip)) {
-            p->host->result_ingress(item->result, &ingress, 1);
+            p->cloud.host->result_ingress(item->result, &ingress, 1);
         }
     }
     gce_session_end(&x);

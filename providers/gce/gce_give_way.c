@@ -29,15 +29,15 @@ struct pair {
 /* The IPv4 address that the Service asks for, as far as it is known without a request; "": none. */
 static const char *asked_ip(const struct lb_sync *s, const struct tt_service *svc)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     if (!str_is_empty(svc->lb_ip)) {
         return svc->lb_ip;
     }
     struct gce_strs names = gce_l4_address_names(s->a, svc);
     for (size_t i = 0; i < names.n; i++) {
         struct json_object *o;
-        if (gce_snapshot_get(p->snapshot, GCE_KEY(GCE_ADDRESSES, names.items[i]), GCE_SNAPSHOT_ANY,
-                             s->a, &o) == GCE_PRESENT) {
+        if (gce_snapshot_get(p->cloud.snapshot, GCE_KEY(GCE_ADDRESSES, names.items[i]),
+                             GCE_SNAPSHOT_ANY, s->a, &o) == GCE_PRESENT) {
             return str_nonnull(json_str(o, "address"));
         }
     }
@@ -65,7 +65,7 @@ static bool comes_first(const struct tt_service *x, const struct tt_service *y)
 static bool find_pair(const struct lb_sync *s, const struct tt_service *self, bool before,
                       struct pair *ret)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     const struct tt_service *const *all = NULL;
     uint32_t n = 0;
     if (self->n_ingress == 0) {
@@ -75,7 +75,7 @@ static bool find_pair(const struct lb_sync *s, const struct tt_service *self, bo
     if (*ip == '\0') {
         return false;
     }
-    p->host->services(p->host->ctx, s->call, &all, &n);
+    p->cloud.host->services(p->cloud.host->ctx, s->call, &all, &n);
     for (uint32_t i = 0; i < n; i++) {
         const struct tt_service *other = all[i];
         if (str_eq(other->uid, self->uid) || other->deleted_us != 0 || svc_is_unreadable(other) ||
@@ -180,7 +180,7 @@ static void party_of(struct lb_sync *s, const char *uid, const struct gce_slots 
     const struct gce_rule **has = ARENA_ARRAY(s->a, const struct gce_rule *, RULES_MAX);
     const char *names[RULES_MAX];
     size_t n = rule_names(s->a, uid, svc, names);
-    gce_party_init(s->a, svc, ip, has_range(s->provider, svc), ret);
+    gce_party_init(s->a, svc, ip, has_range(gce_provider_of(s), svc), ret);
     for (size_t i = 0; i < n; i++) {
         const struct gce_rule *r = gce_slots_rule(slots, names[i]);
         if (r != NULL) {

@@ -183,7 +183,7 @@ static void note_l4(const struct noted *n)
 /* A Service counts as what its last ensure made of it; one whose deletion fails, as what it was. */
 static void note_gauges(const struct noted *n)
 {
-    const struct gce_provider *p = n->s->provider;
+    const struct gce_provider *p = gce_provider_of(n->s);
     if (n->deletes && !n->failed) {
         gce_gauges_set(p->gauges, n->host, n->item->key, 0, n->now_ms);
     } else if (!n->deletes && n->item->in->verb == TT_VERB_ENSURE) {
@@ -215,7 +215,7 @@ static bool has_begun(const struct gce_bs_item *b)
 
 static struct noted look(struct lb_sync *s, const struct lb_item *item)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     const struct gce_item *g = gce_item_of(item);
     bool deletes = item->in->verb == TT_VERB_DELETE || g->decision.teardown;
     const struct gce_bs_item *b = deletes ? &g->was : &g->bs;
@@ -240,7 +240,7 @@ static struct noted look(struct lb_sync *s, const struct lb_item *item)
 
 void gce_metrics_note(struct lb_sync *s, const struct lb_item *item)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     if (s->planning || item->err.code == ERR_CANCELLED || item->err.code == ERR_IN_PROGRESS) {
         return;
     }
@@ -264,5 +264,6 @@ void gce_metrics_note(struct lb_sync *s, const struct lb_item *item)
 void gce_metrics_gone(struct gce_provider *p, const struct tt_service *service)
 {
     _cleanup_(arena_freep) struct arena *a = arena_new();
-    gce_gauges_set(p->gauges, p->host, svc_key(a, service), 0, p->host->now_ms(p->host->ctx));
+    gce_gauges_set(p->gauges, p->cloud.host, svc_key(a, service), 0,
+                   p->cloud.host->now_ms(p->cloud.host->ctx));
 }

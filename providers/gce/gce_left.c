@@ -42,13 +42,13 @@ static void tell_unwanted(const struct gce_provider *p, const struct tt_call *ca
 {
     const struct tt_service *const *all = NULL;
     uint32_t n = 0;
-    p->host->services(p->host->ctx, call, &all, &n);
+    p->cloud.host->services(p->cloud.host->ctx, call, &all, &n);
     for (uint32_t i = 0; i < n; i++) {
         const struct gce_case c = {.service = all[i], .flags = &p->options.switches};
         struct gce_decision d;
         gce_decide(&c, &d);
         if (d.teardown && d.kind == GCE_KIND_NEGS_ONLY) {
-            p->host->report_left(p->host->ctx, call, all[i]);
+            p->cloud.host->report_left(p->cloud.host->ctx, call, all[i]);
         }
     }
 }
@@ -58,13 +58,14 @@ int32_t gce_list_left(void *provider, const struct tt_call *call)
     const struct gce_provider *p = provider;
     const struct tt_kube_ref ref = {.api_version = GCE_SVCNEG_VERSION,
                                     .resource = GCE_SVCNEG_RESOURCE};
-    struct telling t = {.host = p->host, .call = call};
+    struct telling t = {.host = p->cloud.host, .call = call};
     const struct tt_text_sink sink = {.size = sizeof(sink), .put = tell, .arg = &t};
-    if (!p->options.switches.standalone_negs || !TT_HAS(p->host, report_left)) {
+    if (!p->options.switches.standalone_negs || !TT_HAS(p->cloud.host, report_left)) {
         return TT_OK;
     }
     tell_unwanted(p, call);
-    int32_t code = p->host->kube_each(p->host->ctx, call, &ref, GCE_SVCNEG_SELECTOR, &sink);
+    int32_t code =
+        p->cloud.host->kube_each(p->cloud.host->ctx, call, &ref, GCE_SVCNEG_SELECTOR, &sink);
     bool absent = code == TT_NOT_FOUND || code == TT_FORBIDDEN; /* nothing is remembered there */
     return absent ? TT_OK : code;
 }

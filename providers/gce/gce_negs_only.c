@@ -17,13 +17,13 @@
 
 static bool publishes(const struct lb_sync *s)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     return p->options.switches.standalone_status;
 }
 
 void gce_negs_only_look(struct lb_sync *s, struct gce_bs_item *b)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     const struct tt_service *svc = b->in.service;
     struct gce_l4_names names;
     struct gce_custom_refs refs;
@@ -33,8 +33,8 @@ void gce_negs_only_look(struct lb_sync *s, struct gce_bs_item *b)
     }
     gce_l4_names_make(s->a, b->facts.kube_system_uid, svc->ns, svc->name, str_nonnull(svc->uid),
                       &names);
-    gce_custom_refs_parse(s->life, svc_annotation(svc, GCE_ANN_CUSTOM_RULES), p->facts.project,
-                          p->facts.region, &refs);
+    gce_custom_refs_parse(s->life, svc_annotation(svc, GCE_ANN_CUSTOM_RULES),
+                          p->cloud.facts.project, p->cloud.facts.region, &refs);
     gce_custom_fr_look(s, &refs, &seen);
     gce_custom_judge(s->life, svc, &refs, seen, names.backend, &b->custom);
 }
@@ -64,10 +64,10 @@ static void publish(struct lb_sync *s, struct lb_item *item, const struct gce_cu
 static void tell(struct lb_sync *s, const struct lb_item *item, const struct gce_custom_verdict *v)
 {
     static const char *const reasons[] = {GCE_EVENT_NO_CUSTOM_RULE, GCE_EVENT_CUSTOM_RULE};
-    struct gce_provider *p = s->provider;
+    struct gce_provider *p = gce_provider_of(s);
     for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
         if (!str_eq(reasons[i], v->event_reason)) {
-            gce_told_forget(p->told, arena_printf(s->a, "%s %s", item->key, reasons[i]));
+            gce_told_forget(p->cloud.told, arena_printf(s->a, "%s %s", item->key, reasons[i]));
         }
     }
     if (v->event_reason != NULL) {
@@ -83,7 +83,7 @@ static void tell(struct lb_sync *s, const struct lb_item *item, const struct gce
 static int64_t wait_ms(struct lb_sync *s, const struct lb_item *item,
                        const struct gce_custom_verdict *v)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     if (!v->asks || v->is_fine) {
         gce_waits_forget(p->waits, item->key);
         return 0;
@@ -94,7 +94,7 @@ static int64_t wait_ms(struct lb_sync *s, const struct lb_item *item,
 void gce_negs_only_clear(struct lb_sync *s, struct lb_item *item)
 {
     static const struct tt_condition gone = {.type = GCE_CUSTOM_FR_CONDITION};
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     gce_bs_flow_annotate(s, item, GCE_ANN_NEG_STATUS, NULL);
     if (publishes(s)) {
         s->host->result_condition(item->in->result, &gone);

@@ -62,7 +62,7 @@ static const char *of_negs(struct lb_sync *s, const struct gce_bs_item *b)
 /* Ranges are given, and none is of a family of the Service's. */
 static bool is_closed(struct lb_sync *s, const struct tt_service *svc)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     const struct gce_l4_flags *f = &p->options.l4;
     struct gce_l4_ranges ranges;
     bool open = f->disable_firewall || f->empty_family_opens ||

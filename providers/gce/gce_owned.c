@@ -78,7 +78,7 @@ static struct str_set node_names(struct arena *a, const struct gce_provider *p,
 {
     const struct tt_node *const *nodes = NULL;
     uint32_t n = 0;
-    p->host->nodes(p->host->ctx, call, &nodes, &n);
+    p->cloud.host->nodes(p->cloud.host->ctx, call, &nodes, &n);
     const char **names = ARENA_ARRAY(a, const char *, n);
     for (uint32_t i = 0; i < n; i++) {
         names[i] = nodes[i]->name;
@@ -110,13 +110,14 @@ static int find_facts(struct listing *l, struct err *err)
         .pools = map_new(NULL),
         .nodes = node_names(l->x.s.a, p, l->x.s.call),
         .tags = str_set_make(l->x.s.a, tags->items, tags->n),
-        .project = p->facts.project,
-        .network_project = p->facts.network_project,
-        .region = p->facts.region,
+        .project = p->cloud.facts.project,
+        .network_project = p->cloud.facts.network_project,
+        .region = p->cloud.facts.region,
     };
-    int rc = gce_cluster_id_get(p->cluster_id, p->host, l->x.s.call, f->a, &f->cluster_id, err);
+    int rc =
+        gce_cluster_id_get(p->cluster_id, p->cloud.host, l->x.s.call, f->a, &f->cluster_id, err);
     if (rc == ERR_OK) {
-        rc = gce_kube_system_uid(p->kube_system, p->host, l->x.s.call, f->a, &uid, err);
+        rc = gce_kube_system_uid(p->kube_system, p->cloud.host, l->x.s.call, f->a, &uid, err);
     }
     if (rc != ERR_OK) {
         return rc;
@@ -127,7 +128,7 @@ static int find_facts(struct listing *l, struct err *err)
     f->l4_hash = str_is_empty(uid) ? "" : gce_l4_cluster_hash(f->a, uid);
     f->group = str_is_empty(f->cluster_id) ? "" : gce_l4_group_name(f->a, f->cluster_id);
     struct counting counting = {.facts = f, .uid = uid};
-    inventory_each_service(&tt_gce_provider, p->host, l->x.s.call, count_service, &counting);
+    inventory_each_service(&tt_gce_provider, p->cloud.host, l->x.s.call, count_service, &counting);
     return ERR_OK;
 }
 
@@ -155,7 +156,7 @@ static void list_state(struct listing *l)
 
 static void say(const struct gce_provider *p, uint32_t severity, const char *message)
 {
-    p->host->report_finding(p->host->ctx, severity, "", message);
+    p->cloud.host->report_finding(p->cloud.host->ctx, severity, "", message);
 }
 
 static int list_cloud(struct listing *l, struct err *err)
@@ -174,7 +175,7 @@ static int list_cloud(struct listing *l, struct err *err)
             .verb = gce_api_is_zonal(kinds[i]) ? GCE_LIST_ALL : GCE_LIST,
             .cutter = &cutters[i],
         };
-        gce_read_init(&reads[i], &p->api, l->x.s.call, a, &spec);
+        gce_read_init(&reads[i], &p->cloud.api, l->x.s.call, a, &spec);
         jobs[i] = &reads[i].job;
     }
     http_run(l->x.s.http, jobs, N_KINDS);
@@ -220,7 +221,7 @@ static const char *command_of(const void *arg, const struct inventory_item *item
 static void tell(struct listing *l)
 {
     const struct inventory_report r = {
-        .host = l->x.p->host,
+        .host = l->x.p->cloud.host,
         .call = l->x.s.call,
         .words = gce_owned_words,
         .command = command_of,
@@ -242,7 +243,7 @@ int32_t gce_list_owned(void *provider, const struct tt_call *call)
     if (rc == ERR_OK) {
         rc = find_facts(&l, &err);
     }
-    if (rc == ERR_OK && p->offline) {
+    if (rc == ERR_OK && p->cloud.offline) {
         list_state(&l);
     } else if (rc == ERR_OK) {
         rc = list_cloud(&l, &err);

@@ -43,7 +43,7 @@ void gce_close(void *provider)
     }
     gce_gauges_free(p->gauges);
     gce_waits_free(p->waits);
-    gce_told_free(p->told);
+    gce_told_free(p->cloud.told);
     gce_tags_free(p->tags);
     gce_cluster_id_free(p->cluster_id);
     gce_kube_texts_free(p->kube_texts);
@@ -51,37 +51,37 @@ void gce_close(void *provider)
     gce_subnet_search_free(p->subnet_search);
     gce_kube_system_free(p->kube_system);
     gce_groups_free(p->groups);
-    gce_neg_mirror_free(p->negs);
+    gce_neg_mirror_free(p->cloud.negs);
     gce_node_cache_free(p->node_cache);
     for (size_t i = 0; i < GCE_SHARED_CHECKS; i++) {
         hold_free(p->shared_checks[i]);
     }
     hold_free(p->node_check);
-    gce_snapshot_free(p->snapshot);
-    call_watch_free(p->watch);
-    http_pool_free(p->http);
-    gce_auth_free(p->auth);
-    budgets_free(p->budgets);
-    budgets_free(p->rated);
-    cancel_free(p->cancel);
+    gce_snapshot_free(p->cloud.snapshot);
+    call_watch_free(p->cloud.watch);
+    http_pool_free(p->cloud.http);
+    gce_auth_free(p->cloud.auth);
+    budgets_free(p->cloud.budgets);
+    budgets_free(p->cloud.rated);
+    cancel_free(p->cloud.cancel);
     arena_free(p->a);
     free(p);
 }
 
 static void fill_api(struct gce_provider *p)
 {
-    p->api = (struct gce_api){
-        .base = p->facts.api_base,
-        .project = p->facts.project,
-        .network_project = p->facts.network_project,
-        .region = p->facts.region,
-        .auth = p->auth,
-        .clock = p->clock,
-        .rng = p->rng,
-        .host = p->host,
-        .budgets = p->budgets,
+    p->cloud.api = (struct gce_api){
+        .base = p->cloud.facts.api_base,
+        .project = p->cloud.facts.project,
+        .network_project = p->cloud.facts.network_project,
+        .region = p->cloud.facts.region,
+        .auth = p->cloud.auth,
+        .clock = p->cloud.clock,
+        .rng = p->cloud.rng,
+        .host = p->cloud.host,
+        .budgets = p->cloud.budgets,
         .rates = &p->options.rates,
-        .rated = p->rated,
+        .rated = p->cloud.rated,
         .l4 = p->options.switches.run_ilb || p->options.switches.run_netlb ||
               p->options.switches.standalone_negs || p->options.switches.standalone_status,
     };
@@ -91,8 +91,8 @@ struct gce_name_scope gce_provider_name_scope(const struct gce_provider *p)
 {
     const struct gcfg_list *projects = &p->config.allowed_projects;
     return (struct gce_name_scope){
-        .project = p->facts.project,
-        .network_project = p->facts.network_project,
+        .project = p->cloud.facts.project,
+        .network_project = p->cloud.facts.network_project,
         .projects = {.items = projects->items, .n = projects->n, .has = projects->n > 0}};
 }
 
@@ -100,15 +100,15 @@ static void fill_tp_facts(struct gce_provider *p)
 {
     const struct gcfg_list *tags = &p->config.node_tags;
     p->tp_facts = (struct gce_tp_facts){
-        .project = p->facts.project,
-        .network_project = p->facts.network_project,
-        .region = p->facts.region,
-        .projects_base = p->facts.projects_base,
-        .network = p->facts.network_url,
+        .project = p->cloud.facts.project,
+        .network_project = p->cloud.facts.network_project,
+        .region = p->cloud.facts.region,
+        .projects_base = p->cloud.facts.projects_base,
+        .network = p->cloud.facts.network_url,
         .check_sources = p->options.lb_src_cidrs,
         .n_check_sources = p->options.n_lb_src_cidrs,
         .node_tags = str_set_make(p->a, tags->items, tags->n),
-        .on_xpn = p->facts.on_xpn,
+        .on_xpn = p->cloud.facts.on_xpn,
         .rbs_default = p->options.rbs_default,
         .deny_firewall = p->options.deny_firewall,
         .deny_cleanup = p->options.deny_cleanup,
@@ -124,18 +124,18 @@ static void fill_bs_facts(struct gce_provider *p)
 {
     const struct gce_options *o = &p->options;
     p->bs_facts = (struct gce_bs_facts){
-        .project = p->facts.project,
-        .network_project = p->facts.network_project,
-        .region = p->facts.region,
-        .projects_base = p->facts.projects_base,
-        .network = p->facts.network_url,
-        .subnetwork = p->facts.subnetwork_url,
+        .project = p->cloud.facts.project,
+        .network_project = p->cloud.facts.network_project,
+        .region = p->cloud.facts.region,
+        .projects_base = p->cloud.facts.projects_base,
+        .network = p->cloud.facts.network_url,
+        .subnetwork = p->cloud.facts.subnetwork_url,
         .kube_system_uid = "",
         .cluster_id = "",
         .check_sources = gce_strs_of(p->a, o->lb_src_cidrs, o->n_lb_src_cidrs),
         .check_sources_v6_ilb = gce_strs_of(p->a, v6_ilb, ARRAY_LEN(v6_ilb)),
         .check_sources_v6_netlb = gce_strs_of(p->a, v6_netlb, ARRAY_LEN(v6_netlb)),
-        .on_xpn = p->facts.on_xpn,
+        .on_xpn = p->cloud.facts.on_xpn,
         .repair_adopted = o->repair_adopted,
         .hold_first = p->config.hold_address_first,
         .max_group_size = o->max_ig_size,
@@ -145,21 +145,21 @@ static void fill_bs_facts(struct gce_provider *p)
 
 static int find_facts(struct gce_provider *p, struct err *err)
 {
-    struct http *http = http_pool_get(p->http);
+    struct http *http = http_pool_get(p->cloud.http);
     const char *note = NULL;
     int rc = gce_facts_find(p->a, &p->config, gce_metadata_base(p->a, NULL),
-                            p->offline ? NULL : http, &p->facts, err);
+                            p->cloud.offline ? NULL : http, &p->cloud.facts, err);
     if (rc == ERR_OK) {
         fill_api(p);
-        if (!p->offline) {
-            gce_facts_name_projects(p->a, &p->config, &p->api, http, &p->facts, &note);
+        if (!p->cloud.offline) {
+            gce_facts_name_projects(p->a, &p->config, &p->cloud.api, http, &p->cloud.facts, &note);
         }
         fill_tp_facts(p);
         fill_bs_facts(p);
     }
-    http_pool_put(p->http, http);
+    http_pool_put(p->cloud.http, http);
     if (note != NULL) {
-        p->host->report_finding(p->host->ctx, TT_LOG_WARNING, "", note);
+        p->cloud.host->report_finding(p->cloud.host->ctx, TT_LOG_WARNING, "", note);
     }
     return rc;
 }
@@ -176,7 +176,7 @@ static int load_state(struct gce_provider *p, const struct tt_open_args *args, s
     struct gce_fill *fills[GCE_COLLECTION_MAX] = {NULL};
     for (int c = 0; c < GCE_COLLECTION_MAX; c++) {
         fills[c] = gce_snapshot_keeps((enum gce_collection)c)
-                       ? gce_fill_begin(p->snapshot, (enum gce_collection)c)
+                       ? gce_fill_begin(p->cloud.snapshot, (enum gce_collection)c)
                        : NULL;
     }
     struct json_object *gce = json_member(world, "gce");
@@ -206,17 +206,17 @@ static void make_parts(struct gce_provider *p, const struct tt_open_args *args)
 {
     const struct http_config http = {
         .user_agent = arena_printf(p->a, "trimtab/%s", str_or(args->version, "dev")),
-        .clock = p->clock,
+        .clock = p->cloud.clock,
         .answers_once = TT_HAS(args, planning) && args->planning != 0,
         .observe = lb_request_count,
-        .observe_arg = (void *)p->host,
+        .observe_arg = (void *)p->cloud.host,
     };
-    p->http = http_pool_new(&http);
-    p->cancel = cancel_new(NULL);
-    p->watch = call_watch_new();
-    p->budgets =
-        budgets_new(gce_budget_limits, GCE_BUDGETS, p->clock, lb_budget_report, (void *)p->host);
-    p->snapshot = gce_snapshot_new(p->clock);
+    p->cloud.http = http_pool_new(&http);
+    p->cloud.cancel = cancel_new(NULL);
+    p->cloud.watch = call_watch_new();
+    p->cloud.budgets = budgets_new(gce_budget_limits, GCE_BUDGETS, p->cloud.clock, lb_budget_report,
+                                   (void *)p->cloud.host);
+    p->cloud.snapshot = gce_snapshot_new(p->cloud.clock);
     p->node_check = hold_new();
     for (size_t i = 0; i < GCE_SHARED_CHECKS; i++) {
         p->shared_checks[i] = hold_new();
@@ -227,7 +227,7 @@ static void make_parts(struct gce_provider *p, const struct tt_open_args *args)
     p->kube_texts = gce_kube_texts_new();
     p->cluster_id = gce_cluster_id_new();
     p->tags = gce_tags_new();
-    p->told = gce_told_new();
+    p->cloud.told = gce_told_new();
     p->waits = gce_waits_new();
 }
 
@@ -246,36 +246,37 @@ int32_t gce_provider_open(const struct tt_open_args *args, struct clock *clock, 
     struct err err = ERR_INIT;
     struct gce_provider *p = xcalloc(1, sizeof(*p));
     p->a = arena_new();
-    p->host = args->host;
-    p->clock = clock != NULL ? clock : clock_real();
-    p->rng = rng != NULL ? rng : rng_real();
-    p->offline = TT_HAS(args, state_json) && args->state_json != NULL;
+    p->cloud.host = args->host;
+    p->cloud.clock = clock != NULL ? clock : clock_real();
+    p->cloud.rng = rng != NULL ? rng : rng_real();
+    p->cloud.offline = TT_HAS(args, state_json) && args->state_json != NULL;
     make_parts(p, args);
     int rc = gce_config_load(p->a, args, &p->config, &p->options, &err);
     const struct gce_auth_config auth = {
         .token_url = p->config.token_url,
         .token_body = p->config.token_body,
-        .clock = p->clock,
+        .clock = p->cloud.clock,
         .counted = count_token,
-        .counted_arg = (void *)(uintptr_t)p->host,
+        .counted_arg = (void *)(uintptr_t)p->cloud.host,
     };
     if (rc == ERR_OK) {
         const struct gce_rates *rates = &p->options.rates;
-        p->rated =
-            budgets_new(rates->limits, rates->n, p->clock, lb_budget_report, (void *)p->host);
+        p->cloud.rated = budgets_new(rates->limits, rates->n, p->cloud.clock, lb_budget_report,
+                                     (void *)p->cloud.host);
         choose_parts(p, args);
-        exposed_log(p->host, p->a, "api-endpoint", p->config.api_endpoint);
-        exposed_log(p->host, p->a, "token-url", p->config.token_url);
+        exposed_log(p->cloud.host, p->a, "api-endpoint", p->config.api_endpoint);
+        exposed_log(p->cloud.host, p->a, "token-url", p->config.token_url);
         p->svcneg = gce_svcneg_new(p->options.l4.multi_subnet);
         p->gauges = gce_gauges_new(&p->options.l4, p->options.periods.provision_ms);
-        p->negs = gce_neg_mirror_new(p->clock, p->rng, p->options.periods.sync_ms);
-        p->groups = gce_groups_new(p->clock, p->rng, p->options.periods.sync_ms);
-        rc = gce_auth_new(&auth, &p->auth, &err);
+        p->cloud.negs =
+            gce_neg_mirror_new(p->cloud.clock, p->cloud.rng, p->options.periods.sync_ms);
+        p->groups = gce_groups_new(p->cloud.clock, p->cloud.rng, p->options.periods.sync_ms);
+        rc = gce_auth_new(&auth, &p->cloud.auth, &err);
     }
     if (rc == ERR_OK) {
         rc = find_facts(p, &err);
     }
-    if (rc == ERR_OK && p->offline) {
+    if (rc == ERR_OK && p->cloud.offline) {
         rc = load_state(p, args, &err);
     }
     if (rc != ERR_OK) {
@@ -297,13 +298,13 @@ int32_t gce_open(const struct tt_open_args *args, void **ret_provider, struct tt
 int32_t gce_reconcile(void *provider, const struct tt_call *call, const struct tt_batch *batch)
 {
     struct gce_provider *p = provider;
-    const struct lb_driver_config cfg = LB_DRIVER_CONFIG(&gce_flow, p);
+    const struct lb_driver_config cfg = LB_DRIVER_CONFIG(&gce_flow, &p->cloud);
     return lb_driver_reconcile(&cfg, call, batch);
 }
 
 int32_t gce_plan(void *provider, const struct tt_call *call, const struct tt_batch *batch)
 {
     struct gce_provider *p = provider;
-    const struct lb_driver_config cfg = LB_DRIVER_CONFIG(&gce_flow, p);
+    const struct lb_driver_config cfg = LB_DRIVER_CONFIG(&gce_flow, &p->cloud);
     return lb_driver_plan(&cfg, call, batch);
 }

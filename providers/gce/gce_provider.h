@@ -7,18 +7,12 @@
 #define TRIMTAB_GCE_PROVIDER_H
 
 #include "common/base/arena.h"
-#include "common/base/clock.h"
+#include "common/base/attr.h"
 #include "common/base/hold.h"
-#include "common/lb/driver.h"
-#include "common/net/http.h"
-#include "providers/gce/api/gce_api.h"
 #include "providers/gce/backend/gce_bs.h"
+#include "providers/gce/cache/gce_cloud.h"
 #include "providers/gce/cache/gce_cluster_id.h"
-#include "providers/gce/cache/gce_facts.h"
-#include "providers/gce/cache/gce_neg_mirror.h"
-#include "providers/gce/cache/gce_snapshot.h"
 #include "providers/gce/cache/gce_tags.h"
-#include "providers/gce/cache/gce_told.h"
 #include "providers/gce/cache/gce_waits.h"
 #include "providers/gce/config/gce_config.h"
 #include "providers/gce/config/gce_options.h"
@@ -47,27 +41,15 @@
 #define GCE_SHARED_CHECKS 2
 
 struct gce_provider {
+    struct gce_cloud cloud;
     struct arena *a; /* configuration and facts */
-    const struct tt_host *host;
-    struct clock *clock;
-    struct rng *rng;
     struct gce_config config;
     struct gce_options options;
-    struct gce_facts facts;
     struct gce_tp_facts tp_facts;
     struct gce_bs_facts bs_facts;
-    struct budgets *budgets; /* of requests to Compute */
-    struct budgets *rated;   /* of --gce-ratelimit */
-    struct gce_api api;
-    struct gce_auth *auth;
-    struct http_pool *http;
-    struct cancel *cancel; /* fired by close() */
-    struct call_watch *watch;
-    struct gce_snapshot *snapshot;
     struct hold *node_check; /* the shared health check and its firewall */
     struct hold *shared_checks[GCE_SHARED_CHECKS];
-    struct gce_neg_mirror *negs; /* members of NEGs, as far as is known */
-    struct gce_groups *groups;   /* instance groups: what is in them, whose turn it is */
+    struct gce_groups *groups; /* instance groups: what is in them, whose turn it is */
     struct gce_node_cache *node_cache;
     struct gce_kube_system *kube_system;
     struct gce_subnet_search *subnet_search; /* where the cloud config names none */
@@ -75,12 +57,16 @@ struct gce_provider {
     struct gce_kube_texts *kube_texts; /* L4LBConfig, Network, GKENetworkParamSet */
     struct gce_cluster_id *cluster_id;
     struct gce_tags *tags;
-    struct gce_told *told;
     struct gce_gauges *gauges; /* how many load balancers there are, for metrics */
     struct gce_waits *waits;   /* for forwarding rules of owners */
-    bool offline;              /* plan --state: the snapshot is the cloud, nothing is asked */
-    struct json_object *state; /* offline: its resources by path; owned by `a` */
+    struct json_object *state; /* cloud.offline: its resources by path; owned by `a` */
 };
+
+/* The handle of a sync of Google's. */
+static inline struct gce_provider *gce_provider_of(const struct lb_sync *s)
+{
+    return CONTAINER_OF(gce_cloud_of(s), struct gce_provider, cloud);
+}
 
 /* The descriptor of the provider, for the table of built-in ones and for tests. */
 extern const struct tt_provider tt_gce_provider;

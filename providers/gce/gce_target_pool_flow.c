@@ -15,18 +15,13 @@
 #include "common/lb/service_rules.h"
 #include "providers/gce/cache/gce_shared_ip.h"
 #include "providers/gce/gce_flow.h"
+#include "providers/gce/gce_target_pool_observe.h"
+#include "providers/gce/gce_target_pool_others.h"
 #include "providers/gce/model/gce_links.h"
 #include "providers/gce/model/gce_service_rules.h"
-#include "providers/gce/target_pool/gce_target_pool_observe.h"
-#include "providers/gce/target_pool/gce_target_pool_others.h"
 
 /* A Service that another controller serves is checked again after this time. */
 #define KEPT_RETRY_MS (5 * 60 * 1000)
-
-static struct gce_provider *provider_of(const struct lb_sync *s)
-{
-    return s->provider;
-}
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
@@ -65,12 +60,12 @@ static void check_members(struct lb_item *item, const struct gce_members *m)
  * is refused before that. */
 static int check_ahead(struct lb_sync *s, struct lb_item *item, struct err *err)
 {
-    const struct gce_provider *p = provider_of(s);
+    const struct gce_provider *p = gce_provider_of(s);
     const struct gce_tp_item *t = item->data;
     const struct gce_tp_desired *d = &t->desired;
     struct gce_ip_uses uses;
     bool flips = t->in.verb == TT_VERB_ENSURE && gce_item_of(item)->former != 0;
-    if (!flips || p->offline || item->err.code != ERR_OK || *d->user_ip == '\0') {
+    if (!flips || p->cloud.offline || item->err.code != ERR_OK || *d->user_ip == '\0') {
         return ERR_OK;
     }
     int rc = gce_ip_look(s, d->user_ip, &uses, err);
@@ -91,7 +86,7 @@ static int check_ahead(struct lb_sync *s, struct lb_item *item, struct err *err)
 
 int gce_tp_flow_facts(struct lb_sync *s, struct lb_item *item, struct err *err)
 {
-    struct gce_provider *p = provider_of(s);
+    struct gce_provider *p = gce_provider_of(s);
     const struct tt_service *svc = item->in->service;
     struct gce_tp_item *t = item->data;
     t->outcome.call = s->call;
@@ -104,8 +99,8 @@ int gce_tp_flow_facts(struct lb_sync *s, struct lb_item *item, struct err *err)
     if (refuse_mixed(s, item)) {
         return ERR_OK;
     }
-    gce_members_of(s->a, s->batch->nodes, s->batch->n_nodes, p->facts.project, p->facts.region,
-                   &t->in.members);
+    gce_members_of(s->a, s->batch->nodes, s->batch->n_nodes, p->cloud.facts.project,
+                   p->cloud.facts.region, &t->in.members);
     if (t->in.verb == TT_VERB_ENSURE) {
         check_members(item, &t->in.members);
     }
@@ -116,7 +111,8 @@ int gce_tp_flow_facts(struct lb_sync *s, struct lb_item *item, struct err *err)
         t->names.lb = svc_default_lb_name(s->a, str_nonnull(svc->uid));
         return ERR_OK;
     }
-    int rc = gce_cluster_id_get(p->cluster_id, p->host, s->call, s->a, &t->in.cluster_id, err);
+    int rc =
+        gce_cluster_id_get(p->cluster_id, p->cloud.host, s->call, s->a, &t->in.cluster_id, err);
     if (rc != ERR_OK) {
         return rc;
     }
@@ -182,7 +178,7 @@ static void judge_delete(struct lb_sync *s, struct lb_item *item)
         keep_for_other(s, item, str_eq(foreign, GCE_FINALIZER_ILB_V1) ? ccm : ingress);
     } else if (rule == NULL && !v1 && t->o.has_pool != GCE_PRESENT &&
                (gce_svc_scheme(svc) == GCE_INTERNAL ||
-                !gce_svc_target_pool_is_ours(svc, NULL, provider_of(s)->options.rbs_default))) {
+                !gce_svc_target_pool_is_ours(svc, NULL, gce_provider_of(s)->options.rbs_default))) {
         if (svc_has_finalizer(svc, LB_CLEANUP_FINALIZER)) {
             keep_leftover(s, item, ccm);
         } else {
@@ -203,7 +199,7 @@ static void judge_ensure(struct lb_sync *s, struct lb_item *item)
         elsewhere(item, "its forwarding rule is an internal one, which this version does not "
                         "replace");
     } else if (!gce_svc_target_pool_is_ours(item->in->service, rule,
-                                            provider_of(s)->options.rbs_default)) {
+                                            gce_provider_of(s)->options.rbs_default)) {
         elsewhere(item, "its forwarding rule has a backend service: ingress-gce serves it");
     }
 }
@@ -242,7 +238,7 @@ static void say_why_this_kind(const struct lb_sync *s, struct lb_plan *plan,
 
 void gce_tp_flow_plan(struct lb_sync *s, struct lb_plan *plan, struct lb_item *item)
 {
-    const struct gce_tp_facts *f = &provider_of(s)->tp_facts;
+    const struct gce_tp_facts *f = &gce_provider_of(s)->tp_facts;
     struct gce_tp_item *t = item->data;
     if (item->err.code != ERR_OK) {
         return;
@@ -264,26 +260,26 @@ void gce_tp_flow_plan(struct lb_sync *s, struct lb_plan *plan, struct lb_item *i
 /* §6.4, only with --enable-l4-lb-annotations. */
 static void output_annotations(struct lb_sync *s, struct lb_item *item)
 {
-    const struct gce_provider *p = provider_of(s);
+    const struct gce_provider *p = gce_provider_of(s);
     const struct gce_tp_item *t = item->data;
     const struct tt_service *svc = item->in->service;
     if (!p->options.lb_annotations) {
         return;
     }
     if (!str_eq(svc_annotation(svc, GCE_ANN_TARGET_POOL), t->names.lb)) {
-        p->host->result_annotation(item->in->result, GCE_ANN_TARGET_POOL, t->names.lb);
+        p->cloud.host->result_annotation(item->in->result, GCE_ANN_TARGET_POOL, t->names.lb);
     }
     if (svc_annotation(svc, GCE_ANN_BACKEND) != NULL) {
-        p->host->result_annotation(item->in->result, GCE_ANN_BACKEND, NULL);
+        p->cloud.host->result_annotation(item->in->result, GCE_ANN_BACKEND, NULL);
     }
 }
 
 void gce_tp_flow_status(struct lb_sync *s, struct lb_item *item)
 {
-    const struct gce_provider *p = provider_of(s);
+    const struct gce_provider *p = gce_provider_of(s);
     const struct gce_tp_item *t = item->data;
     if (t->in.verb == TT_VERB_DELETE) {
-        p->host->result_drop_finalizer(item->in->result, GCE_FINALIZER_NETLB_V1);
+        p->cloud.host->result_drop_finalizer(item->in->result, GCE_FINALIZER_NETLB_V1);
         return;
     }
     if (!gce_svc_protocols_are_mixed(item->in->service)) {
@@ -293,7 +289,7 @@ void gce_tp_flow_status(struct lb_sync *s, struct lb_item *item)
         return;
     }
     const struct tt_ingress ingress = {.ip = t->outcome.ip};
-    p->host->result_ingress(item->in->result, &ingress, 1);
+    p->cloud.host->result_ingress(item->in->result, &ingress, 1);
     output_annotations(s, item);
     if (t->desired.ranges_dropped > 0 && gce_item_of(item)->bs.changed) {
         gce_flow_warn_ranges_v6(s, item);
@@ -322,8 +318,8 @@ void gce_tp_flow_share(const struct lb_sync *s, struct gce_tp_item *t, const str
     if (!part || !t->lock_deferred || t->hold != HOLD_ALONE || t->in.verb != TT_VERB_ENSURE) {
         return;
     }
-    gce_tp_wrote(s->provider, op, LB_DONE, err);
-    if (gce_tp_check_stands(s->provider, s->a, n)) {
+    gce_tp_wrote(gce_cloud_of(s), op, LB_DONE, err);
+    if (gce_tp_check_stands(gce_cloud_of(s), s->a, n)) {
         hold_share(t->lock);
         t->hold = HOLD_TOGETHER;
     }

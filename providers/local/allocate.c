@@ -128,6 +128,7 @@ static void status(struct lb_sync *s, struct lb_item *item)
         s->host->result_annotation(item->in->result, LOCAL_POOL_GIVEN, NULL);
         return;
     }
+    local_ipam_serves(p->ipam, item->key, it->service, NULL);
     for (size_t i = 0; i < it->grant.n; i++) {
         in[i] = (struct tt_ingress){.ip = address_text(s->life, &it->grant.have[i].addr),
                                     .ip_mode = local_ip_mode_of(p, &it->wanted[i].serve)};

@@ -529,12 +529,12 @@ static void status(struct lb_sync *s, struct lb_item *item)
     char text[2][IP_TEXT_MAX];
 
     local_health_settled(sync_of(s)->p, item->key);
-
     if (item->in->verb == TT_VERB_DELETE) {
         local_release_over(sync_of(s)->p, item->key);
         s->host->result_annotation(item->in->result, LOCAL_POOL_GIVEN, NULL);
         return;
     }
+    local_ipam_serves(sync_of(s)->p->ipam, item->key, it->service, NULL);
     for (size_t i = 0; i < it->grant.n; i++) {
         ip_format(&it->grant.have[i].addr, text[i]);
         in[i] = (struct tt_ingress){

@@ -279,12 +279,25 @@ static bool has_port(const struct tt_service *svc, const struct local_frontend_i
     return false;
 }
 
+/* The Service asks for the port, or serves it and is here to let it go. */
+static bool is_mine(const struct local_sync *y, const struct lb_sync *s,
+                    const struct local_item *it, const struct local_frontend_id *id)
+{
+    char protocol = id->protocol == LOCAL_TCP ? 'T' : 'U';
+
+    return has_port(it->service, id) ||
+           local_ipam_is_served(y->p->ipam, svc_key(s->a, it->service), protocol, id->port);
+}
+
+/* What nobody asks for stays while a sharer asks for what it does not serve: its edit may have been
+ * refused, and then this is what stands of it. */
 bool local_port_is_anothers(const struct lb_sync *s, const struct local_item *it,
                             const struct local_frontend_id *id)
 {
     const struct local_sync *y = s->data;
     const char *const *keys;
     size_t n = local_ipam_sharers(y->p->ipam, s->a, &id->vip, &keys);
+    bool mine = is_mine(y, s, it, id);
 
     if (n < 2 && (n == 0 || str_eq(keys[0], svc_key(s->a, it->service)))) {
         return false;
@@ -293,7 +306,8 @@ bool local_port_is_anothers(const struct lb_sync *s, const struct local_item *it
         const struct tt_service *other = local_service_called(y->p, s->call, keys[i]);
         bool live =
             other != NULL && !str_eq(other->uid, it->service->uid) && local_wants(y->p, other);
-        if (live && has_port(other, id)) {
+        bool settled = mine || !live || local_ipam_is_settled(y->p->ipam, keys[i]);
+        if (live && (!settled || has_port(other, id))) {
             return true;
         }
     }

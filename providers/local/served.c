@@ -132,11 +132,46 @@ static const struct interned *pack_checks(struct local_provider *p, const struct
     return some ? intern_get(p->texts, f->checks, f->targets.n * sizeof(*f->checks)) : NULL;
 }
 
+static_assert(sizeof(struct local_serve) == 152, "write_serve() knows every member");
+
+/* Equal settings are equal bytes: what lies between the members is zero, which an assignment of
+ * the whole does not promise. */
+static void write_serve(const struct local_serve *serve, struct local_serve *ret)
+{
+    memset(ret, 0, sizeof *ret);
+    ret->mode = serve->mode;
+    ret->scheduler = serve->scheduler;
+    ret->targets = serve->targets;
+    ret->snat = serve->snat;
+    ret->affinity = serve->affinity;
+    ret->affinity_s = serve->affinity_s;
+    ret->checks.interval_ms = serve->checks.interval_ms;
+    ret->checks.timeout_ms = serve->checks.timeout_ms;
+    ret->checks.fall = serve->checks.fall;
+    ret->checks.rise = serve->checks.rise;
+    ret->checks.cluster = serve->checks.cluster;
+    ret->checks.local = serve->checks.local;
+    ret->checks.pod = serve->checks.pod;
+    ret->check = serve->check;
+    ret->health.kind = serve->health.kind; /* not its path: the checks have it */
+    ret->health.port = serve->health.port;
+    ret->health.interval_ms = serve->health.interval_ms;
+    ret->health.timeout_ms = serve->health.timeout_ms;
+    ret->health.fall = serve->health.fall;
+    ret->health.rise = serve->health.rise;
+    ret->drain_timeout_ms = serve->drain_timeout_ms;
+    ret->fail_open = serve->fail_open;
+    ret->sorry.addr = serve->sorry.addr;
+    ret->sorry.port = serve->sorry.port;
+    ret->udp_one_packet = serve->udp_one_packet;
+    ret->zone_only = serve->zone_only;
+}
+
 static const struct interned *pack_serve(struct local_provider *p, const struct local_serve *serve)
 {
-    struct local_serve all = *serve;
+    struct local_serve all;
 
-    all.health.path = NULL; /* the checks have it */
+    write_serve(serve, &all);
     return intern_get(p->texts, &all, sizeof all);
 }
 

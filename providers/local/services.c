@@ -333,6 +333,63 @@ static void remember_one(void *arg, const struct local_mirror_vip *v)
     }
 }
 
+struct remembering {
+    struct local_provider *p;
+    struct arena *a;
+    const struct tt_call *call;
+};
+
+static bool slots_lead_to(const struct local_front *f, int32_t port)
+{
+    for (size_t i = 0; i < f->m; i++) {
+        if (f->slots[i].addr.len != 0 && f->slots[i].port == port) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < f->ipvs.n_reals; i++) {
+        if (f->ipvs.reals[i].dest.port == port) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A frontend of the port leads to the node port, or to the port itself where the mode keeps it. */
+static bool stands(const struct local_mirror_vip *v, const struct tt_port *port)
+{
+    for (size_t i = 0; i < v->n_fronts; i++) {
+        const struct local_front *f = &v->fronts[i];
+        int protocol = port->protocol[0] == 'U' ? LOCAL_UDP : LOCAL_TCP;
+        bool same = f->id.port == port->port && f->id.protocol == protocol;
+        if (same && (slots_lead_to(f, port->node_port) || slots_lead_to(f, port->port))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Who serves which port of a shared address: a process that starts does not give it to another
+ * Service, whose edit was refused for it before. */
+static void remember_ports(void *arg, const struct local_vip *vip)
+{
+    const struct remembering *r = arg;
+    const char *const *keys;
+    size_t n = local_ipam_sharers(r->p->ipam, r->a, &vip->addr, &keys);
+    const struct local_mirror_vip *v =
+        n > 1 ? local_mirror_vip(r->p->mirror, r->a, &vip->addr) : NULL;
+
+    for (size_t i = 0; v != NULL && i < n; i++) {
+        const struct tt_service *s = local_service_called(r->p, r->call, keys[i]);
+        bool *served = s == NULL ? NULL : ARENA_ARRAY(r->a, bool, s->n_ports + 1);
+        for (uint32_t k = 0; s != NULL && k < s->n_ports; k++) {
+            served[k] = stands(v, &s->ports[k]);
+        }
+        if (s != NULL) {
+            local_ipam_serves(r->p->ipam, keys[i], s, served);
+        }
+    }
+}
+
 void local_services_listed(struct local_provider *p)
 {
     if (!p->listed) {
@@ -386,6 +443,7 @@ void local_services_see(struct local_provider *p, struct arena *a, const struct 
     }
     if (!p->remembered && p->looked) {
         local_mirror_each(p->mirror, remember_one, p);
+        local_mirror_any(p->mirror, remember_ports, &(struct remembering){p, a, call});
         p->remembered = true;
     }
 }

@@ -14,21 +14,7 @@ ROOMS = {
     "providers/gce": ["model", "api", "decide", "config", "cache", "ops", "target_pool", "negs", "groups", "backend"],
 }
 MOST_FILES = 40  # .c files of a folder outside tests/
-UPWARD = {
-    "providers/gce/backend/gce_bs_named.c": ["providers/gce/gce_flow.h"],
-    "providers/gce/cache/gce_shared_ip.c": ["providers/gce/gce_provider.h"],
-    "providers/gce/cache/gce_subnetwork.c": ["providers/gce/gce_provider.h"],
-    "providers/gce/groups/gce_groups.c": ["providers/gce/gce_provider.h"],
-    "providers/gce/negs/gce_neg_observe.c": ["providers/gce/gce_provider.h"],
-    "providers/gce/ops/gce_members_read.c": ["providers/gce/gce_provider.h"],
-    "providers/gce/ops/gce_ops.c": ["providers/gce/gce_provider.h"],
-    "providers/gce/ops/gce_ops_remember.c": ["providers/gce/gce_provider.h"],
-    "providers/gce/ops/gce_slots_look.c": ["providers/gce/gce_provider.h"],
-    "providers/gce/ops/gce_snapshot_list.c": ["providers/gce/gce_provider.h"],
-    "providers/gce/target_pool/gce_target_pool_apply.c": ["providers/gce/gce_provider.h"],
-    "providers/gce/target_pool/gce_target_pool_observe.c": ["providers/gce/gce_flow.h"],
-    "providers/gce/target_pool/gce_target_pool_observe.h": ["providers/gce/gce_provider.h"],
-}
+UPWARD = {}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.M)
 
 

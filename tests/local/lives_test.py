@@ -223,7 +223,16 @@ class Life(product.Cluster):
 
     def settle(self):
         self.resume()
-        self.until("nothing is left to do", lambda: not self.pending() and not self.deleting())
+        left = {}
+
+        def done():
+            left.clear()
+            left.update(self.pending())
+            return not left and not self.deleting()
+        try:
+            self.until("nothing is left to do", done)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; a plan would still do: {json.dumps(left)[:3000]}") from error
         assert self.trimtab.poll() is None, "trimtab has ended"
 
     def deleting(self):

@@ -4,22 +4,22 @@
 
 #include "common/base/str.h"
 #include "providers/gce/api/gce_api.h"
-#include "providers/gce/gce_provider.h"
+#include "providers/gce/cache/gce_cloud.h"
 
 #define RULES_MAX 1000 /* at one address; Google allows far fewer */
 
 bool gce_ip_may_look(const struct lb_sync *s)
 {
-    const struct gce_provider *p = s->provider;
-    return !p->offline && (s->observed_fresh || s->planning);
+    const struct gce_cloud *cloud = gce_cloud_of(s);
+    return !cloud->offline && (s->observed_fresh || s->planning);
 }
 
 bool gce_ip_is_anothers(struct lb_sync *s, const struct tt_service *self, const char *ip)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_cloud *cloud = gce_cloud_of(s);
     const struct tt_service *const *all = NULL;
     uint32_t n = 0;
-    p->host->services(p->host->ctx, s->call, &all, &n);
+    cloud->host->services(cloud->host->ctx, s->call, &all, &n);
     for (uint32_t i = 0; i < n; i++) {
         bool other = !str_eq(all[i]->uid, self->uid) && all[i]->deleted_us == 0;
         for (uint32_t k = 0; other && k < all[i]->n_ingress; k++) {
@@ -73,7 +73,7 @@ int gce_ip_look(struct lb_sync *s, const char *ip, struct gce_ip_uses *ret, stru
         const char *field;
         void (*take)(void *arg, const char *text, size_t n);
     } lists[] = {{GCE_ADDRESSES, "address", take_address}, {GCE_RULES, "IPAddress", take_rule}};
-    const struct gce_provider *p = s->provider;
+    const struct gce_cloud *cloud = gce_cloud_of(s);
     struct gce_read *reads = ARENA_ARRAY(s->a, struct gce_read, ARRAY_LEN(lists));
     struct gce_splitter cutters[ARRAY_LEN(lists)];
     struct http_job *jobs[ARRAY_LEN(lists)];
@@ -88,7 +88,7 @@ int gce_ip_look(struct lb_sync *s, const char *ip, struct gce_ip_uses *ret, stru
             .filter = arena_printf(s->a, "%s eq %s", lists[i].field, ip),
             .cutter = &cutters[i],
         };
-        gce_read_init(&reads[i], &p->api, s->call, s->a, &spec);
+        gce_read_init(&reads[i], &cloud->api, s->call, s->a, &spec);
         reads[i].job.cancel = s->cancel;
         jobs[i] = &reads[i].job;
     }

@@ -25,8 +25,6 @@
 #include "providers/gce/model/gce_l4_resources.h"
 #include "providers/gce/model/gce_target_pool.h"
 
-struct gce_provider;
-
 struct gce_slot {
     enum gce_collection c;
     const char *zone; /* zonal collections, else NULL */

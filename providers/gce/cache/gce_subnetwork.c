@@ -6,7 +6,7 @@
 #include "common/base/lock.h"
 #include "common/base/str.h"
 #include "common/lb/driver.h"
-#include "providers/gce/gce_provider.h"
+#include "providers/gce/cache/gce_cloud.h"
 #include "providers/gce/model/gce_links.h"
 
 #include <stdlib.h>
@@ -83,17 +83,17 @@ static void run(struct lb_sync *s, struct gce_read *r)
 static int read_network(struct lb_sync *s, const char *name, struct json_object **ret,
                         struct err *err)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_cloud *cloud = gce_cloud_of(s);
     const struct gce_call_spec spec = {.collection = GCE_NETWORKS, .verb = GCE_GET, .name = name};
     struct gce_read r;
-    gce_read_init(&r, &p->api, s->call, s->a, &spec);
+    gce_read_init(&r, &cloud->api, s->call, s->a, &spec);
     run(s, &r);
     return gce_read_json(&r, s->a, ret, err);
 }
 
 static int list(struct lb_sync *s, const char *network, struct found *f, struct err *err)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_cloud *cloud = gce_cloud_of(s);
     struct gce_splitter cutter;
     struct gce_read r;
     gce_splitter_init(&cutter, take, f);
@@ -103,7 +103,7 @@ static int list(struct lb_sync *s, const char *network, struct found *f, struct 
         .filter = arena_printf(s->a, "network eq .*/%s$", network),
         .cutter = &cutter,
     };
-    gce_read_init(&r, &p->api, s->call, s->a, &spec);
+    gce_read_init(&r, &cloud->api, s->call, s->a, &spec);
     run(s, &r);
     gce_splitter_done(&cutter);
     if (r.job.err.code != ERR_OK) {
@@ -139,15 +139,15 @@ static int pick(struct lb_sync *s, const char *network, const char **ret_link, c
 
 static int search(struct lb_sync *s, const char **ret_link, const char **ret_why, struct err *err)
 {
-    const struct gce_provider *p = s->provider;
-    const char *name = gce_link_last(str_nonnull(p->facts.network_url));
+    const struct gce_cloud *cloud = gce_cloud_of(s);
+    const char *name = gce_link_last(str_nonnull(cloud->facts.network_url));
     struct json_object *network = NULL;
     *ret_link = "";
     *ret_why = NULL;
     if (str_is_empty(name)) {
         return ERR_OK;
     }
-    int rc = gce_auth_ready(p->auth, s->http, s->cancel, err);
+    int rc = gce_auth_ready(cloud->auth, s->http, s->cancel, err);
     if (rc == ERR_OK) {
         rc = read_network(s, name, &network, err);
     }
@@ -168,8 +168,8 @@ static int search(struct lb_sync *s, const char **ret_link, const char **ret_why
 
 static void tell(struct gce_subnet_search *f, const struct lb_sync *s, const char *why)
 {
-    const struct gce_provider *p = s->provider;
-    const struct tt_kv values[] = {{"network", p->facts.network_url}, {"reason", why}};
+    const struct gce_cloud *cloud = gce_cloud_of(s);
+    const struct tt_kv values[] = {{"network", cloud->facts.network_url}, {"reason", why}};
     mutex_lock(&f->lock);
     bool told = f->told;
     f->told = true;

@@ -23,8 +23,8 @@
 #include "common/base/str.h"
 #include "common/lb/diff.h"
 #include "providers/gce/api/gce_ops_refusals.h"
+#include "providers/gce/cache/gce_cloud.h"
 #include "providers/gce/cache/gce_neg_mirror.h"
-#include "providers/gce/gce_provider.h"
 #include "providers/gce/model/gce_errors.h"
 #include "providers/gce/model/gce_links.h"
 #include "providers/gce/model/gce_node_rules.h"
@@ -337,13 +337,12 @@ static int read_groups(struct turn *t, struct lb_sync *s, const char *group,
     return rc;
 }
 
-int gce_groups_observe(struct lb_sync *s, const char *group_name,
+int gce_groups_observe(struct gce_groups *g, struct lb_sync *s, const char *group_name,
                        const struct gce_groups_want *want, struct err *err)
 {
-    struct gce_provider *p = s->provider;
-    struct turn *t = turn_of(p->groups, s);
+    struct turn *t = turn_of(g, s);
     t->works = false;
-    if (p->offline || is_done(t->g, s->a, group_name, want)) {
+    if (gce_cloud_of(s)->offline || is_done(t->g, s->a, group_name, want)) {
         turn_end(t);
         return ERR_OK;
     }
@@ -367,7 +366,6 @@ int gce_groups_observe(struct lb_sync *s, const char *group_name,
 
 struct emit {
     struct lb_sync *s;
-    const struct gce_provider *p;
     struct lb_plan *plan;
     const char *key;
     const char *group;
@@ -424,7 +422,8 @@ static void change(struct emit *e, const char *zone, const struct gce_strs *name
         return;
     }
     for (size_t i = 0; i < names->n; i++) {
-        links[i] = gce_api_zonal_link(a, &e->p->api, GCE_INSTANCES, zone, names->items[i]);
+        links[i] =
+            gce_api_zonal_link(a, &gce_cloud_of(e->s)->api, GCE_INSTANCES, zone, names->items[i]);
     }
     lb_diff_init(&diff, a);
     (void)lb_diff_set(&diff, "instances", add ? &none : &some, add ? &some : &none);
@@ -440,16 +439,14 @@ static void change(struct emit *e, const char *zone, const struct gce_strs *name
                            .members = true});
 }
 
-int gce_groups_plan(struct lb_sync *s, struct lb_plan *plan, const char *key,
-                    const char *group_name, const struct gce_groups_want *want, struct err *err)
+void gce_groups_plan(struct gce_groups *g, struct lb_sync *s, struct lb_plan *plan, const char *key,
+                     const char *group_name, const struct gce_groups_want *want)
 {
-    struct gce_provider *p = s->provider;
-    struct turn *t = turn_of(p->groups, s);
-    struct emit e = {.s = s, .p = p, .plan = plan, .key = key, .group = group_name, .t = t};
+    struct turn *t = turn_of(g, s);
+    struct emit e = {.s = s, .plan = plan, .key = key, .group = group_name, .t = t};
     struct zone_state *zones = ARENA_ARRAY(plan->a, struct zone_state, want->n);
-    (void)err;
     if (!t->works) {
-        return ERR_OK;
+        return;
     }
     t->open = 0;
     for (size_t i = 0; i < want->n; i++) {
@@ -470,30 +467,29 @@ int gce_groups_plan(struct lb_sync *s, struct lb_plan *plan, const char *key,
     if (t->open == 0) {
         turn_end(t);
     }
-    return ERR_OK;
 }
 
 int gce_groups_list(struct lb_sync *s, struct err *err)
 {
-    struct gce_provider *p = s->provider;
+    struct gce_cloud *cloud = gce_cloud_of(s);
     const unsigned kind = GCE_KIND(GCE_GROUPS);
     int rc = ERR_OK;
-    if (p->offline || s->planning || gce_snapshot_was_listed(p->snapshot, kind, GCE_SNAPSHOT_ANY) ||
-        !gce_snapshot_claim(p->snapshot, s->cancel)) {
+    if (cloud->offline || s->planning ||
+        gce_snapshot_was_listed(cloud->snapshot, kind, GCE_SNAPSHOT_ANY) ||
+        !gce_snapshot_claim(cloud->snapshot, s->cancel)) {
         return ERR_OK;
     }
-    rc = gce_snapshot_list(p, kind, s->http, s->call, &s->reads, err);
-    gce_snapshot_filled(p->snapshot);
+    rc = gce_snapshot_list(cloud, kind, s->http, s->call, &s->reads, err);
+    gce_snapshot_filled(cloud->snapshot);
     return rc;
 }
 
 /* Zones of all nodes, by label and by providerID, and those where the group is known to be, or was
  * seen in the list. */
-static struct str_set zones_to_clear(struct lb_sync *s, const struct gce_provider *p,
-                                     const char *group)
+static struct str_set zones_to_clear(struct gce_groups *g, struct lb_sync *s, const char *group)
 {
-    struct gce_strs mirrored = gce_neg_mirror_zones(p->groups->mirror, s->a, group);
-    struct gce_strs listed = gce_snapshot_zones(p->snapshot, GCE_GROUPS, group, s->a);
+    struct gce_strs mirrored = gce_neg_mirror_zones(g->mirror, s->a, group);
+    struct gce_strs listed = gce_snapshot_zones(gce_cloud_of(s)->snapshot, GCE_GROUPS, group, s->a);
     struct gce_strs known = {.items = ARENA_ARRAY(s->a, const char *, mirrored.n + listed.n)};
     for (size_t i = 0; i < mirrored.n + listed.n; i++) {
         known.items[known.n++] = i < mirrored.n ? mirrored.items[i] : listed.items[i - mirrored.n];
@@ -513,15 +509,14 @@ static struct str_set zones_to_clear(struct lb_sync *s, const struct gce_provide
     return str_set_make(s->a, zones, n);
 }
 
-void gce_groups_plan_delete(struct lb_sync *s, struct lb_plan *plan, const char *key,
-                            const char *group_name)
+void gce_groups_plan_delete(struct gce_groups *g, struct lb_sync *s, struct lb_plan *plan,
+                            const char *key, const char *group_name)
 {
-    const struct gce_provider *p = s->provider;
-    struct str_set zones = zones_to_clear(s, p, group_name);
-    struct emit e = {.s = s, .p = p, .plan = plan, .key = key, .group = group_name};
+    struct str_set zones = zones_to_clear(g, s, group_name);
+    struct emit e = {.s = s, .plan = plan, .key = key, .group = group_name};
     const char *zone;
     STR_SET_EACH (zone, &zones) {
-        if (*zone == '\0' || is_noted(p->groups, p->groups->absent, zone, group_name)) {
+        if (*zone == '\0' || is_noted(g, g->absent, zone, group_name)) {
             continue;
         }
         struct lb_op op = LB_OP(.verb = LB_DELETE, .summary = zone, .why = "no Service needs it",
@@ -530,12 +525,12 @@ void gce_groups_plan_delete(struct lb_sync *s, struct lb_plan *plan, const char 
     }
 }
 
-struct gce_strs gce_groups_zones(struct arena *a, const struct gce_provider *p,
-                                 const char *group_name, const struct gce_groups_want *want)
+struct gce_strs gce_groups_zones(struct gce_groups *g, struct arena *a, const char *group_name,
+                                 const struct gce_groups_want *want)
 {
     struct gce_strs zones = {.items = ARENA_ARRAY(a, const char *, want->n)};
     for (size_t i = 0; i < want->n; i++) {
-        struct zone_state z = state_of(p->groups, a, group_name, want, i);
+        struct zone_state z = state_of(g, a, group_name, want, i);
         if (z.want->nodes.n > 0 || !z.known || z.is.n > 0) {
             zones.items[zones.n++] = z.want->zone;
         }
@@ -611,14 +606,13 @@ static void count_down(struct gce_groups *g)
     }
 }
 
-void gce_groups_wrote(struct gce_provider *p, const struct lb_op *op, unsigned outcome,
+void gce_groups_wrote(struct gce_groups *g, const struct lb_op *op, unsigned outcome,
                       const struct err *err)
 {
     const struct gce_op *arg = op->arg;
     if (op->verb == LB_KEEP || op->type != gce_op_type_of(arg->verb) || arg->c != GCE_GROUPS) {
         return;
     }
-    struct gce_groups *g = p->groups;
     forget_done(g);
     bool gone = arg->verb == GCE_DELETE &&
                 (outcome == LB_TOLERATED && err != NULL && err->code == ERR_NOT_FOUND);
@@ -636,7 +630,7 @@ void gce_groups_wrote(struct gce_provider *p, const struct lb_op *op, unsigned o
 
 void gce_groups_tell(struct lb_sync *s, const struct lb_op *op, const struct err *err)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_cloud *cloud = gce_cloud_of(s);
     if (err == NULL || !gce_refusal_is_one_group(err)) {
         return;
     }
@@ -651,9 +645,9 @@ void gce_groups_tell(struct lb_sync *s, const struct lb_op *op, const struct err
     for (size_t i = 0; i < s->n_items; i++) {
         const struct lb_item *item = &s->items[i];
         const char *about = arena_printf(s->a, "%s %s", item->key, GCE_EVENT_ONE_GROUP);
-        if (str_set_has(&op->owners, item->key) && gce_told_is_news(p->told, about, message)) {
-            p->host->event(p->host->ctx, item->in->service, TT_EVENT_WARNING, GCE_EVENT_ONE_GROUP,
-                           message);
+        if (str_set_has(&op->owners, item->key) && gce_told_is_news(cloud->told, about, message)) {
+            cloud->host->event(cloud->host->ctx, item->in->service, TT_EVENT_WARNING,
+                               GCE_EVENT_ONE_GROUP, message);
         }
     }
 }

@@ -20,8 +20,6 @@
 #include "common/lb/driver.h"
 #include "providers/gce/model/gce_neg_rules.h"
 
-struct gce_provider;
-
 /* ---- rules (gce_groups_rules.c, pure) -------------------------------------------------------- */
 /* Members of the group of each zone.  `legacy`: as cloud-provider-gcp counts (§5.4: eligible nodes,
  * zone label); else as ingress-gce does (ready candidates of the default subnetwork, §8.2).
@@ -49,11 +47,10 @@ void gce_groups_free(struct gce_groups *g);
 /* As a stage of a flow, the first one (a turn is waited for, which no other lock may be held for):
  * observe lists members only where the mirror does not answer; plan appends the operations:
  * removals and new groups in one wave, additions in the next.  `want` of the sync's nodes. */
-int gce_groups_observe(struct lb_sync *s, const char *group_name,
+int gce_groups_observe(struct gce_groups *g, struct lb_sync *s, const char *group_name,
                        const struct gce_groups_want *want, struct err *err) _warn_unused_;
-int gce_groups_plan(struct lb_sync *s, struct lb_plan *plan, const char *key,
-                    const char *group_name, const struct gce_groups_want *want,
-                    struct err *err) _warn_unused_;
+void gce_groups_plan(struct gce_groups *g, struct lb_sync *s, struct lb_plan *plan, const char *key,
+                     const char *group_name, const struct gce_groups_want *want);
 /* Before that: where there are groups, also in zones that have no node any more, of which a process
  * that has just started knows nothing.  One list in its life; without the permission
  * for it none. */
@@ -61,14 +58,14 @@ int gce_groups_list(struct lb_sync *s, struct err *err) _warn_unused_;
 /* Appends a last wave that deletes the groups, for a Service that goes and leaves nobody who wants
  * them: what somebody else's balancer uses stays, for Google refuses it (gce-l4.md §6.3;
  * gce-cloud-provider.md §5.11 step 8). */
-void gce_groups_plan_delete(struct lb_sync *s, struct lb_plan *plan, const char *key,
-                            const char *group_name);
+void gce_groups_plan_delete(struct gce_groups *g, struct lb_sync *s, struct lb_plan *plan,
+                            const char *key, const char *group_name);
 /* Zones whose groups have members, or will have them: an empty group has no network, and no backend
  * service takes it (gce-l4.md §8.3). */
-struct gce_strs gce_groups_zones(struct arena *a, const struct gce_provider *p,
-                                 const char *group_name, const struct gce_groups_want *want);
+struct gce_strs gce_groups_zones(struct gce_groups *g, struct arena *a, const char *group_name,
+                                 const struct gce_groups_want *want);
 /* After an operation on a group; of others' nothing is taken. */
-void gce_groups_wrote(struct gce_provider *p, const struct lb_op *op, unsigned outcome,
+void gce_groups_wrote(struct gce_groups *g, const struct lb_op *op, unsigned outcome,
                       const struct err *err);
 /* After an operation of any kind that failed: when Google refused it because an instance would be
  * in two load-balanced groups, its owners get a Warning that names the instance, once

@@ -3,7 +3,7 @@
 #include "providers/gce/negs/gce_neg_observe.h"
 
 #include "common/base/str.h"
-#include "providers/gce/gce_provider.h"
+#include "providers/gce/cache/gce_cloud.h"
 #include "providers/gce/model/gce_links.h"
 #include "providers/gce/ops/gce_members_read.h"
 #include "providers/gce/ops/gce_ops.h"
@@ -86,7 +86,7 @@ static int take(struct lb_sync *s, struct gce_neg_mirror *m, struct gce_neg_one 
 int gce_neg_observe(struct lb_sync *s, bool compare, struct gce_neg_one *items, size_t n,
                     struct err *err)
 {
-    struct gce_neg_mirror *m = ((const struct gce_provider *)s->provider)->negs;
+    struct gce_neg_mirror *m = gce_cloud_of(s)->negs;
 
     struct gce_members_list *lists = ARENA_ARRAY(s->a, struct gce_members_list, n);
     struct gce_neg_one **asked = ARENA_ARRAY(s->a, struct gce_neg_one *, n);

@@ -3,8 +3,8 @@
 #include "providers/gce/ops/gce_members_read.h"
 
 #include "common/base/str.h"
+#include "providers/gce/cache/gce_cloud.h"
 #include "providers/gce/cache/gce_cluster_id.h"
-#include "providers/gce/gce_provider.h"
 #include "providers/gce/model/gce_links.h"
 #include "providers/gce/ops/gce_ops.h"
 
@@ -91,7 +91,7 @@ static void sort_and_unique(struct gce_members_list *l)
 
 static void begin(struct reading *r, struct lb_sync *s, struct gce_members_list *l)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_cloud *cloud = gce_cloud_of(s);
     bool neg = l->c == GCE_NEGS;
     *r = (struct reading){.list = l, .a = s->a, .body = json_object_new_object()};
     l->absent = false;
@@ -108,7 +108,7 @@ static void begin(struct reading *r, struct lb_sync *s, struct gce_members_list 
         .body = r->body,
         .cutter = &r->cutter,
     };
-    gce_read_init(&r->read, &p->api, s->call, s->a, &spec);
+    gce_read_init(&r->read, &cloud->api, s->call, s->a, &spec);
     r->read.job.cancel = s->cancel;
 }
 

@@ -12,8 +12,6 @@
 #include "providers/gce/api/gce_api.h"
 #include "providers/gce/model/gce_l4_resources.h"
 
-struct gce_provider;
-
 /* One NEG or group. */
 struct gce_members_list {
     /* given */

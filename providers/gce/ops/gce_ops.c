@@ -15,7 +15,7 @@
 #include "common/base/str.h"
 #include "common/lb/exec.h"
 #include "providers/gce/api/gce_ops_refusals.h"
-#include "providers/gce/gce_provider.h"
+#include "providers/gce/cache/gce_cloud.h"
 #include "providers/gce/model/gce_errors.h"
 #include "providers/gce/model/gce_links.h"
 
@@ -38,7 +38,7 @@ struct doing {
     struct lb_op_run *run;
     const struct gce_op *op;
     struct op_state *st;
-    const struct gce_provider *p;
+    const struct gce_cloud *cloud;
 };
 
 static enum http_next step(struct lb_op_run *run, const struct http_response *resp);
@@ -179,7 +179,7 @@ static enum http_next begin_write(const struct doing *d)
         .name = op->verb == GCE_INSERT ? NULL : op->name,
         .body = d->st->body,
     };
-    gce_call_begin(&d->st->call, &d->p->api, op->call, d->run->a, &spec);
+    gce_call_begin(&d->st->call, &d->cloud->api, op->call, d->run->a, &spec);
     return gce_call_step(&d->st->call, d->run->req, NULL, d->run->err);
 }
 
@@ -187,7 +187,7 @@ static enum http_next begin_read(const struct doing *d)
 {
     const struct gce_call_spec spec = {
         .collection = d->op->c, .verb = GCE_GET, .zone = d->op->zone, .name = d->op->name};
-    gce_call_begin(&d->st->call, &d->p->api, d->op->call, d->run->a, &spec);
+    gce_call_begin(&d->st->call, &d->cloud->api, d->op->call, d->run->a, &spec);
     return gce_call_step(&d->st->call, d->run->req, NULL, d->run->err);
 }
 
@@ -379,7 +379,8 @@ static enum http_next after_read(const struct doing *d)
 
 static enum http_next step(struct lb_op_run *run, const struct http_response *resp)
 {
-    const struct doing d = {.run = run, .op = run->op->arg, .st = run->state, .p = run->provider};
+    const struct doing d = {
+        .run = run, .op = run->op->arg, .st = run->state, .cloud = run->provider};
     enum http_next next;
     if (!d.st->begun) {
         d.st->begun = true;

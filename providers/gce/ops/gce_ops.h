@@ -13,7 +13,7 @@
 #include "common/lb/plan.h"
 #include "providers/gce/api/gce_api.h"
 
-struct gce_provider;
+struct gce_cloud;
 
 /* How an operation ends, besides the cloud's own codes:
  *   CONFLICT  the name of an insert is taken, what is written or referred to is gone or in use, the
@@ -72,7 +72,7 @@ unsigned gce_op_calls(const struct gce_op *op);
 
 /* After an operation: what was written is known to the snapshot, what failed is forgotten.
  * (gce_ops_remember.c) */
-void gce_op_wrote(struct gce_provider *p, const struct lb_op *op, unsigned outcome,
+void gce_op_wrote(struct gce_cloud *cloud, const struct lb_op *op, unsigned outcome,
                   const struct err *err);
 
 #endif

@@ -4,7 +4,7 @@
  * Only what is certain is kept: that something is gone, and bodies to which the cloud adds nothing
  * that anybody compares (health checks, backend services).  Everything else that was touched is
  * forgotten, so that the next sync reads it. */
-#include "providers/gce/gce_provider.h"
+#include "providers/gce/cache/gce_cloud.h"
 #include "providers/gce/ops/gce_ops.h"
 
 static bool is_gone(const struct gce_op *op, unsigned outcome, const struct err *err)
@@ -31,17 +31,17 @@ static bool is_firewall_known(const struct gce_op *op)
 
 /* The mirror has the members of a NEG or group (gce_neg_mirror.h); the resource itself stays
  * unchanged, except for its size, which is unreliable now. */
-static void forget_size(struct gce_provider *p, const struct gce_key *key)
+static void forget_size(struct gce_cloud *cloud, const struct gce_key *key)
 {
     _cleanup_(arena_freep) struct arena *a = arena_new();
     struct json_object *o;
-    if (gce_snapshot_get(p->snapshot, key, GCE_SNAPSHOT_ANY, a, &o) == GCE_PRESENT) {
+    if (gce_snapshot_get(cloud->snapshot, key, GCE_SNAPSHOT_ANY, a, &o) == GCE_PRESENT) {
         json_add_int(o, "size", -1);
-        gce_snapshot_put(p->snapshot, key, o);
+        gce_snapshot_put(cloud->snapshot, key, o);
     }
 }
 
-void gce_op_wrote(struct gce_provider *p, const struct lb_op *op, unsigned outcome,
+void gce_op_wrote(struct gce_cloud *cloud, const struct lb_op *op, unsigned outcome,
                   const struct err *err)
 {
     const struct gce_op *arg = op->arg;
@@ -50,15 +50,15 @@ void gce_op_wrote(struct gce_provider *p, const struct lb_op *op, unsigned outco
         return;
     }
     if (is_gone(arg, outcome, err)) {
-        gce_snapshot_put(p->snapshot, &key, NULL);
+        gce_snapshot_put(cloud->snapshot, &key, NULL);
     } else if (outcome == LB_DONE && arg->members) {
-        forget_size(p, &key);
+        forget_size(cloud, &key);
     } else if (outcome == LB_DONE && is_firewall_known(arg)) {
         _cleanup_(json_putp) struct json_object *made = gce_firewall_as_made(arg->body);
-        gce_snapshot_put(p->snapshot, &key, made);
+        gce_snapshot_put(cloud->snapshot, &key, made);
     } else if (outcome == LB_DONE && is_known_by_its_body(arg)) {
-        gce_snapshot_put(p->snapshot, &key, arg->body);
+        gce_snapshot_put(cloud->snapshot, &key, arg->body);
     } else {
-        gce_snapshot_forget(p->snapshot, &key);
+        gce_snapshot_forget(cloud->snapshot, &key);
     }
 }

@@ -9,8 +9,9 @@
  *     fresh ─────────────┴─▶ one wave: main slots, and extra ones that are not known to be absent
  */
 #include "common/base/str.h"
+#include "providers/gce/cache/gce_cloud.h"
+#include "providers/gce/cache/gce_cluster_id.h"
 #include "providers/gce/cache/gce_slots.h"
-#include "providers/gce/gce_provider.h"
 #include "providers/gce/ops/gce_ops.h"
 #include "providers/gce/ops/gce_snapshot_list.h"
 
@@ -22,7 +23,7 @@
 struct look {
     struct gce_slots *slots;
     struct lb_sync *s;
-    struct gce_provider *p;
+    struct gce_cloud *cloud;
     struct gce_read *gets; /* one per slot */
     bool *reads;           /* which of them take part in the wave */
     unsigned listed_now;   /* kinds (GCE_KIND) that this very observation has listed */
@@ -80,7 +81,7 @@ static int set_present(struct gce_slots *slots, struct gce_slot *slot, struct js
 
 static enum gce_known from_snapshot(struct look *l, struct gce_slot *slot, int64_t max_age_ms)
 {
-    struct gce_snapshot *s = l->p->snapshot;
+    struct gce_snapshot *s = l->cloud->snapshot;
     const struct gce_key key = {.c = slot->c, .zone = slot->zone, .name = slot->name};
     struct json_object *o = NULL;
     const struct json_view *v = NULL;
@@ -109,7 +110,7 @@ static bool is_lasting(const struct look *l, const struct gce_slot *slot)
 
 static int64_t age_of(const struct look *l, const struct gce_slot *slot)
 {
-    bool bounded = slot->main && !is_lasting(l, slot) && !l->p->offline;
+    bool bounded = slot->main && !is_lasting(l, slot) && !l->cloud->offline;
     return bounded ? GCE_SNAPSHOT_AGE_MS : GCE_SNAPSHOT_ANY;
 }
 
@@ -181,7 +182,7 @@ static unsigned unlisted(const struct look *l, unsigned kinds, int64_t max_age_m
     unsigned left = 0;
     for (int c = 0; c < GCE_COLLECTION_MAX; c++) {
         bool asked = (kinds & GCE_KIND(c)) != 0;
-        if (asked && !gce_snapshot_was_listed(l->p->snapshot, GCE_KIND(c), max_age_ms)) {
+        if (asked && !gce_snapshot_was_listed(l->cloud->snapshot, GCE_KIND(c), max_age_ms)) {
             left |= GCE_KIND(c);
         }
     }
@@ -198,12 +199,12 @@ static int list_if_worth(struct look *l, bool answered, struct err *err)
     bool many = !answered && s->call->waiting >= BULK_WAITING && !is_update(l->slots);
     int64_t age = many ? GCE_SNAPSHOT_AGE_MS : GCE_SNAPSHOT_ANY;
     for (int i = 0; i < CLAIMS_MAX && unlisted(l, kinds, age) != 0; i++) {
-        if (!gce_snapshot_claim(l->p->snapshot, s->cancel)) {
+        if (!gce_snapshot_claim(l->cloud->snapshot, s->cancel)) {
             continue; /* somebody else has listed, perhaps other kinds */
         }
         unsigned asked = unlisted(l, kinds, age);
-        int rc = gce_snapshot_list(l->p, asked, s->http, s->call, &s->reads, err);
-        gce_snapshot_filled(l->p->snapshot);
+        int rc = gce_snapshot_list(l->cloud, asked, s->http, s->call, &s->reads, err);
+        gce_snapshot_filled(l->cloud->snapshot);
         l->listed_now = asked;
         return rc;
     }
@@ -221,7 +222,7 @@ static int take(struct look *l, size_t i, struct err *err)
     if (rc == ERR_NOT_FOUND) {
         err_clear(err);
         slot->known = GCE_ABSENT;
-        gce_snapshot_put(l->p->snapshot, key, NULL);
+        gce_snapshot_put(l->cloud->snapshot, key, NULL);
         return ERR_OK;
     }
     if (rc == ERR_OK) {
@@ -229,10 +230,10 @@ static int take(struct look *l, size_t i, struct err *err)
     }
     if (rc != ERR_OK) {
         slot->known = GCE_UNKNOWN;
-        gce_snapshot_forget(l->p->snapshot, key);
+        gce_snapshot_forget(l->cloud->snapshot, key);
         return rc;
     }
-    gce_snapshot_put(l->p->snapshot, key, o);
+    gce_snapshot_put(l->cloud->snapshot, key, o);
     return ERR_OK;
 }
 
@@ -248,7 +249,7 @@ static void begin_reads(struct look *l)
         }
         const struct gce_call_spec spec = {
             .collection = slot->c, .verb = GCE_GET, .zone = slot->zone, .name = slot->name};
-        gce_read_init(&l->gets[i], &l->p->api, l->s->call, l->s->a, &spec);
+        gce_read_init(&l->gets[i], &l->cloud->api, l->s->call, l->s->a, &spec);
         l->gets[i].job.cancel = l->s->cancel;
         jobs[n++] = &l->gets[i].job;
     }
@@ -369,7 +370,7 @@ static int look(struct look *l, struct err *err)
         settle(l, false);
         return ERR_OK;
     }
-    if (l->p->offline) {
+    if (l->cloud->offline) {
         (void)answered_by_snapshot(l);
     } else {
         from_snapshot = !l->s->fresh && look_into_snapshot(l, err);
@@ -385,7 +386,7 @@ int gce_slots_look(struct gce_slots *slots, struct lb_sync *sync, struct err *er
 {
     struct look l = {.slots = slots,
                      .s = sync,
-                     .p = sync->provider,
+                     .cloud = gce_cloud_of(sync),
                      .gets = ARENA_ARRAY(sync->a, struct gce_read, slots->n + 1),
                      .reads = ARENA_ARRAY(sync->a, bool, slots->n + 1)};
     struct err why = ERR_INIT;

@@ -4,7 +4,7 @@
 #include "providers/gce/ops/gce_snapshot_list.h"
 
 #include "common/base/arena.h"
-#include "providers/gce/gce_provider.h"
+#include "providers/gce/cache/gce_cloud.h"
 
 struct list_job {
     enum gce_collection kind;
@@ -14,7 +14,7 @@ struct list_job {
 };
 
 struct lists {
-    struct gce_provider *p;
+    struct gce_cloud *cloud;
     struct arena *a;
     struct list_job jobs[GCE_COLLECTION_MAX];
     struct http_job *run[GCE_COLLECTION_MAX];
@@ -25,7 +25,7 @@ static void begin(struct lists *l, enum gce_collection c, const struct tt_call *
 {
     struct list_job *job = &l->jobs[l->n];
     job->kind = c;
-    job->fill = gce_fill_begin(l->p->snapshot, c);
+    job->fill = gce_fill_begin(l->cloud->snapshot, c);
     gce_splitter_init(&job->cutter, gce_fill_item, job->fill);
     const struct gce_call_spec spec = {
         .collection = c,
@@ -33,7 +33,7 @@ static void begin(struct lists *l, enum gce_collection c, const struct tt_call *
         .filter = gce_snapshot_filter(c),
         .cutter = &job->cutter,
     };
-    gce_read_init(&job->read, &l->p->api, call, l->a, &spec);
+    gce_read_init(&job->read, &l->cloud->api, call, l->a, &spec);
     l->run[l->n++] = &job->read.job;
 }
 
@@ -52,22 +52,22 @@ static int end(struct lists *l, struct list_job *job, struct err *err)
     }
     gce_fill_drop(job->fill);
     if (over || failed->code == ERR_FORBIDDEN || failed->code == ERR_NOT_FOUND) {
-        gce_snapshot_set_unlistable(l->p->snapshot, job->kind);
+        gce_snapshot_set_unlistable(l->cloud->snapshot, job->kind);
         return ERR_OK;
     }
     return err_copy(err, failed);
 }
 
-int gce_snapshot_list(struct gce_provider *p, unsigned kinds, struct http *http,
+int gce_snapshot_list(struct gce_cloud *cloud, unsigned kinds, struct http *http,
                       const struct tt_call *call, unsigned *ret_reads, struct err *err)
 {
     _cleanup_(arena_freep) struct arena *a = arena_new();
     struct lists *l = ARENA_NEW(a, struct lists);
-    l->p = p;
+    l->cloud = cloud;
     l->a = a;
     for (int c = 0; c < GCE_COLLECTION_MAX; c++) {
         if ((kinds & GCE_KIND(c)) != 0 && gce_snapshot_lists((enum gce_collection)c) &&
-            !gce_snapshot_is_unlistable(p->snapshot, (enum gce_collection)c)) {
+            !gce_snapshot_is_unlistable(cloud->snapshot, (enum gce_collection)c)) {
             begin(l, (enum gce_collection)c, call);
         }
     }

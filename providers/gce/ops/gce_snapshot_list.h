@@ -8,13 +8,13 @@
 
 #include <trimtab/provider.h>
 
-struct gce_provider;
+struct gce_cloud;
 
 /* Lists those of these kinds (GCE_KIND() bits) that may be listed: one list per kind, all zones of
  * a zonal one in one (aggregatedList).  A kind that we may not list, or that has too many resources
  * to keep, is read one by one from then on.  Blocks.  Adds to *ret_reads.  Who calls has claimed
  * the snapshot (gce_snapshot_claim) and says when it is filled. */
-int gce_snapshot_list(struct gce_provider *p, unsigned kinds, struct http *http,
+int gce_snapshot_list(struct gce_cloud *cloud, unsigned kinds, struct http *http,
                       const struct tt_call *call, unsigned *ret_reads,
                       struct err *err) _warn_unused_;
 

@@ -12,7 +12,7 @@
 #include "common/base/str.h"
 #include "common/lb/exec.h"
 #include "providers/gce/api/gce_ops_refusals.h"
-#include "providers/gce/gce_provider.h"
+#include "providers/gce/cache/gce_cloud.h"
 #include "providers/gce/model/gce_errors.h"
 #include "providers/gce/model/gce_gcloud.h"
 #include "providers/gce/model/gce_links.h"
@@ -50,7 +50,7 @@ struct send {
     struct lb_op_run *run;
     const struct gce_tp_op *op;
     struct op_state *st;
-    const struct gce_provider *p;
+    const struct gce_cloud *cloud;
     const char *ip; /* "" when the operation needs none or it is to be chosen */
 };
 
@@ -63,7 +63,8 @@ static void tell_by_hand(const struct send *s, enum gce_gcloud_verb verb,
                          const struct gce_firewall *f)
 {
     if (s->op->ret_command != NULL) {
-        *s->op->ret_command = gce_gcloud_firewall(s->run->a, verb, f, s->p->api.network_project);
+        *s->op->ret_command =
+            gce_gcloud_firewall(s->run->a, verb, f, s->cloud->api.network_project);
     }
 }
 
@@ -231,7 +232,7 @@ static struct gce_call_spec make_spec(const struct send *s)
 static enum http_next begin(const struct send *s, const struct gce_call_spec *spec)
 {
     struct gce_call_spec borrowed = *spec;
-    gce_call_begin(&s->st->call, &s->p->api, s->op->outcome->call, s->run->a, &borrowed);
+    gce_call_begin(&s->st->call, &s->cloud->api, s->op->outcome->call, s->run->a, &borrowed);
     json_object_put(borrowed.body);
     return gce_call_step(&s->st->call, s->run->req, NULL, s->run->err);
 }
@@ -382,7 +383,7 @@ static enum http_next step(struct lb_op_run *run, const struct http_response *re
 {
     const char *ip;
     struct send s = {
-        .run = run, .op = run->op->arg, .st = run->state, .p = run->provider, .ip = ""};
+        .run = run, .op = run->op->arg, .st = run->state, .cloud = run->provider, .ip = ""};
     ip = lb_run_value(run, s.op->ip);
     s.ip = str_nonnull(ip);
     enum http_next next;

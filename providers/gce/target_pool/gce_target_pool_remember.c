@@ -4,15 +4,17 @@
  * gce_target_pool_observe.c decides when listing is worth it (gce_snapshot_list.c lists).  After a
  * write only what is certain is kept: an answer that is not known word by word makes the resource
  * unknown, so that the next sync reads it. */
-#include "common/base/str.h"
-#include "providers/gce/ops/gce_snapshot_list.h"
-#include "providers/gce/target_pool/gce_target_pool_observe.h"
+#include "providers/gce/target_pool/gce_target_pool_remember.h"
 
-int gce_tp_fill(struct gce_provider *p, struct http *http, const struct tt_call *call,
+#include "common/base/str.h"
+#include "providers/gce/cache/gce_cloud.h"
+#include "providers/gce/ops/gce_snapshot_list.h"
+
+int gce_tp_fill(struct gce_cloud *cloud, struct http *http, const struct tt_call *call,
                 unsigned *ret_reads, struct err *err)
 {
-    int rc = gce_snapshot_list(p, GCE_KINDS_TARGET_POOL, http, call, ret_reads, err);
-    gce_snapshot_filled(p->snapshot);
+    int rc = gce_snapshot_list(cloud, GCE_KINDS_TARGET_POOL, http, call, ret_reads, err);
+    gce_snapshot_filled(cloud->snapshot);
     return rc;
 }
 
@@ -42,7 +44,7 @@ static enum gce_collection collection_of(enum gce_tp_action action)
     }
 }
 
-void gce_tp_wrote(struct gce_provider *p, const struct lb_op *op, unsigned outcome,
+void gce_tp_wrote(struct gce_cloud *cloud, const struct lb_op *op, unsigned outcome,
                   const struct err *err)
 {
     const struct gce_tp_op *arg = op->arg;
@@ -59,8 +61,8 @@ void gce_tp_wrote(struct gce_provider *p, const struct lb_op *op, unsigned outco
         body = gce_firewall_as_made(insert);
     }
     if (gone || body != NULL) {
-        gce_snapshot_put(p->snapshot, GCE_KEY(c, op->name), body);
+        gce_snapshot_put(cloud->snapshot, GCE_KEY(c, op->name), body);
     } else {
-        gce_snapshot_forget(p->snapshot, GCE_KEY(c, op->name));
+        gce_snapshot_forget(cloud->snapshot, GCE_KEY(c, op->name));
     }
 }

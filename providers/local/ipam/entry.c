@@ -101,6 +101,19 @@ const struct service_port *ipam_ports(const struct entry *e, size_t *ret_n)
     return e->ports == NULL ? NULL : (const void *)e->ports->data;
 }
 
+bool ipam_serves(const struct entry *e, const struct service_port *port)
+{
+    size_t n = e->serves == NULL ? 0 : e->serves->n / sizeof *port;
+    const struct service_port *ports = n == 0 ? NULL : (const void *)e->serves->data;
+
+    for (size_t i = 0; i < n; i++) {
+        if (ports[i].port == port->port && ports[i].protocol == port->protocol) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const struct ip_addr *ipam_asked(const struct entry *e, size_t *ret_n)
 {
     *ret_n = e->asked == NULL ? 0 : e->asked->n / sizeof(struct ip_addr);
@@ -143,17 +156,20 @@ static void read_families(struct entry *e, const struct local_claim *claim)
     e->has_cluster_ips = (s->n_cluster_ips > 0 || claim->is_manifest) && e->n_families > 0;
 }
 
-static const struct interned *read_ports(const struct local_ipam *m, const struct tt_service *s)
+/* Those of its ports that `served` names; NULL: all. */
+static const struct interned *read_ports(const struct local_ipam *m, const struct tt_service *s,
+                                         const bool *served)
 {
-    if (s->n_ports == 0) {
-        return NULL;
-    }
-    struct service_port *ports = xcalloc(s->n_ports, sizeof *ports);
+    struct service_port *ports = xcalloc((size_t)s->n_ports + 1, sizeof *ports);
+    size_t n = 0;
+
     for (uint32_t i = 0; i < s->n_ports; i++) {
-        ports[i].protocol = (uint8_t)s->ports[i].protocol[0];
-        ports[i].port = (uint16_t)s->ports[i].port;
+        if (served == NULL || served[i]) {
+            ports[n].protocol = (uint8_t)s->ports[i].protocol[0];
+            ports[n++].port = (uint16_t)s->ports[i].port;
+        }
     }
-    const struct interned *kept = intern_get(m->texts, ports, s->n_ports * sizeof *ports);
+    const struct interned *kept = n == 0 ? NULL : intern_get(m->texts, ports, n * sizeof *ports);
     free(ports);
     return kept;
 }
@@ -185,23 +201,38 @@ static void drop_texts(const struct local_ipam *m, struct entry *e)
 void ipam_entry_read(const struct local_ipam *m, struct entry *e, const struct local_claim *claim)
 {
     const struct tt_service *s = claim->service;
+    bool another = e->seen && !ipam_entry_is(e, s->uid);
     struct entry now = {.key = e->key,
                         .had = e->had,
                         .n_had = e->n_had,
                         .seen = true,
                         .waiting = e->waiting,
                         .waits_from = e->waits_from,
+                        .serves = e->serves,
                         .uid = read_uid(str_nonnull(s->uid)),
                         .created_us = s->created_us,
                         .wants = claim->wants,
                         .was_ours = claim->was_ours};
 
     read_families(&now, claim);
-    now.ports = read_ports(m, s);
+    now.ports = read_ports(m, s, NULL);
     read_wish(m, &now, claim->wish);
     now.closed = ipam_closed(m, claim);
+    if (another || !claim->wants) { /* its ports are free for others */
+        intern_drop(m->texts, e->serves);
+        now.serves = NULL;
+    }
     drop_texts(m, e);
     *e = now;
+}
+
+void ipam_entry_serve(const struct local_ipam *m, struct entry *e, const struct tt_service *s,
+                      const bool *served)
+{
+    const struct interned *was = e->serves;
+
+    e->serves = read_ports(m, s, served);
+    intern_drop(m->texts, was);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -227,6 +258,7 @@ void ipam_entry_free(const struct local_ipam *m, struct entry *e)
 {
     if (e != NULL) {
         drop_texts(m, e);
+        intern_drop(m->texts, e->serves);
         intern_drop(m->texts, e->key);
         free(e->had);
         free(e);

@@ -531,6 +531,31 @@ int local_ipam_would_grant(const struct local_ipam *m, const char *key, int64_t 
     return decide(&w, false, ret, err);
 }
 
+void local_ipam_serves(struct local_ipam *m, const char *key, const struct tt_service *service,
+                       const bool *served)
+{
+    struct entry *e = ipam_entry(m, key);
+
+    if (e != NULL && e->wants) {
+        ipam_entry_serve(m, e, service, served);
+    }
+}
+
+bool local_ipam_is_served(const struct local_ipam *m, const char *key, char protocol, uint16_t port)
+{
+    const struct entry *e = ipam_entry(m, key);
+    const struct service_port one = {.protocol = (uint8_t)protocol, .port = port};
+
+    return e != NULL && ipam_serves(e, &one);
+}
+
+bool local_ipam_is_settled(const struct local_ipam *m, const char *key)
+{
+    const struct entry *e = ipam_entry(m, key);
+
+    return e == NULL || e->serves == e->ports; /* equal ones are one text */
+}
+
 int local_ipam_follow(const struct local_ipam *m, const char *key, struct local_grant *ret,
                       struct err *err)
 {

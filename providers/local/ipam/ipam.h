@@ -80,8 +80,18 @@ int local_ipam_kept(struct local_ipam *m, const char *key, int64_t now_ms, struc
 /* The result of grant without an assignment: for plans. */
 int local_ipam_would_grant(const struct local_ipam *m, const char *key, int64_t now_ms,
                            struct local_grant *ret, struct err *err) _warn_unused_;
-/* The addresses of its status, for a director: nothing is assigned.  ERR_IN_USE: an older Service
- * has the address. */
+/* The Service serves those of these ports whose `served` is set (NULL: all), and no others: its last
+ * sync ended well, or the kernel shows it.  Of Services that share an address, the one that
+ * serves a port keeps it, also while an edit of it is refused. */
+void local_ipam_serves(struct local_ipam *m, const char *key, const struct tt_service *service,
+                       const bool *served);
+/* `protocol`: the first letter of its name, 'T' or 'U'. */
+bool local_ipam_is_served(const struct local_ipam *m, const char *key, char protocol,
+                          uint16_t port);
+/* It serves exactly the ports that it asks for. */
+bool local_ipam_is_settled(const struct local_ipam *m, const char *key);
+/* The addresses of its status, for a director: nothing is assigned.  ERR_IN_USE: another Service
+ * has the address, or the port. */
 int local_ipam_follow(const struct local_ipam *m, const char *key, struct local_grant *ret,
                       struct err *err) _warn_unused_;
 /* The address was found in the kernel with the comment `key` (a process that died before it wrote

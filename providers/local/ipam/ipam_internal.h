@@ -50,6 +50,7 @@ struct entry {
     uint32_t n_had;
     struct had *had;               /* first those of the status, in its order */
     const struct interned *ports;  /* struct service_port, some; NULL: none */
+    const struct interned *serves; /* the ports that it serves; the same */
     const struct interned *share;  /* text, or NULL */
     const struct interned *pool;   /* the same */
     const struct interned *asked;  /* struct ip_addr, one or two; NULL: none */
@@ -66,7 +67,7 @@ struct use {
         struct given_back *back;
     };
 };
-static_assert(sizeof(struct entry) <= 120 && sizeof(struct use) <= 32 && sizeof(struct had) <= 32,
+static_assert(sizeof(struct entry) <= 128 && sizeof(struct use) <= 32 && sizeof(struct had) <= 32,
               "there are tens of thousands of them");
 struct given_back {
     int64_t at_ms;
@@ -110,6 +111,10 @@ const char *ipam_key(const struct entry *e);
 /* The length of its namespace, with which its key begins. */
 size_t ipam_ns_len(const struct entry *e);
 const struct service_port *ipam_ports(const struct entry *e, size_t *ret_n);
+bool ipam_serves(const struct entry *e, const struct service_port *port);
+/* It serves those ports of `s` whose `served` is set; NULL: all of them. */
+void ipam_entry_serve(const struct local_ipam *m, struct entry *e, const struct tt_service *s,
+                      const bool *served);
 const struct ip_addr *ipam_asked(const struct entry *e, size_t *ret_n);
 /* Older by creation, then by uid. */
 bool ipam_is_older(const struct entry *a, const struct entry *b);

@@ -15,22 +15,34 @@ static const char *protocol_word(uint16_t first)
     return first == 'U' ? "UDP" : first == 'S' ? "SCTP" : "TCP";
 }
 
-/* The port that both have; NULL: none. */
-static const struct service_port *common_port(const struct entry *a, const struct entry *b)
+/* A port that both have and that is the other's by `rule`; NULL: none. */
+static const struct service_port *common_port(const struct entry *e, const struct entry *other,
+                                              bool (*rule)(const struct entry *e,
+                                                           const struct entry *other,
+                                                           const struct service_port *port))
 {
-    size_t n_a;
-    size_t n_b;
-    const struct service_port *of_a = ipam_ports(a, &n_a);
-    const struct service_port *of_b = ipam_ports(b, &n_b);
+    size_t n_mine;
+    size_t n_theirs;
+    const struct service_port *mine = ipam_ports(e, &n_mine);
+    const struct service_port *theirs = ipam_ports(other, &n_theirs);
 
-    for (size_t i = 0; i < n_a; i++) {
-        for (size_t k = 0; k < n_b; k++) {
-            if (of_a[i].port == of_b[k].port && of_a[i].protocol == of_b[k].protocol) {
-                return &of_a[i];
+    for (size_t i = 0; i < n_mine; i++) {
+        for (size_t k = 0; k < n_theirs; k++) {
+            if (mine[i].port == theirs[k].port && mine[i].protocol == theirs[k].protocol &&
+                rule(e, other, &mine[i])) {
+                return &mine[i];
             }
         }
     }
     return NULL;
+}
+
+/* `e` is not there yet. */
+static bool has_come_first(const struct entry *e, const struct entry *other,
+                           const struct service_port *port)
+{
+    (void)e, (void)other, (void)port;
+    return true;
 }
 
 static bool same_key(const struct entry *a, const struct entry *b)
@@ -41,6 +53,17 @@ static bool same_key(const struct entry *a, const struct entry *b)
     size_t n = ipam_ns_len(a);
     bool same_ns = n == ipam_ns_len(b) && memcmp(ipam_key(a), ipam_key(b), n) == 0;
     return same_ns || str_has_prefix(intern_str(a->share), "*/");
+}
+
+/* Of two that ask for the port, the one that serves it keeps it, and an edit of the other takes
+ * nothing from it; when neither does, or both do, the older one has it. */
+static bool is_others(const struct entry *e, const struct entry *other,
+                      const struct service_port *port)
+{
+    bool mine = ipam_serves(e, port);
+    bool theirs = ipam_serves(other, port);
+
+    return mine == theirs ? ipam_is_older(other, e) : theirs;
 }
 
 static int refuse_port(const struct service_port *p, const struct use *use,
@@ -76,7 +99,7 @@ static int may_share(const struct entry *e, const struct entry *other, const str
                        "%s is %s's, of another namespace: the key of both must begin with \"*/\"",
                        text, ipam_key(other));
     }
-    const struct service_port *p = common_port(e, other);
+    const struct service_port *p = common_port(e, other, has_come_first);
     return p == NULL ? ERR_OK : refuse_port(p, use, other, err);
 }
 
@@ -90,9 +113,9 @@ int ipam_may_join(const struct entry *e, const struct use *use, struct err *err)
     return ERR_OK;
 }
 
-/* An edit of a key takes nothing down: those that are there stay, as long as each port has one
- * owner.  Two that never shared (a status that was copied) are something else: the address
- * is the older one's. */
+/* An edit takes nothing down: those that are there stay, as long as each port has one owner.  Two
+ * that never shared (a status that was copied) are something else: the address is the older
+ * one's. */
 int ipam_may_stay(const struct entry *e, const struct use *use, bool *ret_broken, struct err *err)
 {
     char text[IP_TEXT_MAX];
@@ -100,26 +123,23 @@ int ipam_may_stay(const struct entry *e, const struct use *use, bool *ret_broken
     *ret_broken = false;
     for (size_t i = 0; use != NULL && i < use->n_by; i++) {
         const struct entry *other = ipam_by(use)[i];
-        if (other == e || same_key(e, other)) {
-            const struct service_port *both = other == e ? NULL : common_port(e, other);
-            if (both != NULL && ipam_is_older(other, e)) {
-                return refuse_port(both, use, other, err);
-            }
+        if (other == e) {
             continue;
         }
-        bool never = e->share == NULL && other->share == NULL;
-        const struct service_port *p = common_port(e, other);
-        if (ipam_is_older(other, e) && never) {
+        bool same = same_key(e, other);
+        bool never = !same && e->share == NULL && other->share == NULL;
+        if (never && ipam_is_older(other, e)) {
             ip_format(&use->addr, text);
             return err_set(err, ERR_IN_USE,
                            "%s belongs to %s (older); this Service gets another when its status is "
                            "cleared or annotation " LOCAL_PREFIX "addresses is set",
                            text, ipam_key(other));
         }
-        if (ipam_is_older(other, e) && p != NULL) {
+        const struct service_port *p = never ? NULL : common_port(e, other, is_others);
+        if (p != NULL) {
             return refuse_port(p, use, other, err);
         }
-        *ret_broken = *ret_broken || !never;
+        *ret_broken = *ret_broken || (!same && !never);
     }
     return ERR_OK;
 }

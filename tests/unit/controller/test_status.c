@@ -297,7 +297,7 @@ static void report(const struct tt_host *host, enum budget_event event, int time
     }
 }
 
-/* Requests that the cloud slows down, by kind, from a provider's budgets to the JSON. */
+/* Kinds of requests that a cloud slows down, from a provider's budgets to a reader of the JSON. */
 static void status__requests_that_wait__are_told_by_kind(void **state)
 {
     struct at *at = *state;

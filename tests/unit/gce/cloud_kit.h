@@ -39,22 +39,22 @@ static inline int kit_setup(void **state)
     k->p = rig_provider(k->r);
     k->a = arena_new();
     k->call = (struct tt_call){.size = sizeof(k->call)};
-    k->http = http_pool_get(k->p->http);
+    k->http = http_pool_get(k->p->cloud.http);
     k->cancel = cancel_new(NULL);
     http_bind(k->http, k->cancel, kit_may_mutate, NULL, NULL);
     k->s = (struct lb_sync){
         .a = k->a,
         .life = k->a,
-        .provider = k->p,
-        .host = k->p->host,
+        .provider = &k->p->cloud,
+        .host = k->p->cloud.host,
         .call = &k->call,
         .http = k->http,
-        .clock = k->p->clock,
-        .rng = k->p->rng,
+        .clock = k->p->cloud.clock,
+        .rng = k->p->cloud.rng,
         .cancel = k->cancel,
     };
     struct err err = ERR_INIT;
-    if (gce_auth_ready(k->p->auth, k->http, k->cancel, &err) != ERR_OK) {
+    if (gce_auth_ready(k->p->cloud.auth, k->http, k->cancel, &err) != ERR_OK) {
         fail_msg("token: %s", err.message);
     }
     *state = k;
@@ -65,7 +65,7 @@ static inline int kit_teardown(void **state)
 {
     struct kit *k = *state;
     http_bind(k->http, NULL, NULL, NULL, NULL);
-    http_pool_put(k->p->http, k->http);
+    http_pool_put(k->p->cloud.http, k->http);
     cancel_free(k->cancel);
     arena_free(k->a);
     rig_stop(k->r);
@@ -126,10 +126,10 @@ static inline struct kit_end *kit_run(struct kit *k, const struct gce_op *ops, s
     }
     const struct lb_exec_config cfg = {.a = k->a,
                                        .http = k->http,
-                                       .clock = k->p->clock,
-                                       .rng = k->p->rng,
+                                       .clock = k->p->cloud.clock,
+                                       .rng = k->p->cloud.rng,
                                        .cancel = k->cancel,
-                                       .provider = k->p,
+                                       .provider = &k->p->cloud,
                                        .on_done = kit_on_done,
                                        .arg = ends};
     int rc = lb_exec_run(&plan, &cfg, &res, &err);

@@ -23,7 +23,7 @@ struct other {
 
 static void other_begin(struct other *o, struct kit *k)
 {
-    *o = (struct other){.k = k, .a = arena_new(), .http = http_pool_get(k->p->http)};
+    *o = (struct other){.k = k, .a = arena_new(), .http = http_pool_get(k->p->cloud.http)};
     http_bind(o->http, k->cancel, kit_may_mutate, NULL, NULL);
     o->s = k->s;
     o->s.a = o->s.life = o->a;
@@ -34,7 +34,7 @@ static void other_begin(struct other *o, struct kit *k)
 static void other_end(struct other *o)
 {
     http_bind(o->http, NULL, NULL, NULL, NULL);
-    http_pool_put(o->k->p->http, o->http);
+    http_pool_put(o->k->p->cloud.http, o->http);
     arena_free(o->a);
 }
 
@@ -44,7 +44,7 @@ static struct gce_groups_want want_of(struct lb_sync *s, struct kit *k, uint32_t
     const struct tt_node *const *nodes;
     uint32_t n_nodes;
     struct gce_groups_want want;
-    k->p->host->nodes(k->p->host->ctx, &k->call, &nodes, &n_nodes);
+    k->p->cloud.host->nodes(k->p->cloud.host->ctx, &k->call, &nodes, &n_nodes);
     gce_groups_of(s->a, nodes, n < n_nodes ? n : n_nodes, true, &filter, 1000, &want);
     return want;
 }
@@ -62,7 +62,7 @@ static void on_done(void *arg, const struct lb_op *op, int index, unsigned outco
     struct done *d = arg;
     (void)index;
     (void)took_ms;
-    gce_groups_wrote(d->k->p, op, outcome, err);
+    gce_groups_wrote(d->k->p->groups, op, outcome, err);
     if (outcome == LB_FAILED) {
         gce_groups_tell(d->s, op, err);
         d->first = d->first.code == ERR_OK ? *err : d->first;
@@ -79,19 +79,19 @@ static struct lb_plan sync_groups(struct lb_sync *s, struct kit *k,
     struct done d = {.k = k, .s = s};
     *ret_err = ERR_INIT;
     lb_plan_init(&plan, s->a);
-    if (gce_groups_observe(s, GROUP, want, ret_err) != ERR_OK) {
+    if (gce_groups_observe(k->p->groups, s, GROUP, want, ret_err) != ERR_OK) {
         return plan;
     }
-    assert_int_equal(gce_groups_plan(s, &plan, "default/web", GROUP, want, &err), ERR_OK);
+    gce_groups_plan(k->p->groups, s, &plan, "default/web", GROUP, want);
     if (lb_plan_seal(&plan, &err) != ERR_OK) {
         fail_msg("%s", err.message);
     }
     const struct lb_exec_config cfg = {.a = s->a,
                                        .http = s->http,
-                                       .clock = k->p->clock,
-                                       .rng = k->p->rng,
+                                       .clock = k->p->cloud.clock,
+                                       .rng = k->p->cloud.rng,
                                        .cancel = k->cancel,
-                                       .provider = k->p,
+                                       .provider = &k->p->cloud,
                                        .on_done = on_done,
                                        .arg = &d};
     (void)!lb_exec_run(&plan, &cfg, &res, &err);
@@ -376,7 +376,8 @@ static void groups__older_view_comes_late__changes_nothing(void **state)
     sync_well(&k->s, k, 5);
     other_begin(&older, k);
     struct gce_groups_want five = want_of(&older.s, k, 5);
-    assert_int_equal(gce_groups_observe(&older.s, GROUP, &five, &err), ERR_OK); /* it came first */
+    assert_int_equal(gce_groups_observe(k->p->groups, &older.s, GROUP, &five, &err),
+                     ERR_OK); /* it came first */
     other_begin(&newer, k);
     sync_well(&newer.s, k, ALL);
     rig_forget(k->r);
@@ -395,20 +396,21 @@ static void groups__planning__takes_no_turn(void **state)
     struct kit *k = *state;
     struct gce_groups_want want = want_of(&k->s, k, ALL);
     struct err err = ERR_INIT;
-    assert_int_equal(gce_groups_observe(&k->s, GROUP, &want, &err), ERR_OK); /* holds the turn */
+    assert_int_equal(gce_groups_observe(k->p->groups, &k->s, GROUP, &want, &err),
+                     ERR_OK); /* holds the turn */
     struct other o;
     other_begin(&o, k);
     o.s.planning = true;
     struct gce_groups_want same_want = want_of(&o.s, k, ALL);
     struct lb_plan plan;
     lb_plan_init(&plan, o.a);
-    assert_int_equal(gce_groups_observe(&o.s, GROUP, &same_want, &err), ERR_OK);
-    assert_int_equal(gce_groups_plan(&o.s, &plan, "default/web", GROUP, &same_want, &err), ERR_OK);
+    assert_int_equal(gce_groups_observe(k->p->groups, &o.s, GROUP, &same_want, &err), ERR_OK);
+    gce_groups_plan(k->p->groups, &o.s, &plan, "default/web", GROUP, &same_want);
     assert_int_equal(lb_plan_seal(&plan, &err), ERR_OK);
     assert_int_equal(plan.n_ops, 6);
     assert_int_equal(plan.waves, 2);
     assert_true(plan.ops[0].shared);
-    assert_int_equal(gce_groups_zones(o.a, k->p, GROUP, &same_want).n, 3);
+    assert_int_equal(gce_groups_zones(k->p->groups, o.a, GROUP, &same_want).n, 3);
     other_end(&o);
 }
 
@@ -417,13 +419,13 @@ static void groups__cancelled_while_waiting__says_so(void **state)
     struct kit *k = *state;
     struct gce_groups_want want = want_of(&k->s, k, ALL);
     struct err err = ERR_INIT;
-    assert_int_equal(gce_groups_observe(&k->s, GROUP, &want, &err), ERR_OK);
+    assert_int_equal(gce_groups_observe(k->p->groups, &k->s, GROUP, &want, &err), ERR_OK);
     struct other o;
     other_begin(&o, k);
     struct cancel *stop = cancel_new(NULL);
     o.s.cancel = stop;
     cancel_fire(stop);
-    assert_int_equal(gce_groups_observe(&o.s, GROUP, &want, &err), ERR_CANCELLED);
+    assert_int_equal(gce_groups_observe(k->p->groups, &o.s, GROUP, &want, &err), ERR_CANCELLED);
     other_end(&o);
     cancel_free(stop);
 }

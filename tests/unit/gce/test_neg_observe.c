@@ -19,7 +19,7 @@ static struct gce_strs instances(struct kit *k)
     const struct tt_node *const *nodes;
     uint32_t n;
     struct gce_strs out;
-    k->p->host->nodes(k->p->host->ctx, &k->call, &nodes, &n);
+    k->p->cloud.host->nodes(k->p->cloud.host->ctx, &k->call, &nodes, &n);
     out = (struct gce_strs){.items = ARENA_ARRAY(k->a, const char *, n)};
     for (uint32_t i = 0; i < n; i++) {
         if (strstr(nodes[i]->provider_id, "/" KIT_ZONE "/") != NULL) {
@@ -180,7 +180,7 @@ static void gce_neg_observe__gone_meanwhile__conflict(void **state)
     struct gce_neg_one o = one(k, 2, 1);
     struct err err = ERR_INIT;
     assert_int_equal(gce_neg_observe(&k->s, true, &o, 1, &err), ERR_CONFLICT);
-    assert_int_equal(gce_neg_mirror_zones(k->p->negs, k->a, NEG).n, 0);
+    assert_int_equal(gce_neg_mirror_zones(k->p->cloud.negs, k->a, NEG).n, 0);
 }
 
 /* ---- what was done is remembered ------------------------------------------------------------- */
@@ -205,7 +205,7 @@ static void carry_out(struct kit *k, const struct gce_neg_one *o)
     }
     struct kit_end *ends = kit_run(k, ops, plan.n_ops, 0);
     for (size_t i = 0; i < plan.n_ops; i++) {
-        gce_neg_wrote(k->p->negs, &plan.ops[i], ends[i].outcome, &ends[i].err);
+        gce_neg_wrote(k->p->cloud.negs, &plan.ops[i], ends[i].outcome, &ends[i].err);
     }
 }
 
@@ -276,16 +276,16 @@ static void gce_neg_is_known__without_a_look(void **state)
 {
     struct kit *k = *state;
     struct gce_neg neg;
-    bool before = gce_neg_is_known(k->p->negs, KIT_ZONE, NEG, &neg);
+    bool before = gce_neg_is_known(k->p->cloud.negs, KIT_ZONE, NEG, &neg);
     assert_false(before);
     make_neg(k, 0);
     struct gce_neg_one o = one(k, 0, 0);
     observe(k, &o);
-    assert_true(gce_neg_is_known(k->p->negs, KIT_ZONE, NEG, &neg));
+    assert_true(gce_neg_is_known(k->p->cloud.negs, KIT_ZONE, NEG, &neg));
     assert_string_equal(neg.name, NEG);
     assert_string_equal(neg.zone, KIT_ZONE);
-    gce_neg_mirror_forget(k->p->negs, KIT_ZONE, NEG);
-    assert_false(gce_neg_is_known(k->p->negs, KIT_ZONE, NEG, &neg));
+    gce_neg_mirror_forget(k->p->cloud.negs, KIT_ZONE, NEG);
+    assert_false(gce_neg_is_known(k->p->cloud.negs, KIT_ZONE, NEG, &neg));
 }
 
 /* ---- lists in pages -------------------------------------------------------------------------- */

@@ -334,7 +334,7 @@ static void group__members_come_and_go(void **state)
     const char *links[2];
     for (size_t i = 0; i < 2; i++) {
         links[i] =
-            gce_api_zonal_link(k->a, &k->p->api, GCE_INSTANCES, KIT_ZONE, machine(k, i, &ip));
+            gce_api_zonal_link(k->a, &k->p->cloud.api, GCE_INSTANCES, KIT_ZONE, machine(k, i, &ip));
     }
     kit_make(k, "zones/" KIT_ZONE "/instanceGroups", "{\"name\":\"k8s-ig\"}");
     struct json_object *one = gce_pool_members_body(links, 1);
@@ -368,7 +368,7 @@ static void group__vm_in_another_balanced_group__told_and_not_left_out(void **st
     struct kit *k = *state;
     const char *ip;
     const char *link =
-        gce_api_zonal_link(k->a, &k->p->api, GCE_INSTANCES, KIT_ZONE, machine(k, 0, &ip));
+        gce_api_zonal_link(k->a, &k->p->cloud.api, GCE_INSTANCES, KIT_ZONE, machine(k, 0, &ip));
     rig_fault(k->r, "{\"match\":{\"op\":\"compute.instanceGroups.addInstances\"},\"count\":0,"
                     "\"do\":\"refuse\",\"status\":400,\"body\":{\"error\":{\"code\":400,"
                     "\"message\":\"no\",\"errors\":[{\"message\":\"no\","
@@ -426,15 +426,16 @@ static void wrote__what_is_certain_is_known__the_rest_is_read_again(void **state
         const struct err err = {.code = rows[i].code};
         struct json_object *o = NULL;
         if (rows[i].before == GCE_UNKNOWN) {
-            gce_snapshot_forget(k->p->snapshot, &key);
+            gce_snapshot_forget(k->p->cloud.snapshot, &key);
         } else {
-            gce_snapshot_put(k->p->snapshot, &key,
+            gce_snapshot_put(k->p->cloud.snapshot, &key,
                              rows[i].before == GCE_ABSENT
                                  ? NULL
                                  : kit_json(k, "{\"name\":\"n\",\"size\":5,\"priority\":5}"));
         }
-        gce_op_wrote(k->p, &outer, rows[i].outcome, &err);
-        enum gce_known after = gce_snapshot_get(k->p->snapshot, &key, GCE_SNAPSHOT_ANY, k->a, &o);
+        gce_op_wrote(&k->p->cloud, &outer, rows[i].outcome, &err);
+        enum gce_known after =
+            gce_snapshot_get(k->p->cloud.snapshot, &key, GCE_SNAPSHOT_ANY, k->a, &o);
         if (after != rows[i].after ||
             (o != NULL && json_int(o, "size", rows[i].size) != rows[i].size)) {
             fail_msg("row %zu: %d", i, (int)after);
@@ -471,7 +472,7 @@ static void list_endpoints__is_paged_and_changes_nothing(void **state)
                     "{\"networkEndpoint\":{\"instance\":\"a\"}},{\"networkEndpoint\":{\"instance\":"
                     "\"b\"}}],\"nextPageToken\":\"MA==\"}}");
     gce_splitter_init(&cutter, count_item, &n);
-    gce_read_init(&read, &k->p->api, &k->call, k->a, &spec);
+    gce_read_init(&read, &k->p->cloud.api, &k->call, k->a, &spec);
     assert_string_equal(read.call.body, "{\"healthStatus\":\"SKIP\"}");
     http_run(k->http, jobs, 1);
     gce_splitter_done(&cutter);

@@ -23,8 +23,8 @@ static int setup(void **state)
     w->k.s.call = &w->k.call;
     free(*state);
     w->clock = clock_fake_new(1000, 0);
-    gce_snapshot_free(w->k.p->snapshot);
-    w->k.p->snapshot = gce_snapshot_new(w->clock);
+    gce_snapshot_free(w->k.p->cloud.snapshot);
+    w->k.p->cloud.snapshot = gce_snapshot_new(w->clock);
     *state = w;
     return 0;
 }
@@ -146,7 +146,7 @@ static void lists__zonal_kinds_are_one_list_over_all_zones(void **state)
     assert_int_equal(known(&s, GCE_NEGS, KIT_ZONE, "k8s2-bs"), GCE_PRESENT);
     assert_int_equal(known(&s, GCE_NEGS, "us-central1-b", "k8s2-bs"), GCE_PRESENT);
     assert_int_equal(known(&s, GCE_NEGS, "us-central1-c", "k8s2-bs"), GCE_ABSENT);
-    struct gce_strs zones = gce_snapshot_zones(k->p->snapshot, GCE_NEGS, "k8s2-bs", k->a);
+    struct gce_strs zones = gce_snapshot_zones(k->p->cloud.snapshot, GCE_NEGS, "k8s2-bs", k->a);
     assert_int_equal(zones.n, 2);
     assert_string_equal(zones.items[1], "us-central1-b");
 }
@@ -219,7 +219,7 @@ static void fresh__main_slots_are_read__extras_known_absent_are_not(void **state
     assert_true(k->s.observed_fresh);
     look_fresh(k, &s, TT_VERB_ENSURE);
     assert_int_equal(k->s.reads, AGING);
-    gce_snapshot_forget(k->p->snapshot, GCE_KEY(GCE_ADDRESSES, "k8s2-tcp"));
+    gce_snapshot_forget(k->p->cloud.snapshot, GCE_KEY(GCE_ADDRESSES, "k8s2-tcp"));
     look_fresh(k, &s, TT_VERB_ENSURE); /* what a failed write touched is asked for */
     assert_int_equal(k->s.reads, AGING + 1);
     look_fresh(k, &s, TT_VERB_DELETE);

@@ -123,6 +123,44 @@ static const struct row {
      "guard 10.0.0.0 of d/b used; frontend 10.0.0.0:81/tcp of d/b used; 10.0.0.0[d/b] held 80/tcp "
      "rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat 81/tcp rr4 n1:30081*2 n2:30081*2 <0.0.0.0/0 "
      "snat; "},
+    {"a sharer's edit to a port of another",
+     "svc d/a share=k; svc d/b share=k ports=81/TCP/30081 created=2; idle; svc d/a share=k "
+     "ports=81/TCP/30080; sync d/a; sync d/b; state; plan",
+     "d/a!in-use(port 81/TCP of 10.0.0.0 is d/b's) 10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 "
+     "n2:30080*2 <0.0.0.0/0 snat 81/tcp rr4 n1:30081*2 n2:30081*2 <0.0.0.0/0 snat; plan(0) "},
+    {"a sharer's edit to a port of another beside its own",
+     "svc d/a share=k; svc d/b share=k ports=81/TCP/30081 created=2; idle; svc d/a share=k "
+     "ports=80/TCP/30080,81/TCP/30090; sync d/a; sync d/b; state; plan",
+     "d/a!in-use(port 81/TCP of 10.0.0.0 is d/b's) 10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 "
+     "n2:30080*2 <0.0.0.0/0 snat 81/tcp rr4 n1:30081*2 n2:30081*2 <0.0.0.0/0 snat; plan(0) "},
+    {"a sharer's refused edit, the other one goes on",
+     "svc d/a share=k; svc d/b share=k ports=81/TCP/30081 created=2; idle; svc d/a share=k "
+     "mode=nonsense ports=82/TCP/30080; sync d/a; svc d/b share=k ports=83/TCP/30081 created=2; "
+     "sync d/b; state",
+     "d/a!invalid(mode is \"nonsense\"; it can be auto, nft, ipvs-nat, ipvs-fullnat, ipvs-dr "
+     "or ipvs-tunnel) 10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat "
+     "83/tcp rr4 n1:30081*2 n2:30081*2 <0.0.0.0/0 snat; "},
+    {"a sharer's edit to a port of another, restart",
+     "svc d/a share=k; svc d/b share=k ports=81/TCP/30081 created=2; idle; svc d/a share=k "
+     "ports=81/TCP/30080; sync d/a; restart; sync; state; plan; svc d/a share=k "
+     "ports=82/TCP/30080; idle; state; plan",
+     "d/a!in-use(port 81/TCP of 10.0.0.0 is d/b's) d/a!in-use(port 81/TCP of 10.0.0.0 is "
+     "d/b's) 10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat 81/tcp rr4 "
+     "n1:30081*2 n2:30081*2 <0.0.0.0/0 snat; plan(0) 10.0.0.0[d/a] held 81/tcp rr4 n1:30081*2 "
+     "n2:30081*2 <0.0.0.0/0 snat 82/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; plan(0) "},
+    {"a sharer's edit to a port of another while no controller runs",
+     "svc d/a share=k; svc d/b share=k ports=81/TCP/30081 created=2; idle; svc d/b share=k "
+     "ports=80/TCP/30081 created=2; restart; sync; state; plan; svc d/b share=k "
+     "ports=82/TCP/30081 created=2; idle; state; plan",
+     "d/b!in-use(port 80/TCP of 10.0.0.0 is d/a's) 10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 "
+     "n2:30080*2 <0.0.0.0/0 snat 81/tcp rr4 n1:30081*2 n2:30081*2 <0.0.0.0/0 snat; plan(0) "
+     "10.0.0.0[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat 82/tcp rr4 "
+     "n1:30081*2 n2:30081*2 <0.0.0.0/0 snat; plan(0) "},
+    {"two sharers exchange their ports",
+     "svc d/a share=k; svc d/b share=k ports=81/TCP/30081 created=2; idle; svc d/a share=k "
+     "ports=81/TCP/30080; svc d/b share=k ports=80/TCP/30081 created=2; sync; idle; state; plan",
+     "10.0.0.0[d/a] held 80/tcp rr4 n1:30081*2 n2:30081*2 <0.0.0.0/0 snat 81/tcp rr4 "
+     "n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; plan(0) "},
     {"both sharers go",
      "svc d/a share=k; svc d/b share=k ports=81/TCP/30081; idle; delete d/a; delete d/b; idle; "
      "state",

@@ -5,14 +5,14 @@
  * are what an interrupted run may have left: these are read only while the snapshot does not
  * know them to be absent.  A normal create so takes five reads in one wave, a re-sync of what
  * was listed a moment ago none. */
-#include "providers/gce/target_pool/gce_target_pool_observe.h"
+#include "providers/gce/gce_target_pool_observe.h"
 #include "common/base/str.h"
 #include "providers/gce/cache/gce_cluster_id.h"
 #include "providers/gce/cache/gce_shared_ip.h"
 #include "providers/gce/gce_flow.h"
+#include "providers/gce/gce_target_pool_others.h"
 #include "providers/gce/model/gce_firewall_diff.h"
 #include "providers/gce/model/gce_links.h"
-#include "providers/gce/target_pool/gce_target_pool_others.h"
 
 #include <string.h>
 
@@ -120,8 +120,8 @@ static int decode(const struct look *l, struct slot *slot, const struct json_vie
 static int from_snapshot(struct look *l, struct slot *slot, int64_t max_age_ms, struct err *err)
 {
     const struct json_view *o = NULL;
-    *slot->known =
-        gce_snapshot_view(l->p->snapshot, GCE_KEY(slot->c, slot->name), max_age_ms, l->s->a, &o);
+    *slot->known = gce_snapshot_view(l->p->cloud.snapshot, GCE_KEY(slot->c, slot->name), max_age_ms,
+                                     l->s->a, &o);
     return *slot->known == GCE_PRESENT ? decode(l, slot, o, err) : ERR_OK;
 }
 
@@ -154,7 +154,7 @@ static int take(struct look *l, struct slot *slot, struct err *err)
     if (rc == ERR_NOT_FOUND) {
         err_clear(err);
         *slot->known = GCE_ABSENT;
-        gce_snapshot_put(l->p->snapshot, GCE_KEY(slot->c, slot->name), NULL);
+        gce_snapshot_put(l->p->cloud.snapshot, GCE_KEY(slot->c, slot->name), NULL);
         return ERR_OK;
     }
     if (rc == ERR_OK) {
@@ -162,11 +162,11 @@ static int take(struct look *l, struct slot *slot, struct err *err)
         rc = decode(l, slot, &v, err);
     }
     if (rc != ERR_OK) {
-        gce_snapshot_forget(l->p->snapshot, GCE_KEY(slot->c, slot->name));
+        gce_snapshot_forget(l->p->cloud.snapshot, GCE_KEY(slot->c, slot->name));
         return rc;
     }
     *slot->known = GCE_PRESENT;
-    gce_snapshot_put(l->p->snapshot, GCE_KEY(slot->c, slot->name), o);
+    gce_snapshot_put(l->p->cloud.snapshot, GCE_KEY(slot->c, slot->name), o);
     return ERR_OK;
 }
 
@@ -196,7 +196,7 @@ static int read_wave(struct look *l, struct err *err)
         if (slot->read) {
             struct gce_call_spec spec = {
                 .collection = slot->c, .verb = GCE_GET, .name = slot->name};
-            gce_read_init(&slot->get, &l->p->api, l->s->call, l->s->a, &spec);
+            gce_read_init(&slot->get, &l->p->cloud.api, l->s->call, l->s->a, &spec);
             slot->get.job.cancel = l->s->cancel;
             jobs[n++] = &slot->get.job;
         }
@@ -231,7 +231,7 @@ static bool known_absent(const struct look *l, const struct slot *slot)
 {
     struct json_object *o;
     return !may_exist(slot) || (!slot->main && !l->by_name &&
-                                gce_snapshot_get(l->p->snapshot, GCE_KEY(slot->c, slot->name),
+                                gce_snapshot_get(l->p->cloud.snapshot, GCE_KEY(slot->c, slot->name),
                                                  GCE_SNAPSHOT_ANY, l->s->a, &o) == GCE_ABSENT);
 }
 
@@ -272,14 +272,14 @@ static int look_up_user_address(struct look *l, struct err *err)
     struct gce_tp_observed *o = &l->t->o;
     struct lb_sync *s = l->s;
     struct json_object *json = NULL;
-    if (l->listed_now || l->p->offline) {
-        o->has_user_address = gce_snapshot_address(l->p->snapshot, l->t->desired.user_ip,
+    if (l->listed_now || l->p->cloud.offline) {
+        o->has_user_address = gce_snapshot_address(l->p->cloud.snapshot, l->t->desired.user_ip,
                                                    GCE_SNAPSHOT_ANY, s->a, &json);
         if (o->has_user_address == GCE_PRESENT) {
             return gce_address_decode(s->a, json, &o->user_address, err);
         }
     }
-    if (l->p->offline) {
+    if (l->p->cloud.offline) {
         return ERR_OK;
     }
     struct gce_read read;
@@ -293,7 +293,7 @@ static int look_up_user_address(struct look *l, struct err *err)
         .cutter = &cutter,
     };
     o->has_user_address = GCE_ABSENT;
-    gce_read_init(&read, &l->p->api, s->call, s->a, &spec);
+    gce_read_init(&read, &l->p->cloud.api, s->call, s->a, &spec);
     read.job.cancel = s->cancel;
     http_run(s->http, jobs, 1);
     gce_splitter_done(&cutter);
@@ -321,15 +321,15 @@ static bool wants_node_check(const struct look *l)
 
 static bool is_locked(const struct look *l)
 {
-    return !l->s->planning && !l->p->offline && l->t->in.verb != TT_VERB_UPDATE;
+    return !l->s->planning && !l->p->cloud.offline && l->t->in.verb != TT_VERB_UPDATE;
 }
 
-bool gce_tp_check_stands(const struct gce_provider *p, struct arena *a, const struct gce_names *n)
+bool gce_tp_check_stands(const struct gce_cloud *cloud, struct arena *a, const struct gce_names *n)
 {
     struct json_object *o;
-    return gce_snapshot_get(p->snapshot, GCE_KEY(GCE_CHECKS, n->node_check), GCE_SNAPSHOT_ANY, a,
-                            &o) == GCE_PRESENT &&
-           gce_snapshot_get(p->snapshot, GCE_KEY(GCE_FIREWALLS, n->node_check_firewall),
+    return gce_snapshot_get(cloud->snapshot, GCE_KEY(GCE_CHECKS, n->node_check), GCE_SNAPSHOT_ANY,
+                            a, &o) == GCE_PRESENT &&
+           gce_snapshot_get(cloud->snapshot, GCE_KEY(GCE_FIREWALLS, n->node_check_firewall),
                             GCE_SNAPSHOT_ANY, a, &o) == GCE_PRESENT;
 }
 
@@ -337,7 +337,7 @@ bool gce_tp_check_stands(const struct gce_provider *p, struct arena *a, const st
 static enum hold_how hold_wanted(void *arg)
 {
     const struct look *l = arg;
-    return gce_tp_check_stands(l->p, l->s->a, &l->t->names) ? HOLD_TOGETHER : HOLD_ALONE;
+    return gce_tp_check_stands(&l->p->cloud, l->s->a, &l->t->names) ? HOLD_TOGETHER : HOLD_ALONE;
 }
 
 static void hold_begin(struct look *l)
@@ -475,11 +475,11 @@ static void look_up_tags(struct look *l)
     }
     t->in.tags = p->tp_facts.node_tags;
     t->in.tags_known = t->in.tags.n > 0;
-    if (t->in.tags_known || p->offline || !l->s->observed_fresh) {
+    if (t->in.tags_known || p->cloud.offline || !l->s->observed_fresh) {
         return;
     }
     const struct gce_tags_ask ask = {
-        .api = &p->api,
+        .api = &p->cloud.api,
         .call = l->s->call,
         .http = l->s->http,
         .prefix = p->config.node_instance_prefix,
@@ -500,8 +500,8 @@ static int judge_others(struct look *l, struct err *err)
     bool there = t->o.has_node_check == GCE_PRESENT || t->o.has_node_firewall == GCE_PRESENT;
     t->in.node_check_is_orphan =
         there && t->in.verb != TT_VERB_UPDATE && !t->in.others_want_node_check &&
-        gce_snapshot_has_all(l->p->snapshot, GCE_POOLS) &&
-        !gce_snapshot_check_is_used(l->p->snapshot, t->names.node_check, t->names.lb);
+        gce_snapshot_has_all(l->p->cloud.snapshot, GCE_POOLS) &&
+        !gce_snapshot_check_is_used(l->p->cloud.snapshot, t->names.node_check, t->names.lb);
     t->in.others_have_deny = false;
     if (!l->p->options.deny_cleanup || t->in.verb != TT_VERB_ENSURE) {
         return ERR_OK;
@@ -515,7 +515,7 @@ static int judge_others(struct look *l, struct err *err)
 static int fill_if_worth(struct look *l, bool answered, struct err *err)
 {
     struct lb_sync *s = l->s;
-    struct gce_snapshot *snapshot = l->p->snapshot;
+    struct gce_snapshot *snapshot = l->p->cloud.snapshot;
     bool first = !gce_snapshot_was_listed(snapshot, GCE_KINDS_TARGET_POOL, GCE_SNAPSHOT_ANY);
     bool many = !answered && s->call->waiting >= BULK_WAITING && l->t->in.verb != TT_VERB_UPDATE &&
                 !gce_snapshot_was_listed(snapshot, GCE_KINDS_TARGET_POOL, GCE_SNAPSHOT_AGE_MS);
@@ -523,7 +523,7 @@ static int fill_if_worth(struct look *l, bool answered, struct err *err)
         return ERR_OK;
     }
     l->listed_now = true;
-    return gce_tp_fill(l->p, s->http, s->call, &s->reads, err);
+    return gce_tp_fill(&l->p->cloud, s->http, s->call, &s->reads, err);
 }
 
 static int observe_offline(struct look *l, struct err *err)
@@ -632,10 +632,10 @@ static int ask_for_user_address(struct look *l, struct err *err)
 
 int gce_tp_observe(struct lb_sync *s, struct lb_item *item, struct err *err)
 {
-    struct look l = {.s = s, .item = item, .t = item->data, .p = s->provider};
+    struct look l = {.s = s, .item = item, .t = item->data, .p = gce_provider_of(s)};
     ask_others(&l);
     slots_init(&l);
-    int rc = l.p->offline ? observe_offline(&l, err) : observe_main(&l, err);
+    int rc = l.p->cloud.offline ? observe_offline(&l, err) : observe_main(&l, err);
     if (rc == ERR_OK) {
         rc = judge_others(&l, err);
     }

@@ -6,7 +6,7 @@
  * away, or raises the firewall's priority, must know that nobody else is hurt: from the Services
  * themselves, and from the cloud by name, because a list may be incomplete.  Decides nothing: the
  * plan does.  Runs in the thread of the sync. */
-#include "providers/gce/target_pool/gce_target_pool_others.h"
+#include "providers/gce/gce_target_pool_others.h"
 
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
@@ -29,7 +29,7 @@ bool gce_tp_others_want_node_check(const struct gce_provider *p, const struct tt
 {
     const struct tt_service *const *all = NULL;
     uint32_t n = 0;
-    p->host->services(p->host->ctx, call, &all, &n);
+    p->cloud.host->services(p->cloud.host->ctx, call, &all, &n);
     for (uint32_t i = 0; i < n; i++) {
         const struct tt_service *s = all[i];
         int32_t port;
@@ -58,9 +58,9 @@ struct wave {
 
 static void wave_add(struct wave *w, struct lb_sync *s, const char *name)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     struct gce_call_spec spec = {.collection = GCE_FIREWALLS, .verb = GCE_GET, .name = name};
-    gce_read_init(&w->reads[w->n], &p->api, s->call, s->a, &spec);
+    gce_read_init(&w->reads[w->n], &p->cloud.api, s->call, s->a, &spec);
     w->reads[w->n].job.cancel = s->cancel;
     w->names[w->n++] = name;
 }
@@ -68,7 +68,7 @@ static void wave_add(struct wave *w, struct lb_sync *s, const char *name)
 /* Reads them; *ret becomes true when one of them stands. */
 static int wave_read(struct wave *w, struct lb_sync *s, bool *ret, struct err *err)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     struct http_job *jobs[WAVE_MAX];
     int rc = ERR_OK;
     for (size_t i = 0; i < w->n; i++) {
@@ -83,7 +83,7 @@ static int wave_read(struct wave *w, struct lb_sync *s, bool *ret, struct err *e
         int code = gce_read_json(&w->reads[i], s->a, &o, &one);
         s->reads += w->reads[i].call.requests;
         if (code == ERR_OK || code == ERR_NOT_FOUND) {
-            gce_snapshot_put(p->snapshot, GCE_KEY(GCE_FIREWALLS, w->names[i]), o);
+            gce_snapshot_put(p->cloud.snapshot, GCE_KEY(GCE_FIREWALLS, w->names[i]), o);
         } else if (rc == ERR_OK) {
             (void)err_prefix(&one, "error getting firewall %s", w->names[i]);
             rc = err_copy(err, &one);
@@ -96,12 +96,12 @@ static int wave_read(struct wave *w, struct lb_sync *s, bool *ret, struct err *e
 
 static int read_all(struct lb_sync *s, const struct gce_tp_item *t, bool *ret, struct err *err)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     const struct tt_service *const *all = NULL;
     struct wave *w = ARENA_NEW(s->a, struct wave);
     uint32_t n = 0;
     int rc = ERR_OK;
-    p->host->services(p->host->ctx, s->call, &all, &n);
+    p->cloud.host->services(p->cloud.host->ctx, s->call, &all, &n);
     for (uint32_t i = 0; i < n && !*ret && rc == ERR_OK; i++) {
         struct gce_names names;
         bool may = svc_is_unreadable(all[i]) || is_ours(p, all[i]);
@@ -118,9 +118,9 @@ static int read_all(struct lb_sync *s, const struct gce_tp_item *t, bool *ret, s
 int gce_tp_others_have_deny(struct lb_sync *s, const struct gce_tp_item *t, bool *ret,
                             struct err *err)
 {
-    const struct gce_provider *p = s->provider;
-    *ret = gce_snapshot_has_deny(p->snapshot, t->names.deny_firewall);
-    if (*ret || p->offline || !s->observed_fresh || !would_leave_deny(t)) {
+    const struct gce_provider *p = gce_provider_of(s);
+    *ret = gce_snapshot_has_deny(p->cloud.snapshot, t->names.deny_firewall);
+    if (*ret || p->cloud.offline || !s->observed_fresh || !would_leave_deny(t)) {
         return ERR_OK;
     }
     int rc = read_all(s, t, ret, err);

@@ -5,7 +5,7 @@
 #ifndef TRIMTAB_GCE_TARGET_POOL_OTHERS_H
 #define TRIMTAB_GCE_TARGET_POOL_OTHERS_H
 
-#include "providers/gce/target_pool/gce_target_pool_observe.h"
+#include "providers/gce/gce_target_pool_observe.h"
 
 /* True when some other Service needs the shared health check (policy Cluster,
  * ours).  Asks nobody. */

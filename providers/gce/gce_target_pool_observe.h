@@ -7,6 +7,7 @@
 #include "common/lb/driver.h"
 #include "providers/gce/gce_provider.h"
 #include "providers/gce/model/gce_target_pool.h"
+#include "providers/gce/target_pool/gce_target_pool_remember.h"
 
 /* lb_item.data. */
 struct gce_tp_item {
@@ -24,13 +25,7 @@ struct gce_tp_item {
 /* Reads what the verb needs into item->o.  With s->fresh from the cloud itself; else from the
  * snapshot where it is young enough.  Sets s->observed_fresh and s->reads. */
 int gce_tp_observe(struct lb_sync *s, struct lb_item *item, struct err *err) _warn_unused_;
-/* Lists all kinds once into the snapshot. */
-int gce_tp_fill(struct gce_provider *p, struct http *http, const struct tt_call *call,
-                unsigned *ret_reads, struct err *err) _warn_unused_;
 /* The snapshot has the shared health check and its firewall. */
-bool gce_tp_check_stands(const struct gce_provider *p, struct arena *a, const struct gce_names *n);
-/* After an operation: what was written is known, what failed is forgotten. */
-void gce_tp_wrote(struct gce_provider *p, const struct lb_op *op, unsigned outcome,
-                  const struct err *err);
+bool gce_tp_check_stands(const struct gce_cloud *cloud, struct arena *a, const struct gce_names *n);
 
 #endif

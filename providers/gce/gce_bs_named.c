@@ -56,12 +56,13 @@ void gce_bs_named_slots(struct lb_sync *s, struct gce_bs_item *b)
 
 bool gce_bs_named_forget_miss(struct lb_sync *s, const struct gce_bs_item *b)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     const struct gce_slot *subnet = subnetwork_slot(b);
-    if (p->offline || !b->slots.from_snapshot || subnet == NULL || subnet->known != GCE_ABSENT) {
+    if (p->cloud.offline || !b->slots.from_snapshot || subnet == NULL ||
+        subnet->known != GCE_ABSENT) {
         return false;
     }
-    gce_snapshot_forget(p->snapshot, GCE_KEY(GCE_SUBNETWORKS, subnet->name));
+    gce_snapshot_forget(p->cloud.snapshot, GCE_KEY(GCE_SUBNETWORKS, subnet->name));
     return true;
 }
 
@@ -235,10 +236,10 @@ static int check_reservation(const struct gce_bs_item *b, struct err *err)
 int gce_bs_named_check_ahead(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
                              struct err *err)
 {
-    const struct gce_provider *p = s->provider;
+    const struct gce_provider *p = gce_provider_of(s);
     bool flips = gce_item_of(item)->former != 0;
     bool new_groups = gce_kind_has_groups(b->in.kind) && item->in->service->n_ingress == 0;
-    if (p->offline || b->in.verb != TT_VERB_ENSURE || (!flips && !new_groups)) {
+    if (p->cloud.offline || b->in.verb != TT_VERB_ENSURE || (!flips && !new_groups)) {
         return ERR_OK;
     }
     int rc = look_ahead(s, b, err);
