@@ -170,6 +170,7 @@ static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
             .about_nodes = aws_item_is_about_nodes(it),
             .unproven = lb_is_unproven(it->item->in),
             .certificates_anew = (known & AWS_KNOWS_NO_CERT) != 0,
+            .write_type = &aws_write_type,
             .repairs = rights,
             .edited = rights && it->item->in->previous != NULL &&
                       (it->item->in->reasons & TT_REASON_SPEC) != 0,

@@ -105,7 +105,9 @@ int aws_sync_read_all(struct aws_sync *y, struct aws_need *needs, size_t n, stru
 /* Of facts, which change seldom (AWS_FACTS_AGE_MS). */
 int aws_sync_read_facts(struct aws_sync *y, struct aws_need *needs, size_t n, struct err *err);
 
-/* As lb_flow.wrote: keeps documents true, tells owners (aws_write.c). */
+/* An operation of a plan: one request with its waiting; its argument is a struct aws_write. */
+extern const struct lb_op_type aws_write_type;
+/* As lb_flow.wrote: keeps documents true, reports to owners (aws_write.c). */
 void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, const struct err *err);
 
 #endif

@@ -198,6 +198,7 @@ static struct aws_surroundings *look_around(struct show *s)
 static int plan_it(struct show *s, struct err *err)
 {
     lb_plan_init(&s->plan, s->a);
+    static const struct lb_op_type type = {.name = "aws"}; /* aws_world.h carries it out */
     s->planning = (struct aws_planning){
         .a = s->a,
         .plan = &s->plan,
@@ -206,6 +207,7 @@ static int plan_it(struct show *s, struct err *err)
         .seen = aws_world_observe(&s->world, &s->naming, s->service),
         .around = look_around(s),
         .repairs = s->repairs,
+        .write_type = &type,
     };
     int rc = aws_plan_service(&s->planning, s->want, err);
     return rc == ERR_OK ? lb_plan_seal(&s->plan, err) : rc;

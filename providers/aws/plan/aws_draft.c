@@ -284,7 +284,7 @@ static const struct lb_undo *undo_of(struct aws_planning *p, int of)
             .until_kind = until->kind,
             .until_name = until->name,
             .until_part = until->part,
-            .type = &aws_write_type,
+            .type = p->write_type,
             .arg = write_of(p, d),
             .calls = 1,
         };
@@ -315,7 +315,7 @@ static void complete(void *arg, struct lb_draft *draft)
     if (op->verb == LB_KEEP) {
         lb_plan_service(p->plan, p->service->key)->checked++;
     } else {
-        op->type = &aws_write_type;
+        op->type = p->write_type;
         op->arg = write_of(p, d);
         op->calls = 1;
         op->critical = p->critical >= 0 && p->critical == handle;

@@ -126,7 +126,6 @@ struct aws_write {
     size_t n_outputs;
     enum aws_isolate isolate;
 };
-extern const struct lb_op_type aws_write_type; /* aws_write.c */
 
 struct aws_draft;
 struct lb_drafts;
@@ -144,9 +143,11 @@ struct aws_planning {
     bool anew;        /* the balancer of the other scheme goes in this plan; `seen` has none then */
     bool about_nodes; /* only nodes changed: what does not hang on them was not read */
     bool unproven;    /* lb_is_unproven(): and the Service does not say what stands */
-    bool certificates_anew;    /* a classic listener's certificate cannot be changed: no right to */
+    bool certificates_anew; /* a classic listener's certificate cannot be changed: no right to */
+    /* Carries out the drafts, whose argument is a struct aws_write: aws_write_type (aws_sync.h). */
+    const struct lb_op_type *write_type;
     struct lb_drafts *drafts; /* aws_draft_begin()'s */
-    int critical;              /* draft that gets op->critical, or -1 */
+    int critical;             /* draft that gets op->critical, or -1 */
     /* Notes for the Service's owner that no operation has: Warning events beside those of
      * service->findings. */
     struct aws_finding *findings;

@@ -54,7 +54,7 @@ static void draft__values_of_others__are_indexes_of_the_plan(void **state)
     assert_true(k->plan.ops[0].critical);
     assert_false(k->plan.ops[1].critical);
     assert_int_equal(op->calls, 1);
-    assert_ptr_equal(op->type, &aws_write_type);
+    assert_ptr_equal(op->type, &kit_write_type);
     kit_free(k);
 }
 
