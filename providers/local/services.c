@@ -368,8 +368,8 @@ static bool stands(const struct local_mirror_vip *v, const struct tt_port *port)
     return false;
 }
 
-/* Who serves which port of a shared address: a process that starts does not give it to another
- * Service, whose edit was refused for it before. */
+/* Remembers which Service serves which port of a shared address: a process that starts does not give
+ * it to another Service, whose edit was refused for it before. */
 static void remember_ports(void *arg, const struct local_vip *vip)
 {
     const struct remembering *r = arg;

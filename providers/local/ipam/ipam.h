@@ -80,8 +80,8 @@ int local_ipam_kept(struct local_ipam *m, const char *key, int64_t now_ms, struc
 /* The result of grant without an assignment: for plans. */
 int local_ipam_would_grant(const struct local_ipam *m, const char *key, int64_t now_ms,
                            struct local_grant *ret, struct err *err) _warn_unused_;
-/* The Service serves those of these ports whose `served` is set (NULL: all), and no others: its last
- * sync ended well, or the kernel shows it.  Of Services that share an address, the one that
+/* The Service serves those of these ports whose `served` is set (NULL: all), and no others: its
+ * last sync ended well, or the kernel shows it.  Of Services that share an address, the one that
  * serves a port keeps it, also while an edit of it is refused. */
 void local_ipam_serves(struct local_ipam *m, const char *key, const struct tt_service *service,
                        const bool *served);
