@@ -98,7 +98,7 @@ struct http_config {
         void *arg);       /* asked from the handle's thread right before a mutating request */
     void *may_mutate_arg; /* is sent, and while its body is on its way; NULL: always yes */
     /* Counts and logs each request that leaves for a server, whatever code asked for it (struct
-     * http_sent).  Required:  http_ignore_sent where nothing is counted. */
+     * http_sent).  Required; a test that counts nothing has tests/support/http_ignore_sent.h. */
     http_observe_fn *observe;
     void *observe_arg;
 };

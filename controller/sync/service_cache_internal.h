@@ -4,8 +4,8 @@
 #ifndef TRIMTAB_SYNC_SERVICE_CACHE_INTERNAL_H
 #define TRIMTAB_SYNC_SERVICE_CACHE_INTERNAL_H
 
+#include "common/base/index.h"
 #include "common/base/lock.h"
-#include "common/base/map.h"
 #include "controller/kube/store/held.h"
 #include "controller/sync/service_cache.h"
 
@@ -23,7 +23,7 @@ struct rare {
 };
 
 /* There is one for each Service of the cluster: its members are those of struct
- * service_known, in 80 bytes. */
+ * service_known, in 72 bytes and the key. */
 struct known {
     struct kube_held state;
     struct kube_held accepted;
@@ -44,11 +44,12 @@ struct known {
     bool by_own : 1;
     bool has_endpoints : 1;
     bool has_findings : 1;
+    char key[];
 };
 
 struct service_cache {
     struct mutex lock;
-    struct map *entries _guarded_by_(lock);
+    struct index entries _guarded_by_(lock); /* struct known */
     bool has_passed _guarded_by_(lock);
     struct node_digests passed _guarded_by_(lock); /* of the last pass over all entries */
 };

@@ -5,22 +5,15 @@
 
 #include "controller/sync/service_cache_internal.h"
 
-static inline bool count_synced(const char *key, void *value, void *arg)
-{
-    const struct known *e = value;
-    size_t *n = arg;
-
-    (void)key;
-    *n += !kube_held_is_none(e->state);
-    return true;
-}
-
 static inline size_t service_cache_count(struct service_cache *c)
 {
     size_t n = 0;
 
     mutex_lock(&c->lock);
-    map_each(c->entries, count_synced, &n);
+    for (size_t i = 0; i < c->entries.cap; i++) {
+        const struct known *e = c->entries.at[i];
+        n += e != NULL && !kube_held_is_none(e->state);
+    }
     mutex_unlock(&c->lock);
     return n;
 }

@@ -363,7 +363,7 @@ static void collect(struct collect *c)
 {
     for (size_t i = 0; i < c->m->entries.cap; i++) {
         const struct entry *e = c->m->entries.at[i];
-        if (e != NULL && e->waiting && e->waits_from != c->m->freed) {
+        if (e != NULL && e->waiting && e->asked->waits_from != c->m->freed) {
             c->items[c->n++] = e;
         }
     }

@@ -42,6 +42,8 @@ struct ipvs_scene {
     const char *slices;   /* NULL: not known */
     const char *want;     /* as `ipvsadm -Sn` prints */
     const char *says;     /* part of the events, or of the failure; NULL: nothing of note */
+    const char *silent;   /* not in the events; NULL: no matter */
+    unsigned mtu;         /* of eth0; 0: not known */
     int32_t code;         /* of the sync */
 };
 struct tt_result {
