@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* board.c: see board.h.
  *
- * A row takes 36 bytes and its key in one block as long as all is well: thousands of Services are to
- * cost little.  What is pending or under way, and what is wrong, has a block of its own.  Kinds are
- * few and held once (kube/words.h). */
+ * A row takes 36 bytes and its key in one block as long as all is well: thousands of Services cost
+ * little.  What is pending or under way, and what is wrong, has a block of its own.  Kinds are few
+ * and held once (kube/words.h). */
 #include "controller/sync/board.h"
 
 #include <assert.h>
@@ -111,9 +111,10 @@ static void tidy_trouble(struct entry *e)
 {
     const struct trouble *t = e->trouble;
 
-    if (t != NULL && t->began_us == 0 && t->failing_us == 0 && t->next_us == 0 && t->message == NULL &&
-        t->plan == NULL && t->findings == NULL && t->serves_nobody == NULL && t->left == NULL &&
-        t->code == TT_OK && t->failures == 0 && t->create + t->change + t->delete_ == 0) {
+    if (t != NULL && t->began_us == 0 && t->failing_us == 0 && t->next_us == 0 &&
+        t->message == NULL && t->plan == NULL && t->findings == NULL && t->serves_nobody == NULL &&
+        t->left == NULL && t->code == TT_OK && t->failures == 0 &&
+        t->create + t->change + t->delete_ == 0) {
         trouble_free(STEAL(e->trouble));
     }
 }

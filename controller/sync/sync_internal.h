@@ -52,8 +52,8 @@ struct sync_item {
     struct tt_result *result; /* of the last call; NULL before */
     int64_t answered_ms;      /* when the last call came back; 0: none did */
     int64_t addressed_ms;     /* when a new address stood in the status; 0: it did not change */
-    /* What was written of the result before the call came back (sync_write_serving); NULL: nothing.
-     * `svc` does not show it. */
+    /* The part of the result that was written before the call came back (sync_write_serving); NULL:
+     * nothing. `svc` does not show it. */
     const struct sync_written *written;
     unsigned requests; /* to the cloud, that its call (or its batch's) made */
     bool looks;        /* a look was due: alone, or beside what else is to be done */
@@ -192,7 +192,7 @@ int sync_write_status(struct sync_item *item, const struct tt_ingress *ingress, 
 int sync_write_extras(struct sync_item *item, bool elsewhere, struct err *err);
 /* All that an ENSURE that went well leads to, in one request as a rule: these, and the status. */
 int sync_write_ensured(struct sync_item *item, struct err *err);
-/* What the result has by now, while the provider tidies up: the addresses, the mark for them, and
+/* Writes the result so far, while the provider tidies up: the addresses, the mark for them, and
  * annotations.  A failure is only logged: all of it is written again at the end.  Nothing if the
  * addresses are there. */
 void sync_write_serving(struct sync_item *item);

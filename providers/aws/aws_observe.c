@@ -93,7 +93,7 @@ static int check_shown(const struct aws_sync *y, const struct aws_item *it, stru
     return err->code;
 }
 
-/* A Service that most likely has no balancer yet, since nobody was told of one: all that a new one
+/* A Service that most likely has no balancer yet, since its status names none: all that a new one
  * needs is read with the question for it, in one round.  If it is there after all, the groups are
  * read again, because the lock on them is given up in between. */
 static bool comes(const struct aws_sync *y, const struct aws_item *it)

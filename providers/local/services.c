@@ -173,7 +173,7 @@ static void see(struct local_provider *p, struct arena *a, const struct tt_servi
     local_ipam_see(p->ipam, &claim, clock_now_ms(p->clock));
 }
 
-/* What the host handed over last; of each Service the allocator keeps a note, by which unchanged
+/* The last Services of the host; of each Service the allocator keeps a note, by which unchanged
  * ones are skipped. */
 struct local_seen {
     uint64_t seed;
@@ -203,9 +203,8 @@ static uint64_t version_of(const struct local_seen *seen, const struct tt_servic
 {
     const char *version = str_nonnull(s->resource_version);
 
-    return version[0] == '\0'
-               ? 0
-               : hash_quick(seen->seed, version, strlen(version)) >> ROUND_BITS | 1;
+    return version[0] == '\0' ? 0
+                              : hash_quick(seen->seed, version, strlen(version)) >> ROUND_BITS | 1;
 }
 
 struct seeing {
@@ -299,8 +298,8 @@ static bool stands(const struct local_mirror_vip *v, const struct tt_port *port)
     return false;
 }
 
-/* Remembers which Service serves which port of a shared address: a process that starts does not give
- * it to another Service, whose edit was refused for it before. */
+/* Remembers which Service serves which port of a shared address: a new process does not give it
+ * to another Service, whose edit was refused for it before. */
 static void remember_ports(void *arg, const struct local_vip *vip)
 {
     const struct remembering *r = arg;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_call.c: the state machine of one call; azure_arm.h says what it promises.
  *
- * BEGIN → (TOKEN →) SEND → (LOOK → SEND →) POLL … → FINAL.  What an answer of a long-running operation means stands
- * in azure_lro.c. */
+ * BEGIN → (TOKEN →) SEND → (LOOK → SEND →) POLL … → FINAL.  azure_lro.c has the meaning of an
+ * answer of a long-running operation. */
 #include "common/base/str.h"
 #include "common/net/url_build.h"
 #include "providers/azure/arm/azure_arm.h"

@@ -7,7 +7,7 @@
 #include "tests/support/unit.h"
 #include "tests/unit/aws/flow_kit.h"
 
-/* One that has been told its address: it is looked for before anything else. */
+/* One whose address is published: it is looked for before anything else. */
 static const struct tt_service *stands(struct flow_kit *k, const char *annotations)
 {
     static const struct tt_ingress told = {.hostname = "lb.example.com"};
