@@ -8,12 +8,7 @@ import collections
 import re
 
 UNCALLED = set("""
-app_is_idle app_next_due_ms
-gce_decide_rows gce_gauges_bytes gce_ilb_bservice_equal gce_ilb_legacy_is_ours gce_l4_ilb_is_ours
-gce_l4_ilb_needs_deletion gce_l4_ilb_needs_update gce_l4_is_resync gce_l4_netlb_guard gce_l4_netlb_should_process
-gce_l4_netlb_uses_negs gce_l4_rule_name gce_l4_subnet_neg_name gce_l4_version_for_update gce_l4_version_of
-gce_merge_annotations gce_neg_hash gce_scheme_name gce_svc_class_is_foreign
-local_holder_must_list queue_wait_idle
+app_is_idle app_next_due_ms gce_l4_subnet_neg_name local_holder_must_list queue_wait_idle
 """.split())
 PRODUCT = ("common/", "controller/", "providers/", "sim/")
 WORD = re.compile(r"\b[a-z_]\w*\b")
