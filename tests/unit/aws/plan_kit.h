@@ -46,7 +46,6 @@ void kit_free(struct kit *k);
 /* kit->service as the lines say. */
 void kit_read(struct kit *k);
 /* Observes and begins: kit->service, seen, around, plan. */
-extern const struct lb_op_type kit_write_type; /* of the drafts */
 struct aws_planning kit_begin(struct kit *k);
 /* The desired AWS_NLB. */
 struct aws_nlb_want kit_nlb_want(struct kit *k);

@@ -2,6 +2,8 @@
 /* test_draft.c: drafts become operations in the order of their phases, with handles
  * turned into indexes. */
 #include "tests/support/unit.h"
+
+#include "providers/aws/aws_sync.h"
 #include "tests/unit/aws/plan_kit.h"
 
 static int draft(struct aws_planning *p, enum aws_phase phase, const char *name)
@@ -54,7 +56,7 @@ static void draft__values_of_others__are_indexes_of_the_plan(void **state)
     assert_true(k->plan.ops[0].critical);
     assert_false(k->plan.ops[1].critical);
     assert_int_equal(op->calls, 1);
-    assert_ptr_equal(op->type, &kit_write_type);
+    assert_ptr_equal(op->type, &aws_write_type);
     kit_free(k);
 }
 
