@@ -19,8 +19,7 @@ static struct flow_kit *kit(struct tt_host_ctx *ctx)
 static void log_line(struct tt_host_ctx *ctx, uint32_t severity, int32_t v, const char *message,
                      const struct tt_kv *values, uint32_t n)
 {
-    (void)severity;
-    (void)v;
+    (void)severity, (void)v;
     flow_others_log(kit(ctx), message);
     (void)values;
     (void)n;
