@@ -167,16 +167,8 @@ struct sim_timer;
 struct sim_timer *sim_after(struct sim *s, int64_t ms, void (*fn)(void *arg), void *arg);
 void sim_timer_cancel(struct sim_timer *t); /* NULL is fine */
 
-/* Test hook: called for every call of an API before faults see it (`after` false; a fault that the
- * hook adds may hit this very call) and right after its effect, before the answer is sent (`after`
- * true).  Used to let a given call fail, or to kill a process under test around it. */
-void sim_set_hook(struct sim *s, void (*fn)(void *arg, const struct sim_call *call, bool after),
-                  void *arg);
-
 /* Counts as GET /sim/calls prints them; new reference. */
 struct json_object *sim_counts(struct sim *s);
-/* All calls of all APIs since the start, which a reset leaves as they are.  From any thread. */
-int64_t sim_calls_total(const struct sim *s);
 void sim_counts_reset(struct sim *s);
 /* The whole world, as GET /sim/state; new reference.  sim_load replaces it (PUT /sim/state). */
 struct json_object *sim_dump(struct sim *s);

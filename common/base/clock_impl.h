@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock_impl.h: what a clock is made of.  Private to clock.c and clock_fake.c. */
+/* clock_impl.h: what a clock is made of.  Private to clock.c, and to tests that
+ * bring a clock of their own (tests/support/clock_fake.c). */
 #ifndef TRIMTAB_BASE_CLOCK_IMPL_H
 #define TRIMTAB_BASE_CLOCK_IMPL_H
 

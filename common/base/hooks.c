@@ -94,19 +94,6 @@ void hooks_announce(struct hooks *h, int id, int64_t until_ms)
     mutex_unlock(&h->lock);
 }
 
-int64_t hooks_next_ms(struct hooks *h)
-{
-    int64_t next = INT64_MAX;
-    mutex_lock(&h->lock);
-    for (struct hook *hook = h->list; hook != NULL; hook = hook->next) {
-        if (hook->until_ms != 0 && hook->until_ms < next) {
-            next = hook->until_ms;
-        }
-    }
-    mutex_unlock(&h->lock);
-    return next;
-}
-
 static struct hook *next_of_round(struct hooks *h, int64_t now_ms)
 {
     for (struct hook *hook = h->list; hook != NULL; hook = hook->next) {

@@ -44,8 +44,7 @@ void hooks_remove(struct hooks *h, int id);
 /* Calls every hook on the list that has not announced a moment later than `now_ms`, each once;
  * those added meanwhile are called too. */
 void hooks_run(struct hooks *h, int64_t now_ms);
-/* Sets until_ms of one hook; reads the smallest one that is set, or INT64_MAX. */
+/* Sets until_ms of one hook. */
 void hooks_announce(struct hooks *h, int id, int64_t until_ms);
-int64_t hooks_next_ms(struct hooks *h);
 
 #endif

@@ -8,14 +8,9 @@
 #include "common/base/arena.h"
 #include "common/base/hash.h"
 #include "common/base/keep.h"
+#include "common/base/intern_internal.h"
 #include "common/base/limits.h"
 #include "common/base/lock.h"
-
-struct intern_table {
-    struct mutex lock;
-    /* by `lock` */
-    struct index strings;
-};
 
 /* ---- the strings of a table ------------------------------------------------------------------ */
 
@@ -153,14 +148,6 @@ const struct interned *intern_find_text(struct intern_table *t, const char *text
 const char *intern_str(const struct interned *s)
 {
     return s == NULL ? NULL : (const char *)s->data;
-}
-
-size_t intern_count(struct intern_table *t)
-{
-    mutex_lock(&t->lock);
-    size_t n = t->strings.n;
-    mutex_unlock(&t->lock);
-    return n;
 }
 
 /* ---- records by a string of theirs ----------------------------------------------------------- */

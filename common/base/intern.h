@@ -29,7 +29,6 @@ void intern_drop(struct intern_table *t, const struct interned *s);          /* 
 /* For comparisons alone, since the caller does not hold it; NULL: no record does. */
 const struct interned *intern_find_text(struct intern_table *t, const char *text);
 const char *intern_str(const struct interned *s); /* of intern_text(); NULL for NULL */
-size_t intern_count(struct intern_table *t);
 
 /* Records whose first member is `const struct interned *`, by that; sorted as texts. */
 extern const struct index_kind interned_text_kind;

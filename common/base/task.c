@@ -4,12 +4,11 @@
  * Owns the stacks, the switch between them (ucontext) and the sleep of a thread whose tasks all
  * wait.  A round of the loop resumes each task that is ready, then polls the descriptors of all
  * that wait; it looks without sleeping if any task has run, because one task may have made another
- * ready.
- * A wake-up from another thread sets the task's flag first and then writes to the eventfd, once per
- * round (`poked`).  The loop clears `poked` before it looks at the flags, so that a flag that it
- * did not see ends the next poll.  Sanitizers are told of each switch, or they would take another
- * stack for an overflow.  Must not know what tasks do.  Everything but task_start() and task_wake()
- * belongs to the loop's thread. */
+ * ready.  A wake-up from another thread sets the task's flag first and then writes to the eventfd,
+ * once per round (`poked`).  The loop clears `poked` before it looks at the flags, so that a flag
+ * that it did not see ends the next poll.  Each switch is announced to sanitizers, which would
+ * otherwise take another stack for an overflow.  Must not know what tasks do.  Everything but
+ * task_start() and task_wake() belongs to the loop's thread. */
 #include "common/base/task.h"
 
 #include <assert.h>

@@ -37,7 +37,7 @@ struct drive {
     /* the plan in progress */
     struct lb_plan plan;
     const struct tt_plan *view;
-    bool *told_serving; /* per item: that it serves was told in this execution */
+    bool *told_serving; /* per item: this execution has reported that it serves */
     bool last_stage;    /* nothing is needed behind the stage in progress */
     /* of the last execution, in the plan's order; room for each operation */
     const struct drive_failure **failures;

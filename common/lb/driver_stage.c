@@ -175,7 +175,7 @@ static bool stage_hold(struct drive *d)
 }
 
 /* ---- executing ------------------------------------------------------------------------------- */
-/* A permission that we can do without: its owners are told what to do by hand. */
+/* A permission that we can do without: an event gives its owners the steps by hand. */
 static void tell_forbidden(struct drive *d, const struct lb_op *op)
 {
     const char *key;
@@ -306,7 +306,7 @@ static void failure_settle(struct drive *d, const struct drive_failure *f)
 }
 
 /* Keeps in mind that there is no room for this; false: its planner has no other order for it, or
- * has been told before. */
+ * knows it already. */
 static bool note_full(struct drive *d, struct lb_item *item, const char *what)
 {
     const struct lb_plan_service *planned = lb_plan_service(&d->plan, item->key);

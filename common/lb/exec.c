@@ -32,7 +32,7 @@ enum op_state {
     OP_OVER, /* its outcome stands */
 };
 
-/* One operation from its begin until on_done was told of it. */
+/* One operation from its begin until on_done() has returned. */
 struct slot {
     struct http_job job;
     struct lb_op_run run;

@@ -20,7 +20,7 @@ struct lb_exec;
 struct lb_op_run {
     const struct lb_op *op;
     struct lb_exec *exec;
-    /* the sync's; of a caller that forgets: the operation's, until on_done was told */
+    /* the sync's; of a caller that forgets: the operation's, until on_done() returns */
     struct arena *a;
     void *provider;           /* the provider's handle */
     void *state;              /* op->type->state_size zeroed bytes */
@@ -43,7 +43,7 @@ void lb_run_accepted(struct lb_op_run *run);
 
 struct lb_exec_config {
     struct arena *a;
-    bool forgets;  /* requests and answers of an operation go once on_done was told of it */
+    bool forgets;  /* requests and answers of an operation are freed after on_done() */
     size_t window; /* operations in flight at most; 0: 32 */
     struct http *http;
     struct clock *clock;

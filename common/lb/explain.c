@@ -71,6 +71,14 @@ void lb_explain_left_out(struct lb_explain *x, const char *node, const char *rea
     lb_explain_add(x, &row);
 }
 
+void lb_explain_hop(struct lb_explain *x, const char *subject, const char *name, int64_t port,
+                    const char *source)
+{
+    const struct tt_explain_row row = LB_EXPLAIN_ROW(
+        TT_EXPLAIN_HOP, .subject = subject, .value = name, .port = port, .outcome = source);
+    lb_explain_add(x, &row);
+}
+
 void lb_explain_text_row(struct lb_explain *x, uint32_t section, const char *value)
 {
     const struct tt_explain_row row = LB_EXPLAIN_ROW(section, .value = value);

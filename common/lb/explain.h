@@ -48,6 +48,9 @@ void lb_explain_decision(struct lb_explain *x, const char *subject, const char *
                          const char *outcome);
 void lb_explain_nodes(struct lb_explain *x, size_t count, size_t of, const char *phrase);
 void lb_explain_left_out(struct lb_explain *x, const char *node, const char *reason);
+/* A step of a packet (TT_EXPLAIN_HOP).  `port` -1: none; `name` and `source` may be NULL. */
+void lb_explain_hop(struct lb_explain *x, const char *subject, const char *name, int64_t port,
+                    const char *source);
 void lb_explain_text_row(struct lb_explain *x, uint32_t section, const char *value);
 /* Adds a note that the load balancer weighs nodes by the header X-Load-Balancing-Endpoint-Weight of
  * their health check's answer; lb_explain_is_weighted() finds it in rows. */

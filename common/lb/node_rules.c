@@ -100,60 +100,6 @@ bool node_should_sync(const struct tt_node *old_node, const struct tt_node *cur)
            strcmp(str_nonnull(old_node->provider_id), str_nonnull(cur->provider_id)) != 0;
 }
 
-/* A node and its place in the list it came from. */
-struct placed {
-    const struct tt_node *node;
-    size_t place;
-};
-
-static int cmp_placed(const void *a, const void *b)
-{
-    const struct placed *x = a;
-    const struct placed *y = b;
-    int order = strcmp(x->node->name, y->node->name);
-    return order != 0 ? order : (x->place > y->place) - (x->place < y->place);
-}
-
-/* Upstream's map from name to providerID as a sorted heap array: of several nodes of one name the
- * last one counts.  (The API server never sends duplicates; the rule only settles what
- * a hand-made list means.) */
-static struct placed *by_name_new(const struct tt_node *const *nodes, size_t n, size_t *ret_n)
-{
-    struct placed *all = xcalloc(n + 1, sizeof *all);
-    for (size_t i = 0; i < n; i++) {
-        all[i] = (struct placed){.node = nodes[i], .place = i};
-    }
-    qsort(all, n, sizeof *all, cmp_placed);
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (i + 1 == n || strcmp(all[i].node->name, all[i + 1].node->name) != 0) {
-            all[kept++] = all[i];
-        }
-    }
-    *ret_n = kept;
-    return all;
-}
-
-bool nodes_sufficiently_equal(const struct tt_node *const *a, size_t na,
-                              const struct tt_node *const *b, size_t nb)
-{
-    if (na != nb) {
-        return false;
-    }
-    size_t n_left;
-    size_t n_right;
-    struct placed *left _cleanup_(xfreep) = by_name_new(a, na, &n_left);
-    struct placed *right _cleanup_(xfreep) = by_name_new(b, nb, &n_right);
-    bool equal = n_left == n_right;
-    for (size_t i = 0; equal && i < n_left; i++) {
-        const struct tt_node *x = left[i].node;
-        const struct tt_node *y = right[i].node;
-        equal = strcmp(x->name, y->name) == 0 &&
-                strcmp(str_nonnull(x->provider_id), str_nonnull(y->provider_id)) == 0;
-    }
-    return equal;
-}
-
 /* A sum of one hash per node, so that the order of the list does not matter. */
 uint64_t nodes_fingerprint(const struct tt_node *const *nodes, size_t n)
 {

@@ -19,9 +19,6 @@ uint32_t node_flags(const struct tt_node *n);
 bool node_is_included(const struct tt_node *n);
 /* §1.15: the exclude predicate or the providerID changed. */
 bool node_should_sync(const struct tt_node *old_node, const struct tt_node *cur);
-/* §1.15 nodesSufficientlyEqual: same names with same providerIDs. */
-bool nodes_sufficiently_equal(const struct tt_node *const *a, size_t na,
-                              const struct tt_node *const *b, size_t nb);
 /* Eligible ones, in the given order. */
 const struct tt_node **nodes_eligible(struct arena *a, const struct tt_node *const *nodes, size_t n,
                                       size_t *ret_n);

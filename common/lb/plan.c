@@ -138,7 +138,8 @@ static void tell_room(struct lb_plan *p, struct lb_plan_service *s)
     if (!s->makes_room) {
         s->makes_room = true;
         lb_plan_effect(p, s->key,
-                       "The cloud has no room for both: what goes makes room for what comes.");
+                       "The cloud has no room for both: the old resources are deleted before the "
+                       "new ones are created.");
     }
 }
 

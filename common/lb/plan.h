@@ -17,7 +17,7 @@
  *   finally    runs although the plan failed: ALWAYS, only when all went well (OK), or when all
  *              went well or the failure came before the critical operation (OK_OR_BEFORE_CRITICAL)
  *   refs       values that an earlier operation will produce; printed as "known after N"
- *   ask        how what it takes away would be made again: the cloud is asked before all
+ *   ask        a creation of what it takes away: the cloud is asked before the plan begins
  *   undo       how what the operation took away is put back as it was, should its replacement be
  *              refused
  *

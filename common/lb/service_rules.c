@@ -203,13 +203,6 @@ static bool ingress_eq(const struct tt_service *o, const struct tt_service *c)
     return same;
 }
 
-bool svc_needs_update(const struct tt_service *old_svc, const struct tt_service *cur,
-                      const char *const *classes, size_t n_classes, const char **ret_what)
-{
-    const struct svc_scope scope = {.classes = classes, .n_classes = n_classes};
-    return svc_needs_update_in(&scope, old_svc, cur, ret_what);
-}
-
 bool svc_needs_update_in(const struct svc_scope *scope, const struct tt_service *old_svc,
                          const struct tt_service *cur, const char **ret_what)
 {

@@ -38,10 +38,6 @@ bool svc_has_finalizer(const struct tt_service *s, const char *finalizer);
 bool svc_is_unreadable(const struct tt_service *s);
 /* §1.4: carries the cleanup finalizer and is being deleted or is no LoadBalancer any more. */
 bool svc_needs_cleanup(const struct tt_service *s);
-/* §1.5.  *ret_what (may be NULL) names the first difference in user's words
- * ("spec.ports"), or NULL. */
-bool svc_needs_update(const struct tt_service *old_svc, const struct tt_service *cur,
-                      const char *const *classes, size_t n_classes, const char **ret_what);
 /* The same for a controller that writes annotations itself: a change of these alone (a trailing '*'
  * stands for all keys that begin so) is none.  With follows_distribution one of
  * spec.trafficDistribution counts, which upstream's generic controller does not look

@@ -197,49 +197,6 @@ char *finalizer_patch_remove(struct arena *a, const char *const *present, size_t
     return str_buf_to_arena(&b, a);
 }
 
-static void put_annotation(struct str_buf *b, const struct tt_kv *kv, bool dropped)
-{
-    if (!dropped) {
-        put_text(b, kv->key, str_nonnull(kv->value));
-        return;
-    }
-    str_append(b, b->data[b->len - 1] != '{' ? "," : "");
-    str_append_json_quoted(b, kv->key);
-    str_append(b, ":null");
-}
-
-char *annotations_patch(struct arena *a, const struct tt_kv *old_kv, size_t n_old,
-                        const struct tt_kv *new_kv, size_t n_new)
-{
-    if (n_new == 0) {
-        return arena_strdup(a, n_old == 0 ? "{}" : "{\"metadata\":{\"annotations\":null}}");
-    }
-    struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
-    str_append(&b, "{\"metadata\":{\"annotations\":{");
-    size_t before = b.len;
-    size_t o = 0;
-    size_t w = 0;
-    while (o < n_old || w < n_new) { /* both are sorted by key: one walk over the two */
-        int order = o == n_old ? 1 : w == n_new ? -1 : strcmp(old_kv[o].key, new_kv[w].key);
-        if (order < 0) {
-            put_annotation(&b, &old_kv[o++], true);
-        } else if (order > 0) {
-            put_annotation(&b, &new_kv[w++], false);
-        } else {
-            if (!text_eq(old_kv[o].value, new_kv[w].value)) {
-                put_annotation(&b, &new_kv[w], false);
-            }
-            o++;
-            w++;
-        }
-    }
-    if (b.len == before) {
-        return arena_strdup(a, "{}");
-    }
-    str_append(&b, "}}}");
-    return str_buf_to_arena(&b, a);
-}
-
 char *condition_patch(struct arena *a, const struct tt_condition *c)
 {
     char when[32];

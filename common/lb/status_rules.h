@@ -30,10 +30,6 @@ char *finalizer_patch_add(struct arena *a, const char *const *present, size_t n,
  * when none of `drop` is present. */
 char *finalizer_patch_remove(struct arena *a, const char *const *present, size_t n,
                              const char *const *drop, size_t n_drop);
-/* Merge patch of annotations; "{}" when there is no difference; null for all gone: eval
- * kubernetes.patch_annotations. */
-char *annotations_patch(struct arena *a, const struct tt_kv *old_kv, size_t n_old,
-                        const struct tt_kv *new_kv, size_t n_new);
 /* One condition by type, strategic merge on the status subresource; lastTransitionTime
  * is the caller's. */
 char *condition_patch(struct arena *a, const struct tt_condition *c);

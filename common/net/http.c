@@ -24,7 +24,7 @@
  * last one they drop it. */
 int http_global_init(struct err *err)
 {
-    /* libcurl is told not to touch signals (CURLOPT_NOSIGNAL); a server that closes early must
+    /* libcurl does not touch signals (CURLOPT_NOSIGNAL); a server that closes early must
      * not kill us. */
     (void)signal(SIGPIPE, SIG_IGN);
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
@@ -96,11 +96,6 @@ struct http *http_new(const struct http_config *cfg)
     h->clock_sub = clock_subscribe(h->cfg.clock, poke_cb, h);
     http_bind(h, cfg->cancel, cfg->may_mutate, cfg->may_mutate_arg, NULL);
     return h;
-}
-
-void http_ignore_sent(void *arg, const struct http_sent *sent)
-{
-    (void)arg, (void)sent;
 }
 
 void http_bind(struct http *h, struct cancel *cancel, bool (*may_mutate)(void *arg), void *arg,

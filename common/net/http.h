@@ -98,7 +98,7 @@ struct http_config {
         void *arg);       /* asked from the handle's thread right before a mutating request */
     void *may_mutate_arg; /* is sent, and while its body is on its way; NULL: always yes */
     /* Counts and logs each request that leaves for a server, whatever code asked for it (struct
-     * http_sent).  Required:  http_ignore_sent where nothing is counted. */
+     * http_sent).  Required; a test that counts nothing has tests/support/http_ignore_sent.h. */
     http_observe_fn *observe;
     void *observe_arg;
 };
@@ -146,7 +146,7 @@ struct http_response {
 enum http_sent_part {
     HTTP_SENT_WHOLE = 0, /* it has its answer, or none will come */
     HTTP_SENT_BEGAN,     /* req.streams: its answer, a 2xx, begins; took_ms lasts until now */
-    /* the same stream has ended: received_bytes counts, all else was told before */
+    /* the same stream has ended: received_bytes counts, the rest was reported at its beginning */
     HTTP_SENT_ENDED,
 };
 /* One request on the wire.  Each hop of a redirect is one, and so is each copy that libcurl sends
@@ -165,8 +165,6 @@ struct http_sent {
     size_t received_bytes;
     const struct err *err; /* NULL: it has an answer */
 };
-/* Counts nothing: for one-shot commands and tests. */
-void http_ignore_sent(void *arg, const struct http_sent *sent);
 /* Case-insensitive; first value or NULL. */
 const char *http_response_header(const struct http_response *r, const char *name);
 /* Retry-After in ms: seconds or an HTTP date against wall_s; 0 when absent or unreadable; at most

@@ -3,10 +3,10 @@
  *
  * Owns the order of one turn: end what was stopped, cancelled or is late; begin what is due; let
  * libcurl work; deliver what has ended; sleep until the next of these can happen.  Delays
- * (not_before_ms) go by the config's clock, which may be a fake one: it is told what we wait for
- * and pokes us when it moves. Socket time-outs go by real time, always: the other side is real.
- * Steps of jobs run here and may start or stop jobs, hence every search begins at the head of the
- * list. */
+ * (not_before_ms) go by the config's clock, which may be a fake one: the handle announces its next
+ * moment, and the clock calls back when it moves. Socket time-outs go by real time, always: the
+ * other side is real. Steps of jobs run here and may start or stop jobs, hence every search begins
+ * at the head of the list. */
 #include <limits.h>
 #include <string.h>
 #include <sys/eventfd.h>

@@ -103,9 +103,9 @@ struct http_transfer {
     bool with_credentials; /* still the origin to which they were given */
     int redirects;
     int sends; /* of this hop; libcurl sends again when a kept connection was dead */
-    /* this hop has to be told to the observer: libcurl has it, and we did not hold it back */
+    /* this hop must be reported to the observer: libcurl has it, and we did not hold it back */
     bool counts;
-    bool began;   /* a stream whose beginning was told */
+    bool began;   /* a stream whose beginning was reported */
     bool sending; /* a mutation whose body is on its way: may_mutate is asked until it is out */
     struct curl_slist *headers;
     struct curl_slist *connect_to;
@@ -159,7 +159,7 @@ void http_transfer_step(struct http_transfer *t);
 void http_transfer_begin(struct http_transfer *t);
 /* The transfer left libcurl with `code`, or never got there (t->err is set). */
 void http_transfer_complete(struct http_transfer *t, CURLcode code);
-/* Ends it now; step is told once and its wish is not heard. */
+/* Ends it now; step is called once and its result is ignored. */
 void http_transfer_cancel(struct http_transfer *t);
 void http_transfer_detach(struct http_transfer *t);
 bool http_transfer_is_endless(const struct http_transfer *t);

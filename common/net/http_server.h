@@ -91,8 +91,6 @@ size_t http_server_held(const struct http_server *s); /* see max_held */
 /* The request.  Strings are borrowed from it. */
 const char *http_req_method(const struct http_req *r); /* "GET", "PATCH" … */
 const char *http_req_target(const struct http_req *r); /* raw path with query */
-const char *http_req_path(const struct http_req *r);   /* raw path */
-const char *http_req_query(const struct http_req *r);  /* raw query or NULL */
 const char *http_req_header(const struct http_req *r, const char *name);
 /* The i-th header as it came; NULL: no more. */
 const char *http_req_header_at(const struct http_req *r, size_t i, const char **ret_name);

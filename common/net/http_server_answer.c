@@ -23,16 +23,6 @@ const char *http_req_target(const struct http_req *r)
     return r->target;
 }
 
-const char *http_req_path(const struct http_req *r)
-{
-    return r->path;
-}
-
-const char *http_req_query(const struct http_req *r)
-{
-    return r->query;
-}
-
 const char *http_req_header(const struct http_req *r, const char *name)
 {
     for (size_t i = 0; i < r->n_headers; i++) {

@@ -2,7 +2,7 @@
 /* http_transfer.c: one transfer from a job's wish to its answer.
  *
  * Owns: easy handles and their recycling, redirects, the delivery of answers to job->step, and the
- * one place where requests are told to the observer (http_sent).
+ * one place that reports requests to the observer (http_sent).
  * Redirects are followed here and not by libcurl, because each hop of a mutation must ask
  * may_mutate again, and because neither tokens nor client certificates may reach another origin.
  * Must not loop or wait: http_drive.c calls.  One thread. */
@@ -234,7 +234,7 @@ static bool follow_redirect(struct http_transfer *t, struct err *err)
     struct url from = t->url;
     char *target = resolve(t, location(t));
     if (target == NULL) {
-        err_set(err, ERR_INVALID, "%s redirected to what is no URL", http_origin(t));
+        err_set(err, ERR_INVALID, "%s redirected to something that is not a URL", http_origin(t));
         return false;
     }
     target[strcspn(target, "#")] = '\0'; /* a fragment is for browsers; no server sees it */

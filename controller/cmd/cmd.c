@@ -13,14 +13,14 @@
 #define SUMMARY_AT 17 /* column of a summary in --help */
 
 const struct cmd cmd_table[] = {
-    {"plan", "show what would be done to the cloud, and why, without doing it", cmd_plan},
+    {"plan", "show the changes to the cloud, and why, without making them", cmd_plan},
     {"explain", "say which load balancer a Service gets, and by which rule", cmd_explain},
     {"trace", "say whether a client reaches a Service's address, by which nodes and pods",
      cmd_trace},
-    {"render", "print what kube-proxy installs on a node, or how a node differs", cmd_render},
-    {"check-config", "read a cloud-config file and say what is wrong with it", cmd_check_config},
-    {"orphans", "list what is ours in the cloud without a Service, and delete it", cmd_orphans},
-    {"status", "show what a running trimtab does, and how each Service fares", cmd_status},
+    {"render", "print the rules of kube-proxy on a node, or a node's differences", cmd_render},
+    {"check-config", "check a cloud-config file", cmd_check_config},
+    {"orphans", "list and delete resources of trimtab without a Service", cmd_orphans},
+    {"status", "show the state of a running trimtab and of each Service", cmd_status},
     {"rbac", "print the roles that the controller needs in the cluster", cmd_rbac},
     {"version", "print versions and built-in providers", cmd_version},
     {"completion", "print a completion script for bash, zsh or fish", cmd_completion},

@@ -45,8 +45,9 @@ const struct cmd_flag cmd_flags[] = {
      OFFSET(lease_name), 0, false},
     {"leader-elect-resource-namespace", "NAME", "as with the controller's flag of that name",
      CMD_RBAC, OFFSET(lease_ns), 0, false},
-    {"service-account", "NAMESPACE/NAME", "who gets the roles (default kube-system/trimtab)",
-     CMD_RBAC, OFFSET(service_account), 0, false},
+    {"service-account", "NAMESPACE/NAME",
+     "the account that gets the roles (default kube-system/trimtab)", CMD_RBAC,
+     OFFSET(service_account), 0, false},
     {"use-service-account-credentials", NULL,
      "as with the controller's flag of that name: two sets of roles", CMD_RBAC, OFFSET(use_account),
      0, false},
@@ -75,8 +76,8 @@ const struct cmd_flag cmd_flags[] = {
      "(or false)",
      CMD_PLAN | CMD_EXPLAIN, OFFSET(validate), 0, false, "strict"},
     {"server-dry-run", NULL,
-     "with -f: plan with what the API server makes of the manifests (defaults, webhooks), without "
-     "storing it; needs the rights to create and patch Services",
+     "with -f: plan with the manifests as the API server completes them (defaults, webhooks), "
+     "without storing them; needs the rights to create and patch Services",
      CMD_PLAN | CMD_EXPLAIN, OFFSET(server_dry_run), 0, false},
     {"output", "FORMAT", "json: one document for programs",
      ALL_CLOUD | CMD_VERSION | CMD_STATUS | CMD_RBAC | CMD_TRACE, OFFSET(output), 'o', false},
@@ -111,14 +112,14 @@ const struct cmd_flag cmd_flags[] = {
      "apart: all that an empty node or namespace needs",
      CMD_RENDER, OFFSET(form), 0, false},
     {"diff", "FILE",
-     "say in words how what a node has differs: iptables-save; ipvsadm -S -n and ipset save; nft "
+     "describe how a node differs: iptables-save; ipvsadm -S -n and ipset save; nft "
      "-j "
      "list table ip kube-proxy",
      CMD_RENDER, OFFSET(diff), 0, false},
     {"strict", NULL, "exit 2 when there are findings", CMD_CHECK_CONFIG, OFFSET(strict), 0, false},
     {"server", "URL", "the HTTPS port of a running trimtab (default https://127.0.0.1:10258)",
      CMD_STATUS, OFFSET(server), 0, false},
-    {"certificate-authority", "FILE", "what that port's certificate is checked against", CMD_STATUS,
+    {"certificate-authority", "FILE", "CA file for that port's certificate", CMD_STATUS,
      OFFSET(ca_file), 0, false},
     {"insecure-skip-tls-verify", NULL, "do not check it", CMD_STATUS, OFFSET(insecure), 0, false},
     {"timeout", "DURATION",

@@ -9,7 +9,7 @@
 #include "controller/cmd/commands.h"
 
 static const char usage[] =
-    "Reads a cloud-config file as the controller would and says what a person should look at.\n"
+    "Reads a cloud-config file as the controller would, and prints errors and warnings.\n"
     "\n"
     "Usage:\n"
     "  trimtab check-config --cloud-provider=NAME --cloud-config=FILE [flags]\n"

@@ -178,7 +178,7 @@ int cmd_faults_settle(const struct cmd_faults *f, enum cmd_validate how, struct 
         return err_set(err, ERR_INVALID, "%s", only(f, strict));
     }
     print(f, "error", true, strict);
-    return err_set(err, ERR_INVALID, "%zu faults in the given files: nothing is done%s", errors,
+    return err_set(err, ERR_INVALID, "%zu faults in the given files: nothing was changed%s", errors,
                    strict && cmd_faults_hard(f) < f->n
                        ? "; --validate=warn passes over unknown and duplicate fields"
                        : "");

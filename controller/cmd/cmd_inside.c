@@ -246,8 +246,7 @@ static void make_slices(struct cmd_inside *in)
         add_slices(in, s, to > from ? &c->pods[from] : NULL, to - from);
     }
     fprintf(stderr,
-            "note: there is no EndpointSlice in %s: those that the controller would make of "
-            "the Pods are used\n",
+            "note: there is no EndpointSlice in %s: slices made from the Pods are used instead\n",
             in->source);
 }
 
@@ -408,7 +407,7 @@ void cmd_inside_load_behind(struct cmd_inside *in, struct cmd_session *s)
                               .proxy = ks_proxy_default(),
                               .behind = true};
     if (read_behind(in, &err) != ERR_OK) {
-        fprintf(stderr, "note: what is behind the Services is not shown: %s\n", err.message);
+        fprintf(stderr, "note: the backends of Services are not shown: %s\n", err.message);
         in->lists[CMD_INSIDE_SLICE].n = 0;
     }
     fill_cluster(in);

@@ -134,8 +134,7 @@ static void add_service(struct cmd_session *s, const struct loading *l, const st
     }
     note_some(s, key, made_up);
     if (s->client == NULL && s->world == NULL) {
-        note(s, key,
-             "no cluster is read → what it would say (its id, other Services) is left open");
+        note(s, key, "no cluster is read → its id and other Services are unknown");
     }
 }
 

@@ -447,8 +447,8 @@ static const char *note_on(struct arena *a, bool is_new, const struct made *made
     }
     if (made->node_ports) {
         return arena_printf(a,
-                            "the API server has not chosen node ports yet → %d and those that "
-                            "follow stand for them",
+                            "the API server has not chosen node ports yet → %d and the following "
+                            "numbers are used instead",
                             made->check_port ? STAND_IN_PORT : STAND_IN_PORT + 1);
     }
     return made->check_port ? arena_printf(a,

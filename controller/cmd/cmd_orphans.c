@@ -15,7 +15,7 @@
 #include "controller/cmd/commands.h"
 
 static const char usage[] =
-    "Lists what is ours in the cloud without a Service that has it, with ages and costs.\n"
+    "Lists resources of trimtab that no Service uses, with ages and costs.\n"
     "\n"
     "Usage:\n"
     "  trimtab orphans [RESOURCE…] [[NAMESPACE/|svc/]NAME…] [-n NAMESPACE] [-f FILE…]\n"
@@ -219,10 +219,11 @@ static int failed_list(const struct orphans *o, int32_t code, struct err *err)
 
     for (size_t i = s->n_findings; i > 0; i--) {
         if (s->findings[i - 1].severity == TT_LOG_ERROR) {
-            return err_set(err, code, "listing what is ours: %s", s->findings[i - 1].message);
+            return err_set(err, code, "listing resources of trimtab: %s",
+                           s->findings[i - 1].message);
         }
     }
-    return err_set(err, code, "listing what is ours: the provider said %s without a reason",
+    return err_set(err, code, "listing resources of trimtab: the provider said %s without a reason",
                    err_code_name(code));
 }
 
@@ -232,7 +233,7 @@ int orphans_list(struct orphans *o, struct err *err)
     struct host_call *c = host_call_begin(s->host, s->a, 1, cmd_wait_left_ms(s->wait), 0, NULL);
 
     o->n = 0;
-    cmd_wait_for(s->wait, "listing what is ours");
+    cmd_wait_for(s->wait, "listing resources of trimtab");
     host_call_set_planning(c);
     host_call_enter(c, "list_owned");
     int32_t code = s->plugin->desc.list_owned(s->provider, host_call_abi(c));
@@ -326,7 +327,7 @@ static int open_all(struct orphans *o, struct err *err)
     s->on_resource = on_resource;
     s->writes = s->args.delete;
     if (s->plugin->desc.list_owned == NULL) {
-        return err_set(err, ERR_INVALID, "the provider %s cannot say what in the cloud is its own",
+        return err_set(err, ERR_INVALID, "the provider %s cannot list its resources in the cloud",
                        s->plugin->desc.name);
     }
     code = cmd_session_load(s, err);

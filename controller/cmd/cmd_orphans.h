@@ -24,7 +24,7 @@ struct orphan {
 struct orphan_name {
     const char *name;
     const char *owner;   /* "ns/name"; "" unknown */
-    const char *used_by; /* "ns/name", or "" for one that is not told; NULL: an orphan */
+    const char *used_by; /* "ns/name", or "" if the provider does not name it; NULL: an orphan */
 };
 
 struct orphans {

@@ -57,8 +57,8 @@ static int check_lease(struct orphans *o, const char *ns, const char *name, stru
     lease_body_read(lease, &r);
     if (is_held(&r, clock_wall_us(clock_real()))) {
         return err_set(err, ERR_IN_USE,
-                       "a controller is running: \"%s\" holds the lease %s/%s, and may be making "
-                       "what looks like an orphan; stop it first, or pass --force",
+                       "a controller is running: \"%s\" holds the lease %s/%s, and a new resource "
+                       "may look like an orphan; stop it first, or pass --force",
                        r.holder, ns, name);
     }
     return ERR_OK;
@@ -90,8 +90,9 @@ static int ask(const struct orphans *o, struct err *err)
         return ERR_OK;
     }
     if (!isatty(STDIN_FILENO)) {
-        return err_set(err, ERR_INVALID,
-                       "--delete asks on a terminal, and there is none: pass --yes to go without");
+        return err_set(
+            err, ERR_INVALID,
+            "--delete asks on a terminal, but there is none: pass --yes to skip the question");
     }
     snprintf(want, sizeof(want), "%zu", o->n_chosen);
     fprintf(

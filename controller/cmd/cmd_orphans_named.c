@@ -41,7 +41,7 @@ static int check_name(const struct orphans *o, const char *name, struct err *err
         names[i] = o->owned[i].name;
     }
     return err_set(err, ERR_NOT_FOUND,
-                   "there is no resource %s among those in the cloud that are ours%s", name,
+                   "there is no resource %s among the resources of trimtab in the cloud%s", name,
                    str_near_hint(o->s.a, name, names, o->n_owned));
 }
 

@@ -158,7 +158,7 @@ static void print_item(const struct orphans *o, const struct orphan *item, const
         put_text(6, item->cost);
     }
     if (item->unsure) {
-        put_text(6, "may be another cluster's: nothing of it says whose it is");
+        put_text(6, "may belong to another cluster: nothing identifies its owner");
     }
     if (item->remove_as == NULL && *item->command != '\0') {
         put_command(a, 6, arena_printf(a, "by hand: %s", item->command));

@@ -105,7 +105,7 @@ static int print(struct cmd_session *s, struct err *err)
         return print_json(s->a, &b, err);
     }
     if (code == ERR_OK) {
-        printf("# What trimtab may do in the cluster with --cloud-provider=%s, made by "
+        printf("# Permissions of trimtab in the cluster with --cloud-provider=%s, made by "
                "\"trimtab rbac\".\n%s",
                s->plugin->desc.name, str_buf_text(&b));
     }

@@ -16,7 +16,7 @@
 #define DIFF_MAX ((size_t)256 << 20)
 
 static const char usage[] =
-    "Prints what kube-proxy installs on a node, or says how what the node has differs.\n"
+    "Prints the rules that kube-proxy installs on a node, or the node's differences from them.\n"
     "\n"
     "Usage:\n"
     "  trimtab render --node=NAME [--mode=MODE] [--family=IPv4|IPv6] [-f FILE…] [flags]\n"

@@ -16,7 +16,7 @@
 void cmd_service_check(struct cmd_faults *faults, const struct cmd_origin *origin,
                        struct json_object *service, struct json_object *live);
 /* The same of a manifest whose object in the cluster is not known yet: only complaints that cannot
- * depend on it, so that they can be told before the cluster is asked.
+ * depend on it, so that they are printed before the first request.
  * cmd_service_check() repeats them. */
 void cmd_service_check_alone(struct cmd_faults *faults, const struct cmd_origin *origin,
                              struct json_object *service);

@@ -24,7 +24,8 @@
 #define CA_EVERY_MS    300000
 
 static const char usage[] =
-    "Shows what a running trimtab does: who leads, and how each Service fares, failures first.\n"
+    "Shows the state of a running trimtab: the leader, and the state of each Service, failures "
+    "first.\n"
     "\n"
     "Usage:\n"
     "  trimtab status [[NAMESPACE/|svc/]NAME…] [-n NAMESPACE] [-f FILE…] [--server=URL] [flags]\n"

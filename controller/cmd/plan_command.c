@@ -15,7 +15,7 @@
 #include "controller/cmd/commands.h"
 
 static const char usage[] =
-    "Shows what trimtab would do to the cloud, and why, without doing it.\n"
+    "Shows the changes that trimtab would make to the cloud, and why, without making them.\n"
     "\n"
     "Usage:\n"
     "  trimtab plan [[NAMESPACE/|svc/]NAME…] [-n NAMESPACE] [-f FILE…] --cloud-provider=NAME\n"

@@ -292,7 +292,6 @@ struct host_call *host_call_begin(struct tt_host_ctx *h, struct arena *a, uint32
     c->abi.waiting = waiting;
     c->abi.planning = h->args.planning;
     c->abi.cancelled = call_cancelled;
-    c->abi.host_data = c;
     c->host = h;
     c->cancel = cancel_new(h->args.cancel);
     c->call_arg = call_arg;

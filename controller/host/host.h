@@ -104,8 +104,8 @@ struct host_hooks {
      * on the Service what it asked for last (sync_former.c); valid as long as the call; NULL: none.
      * `call_arg` as above. */
     const char *(*former_body)(void *call_arg, const struct tt_result *result);
-    /* result_serves(): addresses and annotations of the result are to be written now; in the call's
-     * thread, with its `call_arg`. */
+    /* result_serves(): the addresses that the result has, and its annotations, are due now;
+     * in the call's thread, with its `call_arg`. */
     void (*on_serves)(void *call_arg, struct tt_result *result);
     /* Every plan; for sub-commands.  The plan is the provider's: copy what is kept. */
     void (*on_plan)(void *arg, const struct tt_plan *plan);

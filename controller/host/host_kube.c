@@ -440,7 +440,7 @@ static int32_t hold(struct tt_host_ctx *h, const struct tt_call *call, const str
     int rc = send_hold(&patch, item->result, &what, a, err);
     if ((rc == ERR_INVALID || rc == ERR_FORBIDDEN) && what.mark != NULL) {
         /* Somebody does not allow the annotation: the load balancer does not hang on it. */
-        log_warning("The mark of what trimtab makes was refused",
+        log_warning("The annotation of created load balancers was refused",
                     LOG_S("service", item->result->key), LOG_S("err", err->message));
         err_clear(err);
         what.mark = NULL;
@@ -499,7 +499,7 @@ void host_keep_former(struct tt_host_ctx *h, struct tt_result *r)
     }
     r->former_sent = true; /* also when its answer is lost */
     if (service_patch_send(&patch, body, &err) != ERR_OK) {
-        log_warning("What the Service asked for before was not kept on it",
+        log_warning("The last applied settings were not stored on the Service",
                     LOG_S("service", r->key), LOG_S("err", err.message));
     }
 }

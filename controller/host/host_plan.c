@@ -148,9 +148,9 @@ static bool is_service_ok(const struct tt_plan_service *s, char why[HOST_WHY_MAX
                       s->key);
     }
     if (!are_findings(s)) {
-        return refuse(why,
-                      "Service %.120s with a finding that is absent, or whose reason is not a word",
-                      s->key);
+        return refuse(
+            why, "Service %.120s with a finding that is missing, or whose reason is not a word",
+            s->key);
     }
     return true;
 }

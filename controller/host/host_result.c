@@ -19,7 +19,7 @@ bool host_has_result(const struct tt_result *r, const char *name)
     static struct log_limit limit = {.interval_ms = 60000, .burst = 3};
 
     if (r == NULL && log_limit_ok(&limit, clock_now_ms(clock_real()))) {
-        log_error("the result is NULL", "Fault of the provider: nothing is taken",
+        log_error("the result is NULL", "Fault of the provider: the result is ignored",
                   LOG_S("function", name));
     }
     return r != NULL;

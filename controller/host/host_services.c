@@ -37,7 +37,7 @@ static const struct tt_service **kept_services(struct tt_host_ctx *h, struct are
     for (size_t i = 0; i < n_kept; i++) {
         _cleanup_(kube_object_unrefp) struct kube_object *now =
             kube_store_get(h->args.services, kept[i]->key);
-        if (now == NULL) { /* else another has its name, and only one can be told */
+        if (now == NULL) { /* else another has its name, and only one can be passed on */
             found[n++] = kept[i]->service;
         }
     }

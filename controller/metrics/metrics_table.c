@@ -95,7 +95,7 @@ const struct tt_metric metrics_own[] = {
      BUCKETS(request_seconds)},
     {.name = METRIC_SYNCS,
      .type = TT_METRIC_COUNTER,
-     .help = "Syncs of a Service, by what was asked of the provider and how it ended",
+     .help = "Syncs of a Service, by operation and result",
      LABELS(sync_labels)},
     {.name = METRIC_CHANGE_DURATION,
      .type = TT_METRIC_HISTOGRAM,
@@ -114,12 +114,12 @@ const struct tt_metric metrics_own[] = {
      BUCKETS(change_seconds)},
     {.name = METRIC_SYNC_DURATION,
      .type = TT_METRIC_HISTOGRAM,
-     .help = "Seconds that a sync took, by what was asked of the provider",
+     .help = "Seconds that a sync took, by operation",
      LABELS(verb_labels),
      BUCKETS(request_seconds)},
     {.name = METRIC_LEADER_STATUS,
      .type = TT_METRIC_GAUGE,
-     .help = "[ALPHA] 1: this process holds the lease of that name; 0: it stands by",
+     .help = "[ALPHA] 1: this process holds the lease of that name; 0: standby",
      LABELS(leader_labels)},
     {.name = METRIC_LEADER_SLOW_PATH,
      .type = TT_METRIC_COUNTER,
@@ -135,9 +135,7 @@ const struct tt_metric metrics_own[] = {
      LABELS(plan_labels)},
     {.name = METRIC_OPERATIONS,
      .type = TT_METRIC_COUNTER,
-     .help =
-         "Operations of plans that were carried out, by what was done to which kind of resource, "
-         "and how it ended",
+     .help = "Operations of plans that were carried out, by verb, kind of resource and result",
      LABELS(operation_labels)},
     {.name = METRIC_QUEUE_TAKEN,
      .type = TT_METRIC_COUNTER,
@@ -167,14 +165,12 @@ const struct tt_metric metrics_own[] = {
     {.name = METRIC_UNREADABLE,
      .type = TT_METRIC_GAUGE,
      .help =
-         "Objects of the API server of which something cannot be read; they keep what was known of "
-         "them",
+         "Objects of the API server that cannot be read in part; their last readable state is used",
      LABELS(resource_labels)},
     {.name = METRIC_API_TOKENS,
      .type = TT_METRIC_GAUGE,
-     .help =
-         "Requests that may be sent at once before our own rate limit holds them back; below 0: "
-         "so many wait",
+     .help = "Requests that may be sent at once before trimtab's own rate limit delays them; below "
+             "0: the number of waiting requests",
      LABELS(api_labels)},
     {.name = METRIC_API_WAIT,
      .type = TT_METRIC_COUNTER,
@@ -202,7 +198,8 @@ const struct tt_metric metrics_own[] = {
      .help = "Calls into a plugin that went beyond their deadline"},
     {.name = METRIC_DRIFT,
      .type = TT_METRIC_COUNTER,
-     .help = "Differences between load balancers and their Services that somebody else made, by "
+     .help = "Differences between load balancers and their Services that another program or person "
+             "made, by "
              "kind of cloud resource, each counted when it was first seen (--drift)",
      LABELS(kind_labels)},
 };

@@ -206,9 +206,6 @@ const char *options_unknown_controller(const char *const *controllers, size_t n)
 
 /* All flags by section, as --help prints them. */
 void options_help(struct str_buf *b, const struct tt_option *extra, size_t n);
-/* Which program has a flag of options_table: "Kubernetes" (its cloud-controller-manager),
- * "cloud-provider-azure", "trimtab". */
-const char *option_origin(const char *name);
 
 /* --- inside (options_*.c) --------------------------------------------------------------------- */
 extern const struct option_def options_table[];

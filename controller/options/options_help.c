@@ -87,31 +87,3 @@ void options_help(struct str_buf *b, const struct tt_option *extra, size_t n)
         flag_help(b, &all[i]);
     }
 }
-
-const char *option_origin(const char *name)
-{
-    static const char *const ours[] = {
-        "allow-writable-plugins", "drift",
-        "drift-period",           "provider-call-deadline",
-        "provider-plugin-dir",    "provider-quarantine",
-        "orphan-guard",           "progress-deadline",
-        "repair-adopted",         "resync-period",
-        "service-annotations",    "service-conditions",
-        "strict-upstream-events",
-    };
-    static const char *const azure[] = {"cloud-config-key", "cloud-config-secret-name",
-                                        "cloud-config-secret-namespace",
-                                        "enable-dynamic-reloading"};
-
-    for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
-        if (strcmp(ours[i], name) == 0) {
-            return "trimtab";
-        }
-    }
-    for (size_t i = 0; i < ARRAY_LEN(azure); i++) {
-        if (strcmp(azure[i], name) == 0) {
-            return "cloud-provider-azure";
-        }
-    }
-    return "Kubernetes";
-}

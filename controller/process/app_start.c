@@ -463,7 +463,7 @@ static int watch_config(struct app *a, struct err *err)
 /* The configuration says that this program is to do nothing: it waits for another one. */
 static int rest(struct app *a, struct err *err)
 {
-    log_warning("The configuration turns the cloud provider off: nothing is done until it changes",
+    log_warning("The configuration turns the cloud provider off until it changes",
                 LOG_S("reason", err->message));
     err_clear(err);
     return watch_config(a, err);

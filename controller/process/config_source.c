@@ -48,7 +48,7 @@ static int ask_secret(const struct config_source *src, struct arena *a, struct j
     struct kube_response answer;
 
     if (src->client == NULL) {
-        return err_set(err, ERR_INVALID, "there is no cluster to read it from");
+        return err_set(err, ERR_INVALID, "no cluster is configured to read it from");
     }
     int rc = kube_path(a, "v1", src->secret_ns, "secrets", src->secret_name, NULL, &path, err);
     if (rc != ERR_OK) {

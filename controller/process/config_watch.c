@@ -21,7 +21,7 @@ struct config_watch {
     struct kept current;
     struct kept seen;    /* at the last look, other than the current ones */
     struct kept refused; /* unfit; told of once */
-    char *trouble;       /* why nothing can be read, as it was told; or NULL */
+    char *trouble;       /* why nothing can be read, as last logged; or NULL */
     struct cancel *cancel;
     pthread_t thread;
     bool started;

@@ -212,7 +212,7 @@ void election_free(struct election *e)
 int election_wait(struct election *e, struct cancel *cancel, struct err *err)
 {
     if (!leases_were_held(e->leases)) {
-        log_info(0, "Standing by: nothing is written until the lease is held",
+        log_info(0, "Standby: nothing is written until the lease is held",
                  LOG_S("lease", e->args.options->lease_name));
     }
     return leases_wait(e->leases, cancel, err);

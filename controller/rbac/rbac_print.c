@@ -162,7 +162,7 @@ int rbac_print(struct str_buf *b, struct arena *a, const struct rbac_input *in, 
         code = print_roles(b, a, in, RBAC_SERVICES, &services, err);
     }
     if (code == ERR_OK) {
-        str_append(b, "---\n# Who calls the HTTPS port is asked of the API server, with these "
+        str_append(b, "---\n# The API server authenticates clients of the HTTPS port, with these "
                       "roles that every cluster has.\n");
         print_binding(b, &process, "-auth-delegator", "", "ClusterRole", "system:auth-delegator");
         str_append(b, "---\n");

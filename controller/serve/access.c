@@ -151,7 +151,7 @@ static struct access_verdict broken(struct access_trial *t)
 {
     static struct log_limit limit = {.interval_ms = 10000, .burst = 20};
     if (log_limit_ok(&limit, clock_now_ms(t->a->args.clock))) {
-        log_error(t->err.message, "Nobody can say whether the request is allowed",
+        log_error(t->err.message, "The authorization of the request is unknown",
                   LOG_S("user", t->user.name), LOG_S("path", t->req->path));
     }
     /* Why is the log's to know: the text may speak of hosts and files. */

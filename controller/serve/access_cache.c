@@ -10,27 +10,13 @@
 #include <string.h>
 
 #include "common/base/map.h"
+#include "controller/serve/access_cache_internal.h"
 
 #define ENTRY_OVERHEAD ((size_t)256) /* map, ring, key */
 
 struct counted {
     struct access_answer answer; /* first */
     atomic_size_t refs;
-};
-
-struct entry {
-    struct access_key key;
-    struct access_answer *answer;
-    int64_t until_ms;
-    size_t bytes;
-    struct entry *newer;
-    struct entry *older;
-};
-struct access_cache {
-    size_t max;
-    size_t bytes;
-    struct map *entries;
-    struct entry ring; /* its `older` is the newest entry, its `newer` the oldest */
 };
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -121,11 +107,6 @@ void access_cache_free(struct access_cache *c)
     }
     map_free(c->entries);
     free(c);
-}
-
-size_t access_cache_size(const struct access_cache *c)
-{
-    return map_size(c->entries);
 }
 
 struct access_answer *access_cache_get(struct access_cache *c, const struct access_key *key,

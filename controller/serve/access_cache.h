@@ -49,6 +49,5 @@ struct access_answer *access_cache_get(struct access_cache *c, const struct acce
 /* Takes a reference of its own.  ttl_ms <= 0 keeps nothing. */
 void access_cache_put(struct access_cache *c, const struct access_key *key, struct access_answer *x,
                       int64_t ttl_ms, int64_t now_ms);
-size_t access_cache_size(const struct access_cache *c);
 
 #endif

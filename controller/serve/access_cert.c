@@ -73,7 +73,7 @@ static int read_all(struct bundle *b, BIO *bio, struct err *err)
     }
     ERR_clear_error();
     if (rc == ERR_OK && b->n == 0) {
-        rc = err_set(err, ERR_INVALID, "there is no certificate in it (want PEM)");
+        rc = err_set(err, ERR_INVALID, "it has no certificate (want PEM)");
     }
     return rc;
 }

@@ -110,7 +110,7 @@ static void say_faults(const struct access_trust_faults *f, const char *source)
     for (size_t i = 0; i < ARRAY_LEN(each); i++) {
         if (each[i]->code != ERR_OK) {
             log_error(each[i]->message,
-                      "Authentication settings cannot be used; what was read before stays",
+                      "Authentication settings cannot be used; the earlier ones stay",
                       LOG_S("source", source));
         }
     }
@@ -138,7 +138,7 @@ static void take_data(struct access_lookup *l, struct json_object *data)
     }
     mutex_unlock(&l->build);
     if (rc != ERR_OK) {
-        log_error(err.message, "Authentication settings cannot be used; what was read before stays",
+        log_error(err.message, "Authentication settings cannot be used; the earlier ones stay",
                   LOG_S("source", SOURCE));
     }
     say_faults(&faults, SOURCE);
@@ -150,7 +150,7 @@ static void seen(void *arg, struct json_object *object)
 {
     struct access_lookup *l = arg;
     if (object == NULL) {
-        log_info(1, "There is no ConfigMap with the cluster's authentication settings",
+        log_info(1, "The ConfigMap with the cluster's authentication settings does not exist",
                  LOG_S("source", SOURCE));
         return; /* upstream keeps what it had, too */
     }
@@ -210,7 +210,7 @@ static int first_reading(struct access_lookup *l, struct err *err)
     }
     if (why.code != ERR_NOT_FOUND) {
         log_warning("The cluster's authentication settings could not be read yet; until then "
-                    "certificates name nobody",
+                    "client certificates authenticate no user",
                     LOG_S("source", SOURCE), LOG_S("err", why.message));
     }
     return ERR_OK;
@@ -310,8 +310,8 @@ static int start(struct access_lookup *l, struct err *err)
         rc = rc != ERR_OK ? rc : start_watch(l, err);
     } else if (needs_config(l)) {
         log_warning("No --authentication-kubeconfig and not in a cluster: the cluster's "
-                    "authentication settings cannot be read, so client certificates name nobody "
-                    "unless --client-ca-file is given");
+                    "authentication settings cannot be read, so client certificates authenticate "
+                    "no user unless --client-ca-file is given");
     }
     bool has_files = l->client_file != NULL || l->proxy_file != NULL;
     if (rc == ERR_OK && has_files) {

@@ -83,8 +83,8 @@ const struct tt_metric access_metrics[] = {
      LABELS(status_label)},
     {.name = "authentication_token_cache_active_fetch_count",
      .type = TT_METRIC_GAUGE,
-     .help = "[ALPHA] Questions about tokens under way (in_flight), and callers that wait for "
-             "somebody else's (blocked)",
+     .help = "[ALPHA] Token reviews in flight (in_flight), and callers that wait for the review of "
+             "another one (blocked)",
      LABELS(status_label)},
 };
 const size_t access_metrics_n = ARRAY_LEN(access_metrics);

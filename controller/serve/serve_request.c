@@ -117,9 +117,9 @@ static void judge(struct call *c)
     c->ask = ask_pool_put(s->pool, &req, &c->headers, on_verdict, c);
     if (c->ask == NULL) {
         http_req_add_header(c->req, "Retry-After", "1");
-        answer_status(c, 429, "TooManyRequests",
-                      "too many requests wait for the API server to say who may ask, please try "
-                      "again later");
+        answer_status(
+            c, 429, "TooManyRequests",
+            "too many requests wait for authorization by the API server, please try again later");
         return;
     }
     http_req_on_gone(c->req, on_gone, c);

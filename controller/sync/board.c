@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* board.c: see board.h.
  *
- * A row takes 36 bytes and its key in one block as long as all is well: thousands of Services are
- * to cost little.  What is pending or under way, and what is wrong, has a block of its own.  Kinds
- * are few and held once (kube/words.h). */
+ * A row takes 36 bytes and its key in one block as long as all is well: thousands of Services cost
+ * little.  What is pending or under way, and what is wrong, has a block of its own.  Kinds are few
+ * and held once (kube/words.h). */
 #include "controller/sync/board.h"
 
 #include <assert.h>

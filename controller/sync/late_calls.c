@@ -22,7 +22,7 @@ struct late_calls {
     struct mutex lock;
     struct cond ending_now;
     bool ending _guarded_by_(lock);
-    unsigned late; /* the thread's: what was told last */
+    unsigned late; /* the thread's: the last report */
 };
 
 static const char *text_of(struct arena *a, const struct host_late *call, int64_t timeout_ms)

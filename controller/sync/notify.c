@@ -77,14 +77,15 @@ struct notify *notify_new(const struct notify_args *args)
     struct notify *n = xcalloc(1, sizeof(*n));
     n->fd = -1;
     if (!read_address(args->socket, n)) {
-        log_warning("The service manager's socket is not one of this machine: it is told nothing",
-                    LOG_S("NOTIFY_SOCKET", args->socket));
+        log_warning(
+            "The service manager's socket is not on this machine: no notifications are sent",
+            LOG_S("NOTIFY_SOCKET", args->socket));
         notify_free(n);
         return NULL;
     }
     n->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (n->fd < 0) {
-        log_warning("The service manager is told nothing", LOG_S("reason", strerror(errno)));
+        log_warning("The service manager gets no notifications", LOG_S("reason", strerror(errno)));
         notify_free(n);
         return NULL;
     }

@@ -41,7 +41,7 @@ struct service_known {
     bool replacing;
     bool behind;      /* the last update of its backends failed */
     int64_t waits_ms; /* since when the cloud is at work for it, by the clock; 0: it is not */
-    bool wait_told;   /* its owner was told that this takes long */
+    bool wait_told;   /* an event has said that this takes long */
     bool has_nodes;
     bool by_own;               /* what the provider says of nodes concerns it, too (TT_OWN_NODES) */
     struct node_digests nodes; /* that were last handed over */
@@ -141,9 +141,7 @@ void service_cache_drop(struct service_cache *c, const char *key);
 /* The same, but the marks of mark_foreign() and note_let_go() stay: for an object that
  * is still there. */
 void service_cache_drop_known(struct service_cache *c, const char *key);
-size_t service_cache_count(
-    struct service_cache *c); /* of those that were synced; marks alone do not count */
-/* About as many, marks included; at once. */
+/* How many Services it knows, marks included; at once. */
 size_t service_cache_size(struct service_cache *c);
 /* Keys (heap, as are the strings) of Services synced as ours whose nodes differ
  * from `nodes`; sorted. */

@@ -163,8 +163,8 @@ static void clean_up_replaced(struct sync_batch *b, struct sync_item *item)
     }
     if (orphan_guard_keeps(b->s->orphan_guard, old->uid, NULL, NULL)) {
         sync_event_kept(item, "The load balancer of the older Service of this name is kept: a list "
-                              "of the API server lacked many Services at once, and nobody was seen "
-                              "to delete them. trimtab orphans lists it");
+                              "of the API server lacked many Services at once, and no deletion was "
+                              "observed. trimtab orphans lists it");
         service_cache_drop(b->s->cache, item->key);
         service_known_done(&item->known);
         item->known = (struct service_known){0};

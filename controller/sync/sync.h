@@ -37,7 +37,8 @@
  * descriptor say so.  Less than the default of --progress-deadline: the thread that stands in for a
  * call that hangs begins before the leader lets go. */
 #define SYNC_CALL_TIMEOUT_MS (4 * 60 * 1000)
-/* For how long the cloud may be at work for a Service (TT_IN_PROGRESS) before its owner is told. */
+/* For how long the cloud may be at work for a Service (TT_IN_PROGRESS) before an event reports
+ * it. */
 #define SYNC_WAIT_MAX_MS (10 * 60 * 1000)
 /* --drift */
 enum sync_drift {

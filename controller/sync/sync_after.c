@@ -204,7 +204,7 @@ static void forget(struct sync_item *item)
 
     if (item->obj != NULL && !scope_is_foreign(&item->s->scope, item->svc) &&
         sync_write_no_report(item, &err) != ERR_OK) {
-        log_warning("What the Service said of its load balancer still stands there",
+        log_warning("The Service's status and annotations of its load balancer remain",
                     LOG_S("service", item->key), LOG_S("err", err.message));
     }
     if (item->obj != NULL) {
@@ -224,8 +224,8 @@ static void keep(struct sync_item *item)
     const char *message = arena_printf(
         item->a,
         "The Service is gone and its load balancer is kept: one list of the API server lacked %zu "
-        "of %zu Services at once, and nobody was seen to delete them. If it is to go: trimtab "
-        "orphans --delete %s",
+        "of %zu Services at once, and no deletion was observed. To delete it: trimtab orphans "
+        "--delete %s",
         n_lost, n_known, item->key);
     log_warning("The load balancer of a Service that vanished is kept", LOG_S("service", item->key),
                 LOG_I("services", n_lost), LOG_I("known", n_known));
@@ -469,7 +469,7 @@ static void report_failure(struct sync_item *item, int64_t delay_ms)
     }
 }
 
-/* A wait that goes on and on is told as a failure, once. */
+/* A wait that does not end is reported as a failure, once. */
 static void judge_wait(const struct sync_item *item, struct sync_outcome *o)
 {
     const struct syncer *s = item->s;

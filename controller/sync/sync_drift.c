@@ -68,7 +68,7 @@ static void tell(const struct sync_item *item, const struct drift *d, const stru
     const struct syncer *s = item->s;
     bool repairs = s->drift == SYNC_DRIFT_REPAIR;
 
-    log_warning("Somebody else changed a load balancer", LOG_S("service", item->key),
+    log_warning("Another program or person changed a load balancer", LOG_S("service", item->key),
                 LOG_I("differences", d->n), LOG_S("what", d->text),
                 LOG_S("then", repairs ? "it is put right" : "nothing is changed"));
     count_found(item, plan);
@@ -78,7 +78,7 @@ static void tell(const struct sync_item *item, const struct drift *d, const stru
             arena_printf(item->a, "The load balancer is not as the Service asks: %s. %s", d->text,
                          repairs ? "It is put right now (--drift=repair)"
                                  : "Nothing is changed (--drift=report); any edit of the Service, "
-                                   "or --drift=repair, puts it right"));
+                                   "or --drift=repair, repairs it"));
     }
 }
 

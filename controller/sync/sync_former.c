@@ -118,8 +118,8 @@ static void publish(struct sync_item *item, const struct sync_item *back)
 
     if (r != NULL && r->n_ingress > 0 &&
         sync_write_moved(item, r->ingress, r->n_ingress, &err) != ERR_OK) {
-        log_warning("The address of what was put back was not written", LOG_S("service", item->key),
-                    LOG_S("err", err.message));
+        log_warning("The address of the restored load balancer was not written",
+                    LOG_S("service", item->key), LOG_S("err", err.message));
     }
 }
 
@@ -134,11 +134,10 @@ static void settle(struct sync_item *item, const struct sync_item *back)
         publish(item, back);
     }
     if (back->err.code != ERR_OK) {
-        log_info(1, "What the Service asked for before was not put back",
-                 LOG_S("service", item->key), LOG_S("code", err_code_name(back->err.code)),
-                 LOG_S("message", back->err.message));
+        log_info(1, "The last applied settings were not restored", LOG_S("service", item->key),
+                 LOG_S("code", err_code_name(back->err.code)), LOG_S("message", back->err.message));
     } else if (did && !lb_is_spared(&was)) { /* else nothing had been taken down for it */
-        (void)err_set(&item->err, was.code, "%s; what it asked for before was put back",
+        (void)err_set(&item->err, was.code, "%s; the last applied settings were restored",
                       was.message);
         item->err.http_status = was.http_status;
         item->err.retry_after_ms = was.retry_after_ms;
@@ -173,7 +172,7 @@ void sync_lead_back(struct sync_batch *b)
         backs[n].svc = former;
         backs[n].leads_back = true;
         backs[n].joins = true;
-        backs[n].began = true; /* its owner was told that something happens */
+        backs[n].began = true; /* an event has announced it */
         backs[n].err = ERR_INIT;
         backs[n].result = NULL;
         backs[n].requests = 0;

@@ -56,8 +56,8 @@ struct sync_item {
     struct tt_result *result; /* of the last call; NULL before */
     int64_t answered_ms;      /* when the last call came back; 0: none did */
     int64_t addressed_ms;     /* when a new address stood in the status; 0: it did not change */
-    /* Parts of the result that were written before the call came back (sync_write_serving), which
-     * `svc` does not show; NULL: none. */
+    /* The part of the result that was written before the call came back (sync_write_serving); NULL:
+     * nothing. `svc` does not show it. */
     const struct sync_written *written;
     unsigned requests; /* to the cloud, that its call (or its batch's) made */
     bool looks;        /* a look was due: alone, or beside what else is to be done */
@@ -198,7 +198,7 @@ int sync_write_status(struct sync_item *item, const struct tt_ingress *ingress, 
 int sync_write_extras(struct sync_item *item, bool elsewhere, struct err *err);
 /* All that an ENSURE that went well leads to, in one request as a rule: these, and the status. */
 int sync_write_ensured(struct sync_item *item, struct err *err);
-/* Writes the result as it is while the provider tidies up: the addresses, the mark for them, and
+/* Writes the result so far, while the provider tidies up: the addresses, the mark for them, and
  * annotations.  A failure is only logged: all of it is written again at the end.  Nothing if the
  * addresses are there. */
 void sync_write_serving(struct sync_item *item);
@@ -285,7 +285,7 @@ size_t sync_report_bodies(const struct sync_item *item, enum sync_report what, i
 bool sync_report_is_news(const struct sync_item *item);
 
 /* --- sync_findings.c -------------------------------------------------------------------------- */
-/* Sends the events of what this sync's plans found; once, before the outcome is told. */
+/* Sends the events of what this sync's plans found; once, before the outcome is reported. */
 void sync_findings_tell(const struct sync_item *item);
 /* The patch of the condition LoadBalancerServesNobody; NULL: it is right, or nobody knows. */
 const char *sync_nobody_body(const struct sync_item *item);

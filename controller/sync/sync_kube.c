@@ -336,7 +336,7 @@ static int write_each(struct sync_item *item, const struct writes *w, struct err
             continue;
         }
         if (w->what[i] == NULL) {
-            log_warning("The mark of what trimtab makes was not written",
+            log_warning("The annotation of created load balancers was not written",
                         LOG_S("service", item->key), LOG_S("err", one.message));
             continue;
         }
@@ -428,7 +428,7 @@ void sync_write_failed(struct sync_item *item, bool report, int64_t delay_ms)
         add_report(&w, item, SYNC_REPORT_FAILED, delay_ms);
     }
     if (write_all(item, &w, &extras) != ERR_OK) { /* the other failure is what counts */
-        log_warning("What a failed Service should say was not written", LOG_S("service", item->key),
+        log_warning("The status of a failed Service was not written", LOG_S("service", item->key),
                     LOG_S("err", extras.message));
     }
 }

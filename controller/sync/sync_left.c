@@ -41,7 +41,7 @@ static void note_gone(const struct syncer *s, const char *key, const struct tt_s
     _cleanup_(kube_object_unrefp) struct kube_object *object = object_of(svc);
 
     if (!known.cached && object != NULL) {
-        log_info(2, "A Service went while nobody watched", LOG_S("service", key));
+        log_info(2, "A Service was deleted while no controller ran", LOG_S("service", key));
         service_cache_set(s->cache, key, object, true);
     }
     service_known_done(&known);
@@ -94,9 +94,10 @@ static void ask(const struct syncer *s)
     }
     int64_t delay_ms = queue_fail(s->queue, LEFT_KEY, QUEUE_RETRY_MAX_MS);
     if (code != ERR_CANCELLED) {
-        log_warning("Services that went while nobody watched are not known, asking again later",
-                    LOG_S("code", err_code_name(code)), LOG_S("message", err.message),
-                    LOG_MS("retryIn", delay_ms));
+        log_warning(
+            "Services that were deleted while no controller ran are not known yet, retrying later",
+            LOG_S("code", err_code_name(code)), LOG_S("message", err.message),
+            LOG_MS("retryIn", delay_ms));
     }
     queue_add_after(s->queue, LEFT_KEY, "", TT_REASON_CLEANUP, delay_ms);
 }

@@ -71,7 +71,7 @@ static void services_lost(void *arg, struct kube_object *const *objects, size_t 
     }
     kube_store_each(s->services, count_kept, &known);
     if (orphan_guard_lost(s->orphan_guard, wanted, n_lost, known.n)) {
-        log_error("nobody was seen to delete them",
+        log_error("no deletion was observed",
                   "A list of Services lacks many at once: their "
                   "load balancers are kept (--orphan-guard)",
                   LOG_I("services", n_lost), LOG_I("known", known.n),

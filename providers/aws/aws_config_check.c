@@ -7,6 +7,7 @@
 #include "providers/aws/aws_config_check.h"
 
 #include "common/base/str.h"
+#include "common/cloud/config_findings.h"
 #include "common/lb/exposed.h"
 #include "common/net/url.h"
 #include "providers/aws/auth/aws_auth.h"
@@ -20,45 +21,24 @@
 
 /* Shared by the functions below. */
 struct checker {
-    struct arena *a;
-    const struct tt_open_args *args;
+    struct config_findings f;
     const struct aws_config *c;
-    struct gcfg_entry *entries; /* the file once more, as a list of lines */
-    size_t n_entries;
 };
-
-static const char *file_of(const struct tt_open_args *args)
-{
-    return str_or(args->config_path, "cloud config");
-}
-
-static void finding(const struct checker *k, uint32_t severity, const char *where, const char *text)
-{
-    k->args->host->report_finding(k->args->host->ctx, severity, where, text);
-}
 
 static void warn(const struct checker *k, const char *where, const char *text)
 {
-    finding(k, TT_LOG_WARNING, where, text);
+    config_finding(k->f.args, TT_LOG_WARNING, where, text);
 }
 
 static const char *at_line(const struct checker *k, int line)
 {
-    return arena_printf(k->a, "%s:%d", file_of(k->args), line);
+    return config_line(k->f.a, config_file(k->f.args), line);
 }
 
-/* "aws.conf:7", where the key of [Global] was set last; the file alone when it was not. */
 static const char *where_is(const struct checker *k, const char *key)
 {
-    for (size_t i = k->n_entries; i > 0; i--) {
-        const struct gcfg_entry *e = &k->entries[i - 1];
-        bool here = gcfg_name_is(AWS_SECTION_GLOBAL, e->section) ||
-                    gcfg_name_is(AWS_SECTION_OPTIONS, e->section);
-        if (e->key != NULL && here && gcfg_name_is(key, e->key)) {
-            return at_line(k, e->line);
-        }
-    }
-    return file_of(k->args);
+    static const char *const sections[] = {AWS_SECTION_GLOBAL, AWS_SECTION_OPTIONS};
+    return config_where(&k->f, sections, ARRAY_LEN(sections), key);
 }
 
 /* ---- unknown keys ---------------------------------------------------------------------------- */
@@ -72,10 +52,10 @@ static const char *nearest(const struct checker *k, const struct gcfg_key *keys,
     size_t n = 0;
     for (const struct gcfg_key *key = keys; key->section != NULL && n < NAMES_MAX; key++) {
         if (keys == aws_override_keys || gcfg_name_is(key->section, u->section)) {
-            names[n++] = str_lower(k->a, key->key);
+            names[n++] = str_lower(k->f.a, key->key);
         }
     }
-    const char *near = str_nearest(str_lower(k->a, word), names, n);
+    const char *near = str_nearest(str_lower(k->f.a, word), names, n);
     for (const struct gcfg_key *key = keys; near != NULL && key->section != NULL; key++) {
         if (str_eq_nocase(key->key, near)) {
             return key->key;
@@ -98,22 +78,21 @@ static const char *right_section(const struct gcfg_unknown *u)
 static const char *unknown_text(const struct checker *k, const struct gcfg_unknown *u)
 {
     if (u->key == NULL) {
-        return arena_printf(k->a,
+        return arena_printf(k->f.a,
                             "unknown section [%.200s] is ignored; [Global], [ServiceOverride "
                             "\"label\"] and [Trimtab] are read",
                             u->section);
     }
     const char *right = right_section(u);
     if (right != NULL) {
-        return arena_printf(k->a,
+        return arena_printf(k->f.a,
                             "unknown key \"%.200s\" in [%.200s] is ignored; it belongs in [%s]",
                             u->key, u->section, right);
     }
     bool in_override = str_has_prefix(u->section, AWS_SECTION_OVERRIDE);
     const char *near = nearest(k, in_override ? aws_override_keys : aws_config_keys, u);
-    return arena_printf(k->a, "unknown key \"%.200s\" in [%.200s] is ignored%s%s%s", u->key,
-                        u->section, near != NULL ? "; did you mean \"" : "", str_nonnull(near),
-                        near != NULL ? "\"?" : "");
+    return arena_printf(k->f.a, "unknown key \"%.200s\" in [%.200s] is ignored%s", u->key,
+                        u->section, config_near(k->f.a, near));
 }
 
 /* ---- loading --------------------------------------------------------------------------------- */
@@ -124,14 +103,14 @@ static void warn_of_modes(const struct checker *k)
 {
     if (aws_config_nlb_groups(k->c) == AWS_NLB_GROUPS_INVALID) {
         warn(k, where_is(k, "NLBSecurityGroupMode"),
-             arena_printf(k->a,
+             arena_printf(k->f.a,
                           "NLBSecurityGroupMode \"%.100s\" is unknown: every network load balancer "
                           "will be refused; want Managed, or nothing",
                           k->c->nlb_security_group_mode));
     }
     if (aws_config_probe_mode(k->c) == AWS_PROBE_INVALID) {
         warn(k, where_is(k, "ClusterServiceLoadBalancerHealthProbeMode"),
-             arena_printf(k->a,
+             arena_printf(k->f.a,
                           "ClusterServiceLoadBalancerHealthProbeMode \"%.100s\" is unknown: every "
                           "network load balancer will be refused, and classic ones probe the node "
                           "port; want ServiceNodePort or Shared",
@@ -145,11 +124,11 @@ static int check_start(const struct checker *k, struct err *err)
     struct err why = ERR_INIT;
     struct aws_cluster cluster;
     const char *text;
-    if (*k->c->zone != '\0' && aws_region_of_zone(k->a, k->c->zone, &text, &why) != ERR_OK) {
+    if (*k->c->zone != '\0' && aws_region_of_zone(k->f.a, k->c->zone, &text, &why) != ERR_OK) {
         return err_set(err, ERR_INVALID, "%s: Zone: %s", where_is(k, "Zone"), why.message);
     }
     if (*k->c->role_arn != '\0' &&
-        aws_account_of_arn(k->a, k->c->role_arn, &text, &why) != ERR_OK) {
+        aws_account_of_arn(k->f.a, k->c->role_arn, &text, &why) != ERR_OK) {
         return err_set(err, ERR_INVALID, "%s: RoleARN: %s", where_is(k, "RoleARN"), why.message);
     }
     if (aws_cluster_of_config(k->c, &cluster, &why) == ERR_INVALID) {
@@ -160,21 +139,18 @@ static int check_start(const struct checker *k, struct err *err)
 
 static int load(struct checker *k, struct aws_config *ret, struct err *err)
 {
-    const struct tt_open_args *args = k->args;
+    const struct tt_open_args *args = k->f.args;
     struct gcfg_unknown *unknown;
     size_t n;
-    if (aws_config_parse(k->a, args->config_text, args->config_len, ret, &unknown, &n, err) !=
+    if (aws_config_parse(k->f.a, args->config_text, args->config_len, ret, &unknown, &n, err) !=
         ERR_OK) {
         struct err why = *err;
         bool has_word = str_has_prefix(why.message, "line ");
-        return err_set(err, ERR_INVALID, "%.200s:%.700s", file_of(args),
+        return err_set(err, ERR_INVALID, "%.200s:%.700s", config_file(args),
                        why.message + (has_word ? strlen("line ") : 0));
     }
     k->c = ret;
-    if (args->config_text != NULL && gcfg_parse(k->a, args->config_text, args->config_len,
-                                                &k->entries, &k->n_entries, NULL) != ERR_OK) {
-        k->n_entries = 0; /* it was read a moment ago */
-    }
+    config_findings_lines(&k->f);
     for (size_t i = 0; i < n; i++) {
         warn(k, at_line(k, unknown[i].line), unknown_text(k, &unknown[i]));
     }
@@ -185,22 +161,16 @@ static int load(struct checker *k, struct aws_config *ret, struct err *err)
 int aws_config_load(struct arena *a, const struct tt_open_args *args, struct aws_config *ret,
                     struct err *err)
 {
-    struct checker k = {.a = a, .args = args};
+    struct checker k = {.f = {.a = a, .args = args}};
     return load(&k, ret, err);
 }
 
 /* ---- check-config ---------------------------------------------------------------------------- */
 
-static bool same_section(const struct gcfg_entry *a, const struct gcfg_entry *b)
-{
-    return str_eq_nocase(a->section, b->section) &&
-           str_eq(str_nonnull(a->subsection), str_nonnull(b->subsection));
-}
-
-static bool is_list(const char *key)
+static bool is_list(const struct gcfg_entry *e)
 {
     for (const struct gcfg_key *row = aws_config_keys; row->section != NULL; row++) {
-        if (row->type == GCFG_STRS && gcfg_name_is(row->key, key)) {
+        if (row->type == GCFG_STRS && gcfg_name_is(row->key, e->key)) {
             return true;
         }
     }
@@ -208,39 +178,9 @@ static bool is_list(const char *key)
 }
 
 /* A list that confines (aws_name_rules.h): an empty item allows nothing. */
-static bool confines(const char *key)
+static bool confines(const struct gcfg_entry *e)
 {
-    return gcfg_name_is("AllowedSecurityGroups", key) || gcfg_name_is("AllowedBuckets", key);
-}
-
-/* Keys with one value: of several the last one counts, which is seldom what was meant. */
-static void check_repeated(const struct checker *k)
-{
-    for (size_t i = 1; i < k->n_entries; i++) {
-        const struct gcfg_entry *e = &k->entries[i];
-        bool single = e->key != NULL && !is_list(e->key);
-        for (size_t j = i; single && j > 0; j--) {
-            const struct gcfg_entry *before = &k->entries[j - 1];
-            if (before->key != NULL && same_section(before, e) &&
-                str_eq_nocase(before->key, e->key)) {
-                warn(k, at_line(k, e->line),
-                     arena_printf(k->a, "%.100s is set again: line %d no longer counts", e->key,
-                                  before->line));
-                break;
-            }
-        }
-    }
-}
-
-static void check_empty(const struct checker *k)
-{
-    for (size_t i = 0; i < k->n_entries; i++) {
-        const struct gcfg_entry *e = &k->entries[i];
-        if (e->key != NULL && e->value != NULL && *e->value == '\0' && !confines(e->key)) {
-            warn(k, at_line(k, e->line),
-                 arena_printf(k->a, "%.100s is empty, which counts as not set", e->key));
-        }
-    }
+    return gcfg_name_is("AllowedSecurityGroups", e->key) || gcfg_name_is("AllowedBuckets", e->key);
 }
 
 /* Items that no name can equal, as two of them in one line. */
@@ -259,7 +199,7 @@ static void check_allowed(const struct checker *k)
             const char *item = rows[i].list->items[n];
             if (*item != '\0' && !name_rule_holds(aws_name_rule(rows[i].kind), item)) {
                 warn(k, where_is(k, rows[i].key),
-                     arena_printf(k->a,
+                     arena_printf(k->f.a,
                                   "%s \"%.100s\" is not %s: it allows nothing; repeat the key "
                                   "for more",
                                   rows[i].key, item, aws_name_rule(rows[i].kind)->what));
@@ -274,7 +214,7 @@ static void check_families(const struct checker *k)
         const char *family = k->c->node_ip_families.items[i];
         if (!str_eq(family, "ipv4") && !str_eq(family, "ipv6")) {
             warn(k, where_is(k, "NodeIPFamilies"),
-                 arena_printf(k->a, "NodeIPFamilies \"%.50s\" is skipped; want ipv4 or ipv6",
+                 arena_printf(k->f.a, "NodeIPFamilies \"%.50s\" is skipped; want ipv4 or ipv6",
                               family));
         }
     }
@@ -284,7 +224,7 @@ static void check_families(const struct checker *k)
 static const char *region_of(const struct checker *k)
 {
     const char *region = k->c->region;
-    if (*k->c->zone != '\0' && aws_region_of_zone(k->a, k->c->zone, &region, NULL) != ERR_OK) {
+    if (*k->c->zone != '\0' && aws_region_of_zone(k->f.a, k->c->zone, &region, NULL) != ERR_OK) {
         return "";
     }
     return region;
@@ -310,14 +250,13 @@ static void check_overrides(const struct checker *k)
         if (!known) {
             const char *near = str_nearest(o->service, names, ARRAY_LEN(names));
             warn(k, at_line(k, o->line),
-                 arena_printf(k->a,
-                              "ServiceOverride \"%.100s\": service \"%.100s\" is not used%s%s%s",
-                              o->label, o->service, near != NULL ? "; did you mean \"" : "",
-                              str_nonnull(near), near != NULL ? "\"?" : ""));
+                 arena_printf(k->f.a,
+                              "ServiceOverride \"%.100s\": service \"%.100s\" is not used%s",
+                              o->label, o->service, config_near(k->f.a, near)));
         } else if (!of_imds && *region != '\0' && !str_eq(o->region, region)) {
             warn(
                 k, at_line(k, o->line),
-                arena_printf(k->a,
+                arena_printf(k->f.a,
                              "ServiceOverride \"%.100s\" is for region %.100s and has no effect in "
                              "%.100s",
                              o->label, o->region, region));
@@ -333,22 +272,22 @@ static void check_surroundings(const struct checker *k)
     struct err err = ERR_INIT;
     struct aws_endpoint e = {0};
     const char *imds = "";
-    int rc = aws_profiles_read(k->a, env, &profiles, &err);
+    int rc = aws_profiles_read(k->f.a, env, &profiles, &err);
     const struct aws_endpoint_args args = {.config = k->c,
                                            .env = env,
                                            .profiles = profiles,
                                            .region = str_or(region_of(k), "us-east-1")};
     for (enum aws_api api = 0; rc == ERR_OK && api < AWS_APIS; api++) {
         const char *before = str_nonnull(e.url);
-        rc = aws_endpoint_resolve(k->a, &args, api, &e, &err);
-        const char *exposed = rc != ERR_OK ? NULL : exposed_text(k->a, e.origin, e.url);
+        rc = aws_endpoint_resolve(k->f.a, &args, api, &e, &err);
+        const char *exposed = rc != ERR_OK ? NULL : exposed_text(k->f.a, e.origin, e.url);
         if (exposed != NULL && !str_eq(before, e.url)) { /* one setting may be for all */
-            warn(k, file_of(k->args), exposed);
+            warn(k, config_file(k->f.args), exposed);
         }
     }
     int attempts;
     rc = rc == ERR_OK ? aws_profile_max_attempts(profiles, env, &attempts, &err) : rc;
-    rc = rc == ERR_OK ? aws_endpoint_imds(k->a, &args, &imds, &err) : rc;
+    rc = rc == ERR_OK ? aws_endpoint_imds(k->f.a, &args, &imds, &err) : rc;
     if (rc == ERR_OK) {
         const struct aws_imds_config imds_cfg = {.base = imds, .env = env, .clock = clock_real()};
         struct aws_imds *m = aws_imds_new(&imds_cfg);
@@ -360,8 +299,8 @@ static void check_surroundings(const struct checker *k)
         aws_imds_free(m);
     }
     if (rc != ERR_OK) {
-        warn(k, file_of(k->args),
-             arena_printf(k->a, "with this environment the controller would not start: %s",
+        warn(k, config_file(k->f.args),
+             arena_printf(k->f.a, "with this environment the controller would not start: %s",
                           err.message));
     }
 }
@@ -370,18 +309,18 @@ static void check_self(const struct checker *k)
 {
     bool tries = *k->c->vpc != '\0' || *k->c->subnet_id != '\0';
     if (aws_config_is_off_instance(k->c)) {
-        finding(k, TT_LOG_INFO, "",
-                "VPC and cluster come from the configuration: the controller "
-                "need not run on an EC2 instance");
+        config_finding(k->f.args, TT_LOG_INFO, "",
+                       "VPC and cluster come from the configuration: the controller "
+                       "need not run on an EC2 instance");
     } else if (tries) {
         warn(
             k, where_is(k, "VPC"),
             "VPC counts only together with SubnetID or RoleARN and KubernetesClusterID: it is read "
             "from the instance that the controller runs on instead");
     } else {
-        finding(k, TT_LOG_INFO, "",
-                "VPC and cluster are read from the EC2 instance that the "
-                "controller runs on");
+        config_finding(k->f.args, TT_LOG_INFO, "",
+                       "VPC and cluster are read from the EC2 instance that the "
+                       "controller runs on");
     }
     if (*k->c->source_arn != '\0' && *k->c->role_arn == '\0') {
         warn(k, where_is(k, "SourceARN"), "SourceARN has no effect without RoleARN");
@@ -393,13 +332,13 @@ int32_t aws_config_check(const struct tt_open_args *args, struct tt_result *resu
     _cleanup_(arena_freep) struct arena *a = arena_new();
     struct err err = ERR_INIT;
     struct aws_config c;
-    struct checker k = {.a = a, .args = args};
+    struct checker k = {.f = {.a = a, .args = args}};
     if (load(&k, &c, &err) != ERR_OK) {
         args->host->result_fail(result, TT_INVALID, err.message, 0);
         return TT_INVALID;
     }
-    check_repeated(&k);
-    check_empty(&k);
+    config_check_repeated(&k.f, is_list);
+    config_check_empty(&k.f, confines);
     check_families(&k);
     check_allowed(&k);
     check_overrides(&k);

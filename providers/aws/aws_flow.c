@@ -3,7 +3,7 @@
  *
  * Names and ids that one operation makes and another needs are late-bound, so the whole plan can be
  * seen before anything is done and needs no second look (docs/adr/0023).  Here a sync begins, is
- * planned by aws_service_plan.c, and ends with what Kubernetes is told. */
+ * planned by aws_service_plan.c, and ends with the results for Kubernetes. */
 #include "common/base/str.h"
 #include "common/lb/findings.h"
 #include "common/lb/mark_rules.h"
@@ -119,7 +119,7 @@ static const char *nobody_by_wish(const struct aws_sync *y, const struct aws_ite
         return "no port has a node port, so there is no listener";
     }
     if (rules_are_ours(y, it) && service->ranges.n == 0 && service->ranges6.n > 0) {
-        return "the source ranges let nobody in: none is of the family of its addresses";
+        return "the source ranges allow no client: none is of the family of its addresses";
     }
     if (aws_named_groups_let_nobody_in(p)) {
         return "the security groups that the Service names, and its source ranges, let no client "
@@ -172,6 +172,7 @@ static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
             .spares = lb_spares(it->item->in),
             .certificates_anew = (known & AWS_KNOWS_NO_CERT) != 0,
             .texts_stay = (known & AWS_KNOWS_NO_TEXTS) != 0,
+            .write_type = &aws_write_type,
             .repairs = rights,
             .edited = rights && it->item->in->previous != NULL &&
                       (it->item->in->reasons & TT_REASON_SPEC) != 0,
@@ -204,7 +205,7 @@ static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* An NLB that has failed has no address to be told of (5.3 item 10). */
+/* An NLB that has failed has no address to publish (5.3 item 10). */
 static const char *dns_of(const struct aws_sync *y, const struct aws_item *it)
 {
     if (y->scope->dns != NULL) {

@@ -87,13 +87,13 @@ static int check_shown(const struct aws_sync *y, const struct aws_item *it, stru
         return ERR_OK;
     }
     (void)err_set(err, ERR_IN_PROGRESS,
-                  "what was made for load balancer %s a moment ago is not shown by AWS yet",
+                  "AWS does not list yet what was just created for load balancer %s",
                   it->service->lb_name);
     err->retry_after_ms = AWS_SHOWN_POLL_MS;
     return err->code;
 }
 
-/* A Service that most likely has no balancer yet, since nobody was told of one: all that a new one
+/* A Service that most likely has no balancer yet, since its status names none: all that a new one
  * needs is read with the question for it, in one round.  If it is there after all, the groups are
  * read again, because the lock on them is given up in between. */
 static bool comes(const struct aws_sync *y, const struct aws_item *it)
@@ -150,7 +150,7 @@ static int check_update(const struct aws_item *it, struct err *err)
             (aws_item_is_about_nodes(it) && (it->seen.nlb != NULL || it->seen.classic != NULL));
     return it->item->in->verb != TT_VERB_UPDATE || there
                ? ERR_OK
-               : err_set(err, ERR_NOT_FOUND, "there is no load balancer %s", it->service->lb_name);
+               : err_set(err, ERR_NOT_FOUND, "load balancer %s not found", it->service->lb_name);
 }
 
 /* ---- what hangs on them ---------------------------------------------------------------------- */

@@ -16,7 +16,7 @@ static void count_service(void *arg, const struct tt_service *svc)
     aws_owned_count(arg, svc);
 }
 
-/* Tags of many things, in as few calls as AWS allows; put() is told of each. */
+/* Tags of many things, in as few calls as AWS allows; put() gets each. */
 struct ask {
     struct aws_session *x;
     enum aws_doc_kind kind;

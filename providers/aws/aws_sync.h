@@ -114,7 +114,9 @@ int64_t aws_sync_facts_not_older(const struct aws_sync *y);
 /* The questions about places that a sync of this Service will ask; at most two. */
 size_t aws_need_places(const struct aws_sync *y, const struct aws_item *it, struct aws_need *ret);
 
-/* As lb_flow.wrote: keeps documents true, tells owners (aws_write.c). */
+/* An operation of a plan: one request with its waiting; its argument is a struct aws_write. */
+extern const struct lb_op_type aws_write_type;
+/* As lb_flow.wrote: keeps documents true, reports to owners (aws_write.c). */
 void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, const struct err *err);
 
 #endif

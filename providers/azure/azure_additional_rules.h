@@ -15,8 +15,8 @@
 #ifndef TRIMTAB_AZURE_ADDITIONAL_RULES_H
 #define TRIMTAB_AZURE_ADDITIONAL_RULES_H
 
-#include "providers/azure/azure_sync.h"
 #include "providers/azure/model/azure_access_rules.h"
+#include "providers/azure/sync/azure_sync.h"
 
 /* As azure_access_read(), with `additional` split: what is another Service's is in `withheld`. */
 const struct azure_access *azure_additional_access(struct azure_sync *y,

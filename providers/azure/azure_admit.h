@@ -10,8 +10,8 @@
 #ifndef TRIMTAB_AZURE_ADMIT_H
 #define TRIMTAB_AZURE_ADMIT_H
 
-#include "providers/azure/azure_sync.h"
 #include "providers/azure/model/azure_access_rules.h"
+#include "providers/azure/sync/azure_sync.h"
 
 /* A port that the Service keeps will arrive elsewhere than it does now.  Targets and public
  * IPs are chosen. */

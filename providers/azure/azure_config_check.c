@@ -6,6 +6,7 @@
  * for check-config what a person should look at although the controller would start.
  * Opens no connection. */
 #include "common/base/str.h"
+#include "common/cloud/config_findings.h"
 #include "common/lb/exposed.h"
 #include "providers/azure/azure_provider.h"
 #include "providers/azure/config/azure_config_keys.h"
@@ -17,26 +18,10 @@
 /* So many unknown keys are another kind of file. */
 #define FINDINGS_MAX 20
 
-static const char *file_of(const struct tt_open_args *args)
-{
-    return str_or(args->config_path, "cloud config");
-}
-
-static void finding(const struct tt_open_args *args, uint32_t severity, const char *where,
-                    const char *text)
-{
-    args->host->report_finding(args->host->ctx, severity, where, text);
-}
-
-static const char *place(struct arena *a, const char *file, int line)
-{
-    return line > 0 ? arena_printf(a, "%s:%d", file, line) : file;
-}
-
 static struct azure_config_texts texts_of(const struct tt_open_args *args)
 {
     struct azure_config_texts t = {
-        .file = {file_of(args), args->config_text, args->config_len},
+        .file = {config_file(args), args->config_text, args->config_len},
     };
     if (TT_HAS(args, secret_len) && args->secret_text != NULL) {
         t.secret = (struct azure_config_text){str_or(args->secret_path, "secret"),
@@ -55,7 +40,7 @@ static const char *where_is(struct arena *a, const struct tt_open_args *args, co
         const struct azure_config_text *from = order[i];
         int line = from->text != NULL ? azure_config_line(from->text, from->n, key, 1, 0) : 0;
         if (line > 0) {
-            return place(a, from->file, line);
+            return config_line(a, from->file, line);
         }
     }
     return t.file.text != NULL ? t.file.file : t.secret.file;
@@ -96,13 +81,13 @@ static void tell_unknown(struct arena *a, const struct tt_open_args *args,
 {
     for (size_t i = 0; i < n && i < FINDINGS_MAX; i++) {
         const char *near = nearest_key(keys[i].path);
-        const char *hint = near != NULL ? arena_printf(a, "; did you mean \"%s\"?", near) : "";
-        finding(args, TT_LOG_WARNING, place(a, keys[i].file, keys[i].line),
-                arena_printf(a, "unknown key \"%.200s\" is ignored%s", keys[i].path, hint));
+        config_finding(args, TT_LOG_WARNING, config_line(a, keys[i].file, keys[i].line),
+                       arena_printf(a, "unknown key \"%.200s\" is ignored%s", keys[i].path,
+                                    config_near(a, near)));
     }
     if (n > FINDINGS_MAX) {
-        finding(args, TT_LOG_WARNING, file_of(args),
-                arena_printf(a, "%zu more unknown keys are ignored", n - FINDINGS_MAX));
+        config_finding(args, TT_LOG_WARNING, config_file(args),
+                       arena_printf(a, "%zu more unknown keys are ignored", n - FINDINGS_MAX));
     }
 }
 
@@ -149,8 +134,8 @@ static void check_needed(struct arena *a, const struct tt_open_args *args,
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         if (str_is_empty(rows[i].value)) {
-            finding(args, TT_LOG_WARNING, where_is(a, args, rows[i].key),
-                    arena_printf(a, "%s is not set: %s", rows[i].key, rows[i].so));
+            config_finding(args, TT_LOG_WARNING, where_is(a, args, rows[i].key),
+                           arena_printf(a, "%s is not set: %s", rows[i].key, rows[i].so));
         }
     }
 }
@@ -172,9 +157,9 @@ static void check_allowed(struct arena *a, const struct tt_open_args *args,
             const char *item = rows[i].list->items[n];
             const struct name_rule *r = azure_name_rule(rows[i].kind);
             if (!name_rule_holds(r, item)) {
-                finding(args, TT_LOG_WARNING, where_is(a, args, rows[i].key),
-                        arena_printf(a, "%s \"%.100s\" is not %s: it allows nothing", rows[i].key,
-                                     item, r->what));
+                config_finding(args, TT_LOG_WARNING, where_is(a, args, rows[i].key),
+                               arena_printf(a, "%s \"%.100s\" is not %s: it allows nothing",
+                                            rows[i].key, item, r->what));
             }
         }
     }
@@ -207,9 +192,9 @@ static void check_values(struct arena *a, const struct tt_open_args *args,
                                                 : azure_eq(rows[i].value, rows[i].known[k]));
         }
         if (!known) {
-            finding(args, TT_LOG_WARNING, where_is(a, args, rows[i].key),
-                    arena_printf(a, "%s \"%s\" is unknown: %s", rows[i].key, rows[i].value,
-                                 rows[i].so));
+            config_finding(args, TT_LOG_WARNING, where_is(a, args, rows[i].key),
+                           arena_printf(a, "%s \"%s\" is unknown: %s", rows[i].key, rows[i].value,
+                                        rows[i].so));
         }
     }
 }
@@ -232,10 +217,9 @@ static void check_cloud(struct arena *a, const struct tt_open_args *args,
     }
     if (!known) {
         const char *near = str_nearest(c->cloud, names + 1, ARRAY_LEN(names) - 1);
-        finding(args, TT_LOG_WARNING, where_is(a, args, "cloud"),
-                arena_printf(a, "cloud \"%s\" is unknown: it counts as the public cloud%s%s%s",
-                             c->cloud, near != NULL ? "; did you mean \"" : "", str_nonnull(near),
-                             near != NULL ? "\"?" : ""));
+        config_finding(args, TT_LOG_WARNING, where_is(a, args, "cloud"),
+                       arena_printf(a, "cloud \"%s\" is unknown: it counts as the public cloud%s",
+                                    c->cloud, config_near(a, near)));
     }
 }
 
@@ -249,8 +233,8 @@ static void check_credentials(struct arena *a, const struct tt_open_args *args,
     struct azure_auth *auth = NULL;
     struct err err = ERR_INIT;
     if (azure_auth_new(&cfg, &auth, &err) != ERR_OK) {
-        finding(args, TT_LOG_WARNING, file_of(args),
-                arena_printf(a, "%s (as seen from this machine)", err.message));
+        config_finding(args, TT_LOG_WARNING, config_file(args),
+                       arena_printf(a, "%s (as seen from this machine)", err.message));
     }
     azure_auth_free(auth);
 }
@@ -262,7 +246,7 @@ static void check_endpoint(struct arena *a, const struct tt_open_args *args,
     const char *key = "resourceManagerEndpoint";
     const char *exposed = exposed_text(a, key, c->resource_manager_endpoint);
     if (exposed != NULL) {
-        finding(args, TT_LOG_WARNING, where_is(a, args, key), exposed);
+        config_finding(args, TT_LOG_WARNING, where_is(a, args, key), exposed);
     }
 }
 
@@ -276,14 +260,16 @@ static void check_multi_slb(struct arena *a, const struct tt_open_args *args,
     }
     const char *where = where_is(a, args, "multipleStandardLoadBalancerConfigurations");
     if (!named) {
-        finding(args, TT_LOG_WARNING, where,
-                arena_printf(a,
-                             "no configuration is named like the cluster, \"%s\": no Service "
-                             "will be served",
-                             cluster));
+        config_finding(
+            args, TT_LOG_WARNING, where,
+            arena_printf(a,
+                         "no configuration is named like the cluster, \"%s\": no Service "
+                         "will be served",
+                         cluster));
     }
     if (c->n_lbs > 0 && !c->standard_sku) {
-        finding(args, TT_LOG_WARNING, where, "ignored, because loadBalancerSku is not standard");
+        config_finding(args, TT_LOG_WARNING, where,
+                       "ignored, because loadBalancerSku is not standard");
     }
 }
 

@@ -6,7 +6,7 @@
 #ifndef TRIMTAB_AZURE_DESCRIBE_H
 #define TRIMTAB_AZURE_DESCRIBE_H
 
-#include "providers/azure/azure_sync.h"
+#include "providers/azure/sync/azure_sync.h"
 
 /* For every Service that is to be planned now; its balancer is selected. */
 void azure_describe(struct azure_sync *y, struct lb_plan *plan);

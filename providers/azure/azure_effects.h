@@ -3,12 +3,12 @@
  * there an interruption.
  *
  * Compares what there was before the first stage with what the plan leaves (azure_predict.h).  Only
- * plans are told, but for an interruption that the cloud leaves no way round: the sync that makes
- * it says so, too.  Pure. */
+ * plans have effects, but for an interruption that the cloud leaves no way round: the sync that
+ * makes it says so, too.  Pure. */
 #ifndef TRIMTAB_AZURE_EFFECTS_H
 #define TRIMTAB_AZURE_EFFECTS_H
 
-#include "providers/azure/azure_sync.h"
+#include "providers/azure/sync/azure_sync.h"
 
 /* In the first stage: keeps in mind where each Service is, and describes those that go. */
 void azure_effects_begin(struct azure_sync *y, struct lb_plan *plan);

@@ -108,8 +108,8 @@ static bool is_refusal(int code)
     return code == ERR_INVALID || code == ERR_NOT_FOUND || code == ERR_IN_USE || code == ERR_QUOTA;
 }
 
-/* Members and candidates of the pools.  Without the right to read machines the rules alone are
- * told. */
+/* Members and candidates of the pools.  Without the right to read machines explain prints the
+ * rules alone. */
 struct who {
     bool known;
     struct azure_members members;

@@ -4,12 +4,13 @@
  * The order of the stages is the safety of the whole (docs/spec/azure.md 4.2, 4.4, 12.6): an
  * address exists before the balancer uses it, the balancer before the security group lets traffic
  * in, and it is the other way round when a Service goes; the other kind of balancer is tidied after
- * the new one is up; an address is released last.  azure_sync.h tells the stages; this file begins
+ * the new one is up; an address is released last.  azure_stages.h has the stages; this file begins
  * and ends a sync. */
 #include "providers/azure/arm/azure_metrics.h"
 #include "providers/azure/azure_findings.h"
+#include "providers/azure/azure_provider.h"
 #include "providers/azure/azure_retreat.h"
-#include "providers/azure/azure_sync.h"
+#include "providers/azure/azure_stages.h"
 #include "providers/azure/lb/azure_frontend_rules.h"
 #include "providers/azure/lb/azure_lb_desired.h"
 #include "providers/azure/members/azure_members.h"
@@ -26,76 +27,6 @@
 #include <string.h>
 
 #define LOOK_MS 60000 /* until a machine that was not found is looked for again */
-
-struct azure_sync *azure_sync_of(struct lb_sync *s)
-{
-    return s->data;
-}
-
-bool azure_item_takes_part(const struct azure_item *it)
-{
-    return it->service != NULL && !it->left && lb_item_is_active(it->item);
-}
-
-bool azure_item_is_unproven(const struct azure_item *it)
-{
-    return it->want && lb_is_unproven(it->item->in);
-}
-
-bool azure_item_is_carried_out(const struct azure_item *it)
-{
-    return azure_item_takes_part(it) && !azure_item_is_unproven(it);
-}
-
-static int compare_items(const void *x, const void *y)
-{
-    const struct azure_item *a = *(struct azure_item *const *)x;
-    const struct azure_item *b = *(struct azure_item *const *)y;
-    const struct tt_service *s = a->service->in;
-    const struct tt_service *t = b->service->in;
-    if (a->want != b->want) {
-        return a->want ? 1 : -1;
-    }
-    if (s->created_us != t->created_us) {
-        return s->created_us < t->created_us ? -1 : 1;
-    }
-    return strcmp(a->item->key, b->item->key);
-}
-
-struct azure_item **azure_items_in_order(struct azure_sync *y, size_t *ret_n)
-{
-    struct azure_item **items = ARENA_ARRAY(y->s->a, struct azure_item *, y->s->n_items + 1);
-    size_t n = 0;
-    for (size_t i = 0; i < y->s->n_items; i++) {
-        if (azure_item_takes_part(&y->items[i])) {
-            items[n++] = &y->items[i];
-        }
-    }
-    qsort(items, n, sizeof(*items), compare_items);
-    *ret_n = n;
-    return items;
-}
-
-struct json_object *azure_sync_lb(const struct azure_sync *y, const char *name)
-{
-    for (size_t i = 0; i < y->lbs.n; i++) {
-        if (azure_eq(azure_doc_name(y->lbs.items[i]), name)) {
-            return y->lbs.items[i];
-        }
-    }
-    return NULL;
-}
-
-const struct azure_service *azure_sync_namesake(const struct azure_sync *y,
-                                                const struct azure_service *s)
-{
-    for (size_t i = 0; i < y->n_services; i++) {
-        if (str_eq(y->services[i]->key, s->key) && !azure_service_is(y->services[i], s)) {
-            return y->services[i];
-        }
-    }
-    return NULL;
-}
 
 /* ---- the beginning --------------------------------------------------------------------------- */
 
@@ -153,22 +84,6 @@ static void item_begin(struct azure_sync *y, struct azure_item *it, struct lb_it
     }
 }
 
-/* Asked once: a sync that sees two sets of Services could close what the other one opened. */
-void azure_services_read(struct azure_sync *y)
-{
-    const struct tt_service *const *all = NULL;
-    uint32_t n = 0;
-    y->p->host->services(y->p->host->ctx, y->s->call, &all, &n);
-    const struct azure_service **services =
-        ARENA_ARRAY(y->s->a, const struct azure_service *, n + 1);
-    for (uint32_t i = 0; i < n; i++) {
-        if (svc_wants_lb_of(all[i], NULL, 0)) {
-            services[y->n_services++] = azure_service_read(y->s->a, &y->p->naming, all[i]);
-        }
-    }
-    y->services = services;
-}
-
 static int facts(struct lb_sync *s, struct err *err)
 {
     struct azure_provider *p = s->provider;
@@ -194,121 +109,7 @@ static int facts(struct lb_sync *s, struct err *err)
     return ERR_OK;
 }
 
-/* ---- addresses ------------------------------------------------------------------------------- */
-
-struct addresses {
-    struct azure_sync *y;
-    const struct azure_service *service;
-    const char **items;
-    size_t n;
-};
-
-static void add_address(struct addresses *x, const char *ip)
-{
-    if (!str_is_empty(ip)) {
-        x->items[x->n++] = ip;
-    }
-}
-
-static void add_of_lb(struct addresses *x, struct json_object *lb)
-{
-    struct azure_elements mine = azure_sync_frontends(x->y, x->service, lb);
-    for (size_t i = 0; i < mine.n; i++) {
-        struct json_object *o = mine.items[i];
-        if (!azure_sync_owner(x->y, x->service, o).owns) {
-            continue;
-        }
-        const char *pip = azure_ref(o, "publicIPAddress");
-        if (pip != NULL) {
-            struct json_object *doc = azure_pip_by_id(&x->y->pips, pip);
-            add_address(x, doc != NULL ? azure_pip_address(doc) : NULL);
-        } else {
-            add_address(x, azure_prop_str(o, "privateIPAddress"));
-        }
-    }
-}
-
-struct azure_texts azure_addresses_of(struct azure_sync *y, const struct azure_service *service)
-{
-    size_t most = 1;
-    for (size_t i = 0; i < y->lbs.n; i++) {
-        most += json_len(azure_array(y->lbs.items[i], "frontendIPConfigurations"));
-    }
-    /* Asked for every Service of a batch: only what is found is kept. */
-    const char **found = xcalloc(most, sizeof(*found));
-    struct addresses x = {.y = y, .service = service, .items = found};
-    for (size_t i = 0; i < y->lbs.n; i++) {
-        if (azure_lb_is_internal(azure_doc_name(y->lbs.items[i])) == service->internal) {
-            add_of_lb(&x, y->lbs.items[i]);
-        }
-    }
-    struct azure_texts out = {.n = x.n};
-    out.items = x.n == 0 ? NULL : arena_memdup(y->s->a, found, x.n * sizeof(*found));
-    free(found);
-    return out;
-}
-
-/* A frontend of the Service without an address does not count for its family. */
-bool azure_lacks_address(struct azure_sync *y, const struct azure_service *service)
-{
-    bool has[AZURE_FAMILIES] = {false, false};
-    struct azure_texts ips = azure_addresses_of(y, service);
-    for (size_t i = 0; i < ips.n; i++) {
-        has[strchr(ips.items[i], ':') != NULL ? AZURE_IPV6 : AZURE_IPV4] = true;
-    }
-    return (service->has_family[AZURE_IPV4] && !has[AZURE_IPV4]) ||
-           (service->has_family[AZURE_IPV6] && !has[AZURE_IPV6]);
-}
-
 /* ---- the end --------------------------------------------------------------------------------- */
-
-void azure_remember(struct azure_sync *y, const struct azure_item *it)
-{
-    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    struct azure_texts ips = azure_addresses_of(y, it->service);
-    for (size_t i = 0; i < ips.n; i++) {
-        str_appendf(&b, "%s%s", i > 0 ? " " : "", ips.items[i]);
-    }
-    map_set(y->p->assigned, it->item->key, xstrdup(str_buf_text(&b)));
-}
-
-struct azure_texts azure_admitted(struct azure_sync *y, const struct azure_item *it)
-{
-    const char *text = map_get(y->p->redirected, it->item->key);
-    struct azure_texts ips = {0};
-    if (!str_is_empty(text)) {
-        ips.items = (const char *const *)str_split(y->s->a, text, ' ', &ips.n);
-    }
-    return ips;
-}
-
-void azure_remember_admitted(struct azure_sync *y, const struct azure_item *it,
-                             const struct azure_texts *ips)
-{
-    struct azure_texts before = azure_admitted(y, it);
-    struct str_set now = str_set_make(y->s->a, ips->items, ips->n);
-    struct str_set then = str_set_make(y->s->a, before.items, before.n);
-    now = str_set_union(y->s->a, &now, &then);
-    if (!y->s->planning) {
-        map_set(y->p->redirected, it->item->key, xstrdup(str_join(y->s->a, now.items, now.n, " ")));
-    }
-}
-
-bool azure_security_goes_beside(const struct azure_sync *y)
-{
-    bool some = false;
-    for (size_t i = 0; i < y->s->n_items; i++) {
-        const struct azure_item *it = &y->items[i];
-        if (!azure_item_takes_part(it) || !it->want) {
-            continue;
-        }
-        if (azure_item_is_unproven(it) || it->service->disable_floating_ip) {
-            return false;
-        }
-        some = some || (it->service->in->n_ingress == 0 && !it->service->disable_nsg_rule);
-    }
-    return some;
-}
 
 static void status(struct lb_sync *s, struct lb_item *item)
 {

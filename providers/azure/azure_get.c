@@ -7,6 +7,7 @@
  * merely use does not count. */
 #include "common/base/str.h"
 #include "providers/azure/azure_session.h"
+#include "providers/azure/azure_stages.h"
 #include "providers/azure/lb/azure_frontend_rules.h"
 #include "providers/azure/model/azure_access_rules.h"
 #include "providers/azure/model/azure_doc.h"

@@ -110,7 +110,7 @@ static bool try_together(struct azure_lb_edits *b, struct joining *j)
     for (int round = 0; round < ROUNDS_MOST; round++) {
         struct azure_lb_edits with;
         azure_lb_edits_begin(&with, b->y, b->plan);
-        with.tries = true; /* what is to be told of those that go was told in the first pass */
+        with.tries = true; /* the first pass has reported those that go */
         set_errors(j, NULL);
         pass(&with, j);
         if (!take_out_failed(j)) {

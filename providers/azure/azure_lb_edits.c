@@ -3,7 +3,7 @@
 #include "providers/azure/azure_lb_edits.h"
 #include "providers/azure/azure_effects.h"
 #include "providers/azure/azure_findings.h"
-#include "providers/azure/azure_observe.h"
+#include "providers/azure/azure_stages.h"
 #include "providers/azure/lb/azure_lb_diff.h"
 #include "providers/azure/lb/azure_lb_handover_rules.h"
 #include "providers/azure/lb/azure_local_rules.h"
@@ -11,6 +11,7 @@
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/model/azure_tags_rules.h"
 #include "providers/azure/pip/azure_pip_find.h"
+#include "providers/azure/sync/azure_observe.h"
 
 #include "common/base/str.h"
 

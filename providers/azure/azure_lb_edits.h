@@ -9,7 +9,7 @@
 #ifndef TRIMTAB_AZURE_LB_EDITS_H
 #define TRIMTAB_AZURE_LB_EDITS_H
 
-#include "providers/azure/azure_emit.h"
+#include "providers/azure/sync/azure_emit.h"
 
 /* A balancer under edit. */
 struct azure_lb_edit {
@@ -38,7 +38,7 @@ struct azure_lb_edits {
     struct azure_lb_move *moves;
     size_t n_moves;
     size_t cap_moves;
-    bool tries; /* nothing is written, so nothing is told */
+    bool tries; /* nothing is written, so nothing is reported */
 };
 void azure_lb_edits_begin(struct azure_lb_edits *b, struct azure_sync *y, struct lb_plan *plan);
 /* Does anything on the balancer belong to the Service? */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_nobody.c: does anybody answer behind the load balancer that is planned (azure_findings.h)?
  *
- * Whether a member is healthy Azure's probes know; what is told here follows from the Service, the
+ * Whether a member is healthy Azure's probes know; the sentence follows from the Service, the
  * nodes, and the pools as they were read. */
 #include "common/base/str.h"
 #include "common/lb/node_rules.h"
 #include "providers/azure/azure_findings.h"
-#include "providers/azure/azure_sync.h"
 #include "providers/azure/model/azure_access_rules.h"
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/model/azure_node_rules.h"
 #include "providers/azure/model/azure_text.h"
+#include "providers/azure/sync/azure_sync.h"
 
 const char *azure_node_left_out(struct arena *a, const struct azure_config *c,
                                 const struct tt_node *node)
@@ -87,10 +87,10 @@ static const char *by_wish(struct arena *a, const struct azure_item *it)
     }
     if (n_ranges + x->tags.n == 0 && x->bad_source_ranges.n + x->bad_allowed_ranges.n > 0 &&
         !it->service->disable_nsg_rule) {
-        return "the source ranges let nobody in: none of them is a range";
+        return "the source ranges allow no client: none of them is valid";
     }
     if (is_closed_to_its_families(it->service, x)) {
-        return "the source ranges let nobody in: none is of the family of its addresses";
+        return "the source ranges allow no client: none is of the family of its addresses";
     }
     return NULL;
 }

@@ -6,10 +6,10 @@
  * parts are says azure_owned_rules.h.  Reads only. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
-#include "providers/azure/azure_observe.h"
 #include "providers/azure/azure_owned_rules.h"
 #include "providers/azure/azure_session.h"
 #include "providers/azure/model/azure_doc.h"
+#include "providers/azure/sync/azure_observe.h"
 
 /* A class is another controller's; what this one has of it is an orphan as soon as it holds
  * it no more. */

@@ -68,8 +68,8 @@ static bool is_of_predecessor(const struct azure_owned_list *l, struct json_obje
     return n_keys == 1 && base != NULL && !map_has(l->bases, base);
 }
 
-/* One that we made: by its generated name, the cluster's tag, and a Service's.  One without tags is
- * told by its name alone; it may be that of a cluster of the same name. */
+/* One that we made: by its generated name, the cluster's tag, and a Service's.  One without tags
+ * is recognized by its name alone; it may be that of a cluster of the same name. */
 void azure_owned_pip(struct azure_owned_list *l, struct json_object *pip)
 {
     struct json_object *tags = json_member(pip, "tags");
@@ -208,7 +208,7 @@ const char *azure_owned_command(struct arena *a, const struct inventory_item *it
                         item->name);
 }
 
-/* One that has the name of a Service by now is told from that by its UID (azure_service_is()). */
+/* One that has the name of a Service by now differs from that by its UID (azure_service_is()). */
 const struct tt_service *azure_owned_service(const struct azure_owned_list *l,
                                              const struct inventory_item *item)
 {

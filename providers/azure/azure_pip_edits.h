@@ -9,8 +9,8 @@
 #ifndef TRIMTAB_AZURE_PIP_EDITS_H
 #define TRIMTAB_AZURE_PIP_EDITS_H
 
-#include "providers/azure/azure_emit.h"
 #include "providers/azure/pip/azure_pip_index.h"
+#include "providers/azure/sync/azure_emit.h"
 
 /* One public IP that several Services may change. */
 struct azure_pip_edit {

@@ -8,7 +8,8 @@
 #define TRIMTAB_AZURE_SESSION_H
 
 #include "common/cloud/session.h"
-#include "providers/azure/azure_observe.h"
+#include "providers/azure/azure_provider.h"
+#include "providers/azure/sync/azure_observe.h"
 
 struct azure_session {
     struct session session;

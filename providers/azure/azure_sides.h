@@ -4,12 +4,12 @@
  * The Go controller takes azure-load-balancer-internal for true only when it says exactly "true";
  * we take "True" for it, too, so that nobody who asks for a private address gets a public one.  On
  * what stands that would exchange the address at the first start, without an edit: there the load
- * balancer decides, until the annotation says "true" or goes (or with --repair-adopted).  The owner
- * is told.  docs/deviations.md, docs/spec/azure.md 11.  Pure. */
+ * balancer decides, until the annotation says "true" or goes (or with --repair-adopted).  An event
+ * reports it.  docs/deviations.md, docs/spec/azure.md 11.  Pure. */
 #ifndef TRIMTAB_AZURE_SIDES_H
 #define TRIMTAB_AZURE_SIDES_H
 
-#include "providers/azure/azure_sync.h"
+#include "providers/azure/sync/azure_sync.h"
 
 /* Balancers and public IPs are known.  Services of the batch and of the cluster are read again
  * where need be. */

@@ -9,12 +9,13 @@
 #include "providers/azure/azure_effects.h"
 #include "providers/azure/azure_join.h"
 #include "providers/azure/azure_lb_edits.h"
-#include "providers/azure/azure_observe.h"
 #include "providers/azure/azure_pip_edits.h"
 #include "providers/azure/azure_renew_rules.h"
+#include "providers/azure/azure_stages.h"
 #include "providers/azure/azure_taken_rules.h"
 #include "providers/azure/members/azure_members.h"
 #include "providers/azure/model/azure_doc.h"
+#include "providers/azure/sync/azure_observe.h"
 
 /* ---- making ---------------------------------------------------------------------------------- */
 

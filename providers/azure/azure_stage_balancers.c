@@ -14,11 +14,12 @@
 #include "providers/azure/azure_effects.h"
 #include "providers/azure/azure_join.h"
 #include "providers/azure/azure_lb_edits.h"
-#include "providers/azure/azure_observe.h"
+#include "providers/azure/azure_stages.h"
 #include "providers/azure/azure_targets.h"
 #include "providers/azure/members/azure_members.h"
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/model/azure_tags_rules.h"
+#include "providers/azure/sync/azure_observe.h"
 
 #include "common/base/str.h"
 
@@ -131,7 +132,7 @@ static const struct azure_service *other_side(struct azure_sync *y, const struct
                               azure_service_pin(a, &y->p->naming, it->service, ips.items, ips.n));
 }
 
-/* It has changed sides, and nobody has been told yet. */
+/* It has changed sides, and no event has reported it yet. */
 static bool is_moving(struct azure_sync *y, const struct azure_item *it)
 {
     struct azure_texts ips = azure_addresses_of(y, it->service);

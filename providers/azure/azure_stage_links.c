@@ -8,11 +8,12 @@
  * person made is never deleted (17 row 17).
  * Source: docs/spec/azure.md 6.1 (11a), 10.6. */
 #include "providers/azure/azure_join.h"
-#include "providers/azure/azure_observe.h"
+#include "providers/azure/azure_stages.h"
 #include "providers/azure/azure_taken_rules.h"
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/model/azure_tags_rules.h"
 #include "providers/azure/pls/azure_pls_rules.h"
+#include "providers/azure/sync/azure_observe.h"
 
 #include "common/base/map.h"
 #include "common/base/str.h"
@@ -59,7 +60,7 @@ static bool is_moving(const struct azure_item *it, struct json_object *lb)
     return it->want && it->target != NULL && !azure_eq(azure_doc_name(lb), it->target);
 }
 
-/* Will the balancer lose this frontend, as far as can be told before balancers are planned?  A
+/* Will the balancer lose this frontend, as far as is known before balancers are planned?  A
  * frontend of the same name on the balancer where the Service has to be is another one. */
 static bool is_leaving(struct azure_sync *y, const struct azure_item *it,
                        const struct azure_service *s, struct json_object *lb,
@@ -477,7 +478,7 @@ static void emit_links(struct linking *l)
             .id = x->id,
             .was = x->was,
             .doc = x->doc,
-            .why = x->was != NULL ? "it differs from what the Service asks for"
+            .why = x->was != NULL ? "it differs from the Service's settings"
                                   : "the Service asks for a private link",
             .summary = arena_printf(
                 a, "%zu NAT address%s", json_len(azure_array(x->doc, "ipConfigurations")),

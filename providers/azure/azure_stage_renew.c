@@ -12,10 +12,11 @@
  * Source: docs/spec/azure.md 8.7. */
 #include "providers/azure/azure_effects.h"
 #include "providers/azure/azure_lb_edits.h"
-#include "providers/azure/azure_observe.h"
 #include "providers/azure/azure_pip_edits.h"
 #include "providers/azure/azure_renew_rules.h"
+#include "providers/azure/azure_stages.h"
 #include "providers/azure/model/azure_doc.h"
+#include "providers/azure/sync/azure_observe.h"
 
 #include "common/base/str.h"
 
@@ -76,16 +77,6 @@ void azure_renew_begin(struct azure_pip_edits *e, struct azure_item *it,
 }
 
 /* ---- the stage ------------------------------------------------------------------------------- */
-
-static bool renews(const struct azure_item *it, int f)
-{
-    return azure_item_is_carried_out(it) && it->want && it->interim[f] != NULL;
-}
-
-bool azure_renews(const struct azure_item *it)
-{
-    return renews(it, AZURE_IPV4) || renews(it, AZURE_IPV6);
-}
 
 static bool some_renew(const struct azure_sync *y)
 {
@@ -155,7 +146,7 @@ int azure_plan_renew(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     r.gone.makes_anew = true;
     for (size_t i = 0; i < s->n_items; i++) {
         for (int f = 0; f < AZURE_FAMILIES; f++) {
-            if (renews(&y->items[i], f)) {
+            if (azure_renews(&y->items[i]) && y->items[i].interim[f] != NULL) {
                 renew(&r, &y->items[i], (enum azure_family)f);
             }
         }

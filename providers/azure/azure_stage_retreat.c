@@ -9,12 +9,12 @@
 #include "common/base/map.h"
 #include "common/base/str.h"
 #include "providers/azure/azure_additional_rules.h"
-#include "providers/azure/azure_emit.h"
-#include "providers/azure/azure_observe.h"
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/model/azure_node_rules.h"
 #include "providers/azure/nsg/azure_nsg_desired.h"
 #include "providers/azure/nsg/azure_nsg_plan.h"
+#include "providers/azure/sync/azure_emit.h"
+#include "providers/azure/sync/azure_observe.h"
 
 struct retreat {
     struct azure_sync *y;

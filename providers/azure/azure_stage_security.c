@@ -14,15 +14,16 @@
 #include "providers/azure/azure_additional_rules.h"
 #include "providers/azure/azure_admit.h"
 #include "providers/azure/azure_join.h"
-#include "providers/azure/azure_observe.h"
 #include "providers/azure/azure_retreat.h"
 #include "providers/azure/azure_sides.h"
+#include "providers/azure/azure_stages.h"
 #include "providers/azure/members/azure_members.h"
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/model/azure_node_rules.h"
 #include "providers/azure/model/azure_tags_rules.h"
 #include "providers/azure/nsg/azure_nsg_desired.h"
 #include "providers/azure/nsg/azure_nsg_plan.h"
+#include "providers/azure/sync/azure_observe.h"
 
 #include "common/base/map.h"
 #include "common/base/str.h"
@@ -396,7 +397,8 @@ static void gather_nodes_that_join(struct batch *b)
     b->in.standing = all;
 }
 
-/* The owner of the address decides who comes in there; who wanted it, too, is told. */
+/* The owner of the address decides who comes in there; the other Service that wants it gets an
+ * event. */
 static void tell_withheld(const struct batch *b)
 {
     const struct azure_sync *y = b->y;
@@ -495,7 +497,7 @@ static void find_owners(struct batch *b, const struct azure_nsg_result *r)
 static const char *why_of(struct batch *b, const struct azure_nsg_result *r)
 {
     if (b->phase == ADMIT) {
-        return "what the load balancer will send elsewhere has to be let in there first";
+        return "traffic that the load balancer will send elsewhere must be allowed there first";
     }
     if (r->n_diff == 0 && b->unknown.n > 0) {
         return "traffic to the new address has to be let in";

@@ -8,7 +8,7 @@
 #ifndef TRIMTAB_AZURE_TARGETS_H
 #define TRIMTAB_AZURE_TARGETS_H
 
-#include "providers/azure/azure_sync.h"
+#include "providers/azure/sync/azure_sync.h"
 
 /* Sets the target of every item that is wanted; one that has no place gets the error.  Needs
  * balancers, public IPs, and for the Basic SKU the VM sets. */

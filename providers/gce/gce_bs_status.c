@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_bs_status.c: what a Service with a backend service is told when all went well, or when it did
- * not (gce_flow.h).
+/* gce_bs_status.c: status, annotations and events of a Service with a backend service, after
+ * success and failure (gce_flow.h).
  *
  * Address, annotations, conditions and finalizers go through the results of the call; objects
  * beside the Service (ServiceNetworkEndpointGroup) are written before, because the Service is not
@@ -106,10 +106,9 @@ static void tell_log(struct lb_sync *s, const struct lb_item *item, const struct
 static void warn(struct lb_sync *s, const struct lb_item *item, const struct gce_bs_item *b)
 {
     if (b->d.warn_family_dropped && b->changed) {
-        gce_flow_event_once(
-            s, item, TT_EVENT_WARNING, "SourceRangesOfOneFamily",
-            "The source ranges hold none of one of the Service's IP families: over that "
-            "family nobody is let in.");
+        gce_flow_event_once(s, item, TT_EVENT_WARNING, "SourceRangesOfOneFamily",
+                            "The source ranges hold none of one of the Service's IP families: over "
+                            "that family no client is allowed.");
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_descriptor.c: what the host is told of the Google provider: names, flags, metrics, objects
+/* gce_descriptor.c: the descriptor of the Google provider: names, flags, metrics, objects
  * that it uses (provider.h).
  *
  * Tables only.  Classes, finalizers and reasons are those of both upstream programs whose parts are

@@ -35,7 +35,8 @@ struct explain {
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
-/* Names of ingress-gce's kinds hold it.  Who may not read it is told less, not nothing. */
+/* Names of ingress-gce's kinds hold it.  Without the right to read it the answer is shorter, not
+ * absent. */
 static const char *system_uid(struct explain *x)
 {
     const struct gce_provider *p = x->session->p;

@@ -202,14 +202,6 @@ static size_t neg_nodes(struct lb_explain *x, struct arena *a, const struct gce_
 
 /* ---- the way of a packet --------------------------------------------------------------------- */
 
-static void hop(struct lb_explain *x, const char *at, const char *name, int64_t port,
-                const char *source_address)
-{
-    const struct tt_explain_row row = LB_EXPLAIN_ROW(TT_EXPLAIN_HOP, .subject = at, .value = name,
-                                                     .port = port, .outcome = source_address);
-    lb_explain_add(x, &row);
-}
-
 static void packet(struct lb_explain *x, struct arena *a, const struct gce_explained *e, size_t n)
 {
     const struct tt_service *s = e->service;
@@ -219,16 +211,17 @@ static void packet(struct lb_explain *x, struct arena *a, const struct gce_expla
                        : e->kind == GCE_KIND_TARGET_POOL ? "instances"
                                                          : "instances of the groups";
     bool unknown = local && gce_kind_has_negs(e->kind) && !e->has_slices;
-    hop(x, "client", gce_kind_is_internal(e->kind) ? "client in the network" : "client", -1, NULL);
-    hop(x, "load balancer", str_is_empty(e->ip) ? NULL : e->ip, port, NULL);
-    hop(x, "backend",
-        arena_printf(a, "%s of %s%s", local ? "one with a ready pod" : "any",
-                     unknown ? "the " : arena_printf(a, "%zu ", n), what),
-        port, NULL);
-    hop(x, "node", "kube-proxy", -1, NULL);
-    hop(x, "pod", "a pod", -1,
-        local ? "source address is kept: policy Local"
-              : "source address is not kept: policy Cluster");
+    lb_explain_hop(x, "client", gce_kind_is_internal(e->kind) ? "client in the network" : "client",
+                   -1, NULL);
+    lb_explain_hop(x, "load balancer", str_is_empty(e->ip) ? NULL : e->ip, port, NULL);
+    lb_explain_hop(x, "backend",
+                   arena_printf(a, "%s of %s%s", local ? "one with a ready pod" : "any",
+                                unknown ? "the " : arena_printf(a, "%zu ", n), what),
+                   port, NULL);
+    lb_explain_hop(x, "node", "kube-proxy", -1, NULL);
+    lb_explain_hop(x, "pod", "a pod", -1,
+                   local ? "source address is kept: policy Local"
+                         : "source address is not kept: policy Cluster");
 }
 
 static void health(struct lb_explain *x, const struct gce_explained *e)

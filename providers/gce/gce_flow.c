@@ -109,7 +109,7 @@ static int facts_of_former(struct lb_sync *s, struct lb_item *item, struct err *
     return rc;
 }
 
-/* gce-l4.md §1.6.2: a target pool is never turned into a backend service; who asks for it is told,
+/* gce-l4.md §1.6.2: a target pool is never turned into a backend service; an event reports that,
  * and the annotation goes. */
 static void guard(struct lb_sync *s, struct lb_item *item)
 {

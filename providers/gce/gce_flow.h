@@ -104,7 +104,7 @@ bool gce_flow_groups_needed(const struct lb_sync *s);
 int gce_flow_groups_observe(struct lb_sync *s, struct err *err) _warn_unused_;
 int gce_flow_groups_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err) _warn_unused_;
 
-/* An event that is told once until its message changes (gce_told.h). */
+/* An event that is sent once until its message changes (gce_told.h). */
 void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t type,
                          const char *reason, const char *message);
 

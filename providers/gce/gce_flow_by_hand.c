@@ -11,7 +11,7 @@
 #include "providers/gce/model/gce_gcloud.h"
 #include "providers/gce/ops/gce_ops.h"
 
-/* Returns the command to run by hand; NULL: nothing that anybody could be told. */
+/* Returns the command to run by hand; NULL: no steps by hand are known. */
 static const char *command_of(const struct lb_op *op)
 {
     if (gce_flow_is_target_pools(op)) {

@@ -2,9 +2,9 @@
 /* gce_left.c: Services with NEGs alone that went while no process watched (list_left, provider.h).
  *
  * Such a Service bears no finalizer, as upstream has it; what remembers it is the
- * ServiceNetworkEndpointGroup beside it, which has one (gce-l4.md §6.4).  All of them are told:
- * whose Service is there is left alone by the controller.  A Service that only lost its type may
- * have lost that object already, and still say that it has NEGs. */
+ * ServiceNetworkEndpointGroup beside it, which has one (gce-l4.md §6.4).  All of them are reported:
+ * the controller ignores those whose Service exists.  A Service that only lost its type may have
+ * lost that object already, and still say that it has NEGs. */
 #include "common/base/str.h"
 #include "providers/gce/gce_provider.h"
 #include "providers/gce/model/gce_service_rules.h"

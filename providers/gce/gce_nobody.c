@@ -2,7 +2,7 @@
 /* gce_nobody.c: does anybody answer behind the load balancer that is planned (gce_findings.h)?
  *
  * Only what the plan itself knows counts: members of the pool, of the groups, of the NEGs.  Whether
- * a member is healthy Google's health checks know; a Service without pods is not told here, but
+ * a member is healthy Google's health checks know; a Service without pods is no reason here, except
  * with policy Local and NEGs, whose members are the nodes with endpoints. */
 #include "common/base/str.h"
 #include "common/lb/node_rules.h"
@@ -114,7 +114,7 @@ void gce_findings_nobody(struct lb_sync *s, struct lb_item *item)
     }
     if (why == NULL && gce_item_is_bs(item) && g->decision.kind != GCE_KIND_NEGS_ONLY &&
         is_closed(s, item->in->service)) {
-        why = "the source ranges let nobody in: none is of the family of its addresses";
+        why = "the source ranges allow no client: none is of the family of its addresses";
     }
     lb_serves_nobody(s, item, why);
 }

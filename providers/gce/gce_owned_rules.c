@@ -374,7 +374,7 @@ static const char *some_uid(struct arena *a, const char *key)
                         (unsigned long long)(y & 0xffffffffffffULL));
 }
 
-/* The kinds whose pieces these are, as the finalizers by which they are told. */
+/* The kinds whose pieces these are, as the finalizers that identify them. */
 static size_t finalizers_of(unsigned pieces, bool l4, bool legacy, const char **ret)
 {
     size_t n = 0;

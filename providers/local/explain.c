@@ -246,22 +246,6 @@ static void explain_hairpin(struct lb_explain *b, const struct local_session *x,
 
 /* ---- the way of a packet --------------------------------------------------------------------- */
 
-static void hop(struct lb_explain *b, const char *subject, const char *value, int64_t port,
-                const char *outcome)
-{
-    const struct tt_explain_row row = {.size = sizeof row,
-                                       .section = TT_EXPLAIN_HOP,
-                                       .subject = subject,
-                                       .value = value,
-                                       .outcome = outcome,
-                                       .count = -1,
-                                       .of = -1,
-                                       .port = port,
-                                       .every_ms = -1};
-
-    lb_explain_add(b, &row);
-}
-
 static void explain_way(struct lb_explain *b, const struct local_item *it)
 {
     const struct local_wanted *w = &it->wanted[0];
@@ -270,10 +254,10 @@ static void explain_way(struct lb_explain *b, const struct local_item *it)
     const char *source = w->serve.snat ? "its source address becomes this machine's"
                                        : "its source address stays the client's";
 
-    hop(b, "client", "client", -1, NULL);
-    hop(b, "load balancer", addr_text(b->a, &it->grant.have[0].addr), port->port, NULL);
+    lb_explain_hop(b, "client", "client", -1, NULL);
+    lb_explain_hop(b, "load balancer", addr_text(b->a, &it->grant.have[0].addr), port->port, NULL);
     int64_t at = pods ? -1 : w->serve.targets == LOCAL_TARGETS_NODE ? port->port : port->node_port;
-    hop(b, pods ? "pod" : "node", pods ? "pod" : "node", at, source);
+    lb_explain_hop(b, pods ? "pod" : "node", pods ? "pod" : "node", at, source);
 }
 
 /* The answer; false: there is no more to say. */
@@ -312,7 +296,7 @@ static void explain_allocated(struct lb_explain *b, const struct lb_item *item,
         return;
     }
     lb_explain_answer(b, "served", "local load balancer",
-                      arena_printf(b->a, "has the address %s; directors forward what comes there.",
+                      arena_printf(b->a, "has the address %s; directors forward its traffic.",
                                    addr_text(b->a, &it->grant.have[0].addr)));
     explain_addresses(b, it);
 }

@@ -55,7 +55,7 @@ const struct tt_metric local_metrics[LOCAL_METRICS] = {
             "result (good, bad)"),
     GAUGE_ALONE("local_conntrack_ratio", "Part of connection tracking that is in use"),
     COUNTER("local_drift_total", of_kind,
-            "What others changed in this machine's kernel, by kind of what they changed"),
+            "Changes by other programs in this machine's kernel, by kind"),
     GAUGE("local_frontends", of_mode, "Ports of Services that this machine serves, by mode"),
     GAUGE(
         "local_holds", of_state,
@@ -271,7 +271,7 @@ struct telling {
     const char *whose; /* which handle's counts these are */
 };
 
-/* Counters go up by what was not told yet. */
+/* Counters go up by what was not counted yet. */
 static void add_count(void *arg, const struct local_kernel_count *c)
 {
     const struct telling *t = arg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* findings.c: what owners are told of a Service that is served: wishes without effect, client
+/* findings.c: findings about a Service that is served: wishes without effect, client
  * addresses that are not kept, a machine that is not ready (docs/providers/local.md).
  *
  * The controller makes of each one event for each state.  None of them stops anything. */
@@ -10,7 +10,7 @@
 
 #define ETHERNET_MTU 1500
 
-/* The default is not told: who left it out has asked for no time. */
+/* The default is not printed: the user has set no time. */
 static void find_affinity(struct lb_sync *s, const struct lb_item *item,
                           const struct local_serve *serve)
 {

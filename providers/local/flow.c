@@ -306,7 +306,7 @@ static void let_address_go(const struct lb_sync *s, const struct lb_item *item,
 {
     v->why = v->have.guarded && v->have.comment != NULL
                  ? arena_printf(s->a, "%s does not have the address any more", item->key)
-                 : "nobody has the address any more";
+                 : "the address is released";
     v->want = v->other != NULL ? v->have : (struct local_vip){.addr = v->have.addr};
     if (v->other != NULL && !v->comment_lives) {
         v->want.comment = v->other;

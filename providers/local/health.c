@@ -293,11 +293,11 @@ static int change_weights(struct local_provider *p, struct arena *a,
     return ERR_OK;
 }
 
-/* ---- what owners are told -------------------------------------------------------------------- */
+/* ---- events for owners ----------------------------------------------------------------------- */
 
 #define EJECTED_TEXT   "%zu targets get no new connections: their health checks fail"
 #define FAIL_OPEN_TEXT "health checks of all targets fail; all of them get connections (failOpen)"
-#define CLOSED_TEXT    "health checks of all targets fail; nobody is served (failOpen: false)"
+#define CLOSED_TEXT    "health checks of all targets fail; no client is served (failOpen: false)"
 
 static void say(struct local_provider *p, const struct standing_change *c)
 {

@@ -157,9 +157,8 @@ static struct local_service_state state_of(const struct local_provider *p, struc
 
     for (size_t i = 0; i < f->n; i++) {
         const struct local_mirror_vip *v = f->items[i];
-        vips[i] = (struct local_vip_pair){.have = v->vip,
-                                          .want = {.addr = v->vip.addr},
-                                          .why = "nobody has the address any more"};
+        vips[i] = (struct local_vip_pair){
+            .have = v->vip, .want = {.addr = v->vip.addr}, .why = "the address is released"};
         for (size_t k = 0; k < v->n_fronts; k++) {
             have[n++] = v->fronts[k];
         }

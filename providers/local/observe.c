@@ -289,8 +289,8 @@ static bool is_mine(const struct local_sync *y, const struct lb_sync *s,
            local_ipam_is_served(y->p->ipam, svc_key(s->a, it->service), protocol, id->port);
 }
 
-/* What nobody asks for stays while a sharer asks for what it does not serve: its edit may have been
- * refused, and then this is what stands of it. */
+/* A port that no Service asks for stays while a sharer asks for ports that it does not serve: its
+ * edit may have been refused, and then this port is its own from before. */
 bool local_port_is_anothers(const struct lb_sync *s, const struct local_item *it,
                             const struct local_frontend_id *id)
 {

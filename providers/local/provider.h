@@ -58,7 +58,7 @@ struct local_provider {
     /* Services and their versions, as the allocator saw them (services.c) */
     struct local_seen *seen;
     struct map *namespaces; /* name → labels, when a pool asks for them */
-    bool remembered;        /* what the kernel carries was told to the allocator */
+    bool remembered;        /* the allocator knows what the kernel carries */
     bool listed;            /* the first lists are in */
     int64_t listed_ms;
     struct local_mirror *mirror;
@@ -80,10 +80,11 @@ struct local_provider {
     struct map *machine_told;  /* sysctl → what was logged of it */
     struct map *requests_told; /* "HANDLE API OP CODE" → uint64_t, as metrics have it */
     bool conntrack_full;
-    bool no_ctnetlink; /* and that was logged */
-    uint64_t subnets;  /* of the interfaces, as they were seen (subnets.c); 0: not yet */
-    struct map *told; /* key of a Service → what others changed, as its owner was told (told.c) */
-    struct map *outside; /* keys of Services that were told of an address in no pool */
+    bool no_ctnetlink;   /* and that was logged */
+    uint64_t subnets;    /* of the interfaces, as they were seen (subnets.c); 0: not yet */
+    struct map *told;    /* key of a Service → what others changed, as its owner's event said
+                       * (told.c) */
+    struct map *outside; /* keys of Services with an event about an address in no pool */
     struct map *taken;   /* address → struct taken (watch.c): others have a route for it */
 };
 
@@ -158,7 +159,8 @@ void local_watch_freed(void *provider, const struct ip_addr *addr);
 void local_round_done(struct local_provider *p);
 struct map *local_told_new(void);
 /* Does this differ from what the Service's owner knows?  *ret_times: how often others changed
- * something of it lately, to be told; 1:  it was not often; 0: not told, because it is so often. */
+ * something of it lately, for the event; 1:  it was not often; 0: no event, because it is too
+ * often. */
 bool local_told_is_new(struct local_provider *p, const char *key, const char *text,
                        unsigned *ret_times);
 /* The Service's address (its text) is in no pool any more.  After a start the owner hears of it
@@ -168,7 +170,7 @@ void local_told_outside(struct lb_sync *s, const struct lb_item *item, const cha
 void local_told_right(struct local_provider *p, const char *key);
 /* Others have a route for the address: it is not tried again for 10 s, 20 s … 5 min, or
  * until they give it up. */
-#define LOCAL_TAKEN_FORMAT "%s: somebody else has a route for it"
+#define LOCAL_TAKEN_FORMAT "%s: another program has a route for it"
 void local_taken_note(struct local_provider *p, const struct ip_addr *addr, struct err *err);
 void local_taken_free(struct local_provider *p, const struct ip_addr *addr);
 int local_taken_check(struct local_provider *p, const struct ip_addr *addr, struct err *err);

@@ -67,8 +67,8 @@ static void note_done(struct lb_op_run *run)
     }
 }
 
-/* Of one transaction.  What is wrong with one operation must not hold up the others; what is wrong
- * with all is told to all. */
+/* Of one transaction.  What is wrong with one operation must not hold up the others; a common
+ * failure is reported to each. */
 static void run_transaction(struct lb_op_run *const *runs, size_t n)
 {
     struct local_provider *p = runs[0]->provider;

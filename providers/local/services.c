@@ -173,8 +173,8 @@ static void see(struct local_provider *p, struct arena *a, const struct tt_servi
     local_ipam_see(p->ipam, &claim, clock_now_ms(p->clock));
 }
 
-/* The host's Services that were handed over last; of each the allocator keeps a note, by which
- * unchanged ones are skipped. */
+/* The last Services of the host; of each Service the allocator keeps a note, by which unchanged
+ * ones are skipped. */
 struct local_seen {
     uint64_t seed;
     uint32_t round;   /* one more each time that the host is asked */
@@ -298,8 +298,8 @@ static bool stands(const struct local_mirror_vip *v, const struct tt_port *port)
     return false;
 }
 
-/* Who serves which port of a shared address: a process that starts does not give it to another
- * Service, whose edit was refused for it before. */
+/* Remembers which Service serves which port of a shared address: a new process does not give it
+ * to another Service, whose edit was refused for it before. */
 static void remember_ports(void *arg, const struct local_vip *vip)
 {
     const struct remembering *r = arg;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* told.c: what owners were told of changes by others, so that a program that changes the same thing
- * in a loop floods nobody.
+/* told.c: events about changes by others, limited so that a program that changes the same thing in
+ * a loop floods nobody.
  *
  * Of each Service: the words, and how often others changed something within a minute.  The first
- * times are told one by one, then once a minute.  By the provider's lock. */
+ * changes cause one event each, then once a minute.  By the provider's lock. */
 #include "providers/local/provider.h"
 
 #include <stdlib.h>

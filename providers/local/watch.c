@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch.c: have others changed what is ours in the kernel?  What they did is told, and put right.
+/* watch.c: have others changed what is ours in the kernel?  Such changes are reported and reverted.
  *
  * The director's thread looks: at all of the table and at all holds when the kernel tells of
  * changes, and at a part of the Services each second.  A look compares what stands with what the
@@ -323,7 +323,8 @@ static bool end_look(struct looking *l)
     }
     if (l->n_refused > 0) {
         const struct tt_kv of = {"err", l->first.message};
-        host->log(host->ctx, TT_LOG_WARNING, 0, "what others changed is not put right yet", &of, 1);
+        host->log(host->ctx, TT_LOG_WARNING, 0, "changes by other programs are not reverted yet",
+                  &of, 1);
     }
     return l->n_refused == 0;
 }

@@ -25,7 +25,7 @@ import time
 DAY_S = 86400
 LAST = 20
 EVERY = ("gce", "azure", "aws")
-# What the flows of a cloud are made of; the first pattern that a path matches counts.
+# The parts of the flows of a cloud; the first pattern that a path matches counts.
 CLOUDS = (
     (r"providers/gce/|sim/compute/|tests/fault/[a-z0-9_]*_gce[_.]", ("gce",)),
     (r"providers/azure/|sim/arm/|tests/fault/[a-z0-9_]*_azure[_.]", ("azure",)),

@@ -24,7 +24,7 @@ import urllib.request
 STEPS = 7
 PATIENCE = 120  # seconds for one step, then the logs' names are printed
 
-# What differs from cloud to cloud: words, names, and the recorded scenarios (`recorded`, tests/data/CLOUD/README.md) in which
+# Differences from cloud to cloud: words, names, and the recorded scenarios (`recorded`, tests/data/CLOUD/README.md) in which
 # a Go controller did the same.
 CLOUDS = {
     "gce": {

@@ -9,7 +9,7 @@ uuid-dev libyaml-dev uthash-dev libcmocka-dev libexpat1-dev libmnl-dev python3 c
 packages_lint="clang-format-16 python3-jsonschema python3-yaml"
 packages_check="$packages_lint g++ clang-16 libclang-rt-16-dev nghttp2-proxy chromium valgrind
 iproute2 iptables ipset nftables conntrack"
-# What the guest of tests/guest is made of; without them its tests are skipped.
+# The parts of the guest of tests/guest; without them its tests are skipped.
 packages_guest="qemu-system-x86 seabios busybox-static dash iproute2 iptables ipset ipvsadm nftables"
 
 say() { printf '%s\n' "$*"; }

@@ -6,13 +6,6 @@
 #include "common/base/map.h"
 #include "sim/core/frame.h"
 
-#include <stdatomic.h>
-
-struct sim_counts {
-    struct map *by_module; /* name → struct map of op → int64_t* */
-    _Atomic int64_t total; /* of all modules since the start; never reset */
-};
-
 static void free_ops(void *ops)
 {
     map_free(ops);
@@ -77,11 +70,6 @@ struct json_object *sim_counts_json(const struct sim_counts *c, const struct sim
 struct json_object *sim_counts(struct sim *s)
 {
     return sim_counts_json(s->counts, s);
-}
-
-int64_t sim_calls_total(const struct sim *s)
-{
-    return atomic_load(&s->counts->total);
 }
 
 void sim_counts_reset(struct sim *s)

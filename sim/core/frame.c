@@ -227,13 +227,6 @@ void *sim_module_state(struct sim *s, const char *name)
     return NULL;
 }
 
-void sim_set_hook(struct sim *s, void (*fn)(void *arg, const struct sim_call *call, bool after),
-                  void *arg)
-{
-    s->hook = fn;
-    s->hook_arg = arg;
-}
-
 int sim_fault_add(struct sim *s, struct json_object *fault, int64_t *ret_id, struct err *err)
 {
     return sim_faults_add(s->faults, fault, ret_id, err);

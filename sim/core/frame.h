@@ -10,11 +10,16 @@
 
 #include "sim/sim.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 struct sim_timers;
-struct sim_counts;
 struct sim_faults;
+
+struct sim_counts {
+    struct map *by_module; /* name → struct map of op → int64_t* */
+    _Atomic int64_t total; /* of all modules since the start; never reset */
+};
 
 /* A module with its state. */
 struct sim_slot {
@@ -48,7 +53,9 @@ struct sim {
     /* members of the world that no module owns: they are kept as they came */
     struct json_object *rest;
     int next_node; /* number of the next node that POST /sim/nodes makes */
-    /* test hook */
+    /* Tests set these two (tests/support/sim_hook.h).  Called for every call of an API before
+     * faults see it (`after` false; a fault that the hook adds may hit this very call) and right
+     * after its effect, before the answer is sent (`after` true). */
     void (*hook)(void *arg, const struct sim_call *call, bool after);
     void *hook_arg;
 };

@@ -4,7 +4,7 @@
  * A watch holds no queue of its own: it remembers the version up to which it has sent, and takes
  * what is newer from the store's window while its connection can take it.  A client that reads so
  * slowly that the window passes it by is cut off, as a real server does.  Leaving a selection is
- * told as DELETED with the old object.  Recorded: 136–148, 151, 152. */
+ * sent as DELETED with the old object.  Recorded: 136–148, 151, 152. */
 #include "sim/kube/watch.h"
 
 #include "sim/kube/list.h"

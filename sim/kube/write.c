@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* write.c: POST, PUT and PATCH: from a body to a stored object.
  *
- * The order of steps is the API server's, because it decides which of several errors is told:
+ * The order of steps is the API server's, because it decides which of several errors is returned:
  * options, body (body.c), namespace, defaults, allocation (may refuse), preparation, validation,
  * name taken?, store.  A write that changes nothing is not stored: no new version, no event
  * (recorded 066, 072). */

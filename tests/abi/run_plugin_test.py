@@ -31,7 +31,7 @@ SOURCE = os.path.abspath(sys.argv[2])
 BROKEN, NO_SYMBOL = (os.path.abspath(module) for module in sys.argv[3:5])
 SERVICES = "/api/v1/namespaces/default/services"
 
-# What a module must lead to: words of the error with which the controller refuses to start.
+# The outcome of a module: words of the error with which the controller refuses to start.
 REFUSED = {
     "wrong-major": ["ABI", "2"],
     "too-small": ["mandatory members"],
@@ -79,7 +79,7 @@ EVENT = {
     "refused-spec": ["no port of that kind"],
     "result-missing": ["did not say"],
 }
-# What a process that dies in ensure() says last, and how it ends.
+# The last words of a process that dies in ensure(), and its exit.
 CRASH = {"crash-segv": ("SIGSEGV", -signal.SIGSEGV), "crash-stack": ("SIGSEGV", -signal.SIGSEGV),
          "crash-bus": ("SIGBUS", -signal.SIGBUS), "crash-fpe": ("SIGFPE", -signal.SIGFPE),
          "crash-abort": ("SIGABRT", -signal.SIGABRT), "crash-exit": ("exit(3)", 3)}
@@ -90,7 +90,7 @@ EXPLAIN_ERROR = {
     "explain-small": ["too small"],
     "explain-many": ["too many names"],
 }
-# What its document holds, of a plugin that gives rows and of one that gives a text.
+# The content of its document, of a plugin that gives rows and of one that gives a text.
 EXPLAINED = {
     "explain-rows": {"explanation": ["default/one is served by a plugin.", "  ! look at this"], "verdict": "served",
                      "answer": "is served by a plugin.", "warnings": ["look at this"], "decisions": [], "backends": None},
@@ -278,7 +278,7 @@ def test_pool(report, trimtab, folder, cluster):
 
 
 def test_pool_config(report, trimtab, folder, cluster, scratch):
-    """What a wrong configuration leads to, and the flag of the provider's own."""
+    """The failure of a wrong configuration, and the provider's own flag."""
     rows = [("cidr = 192.0.2.0/28\nsider = 1\n", [], "wrong.conf:2"),
             ("cidr = 192.0.2.0/99\n", [], "want 16 to 30 bits"),
             ("# nothing\n", [], "set cidr in the cloud config, or --pool-cidr"),

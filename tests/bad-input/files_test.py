@@ -276,7 +276,7 @@ def test_credentials__no_file():
 
 
 def test_credentials__token_endpoint_refuses_the_key():
-    """Who answered what, and what to do; the endpoint's word, never its prose."""
+    """The message names the endpoint, its answer and the remedy; it has the endpoint's error code, never its prose."""
     with Stage(template) as stage:
         args = with_default_credentials(stage)
         write(stage.folder, "key.json", json.dumps(key_file(stage, token_uri=stage.token.url("/token"))))
@@ -404,7 +404,7 @@ SERVING = [
     (["--authorization-kubeconfig=absent"], ["--authorization-kubeconfig: ", "absent", "no such file or directory"]),
     (["--client-ca-file=absent"], ["--client-ca-file: ", "absent", "no such file or directory"]),
     (["--requestheader-client-ca-file=absent"], ["--requestheader-client-ca-file: ", "absent", "no such file or directory"]),
-    (["--client-ca-file=half.crt"], ["--client-ca-file: there is no certificate in it (want PEM)"]),
+    (["--client-ca-file=half.crt"], ["--client-ca-file: it has no certificate (want PEM)"]),
 ]
 
 

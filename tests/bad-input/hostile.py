@@ -103,7 +103,7 @@ class Spell:
 
 
 class Connection:
-    """What a spell gets: the client's socket, with a count of what was sent and a word that says when to stop."""
+    """The argument of a spell: the client's socket, with a count of bytes sent and a flag that says when to stop."""
 
     def __init__(self, sock, spell, front):
         self.sock, self.spell, self.front = sock, spell, front

@@ -281,7 +281,7 @@ KEYS = [AwsPlace("role", "metadata", of_keys, ("credentials: instance role",), w
 # Where no session token is to be had, the metadata service is asked without one.
 TOKEN = AwsPlace("session token", "metadata", lambda r: r.method == "PUT", (), way="instance", begin="A")
 FINE.add(TOKEN.name)
-# What was made is looked for when its answer did not name it: nobody needs to hear of that.
+# A resource whose creation did not name it is looked for: no message is needed.
 FINE.update((place.name, "done, then nothing in it") for place in WRITES)
 
 

@@ -161,7 +161,7 @@ WRONG_TYPES = [
     ("error event", '{"type":"ERROR","object":{"kind":"Status","code":"four"}}\n'),
 ]
 
-# What they are answered is an answer, or nobody needs to hear that it is none.
+# Their answer is valid, or no message is needed about it.
 FINE = {"ready", "events", "stream"}                # a stream that fails is replaced by a list
 STREAMED = ("list", "nodes", "watch", "stream")
 LISTED = ("list", "nodes", "watch")                 # places that are only come to without streaming lists
@@ -178,7 +178,7 @@ def lasts_long(place, spell):
 
 
 def check_not_kept(stage, spell):
-    """What is sent without end goes nowhere: between half of ENOUGH and all of it memory does not grow along."""
+    """An endless answer is dropped: between half of ENOUGH and all of it memory does not grow along."""
     stage.until("the server was left, or much was sent", lambda: spell.ended or spell.sent >= ENOUGH // 2)
     sent, used = spell.sent, stage.memory_mib("VmRSS")
     stage.until("the server was left, or enough was sent", lambda: spell.ended or spell.sent >= ENOUGH)

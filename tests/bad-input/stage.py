@@ -83,7 +83,7 @@ class Template:
         """The metadata with which a Service is created; None: none."""
 
     def documents(self, state):
-        """What stands in the cloud, by name, of the simulator's state."""
+        """The resources in the cloud, by name, from the simulator's state."""
         return {path: r for path, r in state["gce"].items() if "/operations/" not in path}
 
     def holds(self, now, before):
@@ -298,7 +298,7 @@ class Stage(World):
             assert self.address(name) == address, (name, address, self.address(name))
 
     def secrets(self):
-        """What must appear nowhere: planted texts and every access token that was used."""
+        """Secrets that must appear nowhere: planted texts and every access token that was used."""
         for front in self.fronts:
             for request in front.seen:
                 bearer = request.headers.get("authorization", "")

@@ -360,7 +360,7 @@ def test_cloud_list__a_million_items():
         spell = stage.compute.cast(Spell(a_million_firewalls, list_of_firewalls))
         stage.launch()
         stage.create("new")
-        # What cannot be kept is read one by one.
+        # Objects that cannot be kept are read one by one.
         stage.until("new has an address", lambda: stage.address("new"), progress=lambda: spell.sent)
         ends_well(stage, "new")
 

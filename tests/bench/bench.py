@@ -111,7 +111,7 @@ def bench_calls(programs):
         rig.start("-v=4")
         create_one(programs, rig, "first", "external create, first in the cluster", "26 calls, serial, 7.8 s")
         create_one(programs, rig, "further", "external create, a further one", "21 calls, serial, 5.7 s")
-        # What was just made is not in the snapshot, so the next sync reads; the one after it need not.
+        # A new resource is not in the snapshot, so the next sync reads; the one after it need not.
         rig.slow_cloud()
         before = len(rig.messages("Cloud request"))
         c = touch(rig, "first", "a")

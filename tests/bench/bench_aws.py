@@ -32,7 +32,7 @@ def create_all(rig, n, kind):
 
 
 def settled(rig):
-    """Whoever comes late may be synced once more for the sake of an event: counts are read when all is quiet."""
+    """A late Service may be synced once more for an event: counts are read when all is quiet."""
     rig.until_quiet()
     return rig.calls()
 

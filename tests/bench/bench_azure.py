@@ -27,7 +27,7 @@ def names(n):
 
 
 def settled(rig):
-    """Whoever comes late in a burst may be synced once more for the sake of an event: counts are read when all is quiet."""
+    """A Service late in a burst may be synced once more for an event: counts are read when all is quiet."""
     rig.until_quiet()
     return rig.calls()
 

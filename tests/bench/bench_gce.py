@@ -32,7 +32,7 @@ def service_writes(rig):
 
 
 def internal(rig, name, **spec):
-    """Whose pods stand already."""
+    """Services whose pods exist already."""
     rig.slice(name, "node-0", "node-1")
     rig.create(name, INTERNAL, **spec)
 

@@ -30,7 +30,7 @@ GROUP = r"instance group"
 TRAFFIC = r"firewall (?!.*-hc$)(?!.*-fw$)"
 CHECK_WALL = r"firewall .*(-hc|-fw)$"
 NEED = rf"(backend service|target pool)"
-# What follows what until clients are served, as operations on resources; steps that a flow does not have count nothing.
+# The order until clients are served, as operations on resources; steps that a flow does not have count nothing.
 MADE = ( # what a rule needs
     (f"create {GROUP}", f"change {GROUP}", f"create {NEED}", "create forwarding rule"),
     (f"create ({CHECK}|NEG)", f"create {NEED}", "create forwarding rule"),

@@ -324,7 +324,7 @@ def rule_by_rule(_sim, _trimtab, n):
 # --- rows, outside --------------------------------------------------------------------------------------------------
 
 def inside(programs, row, n):
-    """What `row` finds among n Services."""
+    """The result of `row` among n Services."""
     done = subprocess.run(["unshare", "-Urnm", "--kill-child", sys.executable, os.path.abspath(__file__), programs.sim, programs.trimtab,
                            row, str(n)], stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
@@ -354,7 +354,7 @@ def bench_many(row, programs):
 
 
 def bench_rules(row, programs):
-    """What a table that is written as a whole costs.  All rules one by one: the integral of what one costs."""
+    """The cost of a table that is written as a whole.  All rules one by one: the integral of what one costs."""
     if not shutil.which("iptables-legacy"):
         row("iptables, a rule more", "–", "iptables-legacy is not installed")
         return

@@ -76,7 +76,7 @@ def hand_over(w):
 
 
 def watched(w):
-    """What each provider asks the API server for."""
+    """The requests of each provider to the API server."""
     return ("services", "nodes") if w.cloud_name == "aws" else ("services", "nodes", "endpointslices")
 
 

@@ -56,7 +56,7 @@ def expressions():
 
 
 def faults_of(expr, metrics):
-    """What is wrong with the metrics and labels of an expression."""
+    """The faults of the metrics and labels of an expression."""
     wrong, labels = [], set(TARGET)
     selectors = re.findall(r"([a-z_][a-z0-9_]*)\{([^}]*)\}(\[[^]]*\])?", expr)
     for name, inside, _ in selectors:

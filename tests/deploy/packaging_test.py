@@ -82,7 +82,7 @@ MARK = struct.pack("<5I", 0x02000000, 1 << NET_ADMIN | 1 << NET_RAW, 0, 0, 0)  #
 
 
 def in_container(capabilities):
-    """What a runtime does before it starts a program for user 65532: it leaves these capabilities permitted, and no way to more."""
+    """A runtime's work before it starts a program for user 65532: these capabilities stay permitted, and none can be added."""
     libc = ctypes.CDLL(None, use_errno=True)
     bits = sum(1 << c for c in capabilities)
 

@@ -61,7 +61,7 @@ def roles_of(trimtab, cloud, *flags):
 
 
 def shipped(trimtab, tree, cloud):
-    """What deploy/ ships, as text, with the right to one Secret that a flag adds."""
+    """The role that deploy/ ships, as text, with the right to one Secret that a flag adds."""
     with open(os.path.join(tree, "deploy", "manifests", cloud, "rbac.yaml"), encoding="utf-8") as f:
         text = f.read()
     if cloud == "azure":
@@ -90,7 +90,7 @@ def grants(items):
 
 
 def asked(entry):
-    """What a request asks for: (namespace, group, resource, name, verb), or None for a path that is no object's."""
+    """The target of a request: (namespace, group, resource, name, verb), or None for a path that is no object's."""
     url = urllib.parse.urlsplit(entry["path"])
     query = dict(urllib.parse.parse_qsl(url.query))
     parts = url.path.strip("/").split("/")

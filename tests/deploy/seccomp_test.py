@@ -32,7 +32,7 @@ def allowed(profile):
 
 
 def outcome(call, refused=None):
-    """What becomes of a call under the profile: its errno, 0, or minus the signal that it got."""
+    """The result of a call under the profile: its errno, 0, or minus the signal that it got."""
     run = confine.confiner(confine.filter_of(confine.profile_at(), refused))
     child = os.fork()
     if child == 0:
@@ -87,7 +87,7 @@ def packet_socket():
 
 
 def packet_socket_free():
-    """What the kernel says without a profile: who has CAP_NET_RAW gets one."""
+    """The kernel's answer without a profile: a process with CAP_NET_RAW gets a socket."""
     try:
         packet_socket()
     except OSError as why:

@@ -76,7 +76,7 @@ static const char *number_of(const struct sim_call *call)
     return arena_printf(call->arena, "call %p", (const void *)call);
 }
 
-/* In the simulator's thread.  The effect of a call can be told only before the call has it. */
+/* In the simulator's thread.  The effect of a call is known only before the call has it. */
 static void on_call(void *arg, const struct sim_call *call)
 {
     struct deed *d = arg;

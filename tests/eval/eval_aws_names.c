@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "providers/aws/model/aws_service_rules.h"
+#include "tests/upstream/aws_cluster_id.h"
 
 static const char *text_of(struct json_object *in, const char *name)
 {

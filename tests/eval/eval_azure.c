@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "providers/azure/model/azure_names.h"
+#include "tests/support/azure_config_text.h"
 
 /* ---- configuration --------------------------------------------------------------------------- */
 

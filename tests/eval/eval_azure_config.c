@@ -6,6 +6,7 @@
 #include "tests/eval/eval.h"
 
 #include "providers/azure/model/azure_config.h"
+#include "tests/support/azure_config_text.h"
 
 #include <string.h>
 

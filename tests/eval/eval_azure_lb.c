@@ -8,6 +8,7 @@
 #include "providers/azure/lb/azure_frontend_rules.h"
 #include "providers/azure/lb/azure_lb_merge_rules.h"
 #include "providers/azure/model/azure_doc.h"
+#include "tests/upstream/azure_frontend.h"
 
 static int fragment(struct arena *a, const struct azure_naming *n, const struct azure_service *s,
                     const char *lb, enum azure_family f, struct azure_fragment *ret,

@@ -257,8 +257,9 @@ RUN(desired)
     return rc;
 }
 
-/* The ports that other Services need.  Who of them wants the deny rule, and where they are, is not
- * told here: upstream takes any port of protocol "*" for a yes, and all destinations for theirs. */
+/* The ports that other Services need.  Who of them wants the deny rule, and where they are, is
+ * not asked here: upstream takes any port of protocol "*" for a yes, and all destinations for
+ * theirs. */
 static void read_shared(struct arena *a, struct json_object *in, struct azure_nsg_pass *p)
 {
     struct json_object *ports = json_member(in, "retainedPorts");

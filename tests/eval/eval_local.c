@@ -5,6 +5,7 @@
 
 #include "common/base/str.h"
 #include "providers/local/targets/slots.h"
+#include "tests/support/bucket_owner.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "common/base/str.h"
-#include "common/services/health/health.h"
 #include "common/services/node/endpoints.h"
 #include "common/services/node/names.h"
 #include "common/services/trace/trace.h"
 #include "tests/eval/eval_services.h"
+#include "tests/upstream/health.h"
 
 #define RUN(name)                                                                                  \
     static int name(struct arena *a, struct json_object *in, struct json_object **ret,             \

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* eval_services_slices.c: pods, EndpointSlices, their mirrors and Endpoints, of the functions
  * services.* of trimtab-eval. */
-#include "common/services/slices/legacy.h"
 #include "common/services/slices/mirror.h"
 #include "common/services/slices/pod.h"
 #include "common/services/slices/slices.h"
 #include "tests/eval/eval_services_objects.h"
+#include "tests/upstream/legacy.h"
 
 #include <stdlib.h>
 
 #include "common/base/str.h"
+#include "tests/upstream/endpoints.h"
+#include "tests/upstream/pod_change.h"
 
 #define RUN(name)                                                                                  \
     static int name(struct arena *a, struct json_object *in, struct json_object **ret,             \

@@ -2,6 +2,7 @@
 /* eval_services_topology.c: zones' shares and hints, of the functions
  * services.* of trimtab-eval. */
 #include "tests/eval/eval_services_objects.h"
+#include "tests/upstream/overloaded.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -15,6 +15,7 @@
 #include "sim/kube/kube.h"
 #include "tests/fault/names_aws.h"
 #include "tests/fault/world.h"
+#include "tests/support/sim_hook.h"
 
 struct probe {
     struct rig *rig;

@@ -11,6 +11,7 @@
 #include "common/base/str.h"
 #include "providers/aws/api/aws_errors.h"
 #include "providers/aws/cloud/aws_cloud_parts.h"
+#include "tests/support/clock_fake.h"
 
 static const struct aws_naming naming = {.cluster_id = "c1", .vpc = "vpc-1"};
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "providers/azure/config/azure_config_keys.h"
+#include "tests/support/azure_config_text.h"
 
 static void check_texts(const struct azure_config *c)
 {

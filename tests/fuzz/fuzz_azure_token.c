@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "providers/azure/arm/azure_auth_internal.h"
+#include "tests/support/azure_config_text.h"
+#include "tests/support/clock_fake.h"
 
 static void check_answer(struct arena *a, const char *config, const char *body, int status)
 {

@@ -14,6 +14,7 @@
 #include "common/base/str.h"
 #include "providers/gce/cache/gce_pack.h"
 #include "providers/gce/cache/gce_snapshot.h"
+#include "tests/support/clock_fake.h"
 
 struct outcome {
     struct str_buf items;

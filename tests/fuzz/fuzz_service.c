@@ -14,6 +14,7 @@
 #include "common/lb/service_rules.h"
 #include "common/lb/status_rules.h"
 #include "controller/kube/store/object.h"
+#include "tests/upstream/controller.h"
 
 static void check_body(const char *body)
 {

@@ -12,6 +12,7 @@
 #include "common/data/json.h"
 #include "sim/sim.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/support/clock_fake.h"
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>

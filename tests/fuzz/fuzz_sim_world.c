@@ -6,6 +6,7 @@
  * no clients. */
 #include "sim/sim.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/support/clock_fake.h"
 
 #include <event2/event.h>
 #include <string.h>

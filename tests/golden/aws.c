@@ -27,6 +27,7 @@
 #include <string.h>
 
 #include "common/lb/plan_print.h"
+#include "providers/aws/aws_sync.h"
 #include "tests/support/objects.h"
 
 /* clang-format off */
@@ -206,6 +207,7 @@ static int plan_it(struct show *s, struct err *err)
         .seen = aws_world_observe(&s->world, &s->naming, s->service),
         .around = look_around(s),
         .repairs = s->repairs,
+        .write_type = &aws_write_type,
     };
     int rc = aws_plan_service(&s->planning, s->want, err);
     return rc == ERR_OK ? lb_plan_seal(&s->plan, err) : rc;

@@ -11,6 +11,7 @@
 #include "common/base/clock.h"
 #include "providers/aws/cloud/aws_cloud.h"
 #include "providers/aws/cloud/aws_question.h"
+#include "tests/support/clock_fake.h"
 
 struct loader {
     struct aws_world *w;

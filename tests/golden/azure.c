@@ -24,6 +24,7 @@
 #include "common/lb/plan_print.h"
 #include "providers/azure/azure_state.h"
 #include "providers/azure/model/azure_doc.h"
+#include "tests/support/azure_config_text.h"
 
 static const char base_config[] =
     "{\"subscriptionId\":\"subscription\",\"resourceGroup\":\"rg\",\"location\":\"westus\","

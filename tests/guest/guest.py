@@ -55,7 +55,7 @@ class Failed(Exception):
 
 
 def sections(output):
-    """What a script in the guest printed below each line "== A B": {(A, B): its lines}."""
+    """The output of a script in the guest below each line "== A B": {(A, B): its lines}."""
     found, part = {}, None
     for line in output.splitlines():
         head = re.match(r"== (\w+) (\w+)", line)
@@ -80,7 +80,7 @@ def find_program(name):
 
 
 class Guest:
-    """What one kind of guest is made of.  `init` is the program of guest_init.c, `programs` more programs with their paths."""
+    """The parts of one kind of guest.  `init` is the program of guest_init.c, `programs` more programs with their paths."""
 
     def __init__(self, build, init, programs=()):
         self.folder = os.path.join(build, "tools", "guest")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kube-proxy in IPVS mode installs: rendered by trimtab-eval, as input of the tools, and as the tools save it.
+"""The rules of kube-proxy in IPVS mode: rendered by trimtab-eval, as input of the tools, and as the tools save them.
 
 A rendering is the answer of services.ipvs.  files() writes the input of `ipset restore`, `ipvsadm -R`, `ip -batch` and
 iptables-restore; differences() compares a rendering with what `ipset save`, `ipvsadm -S -n`, `ip -o addr` and iptables-save

@@ -119,7 +119,7 @@ def sections(output):
 
 
 def expected(case, packet, trace):
-    """What the asks of one packet may hear: a set of texts, and whether the endpoints take turns."""
+    """The answers that requests of one packet may get: a set of texts, and whether the endpoints take turns."""
     namespace, _, source, dest, _ = packet
     if trace["loses_answer"] or trace["outputs"] == ["DROP"]:
         return {"silent"}, False

@@ -48,7 +48,7 @@ NETWORK = "".join([
     *(f"ip netns exec q-{ns} nft -f /t/watch || exit 1\n" for ns in "cdn"),
     "ip netns exec q-n nft -f /t/proxy || exit 1\necho '== tool made'\nip netns exec q-d kernel-tool real </t/ways\n",
     f"ip -n q-d addr add {VIP[6]}/128 dev lo\n"])
-# What arrives, and what leaves: addresses of the outermost header.  Probes have an address of their own, and are left out.
+# Packets that arrive and leave: addresses of the outermost header.  Probes have an address of their own, and are left out.
 WATCH = f"""table netdev watch {{
  set seen4 {{ type ether_addr . ether_addr . ipv4_addr . ipv4_addr; flags dynamic; size 64; }}
  set seen6 {{ type ether_addr . ether_addr . ipv6_addr . ipv6_addr; flags dynamic; size 64; }}

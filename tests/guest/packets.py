@@ -78,7 +78,7 @@ def services():
 
 
 def saved():
-    """What `ipvsadm -Sn` prints of them."""
+    """The lines of `ipvsadm -Sn` for them."""
     lines = []
     for c in CASES:
         if c.how is None:

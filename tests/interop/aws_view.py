@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is in an account of AWS, in words that two accounts share: no ids, ARNs and host names.
+"""The resources of an AWS account in words that two accounts share: no ids, ARNs and host names.
 
     View(Account(boto3 clients, vpc) or World(state), services, machines).all()      {"nlb web": {…}, "group nodes": {…}, …}
 

@@ -110,7 +110,7 @@ def taking_over(t, what, one, first=True):
 
 
 def again(t, what, one):
-    """Who has taken over finds nothing to do after a restart, and says so."""
+    """The controller that has taken over finds nothing to do after a restart, and reports it."""
     one.stop()
     one.forget_calls()
     one.start()

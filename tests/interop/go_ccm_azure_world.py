@@ -18,7 +18,7 @@ GO_CCM_AZURE = os.environ.get("TRIMTAB_GO_CCM_AZURE", "")
 BALANCERS, ADDRESSES, GROUPS = "loadBalancers", "publicIPAddresses", "networkSecurityGroups"
 TRAFFIC = (BALANCERS, ADDRESSES, GROUPS)
 VNET = ipaddress.ip_network("10.240.0.0/16")
-# Who might knock: the Internet, private networks that Services name as sources, and a neighbour in the network.
+# Possible clients: the Internet, private networks that Services name as sources, and a neighbour in the network.
 CLIENTS = ("8.8.8.8", "10.1.1.1", "10.2.1.1", "192.0.2.1", "192.0.2.200", "10.240.0.200")
 HOW = ("idleTimeoutInMinutes", "loadDistribution", "enableFloatingIP", "enableTcpReset", "disableOutboundSnat", "backendPort")
 
@@ -151,7 +151,7 @@ class AzureCluster(GoWorld):
         return Traffic(self.documents())
 
     def names(self):
-        """Who has which address, for comparing clusters that gave them out in another order."""
+        """The addresses by owner, to compare clusters that assigned them in another order."""
         found = {}
         for name, svc in self.all_services().items():
             for ingress in svc.get("status", {}).get("loadBalancer", {}).get("ingress", []):
@@ -190,7 +190,7 @@ class AzureCluster(GoWorld):
                 if e["api"] == "azure" and e["method"] != "GET" and (e["status"] or 500) < 300]
 
     def interruptions(self, before, mark):
-        """What could get through before and could not after some write of a document behind `mark`."""
+        """Traffic that was allowed before and not after some write of a document behind `mark`."""
         documents, wanted, lost = dict(before), Traffic(before).open(), []
         for method, what, name, answer in self.writes_since(mark):
             path = next((i for i in documents if kind(i) == what and last(i).lower() == name.lower()), None)

@@ -87,7 +87,7 @@ def taking_over(t, one):
             [str(reads)] if sum(reads.values()) > 5 + 6 * reserved else [])
 
 
-# What trimtab mends and the Go program leaves (rows of docs/deviations.md): firewall rules follow a change of
+# Differences that trimtab repairs and the Go program leaves (rows of docs/deviations.md): firewall rules follow a change of
 # protocol, and the mixed-protocol condition goes when the ports are uniform again.
 def expected_difference(line, one):
     return (line.startswith(f"projects/trimtab-sim/global/firewalls/k8s-fw-{one.lb_name('ext-protocol')}.allowed:")

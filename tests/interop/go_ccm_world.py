@@ -25,7 +25,7 @@ QUIET_S = 3.5
 LIMIT_S = 300
 EXTERNAL_FINALIZER = "gke.networking.io/l4-netlb-v1"
 REGION = "projects/trimtab-sim/regions/us-central1"
-# What every project has, and what says nothing about a load balancer.
+# Resources of every project, and those that say nothing about a load balancer.
 STANDING = ("networks", "subnetworks", "regions", "zones", "instances")
 LATE = ("id", "creationTimestamp", "fingerprint", "labelFingerprint")
 

@@ -37,7 +37,7 @@ spec:
 CHANGED = MANIFEST.replace("port: 80,", "port: 81,")
 TYPO = MANIFEST.replace("selector:", "selektor:")
 
-# What is done, and a pattern that the output must hold ("!": the command must fail with it).
+# Commands, and a pattern that the output must hold ("!": the command must fail with it).
 STEPS = (
     ("version", r"Server Version: v1\.36"),
     ("cluster-info", r"control plane.* is running"),

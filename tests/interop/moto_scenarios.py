@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happens to Services in moto_test.py: each scenario does something, yields what the step is called, and goes on.
+"""Scenarios of moto_test.py: each changes Services, yields the name of the step, and continues.
 
 Between two steps everything is settled and looked at, in the simulator and in moto.  A step may be (name, Services that are
 refused in it).  Each scenario leaves nothing behind.

@@ -312,7 +312,7 @@ class Cluster(World):
         return dict(self.relay.calls)
 
     def plan(self):
-        """What trimtab would do now; nothing is as it should be.  moto's NLBs do not say at first whether logs are on (row 12
+        """The operations that trimtab would carry out now; none is expected.  moto's NLBs do not say at first whether logs are on (row 12
         of docs/spec/aws.md §10.4), which is told to each once."""
         run = subprocess.run([self.trimtab_exe, "plan", "-o", "json", "--cloud-provider=aws",
                               f"--cloud-config={self.conf}/aws.conf", f"--kubeconfig={self.kubeconfig}"],

@@ -57,7 +57,7 @@ def test_wrong_annotation__told_to_the_owner(w):
 
 
 def test_many__few_writes(w):
-    """What 100 Services cost that one `kubectl apply` makes; then a restart, and all of them gone."""
+    """The calls for 100 Services of one `kubectl apply`, for a restart, and for their deletion."""
     w.start()
     names = [f"s{i}" for i in range(100)]
     w.forget_calls()

@@ -35,7 +35,7 @@ def seconds_between(first, second):
 
 
 def changes(replica):
-    """What it changed in the cluster, but for its lease and what it says."""
+    """Its changes in the cluster, without its lease and its events."""
     return [k for k in by_kind(replica.asked()) if k[0] in CHANGES and k[1] not in ("leases", "events")]
 
 
@@ -276,7 +276,7 @@ def test_goaway_often__nothing_is_lost(w):
 
 # --- as whom --------------------------------------------------------------------------------------------------------
 def test_service_account_credentials__two_identities(w):
-    """What is done for Services is done as kube-system/service-controller, which Kubernetes itself gives rights."""
+    """Requests for Services come from kube-system/service-controller, which has its rights from Kubernetes itself."""
     with open(w.write("more.yaml", MORE), encoding="utf-8") as f:
         assert f.read()
     w.kubectl("apply", "-f", w.path("more.yaml"))

@@ -23,7 +23,7 @@ CREDENTIAL = "authentication.kubernetes.io/credential-id"
 
 
 def token_id(token):
-    """What the API server calls it in the audit log."""
+    """Its user name in the API server's audit log."""
     middle = token.split(".")[1]
     return "JTI=" + json.loads(base64.urlsafe_b64decode(middle + "=" * (-len(middle) % 4)))["jti"]
 

@@ -51,7 +51,7 @@ class Cluster(World):
                      json.dumps({"status": {"conditions": [{"type": "Ready", "status": status}]}}))
 
     def traced(self, mode):
-        """What a connection from outside meets at node-0: the pods, and whether they see the client; or how it ends."""
+        """The end of a connection from outside to node-0: the pods and whether they see the client, or its failure."""
         done = subprocess.run([self.trimtab_exe, "trace", f"--kubeconfig={self.kubeconfig}", f"--from={CLIENT}", f"--to={self.to}:80",
                                "--node=node-0", f"--mode={mode}", "-o", "json"], capture_output=True, text=True, check=False, timeout=120)
         said = json.loads(done.stdout)

@@ -157,7 +157,7 @@ def test_nftables_over_ipv6(_):
 
 # --- mode iptables ---
 def iptables(node, text, edits=""):
-    """What iptables-save prints after the rules, the jumps to them and the edits; `iptables` in these is the family's program."""
+    """The output of iptables-save after the rules, the jumps to them and the edits; `iptables` in these is the family's program."""
     name = PREFIX[node.family] + "tables"
     return kernel.alone(f"""{name}-restore --noflush
 {name}-restore --noflush <<'END'
@@ -273,7 +273,7 @@ def test_ipvs_over_ipv6(_):
 
 # --- all modes ---
 def test_worlds_of_samples(samples):
-    """What a kernel prints of them is equal, in each mode; no edits."""
+    """A kernel prints the same rules, in each mode, without edits."""
     count = 0
     for number, world in (w for function in ("nftables", "iptables", "ipvs") for w in kernel.worlds(samples, function)):
         if not world["slices"]:

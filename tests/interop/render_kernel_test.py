@@ -228,7 +228,7 @@ def tries_of(world, family):
 
 
 def wrong(one, trace, answers, family):
-    """What is not as the trace says, or None."""
+    """The difference from the trace, or None."""
     outputs = trace["outputs"]
     if outputs in (["REJECT"], ["DROP"]):
         want = "refused" if outputs == ["REJECT"] and not one["leaves"] else "silent"

@@ -31,7 +31,7 @@ BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 PHONE, DESK = (390, 1600), (1280, 900)
 WIDTHS = (360, 768, 1280, 1920)
 MADE_UP = ("none", "long", "many", "one", "inside")  # what status_pages.c knows
-# What the page itself never brings: a script, here to measure it.
+# A script, which the page itself never has, to measure it.
 MEASURE = """<script>addEventListener('load',()=>{const e=document.documentElement;
 const wide=[...document.querySelectorAll('body *')].filter(x=>x.getBoundingClientRect().right>innerWidth+1);
 const sizes=[...document.querySelectorAll('td,p,h1')].map(x=>parseFloat(getComputedStyle(x).fontSize));

@@ -18,7 +18,7 @@ sys.dont_write_bytecode = True
 import change  # noqa: E402  pylint: disable=wrong-import-position
 import sample  # noqa: E402  pylint: disable=wrong-import-position
 import tap  # noqa: E402  pylint: disable=wrong-import-position
-from prose import rule_comments, rule_pages, rule_words  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
+from prose import rule_comments, rule_pages, rule_scripts, rule_words  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
 from rooms import rule_crowds, rule_rooms  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
 from uncalled import rule_uncalled  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
 from urls import rule_urls  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
@@ -42,7 +42,6 @@ ARROWS = {
     "common/services/node": ["common/base", "common/data", "common/services/decode"],
     "common/services/render": ["common/base", "common/data", "common/services/decode", "common/services/node"],
     "common/services/trace": ["common/base", "common/data", "common/services/decode", "common/services/node"],
-    "common/services/health": ["common/base", "common/data", "common/services/decode", "common/services/node"],
     "common/services/topology": ["common/base", "common/data", "common/services/decode"],
     "common/services/slices": ["common/base", "common/data", "common/services/decode", "common/services/topology"],
     "common/services/compare": ["common/base", "common/data", "common/services/decode", "common/services/node", "common/services/render"],

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/providers promises for several kinds of load balancers has a test for each of them.
+"""Every promise of docs/providers for several kinds of load balancers has a test for each of them.
 
     promises.py TREE
 
@@ -55,7 +55,7 @@ def body(text, name):
 
 
 def wrong_rows(promises, page, source):
-    """What is wrong with the table; page(cloud) and source(path) give texts, or None."""
+    """The faults of the table; page(cloud) and source(path) give texts, or None."""
     wrong = []
     for word, cloud, quote, rows in promises:
         if quote not in (page(cloud) or ""):
@@ -87,7 +87,7 @@ def unlisted(promises, cloud, page):
 
 
 def offences():
-    """What the check must find in a table and a page that are wrong."""
+    """The check finds these faults in a wrong table and page."""
     page = "It holds for every kind.\nNot so for NLBs.\nAll kinds get it.\n"
     source = "static void shown(void **state)\n{\n    classic();\n}\nPURE_TEST(shown)\n"
     table = parse("promise aws | It holds for every kind\n  classic  a.c:shown  classic\n")

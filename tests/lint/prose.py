@@ -2,6 +2,7 @@
 
 UNREAD lists the files whose comments wait for a first reading.  The list may only shrink.
 """
+import ast
 import os
 import re
 
@@ -10,6 +11,8 @@ PAGE_WIDTH = 160  # columns of a page; tables, code and links that stand alone a
 PARAGRAPH = 5  # lines
 NOT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 OPENING = re.compile(r"/\*+\s*(?:[\w.]+\.[ch]: )?(What|Whatever|Who|Whose|Whoever)\b")
+TOLD = re.compile(r"\b(?:is|are|was|were|be|been|being)\s+(?:only |not |also |still |then |once |again |already )*told\b")
+SCRIPT_OPENING = re.compile(r"(What|Whatever|Who|Whose|Whoever)\b")
 VAGUE = re.compile(r"\b(whoever|somebody|nobody|anybody|everybody|none of ours|so many)\b", re.I)
 WHOLE = re.compile(r"`[^`]*`|\[[^\]]*\]\([^)]*\)")  # code and links are not broken
 ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s")
@@ -36,7 +39,7 @@ def comments(text):
 
 
 def rule_comments(tree):
-    """Comments fit 100 columns and open with their subject: not with What, Who, Whose, Whoever."""
+    """Comments fit 100 columns, open with their subject (not with What, Who, Whose, Whoever), and say who reports: not "is told"."""
     bad = []
     for f in tree.code():
         if f.startswith(UNREAD):
@@ -45,11 +48,40 @@ def rule_comments(tree):
         for place, comment in comments(text):
             if OPENING.match(comment):
                 bad.append("%s:%d: name the subject: %s" % (f, line_of(text, place), comment.split("\n")[0][:70]))
+            if TOLD.search(re.sub(r"\s*\n\s*\*?\s*", " ", comment)):
+                bad.append("%s:%d: say who returns, logs or reports it, not that it is told" % (f, line_of(text, place)))
             start = text.rfind("\n", 0, place) + 1
             end = place + len(comment)
             for n, line in enumerate(text[start:end].split("\n")):
                 if len(line) > WIDTH:
                     bad.append("%s:%d: a comment of %d columns" % (f, line_of(text, start) + n, len(line)))
+    return bad
+
+
+def docstrings(text):
+    """(line, docstring) of a Python module, its classes and functions."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    found = [(node.body[0].lineno, ast.get_docstring(node)) for node in ast.walk(ast.parse(text)) if isinstance(node, kinds) and node.body]
+    return [(line, doc) for line, doc in found if doc]
+
+
+def rule_scripts(tree):
+    """Docstrings and comments of scripts and build files open with their subject, too."""
+    bad = []
+    for f in tree.files:
+        if f.endswith(".py"):
+            try:
+                bad += ["%s:%d: name the subject: %s" % (f, line, doc.split("\n")[0][:70]) for line, doc in docstrings(tree.text(f))
+                        if SCRIPT_OPENING.match(doc)]
+            except SyntaxError as e:
+                bad.append("%s: %s" % (f, e))
+        if f.endswith((".py", ".sh", "meson.build", "meson_options.txt")):
+            after = ""
+            for n, line in enumerate(tree.text(f).split("\n"), 1):
+                bare = line.strip()
+                if bare.startswith("#") and not after.startswith("#") and SCRIPT_OPENING.match(bare.lstrip("# ")):
+                    bad.append("%s:%d: name the subject: %s" % (f, n, bare[:70]))
+                after = bare
     return bad
 
 

@@ -10,18 +10,11 @@ ROOMS = {
     "controller": ["kube", "base", "rules", "options", "metrics", "queue", "rbac", "host", "sync", "status", "serve", "process", "cmd"],
     "controller/kube": ["model", "client", "store", "watch", "lease", "events"],
     "providers/aws": ["model", "auth", "api", "rules", "cloud", "plan"],
-    "providers/azure": ["model", "config", "arm", "snapshot", "pip", "nsg", "pls", "lb", "members"],
+    "providers/azure": ["model", "config", "arm", "snapshot", "pip", "nsg", "pls", "lb", "sync", "members"],
     "providers/gce": ["model", "api", "decide", "config", "cache", "ops", "target_pool", "negs", "groups", "backend"],
 }
 MOST_FILES = 40  # .c files of a folder outside tests/
-UPWARD = {
-    "providers/azure/members/azure_members.h": ["providers/azure/azure_sync.h"],
-    "providers/azure/members/azure_members_gather.c": ["providers/azure/azure_observe.h"],
-    "providers/azure/members/azure_members_gather.h": ["providers/azure/azure_sync.h"],
-    "providers/azure/members/azure_members_leave.c": ["providers/azure/azure_observe.h", "providers/azure/azure_predict.h"],
-    "providers/azure/members/azure_members_plan.h": ["providers/azure/azure_members_emit.h"],
-    "providers/azure/members/azure_members_rules.h": ["providers/azure/azure_emit.h"],
-}
+UPWARD = {}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.M)
 
 

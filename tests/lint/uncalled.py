@@ -8,15 +8,7 @@ import collections
 import re
 
 UNCALLED = set("""
-access_cache_size amz_ec2_add_gateway annotations_patch app_is_idle app_next_due_ms aws_client_now_s aws_memory_size
-aws_rule_same aws_tags_cluster_id azure_config_decode azure_config_parse azure_frontend_check_ports
-azure_frontend_owner clock_fake_advance clock_fake_free clock_fake_new clock_fake_next_ms clock_fake_set_wall_us
-clock_fake_waiting gce_l4_subnet_neg_name http_ignore_sent http_req_path http_req_query intern_count
-ks_endpoints_decode ks_legacy_endpoints ks_node_port_health ks_overloaded ks_pod_change_services ks_pod_changed
-ks_progress_queued ks_progress_updated ks_proxy_answer_body ks_proxy_health keep_used kube_ignore_sent
-local_bucket_owner local_director_is_asking local_holder_must_list local_ipam_waiting local_mirror_count
-nodes_sufficiently_equal option_origin queue_wait_idle service_cache_count sim_calls_total sim_set_hook
-svc_needs_update
+ app_is_idle app_next_due_ms gce_l4_subnet_neg_name intern_count keep_used local_holder_must_list queue_wait_idle
 """.split())
 PRODUCT = ("common/", "controller/", "providers/", "sim/")
 WORD = re.compile(r"\b[a-z_]\w*\b")

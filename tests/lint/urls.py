@@ -20,7 +20,7 @@ PAIR = re.compile(CONVERSION + "/" + CONVERSION)
 BY_HAND = re.compile(r"\b(url_append_path_escaped|url_append_query_escaped|url_append_param)\s*\(")
 ASSIGNED = re.compile(r"\burl\s*=\s*(?:arena_printf|xasprintf)\s*\(")
 QUERY_TEXT = re.compile(r"^[?&][\w.$-]+=")
-# What looks like a path and is none.
+# Texts that look like a path and are none.
 NO_PATHS = {
     "controller/host/host_kube.c": ["%s/%s"],  # a resource as roles name it: "services/status"
     "controller/kube/client/config.c": ["%s/%s"],  # a file of a folder

@@ -118,7 +118,7 @@ SERVICES = [
     ("forwarding is off", {}, forwards_nothing, "net.ipv4.ip_forward is 0: this machine forwards nothing (sysctl -w net.ipv4.ip_forward=1)", True),
     ("mode of IPVS, and no IPVS", {"mode": "ipvs-dr"}, nothing, NO_IPVS, False),
     ("a scheduler that the mode lacks", {"scheduler": "lc"}, nothing, "scheduler lc needs an ipvs mode; nft has rr, wrr, sh and mh", False),
-    ("a route of others", {"addresses": "192.0.2.50"}, route_of_others, "192.0.2.50: somebody else has a route for it", True),
+    ("a route of others", {"addresses": "192.0.2.50"}, route_of_others, "192.0.2.50: another program has a route for it", True),
     ("an address of a neighbour", {"addresses": "192.0.2.51"}, neighbour, "192.0.2.51 answers from ", False),
     ("an address of another Service", {"addresses": FIRST}, nothing, f"{FIRST} is demo/web's, which does not share", False),
     ("an address in no pool", {"addresses": "10.9.9.9"}, nothing, "10.9.9.9 is in no pool", False),

@@ -46,7 +46,7 @@ def test_roles__allocator_writes_statuses__directors_program_them_and_write_no_s
         code, said = c.run_command("explain", "demo/web", "--local-role=director")
         assert code == 0 and "held by" in said and holder in said, said
         code, said = c.run_command("explain", "demo/web", "--local-role=allocator")
-        assert code == 0 and f"has the address {vip}; directors forward what comes there." in said, said
+        assert code == 0 and f"has the address {vip}; directors forward its traffic." in said, said
         code, said = c.run_command("plan", "demo/web", "--local-role=allocator")
         assert code == 0 and "up to date" in said, said
         c.remove("web")
@@ -243,7 +243,7 @@ def test_stop__for_longer_than_the_lease__wakes_up_without_addresses():
 
 
 def route_of_client(vip, names):
-    """What a routing daemon would have taught the client's router."""
+    """The routes that a routing daemon would have announced to the client's router."""
     hops = [w for d in names for w in ("nexthop", "via", directors.address_of(d))]
     inside("client", "ip", "route", "replace", vip, *hops)
 

@@ -89,7 +89,7 @@ def await_true(what, true):
 # --- the table ------------------------------------------------------------------------------------------------
 
 def printed_of_text(text):
-    """What nft prints of a text that it has loaded, in a namespace of its own."""
+    """The output of nft for a text that it has loaded, in a namespace of its own."""
     done = subprocess.run(["unshare", "-n", "sh", "-c", "nft -f - && nft list table inet trimtab"], input=text, capture_output=True,
                           text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -71,8 +71,9 @@ static void add_change(struct tool *t, bool del, const struct local_nft_element 
 }
 
 /* Words: vip ADDR [COMMENT] | scope NET | open FRONTEND NET | from FRONTEND NET |
- * also FRONTEND NET | snat FRONTEND | slot FRONTEND rr|hash M SLOT TARGET PORT | slots FRONTEND rr|hash M TARGET PORT [TARGET PORT…]: all slots, in turn.  "from" is always one of
- * the ranges; "open" to all clients is not. */
+ * also FRONTEND NET | snat FRONTEND | slot FRONTEND rr|hash M SLOT TARGET PORT |
+ * slots FRONTEND rr|hash M TARGET PORT [TARGET PORT…]: all slots, in turn.
+ * "from" is always one of the ranges; "open" to all clients is not. */
 static int do_change(struct tool *t, bool del)
 {
     const char *kind = tool_word(t, 0);

@@ -214,7 +214,7 @@ class Life(product.Cluster):
 
     # --- when all is done ---
     def pending(self):
-        """What a plan would still do, by Service; {} when nothing.  A Service that is refused has a sentence in place of a plan."""
+        """Operations that a plan still has, by Service; {} when none.  A Service that is refused has a sentence in place of a plan."""
         code, text = self.run_command("plan", "-o", "json")
         plan = json.loads(text[text.index("{"):])
         self.refused = {s["service"].split("/")[1]: s["error"]["message"] for s in plan["services"] if s.get("error")}

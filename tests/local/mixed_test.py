@@ -88,7 +88,7 @@ def expect(got, wanted):
 
 
 def of_service(w, name):
-    """What a controller could have written to the object."""
+    """An object as a controller could have written it."""
     s = w.service(name)
     return {k: s["metadata"].get(k) for k in ("finalizers", "annotations", "resourceVersion")} | {"status": s.get("status")}
 

@@ -118,7 +118,7 @@ class Cluster(controller_world.World):
         return done.returncode, done.stdout + done.stderr
 
     def start_fails(self, *before):
-        """What trimtab says when it cannot start; `before` is a command that starts it."""
+        """The message of trimtab when it cannot start; `before` is a command that starts it."""
         done = subprocess.run([*before, self.trimtab_exe, *self.flags(), f"--kubeconfig={self.kubeconfig}"], capture_output=True,
                               text=True, env=self.environment(), timeout=controller_world.LIMIT_S, check=False)
         assert done.returncode == 1, done

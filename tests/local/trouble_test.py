@@ -138,7 +138,7 @@ def test_route_of_somebody_else__for_an_address_of_the_pool__told_and_left_alone
     try:
         c.must("POST", "/api/v1/namespaces/demo/services", {"metadata": {"name": "web", "annotations": {"local.trimtab.io/addresses": "192.0.2.50"}},
                                                             "spec": {"type": "LoadBalancer", "ports": product.ports_of([(80, world.TCP_PORT)])}})
-        c.until("an event", lambda: [m for _, m in events(c, "web") if "192.0.2.50: somebody else has a route for it" in m])
+        c.until("an event", lambda: [m for _, m in events(c, "web") if "192.0.2.50: another program has a route for it" in m])
         assert "192.0.2.50" not in product.held()
     finally:
         world.command("ip", "route", "del", "local", "192.0.2.50/32", "table", "local", "proto", "99")

@@ -100,7 +100,7 @@ def filtered_bridge():
 
 
 def explained(c, name):
-    """What explain says, its lines joined."""
+    """The output of explain, its lines joined."""
     return " ".join(c.run_command("explain", f"demo/{name}")[1].split())
 
 

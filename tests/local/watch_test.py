@@ -197,7 +197,7 @@ def test_route__of_others_for_an_address__another_look_when_it_goes():
         c.must("POST", "/api/v1/namespaces/demo/services", {"metadata": {"name": "web"}, "spec": {
             "type": "LoadBalancer", "ports": product.ports_of([(80, world.TCP_PORT)])}})
         c.until("an event", lambda: [e for e in c.must("GET", "/api/v1/namespaces/demo/events")["items"] if
-                                     f"{FIRST}: somebody else has a route for it" in e["message"]])
+                                     f"{FIRST}: another program has a route for it" in e["message"]])
         assert product.held() == []
         command("ip", "route", "del", "local", f"{FIRST}/32", "dev", "lo", "table", "local", "proto", "99")
         c.until("it is held", lambda: product.held() == [FIRST])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What trimtab says to Azure while it takes over, builds, edits and dismantles the recorded worlds, and what it is answered.
+"""Requests to Azure and their answers while trimtab takes over, builds, edits and dismantles the recorded worlds.
 
     adoption_traffic_test.py DATA AZURE_TEST…      (TAP on stdout)
 

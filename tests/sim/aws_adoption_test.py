@@ -76,7 +76,7 @@ class Cluster(World):
         return super().start(*FLAGS, *flags)
 
     def begin(self, at):
-        """What is logged from there on belongs to the next step."""
+        """Lines logged from there on belong to the next step."""
         self.begun = at
 
     def until_synced(self, *names, cause=""):
@@ -109,7 +109,7 @@ class Cluster(World):
         return max(log.count('"Synced"', self.begun), sum(log.count(line, self.begun) for line in (*BEGINS, DELETES)))
 
     def said(self):
-        """What was asked of AWS since the last time: (action, params, gave)."""
+        """The requests to AWS since the last call: (action, params, gave)."""
         with open(self.traffic, encoding="utf-8") as f:
             f.seek(self.read_to)
             lines = f.readlines()
@@ -255,7 +255,7 @@ def syncs_of(scenario):
 
 AS_RECORDED = "node-removed-3-nlb-2-clb"    # after it, all is as in the recorded world
 
-# What is meant to differ: (scenario, action, member) as globs, and why (docs/spec/aws.md).
+# Intended differences: (scenario, action, member) as globs, and why (docs/spec/aws.md).
 MEANT = [
     ("*-create*", "CreateLoadBalancer", "SecurityGroups", "3.1: an empty list is not sent"),
     ("nlb-*-create*", "ModifyLoadBalancerAttributes", "", "9.1: moto leaves the attribute out, AWS has it"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What owners of Services on AWS are told: the whole program against the simulator.
+"""Events of Services on AWS: the whole program against the simulator.
 
     aws_events_test.py TRIMTAB_SIM TRIMTAB [TEST…]     (TAP on stdout)
 """
@@ -22,7 +22,7 @@ def world():
 
 
 def somebody_forwards_to_the_same_group(w):
-    """What no request can make: a second balancer, and a listener of it that leads to the target group of the first."""
+    """A state that no request can make: a second balancer, and a listener of it that leads to the target group of the first."""
     state = w.must("GET", "/sim/state")
     elb = state["aws"]["elbv2"]
     text = elb["LoadBalancers"][0]["LoadBalancerArn"]

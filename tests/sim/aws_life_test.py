@@ -241,7 +241,7 @@ def test_a_web_identity__is_read_again_when_its_keys_end():
 
 
 def edited_calls(c, cidr):
-    """What an edit costs, with none of its calls refused in the owner's sight."""
+    """The calls of an edit; no event reports a refused call."""
     c.forget_calls()
     c.edit("web", {"spec": {"loadBalancerSourceRanges": [cidr]}})
     assert is_edited_to(c, cidr), c.documents()["group nodes"]

@@ -128,7 +128,7 @@ def test_resources__orphans():
         assert r.returncode == 2 and found, r
         name = found["forwarding rule"]
         slip = name[:-1] + ("0" if name[-1] != "0" else "1")
-        missing = "there is no resource {} among those in the cloud that are ours{}"
+        missing = "there is no resource {} among the resources of trimtab in the cloud{}"
         refused(w.cloud("orphans", slip), missing.format(slip, f"; did you mean {name}?"))
         refused(w.cloud("orphans", "TYPO"), missing.format("TYPO", ""))
         refused(w.cloud("orphans", "TYPO", name, slip), missing.format("TYPO", ""),

@@ -136,7 +136,7 @@ def test_version__text_and_json():
 
 
 def completed(script, *words):
-    """What bash offers for the last word."""
+    """The completions that bash offers for the last word."""
     quoted = " ".join(f"'{w}'" for w in words)
     code = (f"compopt() {{ :; }}\n{script}\nCOMP_WORDS=({quoted})\nCOMP_CWORD={len(words) - 1}\n_trimtab\n"
             'printf "%s\\n" "${COMPREPLY[@]}"')
@@ -151,7 +151,7 @@ def test_a_provider_that_cannot_plan_or_list__says_so():
     assert r.returncode == 1, r
     assert '--drift=report: provider "pool" cannot plan' in r.stderr and "--drift=repair" in r.stderr, r.stderr
     r = run("orphans", *pool)
-    assert r.returncode == 1 and "the provider pool cannot say what in the cloud is its own" in r.stderr, r
+    assert r.returncode == 1 and "the provider pool cannot list its resources in the cloud" in r.stderr, r
 
 
 def test_completion__bash_completes():

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "common/base/strset.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 #define HOUR_US  (3600 * 1000000LL)

@@ -49,7 +49,7 @@ def test_create__address_finalizer_and_events():
 
 
 def test_no_nodes_yet__served_as_soon_as_there_is_one():
-    """What is refused for want of nodes waits for nodes, not for the next repetition minutes later."""
+    """A Service that is refused for lack of nodes waits for nodes, not for the next repetition minutes later."""
     with World(PROGRAMS, "--nodes=0") as w:
         w.start()
         w.create("web")

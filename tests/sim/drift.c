@@ -171,7 +171,7 @@ static void adopted_worlds__of_both_clouds__no_drift(void **state)
         struct rig *r = start(rows[i].world, rows[i].flags);
         rig_counts_reset(r);
         look(r);
-        if (strstr(rig_log(r), "Somebody else changed") != NULL) {
+        if (strstr(rig_log(r), "Another program or person changed") != NULL) {
             fail_msg("%s\n%s", rows[i].world, rig_log(r));
         }
         size_t looks = 0;

@@ -334,7 +334,7 @@ def let_go(w, dead):
 
 
 def op_of(record):
-    """What a request to the API server is for; None: it is none, or only looks or watches."""
+    """The purpose of a request to the API server; None: another request, or one that only reads or watches."""
     path = record.path.split("?")[0]
     if not path.startswith("/api"):
         return None

@@ -428,7 +428,7 @@ static void groups__node_comes__one_write_for_all_services(void **state)
     rig_free(r);
 }
 
-/* A Service whose NEG cannot be written is told so, and the others have the node. */
+/* A Service whose NEG cannot be written gets an event, and the others have the node. */
 static void negs__node_comes_and_one_is_refused__the_others_have_it(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What stands on a Google Service that has a backend service, and beside it: finalizers, annotations, events, conditions,
+"""Objects of a Google Service that has a backend service: finalizers, annotations, events, conditions,
 ServiceNetworkEndpointGroups.  The whole program against the simulator.
 
     gce_objects_test.py TRIMTAB_SIM TRIMTAB [TEST…]     (TAP on stdout)

@@ -67,7 +67,7 @@ class Owner(World):
         return self.cloud("forwardingRules")[f"{self.region()}/forwardingRules/{name}"]["IPAddress"]
 
     def trimtab_says(self, *args):
-        """What a sub-command prints, its lines joined."""
+        """The output of a sub-command, its lines joined."""
         done = subprocess.run([self.trimtab_exe, *args, f"--kubeconfig={self.kubeconfig}", "--cloud-provider=gce",
                                f"--cloud-config={self.conf}/gce.conf"],
                               env=self.environment(), capture_output=True, text=True, check=False)

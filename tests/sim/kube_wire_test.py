@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What trimtab asks of the API server through a Service's life, in form, beside what a Go controller-manager asked.
+"""The form of trimtab's requests to the API server during a Service's life, compared with those of a Go controller-manager.
 
     kube_wire_test.py TRIMTAB_SIM TRIMTAB DATA [TEST…]     (TAP on stdout)
 
@@ -23,7 +23,7 @@ PROGRAMS = sys.argv[1:3]
 RECORDING = os.path.join(sys.argv[3], "ccm-1.36", "client-requests.jsonl")
 PATCH = "application/strategic-merge-patch+json"
 
-# What belongs to other parts than the service controller and its watches.
+# Requests of other parts than the service controller and its watches.
 ELSEWHERE = ("/leases", "/configmaps", "subjectaccessreviews", "tokenreviews", "/namespaces/kube-system/events")
 STATUS = f"patch /api/v1/namespaces/NS/services/NAME/status  {PATCH} service-controller "
 MARK = "metadata.annotations.trimtab.io/carried-out"

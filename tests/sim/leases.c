@@ -21,6 +21,8 @@
 #include "common/base/str.h"
 #include "controller/host/fence.h"
 #include "tests/support/asleep.h"
+#include "tests/support/clock_fake.h"
+#include "tests/support/kube_ignore_sent.h"
 #include "tests/support/rig.h"
 #include "tests/support/unit.h"
 

@@ -183,7 +183,7 @@ def test_fields__all_faults_of_all_files_are_told_and_capped():
                 "must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric "
                 "character (e.g. 'my-name',  or '123-abc', regex used for validation is "
                 "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
-                "error: 3 faults in the given files: nothing is done; "
+                "error: 3 faults in the given files: nothing was changed; "
                 "--validate=warn passes over unknown and duplicate fields")
         f.write("many.yaml", GOOD + "".join(f"  x{i}: 1\n" for i in range(25)))
         lines = f.run("plan", "-f", "many.yaml").stderr.splitlines()

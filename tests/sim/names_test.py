@@ -43,7 +43,7 @@ PATHS = ("resource-group", "pls-name", "prefix-id", "-addresses", "-subnet", "-s
 PLAIN = {"azure": {AZURE + "load-balancer-internal": "true"}, "gce": {GKE + "load-balancer-type": "Internal"},
          "aws": {AWS + "type": "nlb"}}[CLOUD]
 FLAGS = {"azure": [], "gce": ["--run-l4-controller"], "aws": []}[CLOUD]
-# What a request may lead to: things of the cluster's own subscription and group, project, or the one path of AWS.
+# Permitted targets of a request: resources of the cluster's own subscription and group, project, or the one path of AWS.
 OWN = {
     "azure": re.compile(r"/subscriptions/[\w-]+/(resourceGroups/(?i:{group})/)?providers/Microsoft\.(Network|Compute)(/[\w.()-]+)*"),
     "gce": re.compile(r"/compute/(v1|beta)/projects/{project}/[a-z][\w-]*(/[\w-]+)*"),
@@ -56,7 +56,7 @@ ODD = {"azure": (AZURE + "load-balancer-internal-subnet", "-odd-"), "gce": (GKE 
 # Of those that name another's thing (theirs()), the ones that get it.
 SERVED = [("azure", "by-prefix"), ("azure", "by-subnet"), ("aws", "by-address"), ("aws", "by-subnet"), ("aws", "by-certificate"),
           ("aws", "by-certificate-classic"), ("aws", "by-bucket"), ("aws", "by-bucket-classic")]
-# What another tenant has and shares, or not: annotation, value for "theirs" or "shared", the key that confines it.
+# Resources of another tenant, shared or not: annotation, value for "theirs" or "shared", the key that confines it.
 SHARED = {
     "azure": [(AZURE + "load-balancer-resource-group", "%s", "allowedResourceGroups"),
               (AZURE + "pls-resource-group", "%s", "allowedResourceGroups"),

@@ -237,7 +237,7 @@ def test_another_clusters_resources__are_not_listed():
         with Cluster("gce", name) as c:
             c.change(edit)
             _, found, _ = c.orphans()
-            # What says nothing of any cluster may be ours, for all that anybody can tell; never more than that.
+            # A resource that names no cluster may be ours; it is reported as unsure, never as more.
             assert all(o["unsure"] for o in found), [o for o in found if not o["unsure"]]
             assert not any(o["name"].startswith("k8s2-") or "-node" in o["name"] for o in found), found
 
@@ -304,7 +304,7 @@ def test_delete__leaves_exactly_the_rest():
             assert left == [] and summary["deleted"] == len(found), (name, left, summary)
             rest = {p for p in before if p.split("/")[-1] not in names}
             assert c.pieces() <= rest, (name, c.pieces() - rest)
-            # What several Services share goes with the last one that needs it, as it does in the controller.
+            # A shared resource goes with the last Service that needs it, as in the controller.
             shared = {p.split("/")[-1] for p in rest - c.pieces()}
             assert all("-node" in n or "-l4-shared-hc" in n for n in shared), (name, shared)
             planned = c.cli("plan")

@@ -25,7 +25,7 @@ LOCAL = {"externalTrafficPolicy": "Local", "ports": [{"port": 80, "targetPort": 
 NLB = {"annotations": {"service.beta.kubernetes.io/aws-load-balancer-type": "nlb"}}
 RBS = {"annotations": {"cloud.google.com/l4-rbs": "enabled"}}
 INTERNAL = {"annotations": {"networking.gke.io/load-balancer-type": "Internal"}}
-# What a Service is served by: cloud, flags of trimtab and of its sub-commands, metadata of the Service.
+# The server of a Service: cloud, flags of trimtab and of its sub-commands, metadata of the Service.
 KINDS = {
     "target pool": ("gce", [], {}),
     "groups": ("gce", ["--run-l4-netlb-controller"], RBS),
@@ -162,7 +162,7 @@ def words():
 
         w.create("web", **LOCAL)
         status, _, said = trace("web")
-        assert status == 2 and "there is no EndpointSlice of the Service: no pod matches its selector app=web" in said, said
+        assert status == 2 and "the Service has no EndpointSlice: no pod matches its selector app=web" in said, said
         w.run_pod("first", 0)
         w.run_pod("client", 1)
         w.must("PATCH", w.pods("client"), {"metadata": {"labels": {"app": "client"}}}, content_type="application/merge-patch+json")

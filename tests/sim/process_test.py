@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the process asks of the system: files that it reads, core dumps, and what it tells the service manager.
+"""The process and the system: files that it reads, core dumps, and its messages to the service manager.
 
     process_test.py TRIMTAB_SIM TRIMTAB [TEST…]     (TAP on stdout)
 """
@@ -99,7 +99,7 @@ class Unread(World):
         return self.call("GET", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager")[1]
 
     def rest(self):
-        """What is in the pipe when the process has ended."""
+        """The content of the pipe when the process has ended."""
         with os.fdopen(self.reader, "rb") as f:
             return f.read().decode()
 

@@ -134,7 +134,7 @@ class Stuck(World):
         os.mkfifo(os.path.join(self.folder, what))
 
     def give(self, what):
-        """Who waits for it sleeps in opening it until there is a writer."""
+        """A reader sleeps in open() until there is a writer."""
         path = os.path.join(self.folder, what)
         writer = os.open(path, os.O_RDWR)  # waits for no reader
         os.unlink(path)

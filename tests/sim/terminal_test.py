@@ -169,7 +169,7 @@ def test_columns_in_the_environment__count_on_a_terminal_only():
             assert piped == w.screen(100, name, TERM="dumb"), piped
 
 
-# What an annotation, a manifest or a server may say: ESC, a line feed, CSI, right to left, a line separator, zero width.
+# Possible texts of an annotation, a manifest or a server: ESC, a line feed, CSI, right to left, a line separator, zero width.
 FOREIGN = "a\x1b[31m\nb\u009b\u202e\u2028\u200bz"
 
 

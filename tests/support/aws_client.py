@@ -22,7 +22,7 @@ FORM = "application/x-www-form-urlencoded; charset=utf-8"
 
 
 class Answer:
-    """What came back: `raw` text, and its elements without namespaces."""
+    """An answer: `raw` text, and its elements without namespaces."""
 
     def __init__(self, raw, headers):
         self.raw, self.headers = raw, headers

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was asked of AWS and what is there, in a form in which two runs can be compared.
+"""Requests to AWS and its resources, in a form in which two runs can be compared.
 
 Ids and ARNs differ from run to run, names do not: every id that a create gave becomes the name that was asked for.  The order of
 lists does not count, and how rules and targets are spread over calls does not, either.

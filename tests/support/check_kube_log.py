@@ -29,7 +29,7 @@ KINDS = {"services": ("v1", "Service"), "nodes": ("v1", "Node"), "events": ("v1"
 
 
 def kind_of(path):
-    """What lies at /api/v1/namespaces/NS/services/NAME/status."""
+    """The object at /api/v1/namespaces/NS/services/NAME/status."""
     found = re.match(r"/(?:api/v1|apis/[^/]+/[^/]+)(?:/namespaces/[^/]+)?/([a-z]+)/[^/?]+", path)
     return KINDS.get(found.group(1), (None, None)) if found else (None, None)
 

@@ -9,6 +9,7 @@
 
 #include "common/base/arena.h"
 #include "tests/support/asleep.h"
+#include "tests/support/clock_fake.h"
 
 struct clock_mover {
     struct clock *clock;

@@ -120,7 +120,7 @@ class World:
         self.sim.stop()
 
     def complaints(self):
-        """What a sanitizer said about one of the programs, wherever it stands in what they printed."""
+        """A sanitizer's report about one of the programs, anywhere in their output."""
         found = []
         for name in ["sim.err", *(f"{kind}-{run}" for kind in ("run", "out") for run in range(1, self.runs + 1))]:
             found += complaint_in(os.path.join(self.folder, name))

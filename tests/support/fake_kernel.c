@@ -142,7 +142,7 @@ static int nft_make(struct local_kernel *k, const struct local_nft_table_args *a
     }
     if (f->table != NULL || is_foreign(f, args->instance)) {
         return done(
-            k, err_set(err, ERR_CONFLICT, "somebody else changed table inet %s", args->instance),
+            k, err_set(err, ERR_CONFLICT, "another program changed table inet %s", args->instance),
             err);
     }
     new_table(f, args);
@@ -159,7 +159,7 @@ static int nft_remake(struct local_kernel *k, const struct local_nft_table_args 
     }
     if (table_of(f, args->instance) == NULL) {
         return done(
-            k, err_set(err, ERR_CONFLICT, "somebody else changed table inet %s", args->instance),
+            k, err_set(err, ERR_CONFLICT, "another program changed table inet %s", args->instance),
             err);
     }
     make_rules(f, args); /* no set was missing, so that elements are as they were */
@@ -232,7 +232,7 @@ static int nft_commit(struct local_kernel *k, const char *instance,
         return code;
     }
     struct fake_nft *t = table_of(f, instance);
-    code = t == NULL ? err_set(err, ERR_CONFLICT, "somebody else changed table inet %s", instance)
+    code = t == NULL ? err_set(err, ERR_CONFLICT, "another program changed table inet %s", instance)
                      : fake_nft_commit(t, changes, n, err);
     f->generation += code == ERR_OK;
     if (code == ERR_OK) {
@@ -252,8 +252,8 @@ static int nft_list(struct local_kernel *k, const char *instance,
         return code;
     }
     if (t == NULL) {
-        return done(k, err_set(err, ERR_CONFLICT, "somebody else changed table inet %s", instance),
-                    err);
+        return done(
+            k, err_set(err, ERR_CONFLICT, "another program changed table inet %s", instance), err);
     }
     fake_nft_list(t, each, arg);
     return done(k, ERR_OK, err);
@@ -491,7 +491,7 @@ static int kube_proxy(struct local_kernel *k, const char **ret, struct err *err)
     return fake_kernel_done(k, ERR_OK, err);
 }
 
-/* Calls of the table above are requests here; what they ask is not told apart. */
+/* Calls of the table above are requests here; their requests are not distinguished. */
 static void counts(const struct local_kernel *k,
                    void (*each)(void *arg, const struct local_kernel_count *c), void *arg)
 {

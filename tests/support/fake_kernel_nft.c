@@ -310,7 +310,7 @@ int fake_nft_commit(struct fake_nft *t, const struct local_nft_change *changes, 
         u.n = done;
     }
     forget(&u);
-    return fine ? ERR_OK : err_set(err, ERR_CONFLICT, "somebody else changed the table");
+    return fine ? ERR_OK : err_set(err, ERR_CONFLICT, "another program changed the table");
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

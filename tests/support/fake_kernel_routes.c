@@ -101,7 +101,7 @@ int fake_routes_change(struct local_kernel *k, bool del, const struct local_rout
     for (size_t i = 0; i < n; i++) {
         ret_codes[i] = change_route(f, del, &items[i]);
         if (ret_codes[i] != ERR_OK && code == ERR_OK) {
-            code = err_set(err, ret_codes[i], "somebody else has a route for it");
+            code = err_set(err, ret_codes[i], "another program has a route for it");
         }
     }
     int told = fake_kernel_done(k, code, err);

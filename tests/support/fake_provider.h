@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fake_provider.h: a provider for tests: writes down each call and answers as it was told.
+/* fake_provider.h: a provider for tests: records each call and answers as the test sets it.
  *
  * A test fills the settings, hands fake->desc to the controller (or calls it through a syncer) and
  * reads the calls afterwards.  Calls may come from many threads.  One is open at a time per process

@@ -40,7 +40,7 @@ class Record:
         return self.is_lease() and self.method in WRITES
 
     def holder(self):
-        """Whose name a write of the lease carries; "" for nobody."""
+        """The holder that a write of the lease names; "" for none."""
         return json.loads(self.body)["spec"].get("holderIdentity") or ""
 
     def is_mutation(self):
@@ -186,7 +186,7 @@ class Replica:
         return "Successfully acquired lease" in self.log()
 
     def stands_by(self):
-        return self.until_logged('"Standing by').until_logged("The lease is held by another process")
+        return self.until_logged('"Standby').until_logged("The lease is held by another process")
 
     def send(self, number):
         with self.starting:

@@ -27,6 +27,8 @@
 #include "providers/builtin.h"
 #include "providers/gce/gce_provider.h"
 #include "sim/program.h"
+#include "tests/support/clock_fake.h"
+#include "tests/support/http_ignore_sent.h"
 
 #define WORLD_MAX_BYTES (256UL << 20)
 #define LOG_MAX_BYTES   (256UL << 20)

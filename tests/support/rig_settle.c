@@ -16,6 +16,8 @@
 #include "common/base/lock.h"
 #include "controller/process/app_internal.h"
 #include "tests/support/asleep.h"
+#include "tests/support/clock_fake.h"
+#include "tests/support/sim_hook.h"
 
 #define PATIENCE_MS 200000 /* real time, for the whole of it; it bounds a hang only */
 #define STILL_MS    40     /* real time without a call: a sleeping worker waits for the clock */

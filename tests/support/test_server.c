@@ -18,6 +18,7 @@
 #include "common/base/lock.h"
 #include "common/base/map.h"
 #include "common/base/str.h"
+#include "tests/support/http_req.h"
 
 struct test_server {
     struct test_server_config cfg;

@@ -58,7 +58,7 @@ struct tt_call {
     uint32_t planning; /* 1 while plan() runs: the host refuses writes */
     /* 1 once the call should end.  Cheap; for the call's threads. */
     int32_t (*cancelled)(const struct tt_call *call);
-    void *host_data; /* the host's own */
+    void *reserved_0_; /* NULL */
     /* Since 1.10.  1: a periodic check only (TT_REASON_RESYNC for each Service).  A provider with a
      * request limit serves other calls first. */
     uint32_t background;

@@ -318,7 +318,7 @@ int ks_compare_ipvs(struct arena *a, const struct ks_world *w, const char *text,
     d.list = (struct ks_differences){.a = a, .n_rules = have.n};
     if (!have.has_sets && !have.has_servers && tables == NULL) {
         return err_set(err, ERR_INVALID,
-                       "there is no set, no virtual server and no table in it; want the output of "
+                       "it has no set, no virtual server and no table; want the output of "
                        "ipvsadm -S -n, ipset save and iptables-save, one behind the other");
     }
     if (tables != NULL) {

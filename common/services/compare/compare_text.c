@@ -44,14 +44,14 @@ void ks_compared_text(struct str_buf *b, const char *node, const struct ks_compa
     size_t subjects = count_subjects(found);
     const char *subject = "";
     if (found->n_differences == 0) {
-        str_appendf(b,
-                    "%s has what kube-proxy would install: %zu rules compared, %zu of others left "
-                    "aside.\n",
-                    node, found->n_rules, found->n_others);
+        str_appendf(
+            b,
+            "%s has what kube-proxy would install: %zu rules compared, %zu other rules ignored.\n",
+            node, found->n_rules, found->n_others);
     } else {
         str_appendf(b,
                     "%s differs: %zu difference%s, in %zu service port%s; %zu rules compared, %zu "
-                    "of others left aside.\n",
+                    "other rules ignored.\n",
                     node, found->n_differences, found->n_differences == 1 ? "" : "s", subjects,
                     subjects == 1 ? "" : "s", found->n_rules, found->n_others);
     }

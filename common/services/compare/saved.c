@@ -244,10 +244,9 @@ int ks_saved_read(struct ks_saved *s, struct arena *a, const char *text, size_t 
             err_set(err, ERR_INVALID, "it ends within a table, without COMMIT: the text was cut");
     }
     if (code == ERR_OK && !s->has_tables) {
-        code =
-            err_set(err, ERR_INVALID,
-                    "there is no table filter or nat in it; want the output of iptables-save (or "
-                    "ip6tables-save)");
+        code = err_set(err, ERR_INVALID,
+                       "it has no table filter or nat; want the output of iptables-save (or "
+                       "ip6tables-save)");
     }
     return code;
 }

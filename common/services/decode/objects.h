@@ -225,8 +225,6 @@ int ks_pod_decode(struct arena *a, struct json_object *o, const char *where,
                   const struct ks_pod **ret, struct err *err) _warn_unused_;
 int ks_node_decode(struct arena *a, struct json_object *o, const char *where,
                    const struct ks_node **ret, struct err *err) _warn_unused_;
-int ks_endpoints_decode(struct arena *a, struct json_object *o, const char *where,
-                        const struct ks_endpoints **ret, struct err *err) _warn_unused_;
 
 /* The value of a label or an annotation; NULL when the map does not have the key. */
 const char *ks_kv(const struct json_kv *kvs, size_t n, const char *key);

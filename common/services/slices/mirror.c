@@ -7,7 +7,7 @@
 
 #include "common/base/ip.h"
 #include "common/base/str.h"
-#include "common/services/slices/legacy.h"
+#include "common/services/slices/repack.h"
 #include "common/services/slices/slices_internal.h"
 
 #define MAX_ENDPOINTS_DEFAULT 1000

@@ -113,7 +113,7 @@ static void make_places(struct family *f)
         if (*e->node_name != '\0' && place_of(f, e->node_name) == NULL) {
             struct place *p = add_place(f, e->node_name);
             p->out.zone = e->zone;
-            p->out.left_out = "there is no Node of this name";
+            p->out.left_out = "no Node has this name";
         }
         for (size_t k = 0; k < e->n_zone_hints; k++) {
             add_zone(f, e->zone_hints[k]);

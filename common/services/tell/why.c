@@ -125,7 +125,7 @@ struct ks_why ks_why_no_endpoints(struct arena *a, const struct ks_cluster *clus
     const struct census c = count(a, slices, n, port_name, protocol, family);
     struct ks_why why = {0};
     if (c.slices == 0) {
-        return no_pods(a, service, "there is no EndpointSlice of the Service");
+        return no_pods(a, service, "the Service has no EndpointSlice");
     }
     if (c.headless == c.slices) {
         why.because = "all its EndpointSlices have the label " HEADLESS_LABEL

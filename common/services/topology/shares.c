@@ -227,26 +227,3 @@ void ks_give_receive(struct arena *a, const struct ks_allocation *zones, size_t 
 }
 
 /* ---- overload -------------------------------------------------------------------------------- */
-
-bool ks_overloaded(const struct ks_zone_shares *shares, const struct ks_zone_counts *counts)
-{
-    int64_t total = 0;
-    for (size_t i = 0; i < counts->n; i++) {
-        total += counts->zones[i].hints;
-    }
-    if (counts->n == 0 || shares->n == 0) {
-        return counts->n > 0;
-    }
-    size_t at = 0;
-    for (size_t i = 0; i < shares->n; i++) {
-        const struct ks_zone_share *z = &shares->zones[i];
-        while (at < counts->n && strcmp(counts->zones[at].zone, z->zone) < 0) {
-            at++;
-        }
-        if (at == counts->n || !str_eq(counts->zones[at].zone, z->zone) ||
-            counts->zones[at].hints < (int64_t)ceil((double)total * z->ratio * OVERLOAD_FACTOR)) {
-            return true;
-        }
-    }
-    return false;
-}

@@ -96,9 +96,6 @@ struct ks_zone_counts {
     const struct ks_zone_count *zones; /* sorted by name, each once; NULL when n is 0 */
     size_t n;
 };
-/* True when a Service with these hints must be synced, since zones' shares are such that one of
- * them has too few.  False without hints. */
-bool ks_overloaded(const struct ks_zone_shares *shares, const struct ks_zone_counts *counts);
 
 /* ---- hints in slices (hints.c) --------------------------------------------------------------- */
 

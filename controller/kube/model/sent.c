@@ -4,11 +4,6 @@
 
 #include "common/net/http.h"
 
-void kube_ignore_sent(void *arg, const struct kube_sent *sent)
-{
-    (void)arg, (void)sent;
-}
-
 struct kube_sent kube_sent_of(const struct http_sent *sent, const char *resource)
 {
     static const enum kube_sent_part parts[] = {

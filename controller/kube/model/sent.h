@@ -33,9 +33,6 @@ struct kube_sent {
 /* Called after each send, from the thread that sent; must not block. */
 typedef void kube_sent_fn(void *arg, const struct kube_sent *sent);
 
-/* Counts nothing: an observer for tests. */
-void kube_ignore_sent(void *arg, const struct kube_sent *sent);
-
 struct http_sent;
 /* Returns the HTTP handle's report of a request, as one about `resource`.  Texts are
  * borrowed from both. */

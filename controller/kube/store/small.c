@@ -8,6 +8,7 @@
  * namespace and what begins with the object's own UID are recreated with the structures.  Pure but
  * for malloc. */
 #include "controller/kube/store/small.h"
+#include "controller/kube/store/small_internal.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -36,16 +37,6 @@
 #define CODE_UID    4u /* the object's, and what stands here */
 #define CODE_SPACE  5u /* the object's namespace: its key, up to the slash */
 #define CODE_OTHERS 6u
-
-struct kube_small {
-    _Atomic uint32_t refs;
-    uint32_t n_bytes;
-    uint32_t whole; /* bytes of the structures that a reader makes, the object included */
-    uint16_t uid, version, service, structure; /* where they begin in `bytes` */
-    uint8_t kind;
-    bool has_uuid; /* the UID is sixteen bytes; else a text */
-    char bytes[];  /* the key first */
-};
 
 /* The structures of an object begin where anything may. */
 #define ALIGNED(n) (((n) + 7) & ~(size_t)7)
@@ -507,7 +498,7 @@ struct kube_small *kube_small_ref(struct kube_small *s)
 void kube_small_unref(struct kube_small *s)
 {
     if (s != NULL && atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) == 1) {
-        keep_free(s, kube_small_bytes(s));
+        keep_free(s, offsetof(struct kube_small, bytes) + s->n_bytes);
     }
 }
 
@@ -533,9 +524,4 @@ const char *kube_small_version(const struct kube_small *s)
 const char *kube_small_service(const struct kube_small *s)
 {
     return s->bytes + s->service;
-}
-
-size_t kube_small_bytes(const struct kube_small *s)
-{
-    return offsetof(struct kube_small, bytes) + s->n_bytes;
 }

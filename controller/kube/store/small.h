@@ -34,7 +34,5 @@ const char *kube_small_key(const struct kube_small *s);
 const char *kube_small_uid(const struct kube_small *s, char room[UUID_TEXT]);
 const char *kube_small_version(const struct kube_small *s);
 const char *kube_small_service(const struct kube_small *s); /* of a slice; "" of others */
-/* Its bytes on the heap, without malloc's own. */
-size_t kube_small_bytes(const struct kube_small *s);
 
 #endif

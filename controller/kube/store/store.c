@@ -32,7 +32,7 @@ struct kube_store {
     bool is_staged;            /* the writer's: this replace is */
     bool small;                /* fixed before the writer starts: objects are kept in small form */
     struct store_index staged; /* the writer's */
-    _Atomic int untold;        /* changes whose handlers have not been told to the end */
+    _Atomic int untold;        /* changes that some handler has not seen yet */
 
     struct mutex lock;
     struct store_index by_key _guarded_by_(&lock);

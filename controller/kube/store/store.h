@@ -45,7 +45,7 @@ bool kube_store_synced(struct kube_store *s);
 size_t kube_store_count(struct kube_store *s);
 /* How many of them were not read whole (object.h). */
 size_t kube_store_unreadable(struct kube_store *s);
-/* The handlers have been told of everything that readers can see. */
+/* The handlers have seen everything that readers can see. */
 bool kube_store_is_quiet(const struct kube_store *s);
 /* All objects sorted by key (namespace, then name); a shared immutable list, cached until the next
  * change where objects are kept whole. */

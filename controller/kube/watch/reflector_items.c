@@ -145,12 +145,11 @@ static void say_unreadable(struct reflector *x, const struct kube_object *o,
     if (again || !says) {
         return;
     }
-    log_error(
-        o->unreadable,
-        "Part of an object cannot be read; it keeps what is known of it, and nothing is changed "
-        "for it until it is mended",
-        LOG_S("resource", resource(x)), LOG_S("object", o->key),
-        LOG_S("resourceVersion", o->resource_version));
+    log_error(o->unreadable,
+              "Part of an object cannot be read; its known part is kept, and nothing is changed "
+              "for it until it is readable",
+              LOG_S("resource", resource(x)), LOG_S("object", o->key),
+              LOG_S("resourceVersion", o->resource_version));
 }
 
 /* The object, whole or not; NULL when it has no name: *err says why.  A new reference. */

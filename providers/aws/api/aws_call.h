@@ -43,9 +43,6 @@ struct aws_client_config {
 /* Strings are copied.  Owns delay and retry budget per API, and the clock's offset. */
 struct aws_client *aws_client_new(const struct aws_client_config *cfg) _warn_unused_;
 void aws_client_free(struct aws_client *c); /* NULL is fine */
-/* The server's time as far as it is known (2.8), for aws_auth_config.now_s; `client` is
- * a struct aws_client. */
-int64_t aws_client_now_s(void *client);
 
 struct aws_pair {
     const char *name;  /* wire name: "LoadBalancerNames.member.1" */

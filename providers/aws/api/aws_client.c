@@ -145,12 +145,3 @@ bool aws_client_learn_skew(struct aws_client *c, int64_t server_s, int64_t wall_
     mutex_unlock(&c->lock);
     return true;
 }
-
-int64_t aws_client_now_s(void *client)
-{
-    struct aws_client *c = client;
-    int64_t wall_us = clock_wall_us(c->clock);
-    bool probes;
-    return (wall_us + aws_client_skew(c, clock_now_ms(c->clock), wall_us, false, &probes)) /
-           1000000;
-}

@@ -40,10 +40,6 @@ struct aws_auth_config {
     int max_attempts; /* of a request; 0: 3 */
     struct clock *clock;
     struct rng *rng; /* NULL: rng_real() */
-    /* The time to sign with, corrected by what is known of the server's (2.8);
-     * NULL: the clock's. */
-    int64_t (*now_s)(void *arg);
-    void *now_arg;
 };
 struct aws_auth;
 /* Reads variables and the profiles' files, never the network.  ERR_AUTH: the chain cannot work, by

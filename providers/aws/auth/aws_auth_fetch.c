@@ -41,10 +41,7 @@ void aws_fetch_begin(struct aws_fetch *f, struct aws_auth *auth, struct arena *a
 int64_t aws_stage_now_s(const struct aws_stage_run *r, const struct http_response *resp)
 {
     int64_t server_s = resp != NULL ? http_response_date_s(resp) : -1;
-    if (server_s >= 0) {
-        return server_s;
-    }
-    return r->cfg->now_s != NULL ? r->cfg->now_s(r->cfg->now_arg) : clock_wall_s(r->cfg->clock);
+    return server_s >= 0 ? server_s : clock_wall_s(r->cfg->clock);
 }
 
 /* A header can carry it, and a signature's text. */

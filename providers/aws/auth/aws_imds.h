@@ -33,7 +33,7 @@ struct aws_imds_config {
     struct clock *clock;
     /* Told when reads begin to go without a token, which operators want to know: `lost`, because
      * nobody answers the PUT (a hop limit of 1 in front of a container), else because the service
-     * knows none.  NULL: nobody is told. */
+     * knows none.  NULL: nothing is logged. */
     void (*on_without)(void *arg, bool lost);
     void *arg;
 };

@@ -82,8 +82,7 @@ struct aws_need {
     const struct aws_doc *doc; /* a reference of the caller's; NULL: see err */
     struct err err;
 };
-/* This moment, finer than any clock: what began to be read after it is told from what
- * was read before. */
+/* This moment, finer than any clock: it separates reads that began after it from earlier ones. */
 uint64_t aws_cloud_mark(struct aws_cloud *c);
 bool aws_doc_is_after(const struct aws_doc *d, uint64_t mark);
 /* Answers them side by side; blocks.  Returns ERR_OK, or the code of the first that failed (its

@@ -5,6 +5,7 @@
 #include "common/base/lock.h"
 #include "common/base/map.h"
 #include "common/base/str.h"
+#include "providers/aws/cloud/aws_memory_internal.h"
 
 #include <stdlib.h>
 
@@ -23,11 +24,6 @@ struct known {
     int64_t balancer_made_ms; /* 0: none is known of */
     int64_t wrote_ms;         /* 0: never */
 };
-struct aws_memory {
-    struct mutex lock;
-    struct map *by_uid _guarded_by_(lock); /* → struct known, heap */
-};
-
 /* That one; NULL: all. */
 static void drop_made(struct known *k, const char *arn)
 {
@@ -268,12 +264,4 @@ void aws_memory_drop(struct aws_memory *m, const char *uid)
     mutex_lock(&m->lock);
     (void)map_remove(m->by_uid, uid);
     mutex_unlock(&m->lock);
-}
-
-size_t aws_memory_size(struct aws_memory *m)
-{
-    mutex_lock(&m->lock);
-    size_t n = map_size(m->by_uid);
-    mutex_unlock(&m->lock);
-    return n;
 }

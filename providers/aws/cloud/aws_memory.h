@@ -59,6 +59,5 @@ int64_t aws_memory_balancer_made_ms(struct aws_memory *m, const char *uid);
 void aws_memory_wrote(struct aws_memory *m, const char *uid, int64_t now_ms);
 int64_t aws_memory_wrote_ms(struct aws_memory *m, const char *uid);
 void aws_memory_drop(struct aws_memory *m, const char *uid);
-size_t aws_memory_size(struct aws_memory *m); /* Services about which something is known */
 
 #endif

@@ -66,11 +66,11 @@ const struct aws_annotation aws_annotation_table[] = {
      "Ciphers and protocols of TLS ports.", NAME,
      "applied; removed from a classic load balancer: the last one stays"},
     {"backend-protocol", BOTH, "tcp, ssl, http, https; on an NLB only ssl has an effect", "tcp",
-     "What nodes are spoken to with.",
+     "Protocol of the connections to nodes.",
      "a classic load balancer with a certificate is refused; else ignored",
      "applied; NLB: target groups are made anew"},
     {"additional-resource-tags", BOTH, "key=value, ...; 50 with those of the controller", "none",
-     "Further tags of what is made for the Service.",
+     "Further tags of resources made for the Service.",
      "pieces without a key are left out; a key of AWS (aws:…), too long or too many: the Service "
      "is "
      "refused",

@@ -52,10 +52,6 @@ bool aws_tags_are_foreign(const struct aws_naming *n,
  * another cluster". */
 int aws_tags_repair(struct arena *a, const struct aws_naming *n, const struct aws_tags *tags,
                     struct aws_tags *ret, struct err *err);
-/* 1.4: the cluster id that tags of the own instance tell; ERR_INVALID none, several or
- * contradicting. */
-int aws_tags_cluster_id(struct arena *a, const struct aws_tags *tags, const char **ret_id,
-                        bool *ret_legacy, struct err *err);
 
 /* ---- places: 4.9 (aws_subnet_rules.c) */
 struct aws_places {
@@ -79,7 +75,7 @@ int aws_subnets_choose(struct arena *a, const struct aws_naming *n, const struct
 /* ERR_INVALID: in words, why the node is left out. */
 int aws_instance_id(struct arena *a, const char *provider_id, const char **ret, struct err *err);
 /* Ids of the nodes that may be targets by provider id and target-node-labels, in node order,
- * duplicates stay.  Nodes without a good id are told in *ret_left_out (may be NULL),
+ * duplicates stay.  Nodes without a valid id are listed in *ret_left_out (may be NULL),
  * one sentence each. */
 struct aws_texts aws_node_instances(struct arena *a, const struct tt_node *const *nodes, size_t n,
                                     const struct aws_tags *labels, struct aws_texts *ret_left_out);
@@ -144,8 +140,6 @@ struct aws_tags aws_group_attributes_diff(struct arena *a, const struct aws_tags
 /* ---- permissions: 4.15 (aws_group_rules.c) */
 /* Order: protocol, from, to, peer, source, description. */
 int aws_rule_compare(const void *x, const void *y);
-/* Equal in what EC2 tells rules apart by: all but the description (and the user). */
-bool aws_rule_same(const struct aws_rule *x, const struct aws_rule *y);
 struct aws_rules aws_rules_sorted(struct arena *a, const struct aws_rule *items, size_t n);
 struct aws_rule_diff {
     struct aws_rules authorize;

@@ -222,7 +222,7 @@ static void add_finding(struct finder *f, const char *reason, const char *field,
     }
 }
 
-/* Any text means classic; one that somebody hardly meant so is told. */
+/* Any text means classic; one that is hardly intended becomes a finding. */
 static bool is_odd_type(const struct tt_service *s)
 {
     static const char *const meant[] = {"", "classic", "clb", "elb"};
@@ -235,7 +235,7 @@ static bool is_odd_type(const struct tt_service *s)
     return aws_service_kind(s) == AWS_CLASSIC;
 }
 
-/* Any text but false means internal; one that says neither is told. */
+/* Any text but false means internal; one that says neither becomes a finding. */
 static bool is_odd_internal(const struct tt_service *s)
 {
     const char *text = aws_annotation_filled(s, "internal");

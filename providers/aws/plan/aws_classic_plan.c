@@ -284,7 +284,7 @@ static void plan_listeners(struct aws_classic_run *r)
             op->only_if = LB_DONE | LB_TOLERATED;
             listeners_undo(r, cleared, d);
             lb_plan_effect(p->plan, p->service->key,
-                           "Ports whose listeners are made anew are interrupted for a moment.");
+                           "Ports whose listeners are recreated are interrupted briefly.");
         }
     }
     listeners_certify(r);

@@ -6,8 +6,8 @@
  * to hold the balancer: a zone that stays, one that only goes (it goes last then), or, when every
  * zone gets another subnet, the last one of them, which is done when the others are through.  A
  * balancer whose only zone should get another subnet cannot be helped: it keeps the old one, and
- * its owner is told.  Upstream detaches all at once, which AWS refuses (docs/spec/aws.md
- * 4.6 item 1). */
+ * the plan reports that.  Upstream detaches all at once, which AWS refuses (docs/spec/aws.md 4.6
+ * item 1). */
 #include "providers/aws/plan/aws_classic_internal_plan.h"
 
 #include "common/base/str.h"

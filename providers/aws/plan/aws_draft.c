@@ -2,16 +2,14 @@
 /* aws_draft.c: the drafts that planners of AWS resources write, and their way into the plan.
  *
  * A draft is an operation that does not know its place yet: it names a phase, and values of other
- * drafts by their handles.  aws_draft_finish() sorts drafts by phase (those of one phase keep the
- * order in which they were drafted), adds them to the plan with what is in a phase side by side,
- * turns handles into indexes of the plan, and has aws_order_plan.c say what waits for what.  A
- * handle is good for drafts of the same aws_planning only, and until then only.
- * A value comes from an earlier phase, never from the own one: that is a planner's slip, and
- * asserted here because lb_plan_seal() cannot look into parameters.  Pure; one thread. */
+ * drafts by their handles (common/lb/draft.h).  aws_draft_finish() places them, and has
+ * aws_order_plan.c say what waits for what.  A handle is good for drafts of the same aws_planning
+ * only, and until then only.  Pure; one thread. */
 #include "providers/aws/plan/aws_order_plan.h"
 
 #include "common/base/str.h"
 #include "common/lb/diff.h"
+#include "common/lb/draft.h"
 
 #include <assert.h>
 #include <string.h>
@@ -21,8 +19,7 @@
 #define PARALLEL_MAX 16
 
 struct aws_draft {
-    enum aws_phase phase;
-    struct lb_op op; /* indexes in it are handles until aws_draft_finish() */
+    struct lb_draft draft; /* first: common/lb/draft.h */
     struct lb_diff diff;
     enum aws_api api;
     const char *action;
@@ -31,19 +28,15 @@ struct aws_draft {
     size_t n_params, cap_params;
     struct aws_output *outputs;
     size_t n_outputs, cap_outputs;
-    int at;            /* index in the plan, once it is there */
     int undoes, until; /* drafts, of one that undoes another; else -1 */
-};
-struct aws_drafts {
-    struct aws_draft *items;
-    size_t n, cap;
 };
 
 /* ---- drafting -------------------------------------------------------------------------------- */
 
 void aws_draft_begin(struct aws_planning *p)
 {
-    p->drafts = ARENA_NEW(p->a, struct aws_drafts);
+    p->drafts = ARENA_NEW(p->a, struct lb_drafts);
+    lb_drafts_init(p->drafts, p->a, sizeof(struct aws_draft));
     p->critical = -1;
 }
 
@@ -68,24 +61,16 @@ static void *grown(struct arena *a, void *items, size_t n, size_t *cap, size_t s
 
 static struct aws_draft *draft_of(struct aws_planning *p, int draft)
 {
-    assert(draft >= 0 && (size_t)draft < p->drafts->n);
-    return &p->drafts->items[draft];
+    return lb_drafts_at(p->drafts, draft);
 }
 
 int aws_draft(struct aws_planning *p, enum aws_phase phase, enum lb_verb verb, const char *kind,
               const char *name, const char *why)
 {
-    struct aws_drafts *all = p->drafts;
-    all->items = grown(p->a, all->items, all->n, &all->cap, sizeof *all->items);
-    struct aws_draft *d = &all->items[all->n];
-    *d = (struct aws_draft){
-        .phase = phase,
-        .undoes = -1,
-        .until = -1,
-        .op = LB_OP(.verb = verb, .kind = kind, .name = name, .why = why),
-    };
-    lb_diff_init(&d->diff, p->a);
-    return (int)all->n++;
+    const struct lb_op op = LB_OP(.verb = verb, .kind = kind, .name = name, .why = why);
+    struct aws_draft d = {.draft = LB_DRAFT((int)phase, op), .undoes = -1, .until = -1};
+    lb_diff_init(&d.diff, p->a);
+    return lb_drafts_add(p->drafts, &d);
 }
 
 void aws_draft_action(struct aws_planning *p, int draft, enum aws_api api, const char *action)
@@ -169,11 +154,12 @@ void aws_draft_field_value(struct aws_planning *p, int draft, const char *path,
 
 struct lb_op *aws_draft_op(struct aws_planning *p, int draft)
 {
-    return &draft_of(p, draft)->op;
+    return &draft_of(p, draft)->draft.op;
 }
 
 void aws_draft_undoes(struct aws_planning *p, int draft, int of, int until)
 {
+    draft_of(p, draft)->draft.aside = true;
     draft_of(p, draft)->undoes = of;
     draft_of(p, draft)->until = until;
 }
@@ -188,8 +174,8 @@ bool aws_draft_write(const struct aws_planning *p, size_t i, struct aws_write *r
     if (i >= p->drafts->n) {
         return false;
     }
-    const struct aws_draft *d = &p->drafts->items[i];
-    bool is_sent = d->undoes < 0 && d->op.verb != LB_KEEP;
+    const struct aws_draft *d = lb_drafts_at(p->drafts, (int)i);
+    bool is_sent = d->undoes < 0 && d->draft.op.verb != LB_KEEP;
     *ret = (struct aws_write){.api = d->api,
                               .action = is_sent ? d->action : NULL,
                               .params = d->params,
@@ -259,33 +245,13 @@ void aws_draft_rules(struct aws_planning *p, int draft, const struct aws_rules *
 
 /* ---- into the plan --------------------------------------------------------------------------- */
 
-/* The index of what a handle names.  Drafts that come later have no index yet, which
- * no reference may need. */
-static int index_of(const struct aws_planning *p, int handle)
-{
-    if (handle < 0) {
-        return handle;
-    }
-    assert((size_t)handle < p->drafts->n && p->drafts->items[handle].at >= 0);
-    return p->drafts->items[handle].at;
-}
-
-static struct lb_value resolved(const struct aws_planning *p, const struct aws_draft *d,
-                                struct lb_value v)
-{
-    if (v.text == NULL && v.op >= 0) {
-        assert(p->drafts->items[v.op].phase < d->phase);
-        v.op = index_of(p, v.op);
-    }
-    return v;
-}
-
+/* The write, with its values resolved; lb_plan_seal() cannot look into parameters. */
 static const struct aws_write *write_of(const struct aws_planning *p, const struct aws_draft *d)
 {
     assert(d->action != NULL);
     struct aws_write *w = ARENA_NEW(p->a, struct aws_write);
     for (size_t i = 0; i < d->n_params; i++) {
-        d->params[i].value = resolved(p, d, d->params[i].value);
+        d->params[i].value = lb_drafts_value(p->drafts, d->params[i].value);
     }
     *w = (struct aws_write){
         .api = d->api,
@@ -300,25 +266,25 @@ static const struct aws_write *write_of(const struct aws_planning *p, const stru
 }
 
 /* The undo operations of the draft, in order; NULL: none. */
-static const struct lb_undo *undo_of(const struct aws_planning *p, int of)
+static const struct lb_undo *undo_of(struct aws_planning *p, int of)
 {
     struct lb_undo *last = NULL;
     struct lb_undo *first = NULL;
     for (size_t i = 0; i < p->drafts->n; i++) {
-        const struct aws_draft *d = &p->drafts->items[i];
+        const struct aws_draft *d = lb_drafts_at(p->drafts, (int)i);
         if (d->undoes != of) {
             continue;
         }
-        const struct lb_op *until = &p->drafts->items[d->until].op;
+        const struct lb_op *until = &draft_of(p, d->until)->draft.op;
         struct lb_undo *u = ARENA_NEW(p->a, struct lb_undo);
         *u = (struct lb_undo){
-            .verb = d->op.verb,
-            .kind = d->op.kind,
-            .name = d->op.name,
+            .verb = d->draft.op.verb,
+            .kind = d->draft.op.kind,
+            .name = d->draft.op.name,
             .until_kind = until->kind,
             .until_name = until->name,
             .until_part = until->part,
-            .type = &aws_write_type,
+            .type = p->write_type,
             .arg = write_of(p, d),
             .calls = 1,
         };
@@ -331,68 +297,63 @@ static const struct lb_undo *undo_of(const struct aws_planning *p, int of)
     return first;
 }
 
-static void add(struct aws_planning *p, struct aws_draft *d, bool parallel)
+/* Operations that change something, as they are placed. */
+struct placing {
+    struct aws_planning *p;
+    struct aws_step *steps;
+    size_t n;
+};
+
+static void complete(void *arg, struct lb_draft *draft)
 {
-    struct lb_op *op = &d->op;
-    op->fields = d->diff.fields;
-    op->n_fields = d->diff.n;
-    for (size_t i = 0; i < op->n_fields; i++) {
-        op->fields[i].new_value = resolved(p, d, op->fields[i].new_value);
-    }
-    op->undo = undo_of(p, (int)(d - p->drafts->items));
-    op->only_if_op = index_of(p, op->only_if_op);
-    op->sent_after = index_of(p, op->sent_after);
+    const struct placing *x = arg;
+    struct aws_planning *p = x->p;
+    struct aws_draft *d = CONTAINER_OF(draft, struct aws_draft, draft);
+    struct lb_op *op = &draft->op;
+    int handle = (int)(d - (struct aws_draft *)p->drafts->items);
+    op->undo = undo_of(p, handle);
     if (op->verb == LB_KEEP) {
         lb_plan_service(p->plan, p->service->key)->checked++;
     } else {
-        op->type = &aws_write_type;
+        op->type = p->write_type;
         op->arg = write_of(p, d);
         op->calls = 1;
-        op->parallel = parallel;
-        op->critical = p->critical >= 0 && d == &p->drafts->items[p->critical];
+        op->critical = p->critical >= 0 && p->critical == handle;
     }
-    d->at = lb_plan_add(p->plan, p->service->key, op);
 }
 
-/* Adds those of one phase, side by side; returns the number of steps so far. */
-static size_t add_phase(struct aws_planning *p, enum aws_phase phase, struct aws_step *steps,
-                        size_t n)
+static void placed(void *arg, struct lb_draft *draft)
 {
-    struct aws_drafts *all = p->drafts;
-    size_t in_wave = 0;
-    for (size_t i = 0; i < all->n; i++) {
-        struct aws_draft *d = &all->items[i];
-        if (d->phase != phase || d->undoes >= 0) {
-            continue;
-        }
-        bool full = in_wave >= PARALLEL_MAX && d->op.sent_after < 0;
-        in_wave = full ? 0 : in_wave;
-        add(p, d, in_wave > 0);
-        if (d->op.verb != LB_KEEP) {
-            in_wave++;
-            steps[n++] = (struct aws_step){
-                .op = d->at,
-                .phase = phase,
-                .write = d->op.arg,
-                .finally = d->op.finally != LB_FINALLY_NO,
-            };
-        }
+    struct placing *x = arg;
+    if (draft->op.verb != LB_KEEP) {
+        x->steps[x->n++] = (struct aws_step){
+            .op = draft->at,
+            .phase = (enum aws_phase)draft->phase,
+            .write = draft->op.arg,
+            .finally = draft->op.finally != LB_FINALLY_NO,
+        };
     }
-    return n;
 }
 
 void aws_draft_finish(struct aws_planning *p)
 {
-    struct aws_drafts *all = p->drafts;
-    struct aws_step *steps = ARENA_ARRAY(p->a, struct aws_step, all->n + 1);
-    size_t n = 0;
+    struct lb_drafts *all = p->drafts;
+    struct placing x = {.p = p, .steps = ARENA_ARRAY(p->a, struct aws_step, all->n + 1)};
     for (size_t i = 0; i < all->n; i++) {
-        all->items[i].at = -1;
+        struct aws_draft *d = lb_drafts_at(all, (int)i);
+        d->draft.op.fields = d->diff.fields;
+        d->draft.op.n_fields = d->diff.n;
     }
-    for (int phase = 0; phase < AWS_PHASES; phase++) {
-        n = add_phase(p, (enum aws_phase)phase, steps, n);
-    }
-    aws_order_steps(p->plan, p->a, steps, n);
-    all->n = 0;
+    lb_drafts_place(all, &(struct lb_drafts_how){
+                             .plan = p->plan,
+                             .key = p->service->key,
+                             .n_phases = AWS_PHASES,
+                             .most = PARALLEL_MAX,
+                             .complete = complete,
+                             .placed = placed,
+                             .arg = &x,
+                         });
+    aws_order_steps(p->plan, p->a, x.steps, x.n);
+    lb_drafts_clear(all);
     p->critical = -1;
 }

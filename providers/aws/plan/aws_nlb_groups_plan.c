@@ -348,7 +348,7 @@ bool aws_nlb_plan_targets(struct aws_planning *p, struct aws_texts instances,
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
-/* A new group is told all of them: what it has by itself depends on its protocol, and emulators
+/* A new group gets all of them: what it has by itself depends on its protocol, and emulators
  * have nothing (10.4 row 13). */
 static bool plan_attributes(struct aws_planning *p, const struct aws_nlb_want *want,
                             const struct aws_nlb_slot *slot)

@@ -52,7 +52,7 @@ void aws_nlb_plan_groups(struct aws_planning *p, const struct aws_nlb_want *want
  * are as they should be. */
 bool aws_nlb_plan_targets(struct aws_planning *p, struct aws_texts instances,
                           const struct aws_nlb_slot *slot, enum aws_phase comes);
-/* Subnets of an NLB that is there; false: it stays where it is, which its owner is told.
+/* Subnets of an NLB that is there; false: it stays where it is, which the plan reports.
  * (aws_nlb_subnets_plan.c) */
 bool aws_nlb_plan_subnets(struct aws_planning *p, const struct aws_nlb_want *want);
 /* SubnetMappings, wherever they are sent, and what people see of their addresses. */

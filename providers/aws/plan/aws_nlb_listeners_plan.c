@@ -190,7 +190,7 @@ void aws_nlb_plan_listeners(struct aws_planning *p, const struct aws_nlb_want *w
                                arena_printf(p->a, "port %d is %s now, and a port has one listener",
                                             port, slot->port->protocol));
             lb_plan_effect(p->plan, p->service->key,
-                           "Port %d answers nobody until its new listener is there.", port);
+                           "Port %d does not answer until its new listener exists.", port);
         }
         comes = true;
         int made = plan_create(p, want, slot, balancer);

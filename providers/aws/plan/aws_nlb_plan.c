@@ -7,7 +7,7 @@
  * On one that is there, security groups change last (SWITCH), when the rules of a new group are
  * written, so that no moment refuses traffic; and never from none to some, which AWS does not do.
  * Scheme, subnets, addresses and tags of an NLB are not changed (nor are they upstream) unless
- * [Trimtab] of the cloud-config says so; its owner is told where it can be seen (of the scheme:
+ * [Trimtab] of the cloud-config says so; the plan reports it where it is visible (of the scheme:
  * aws_service_plan.c).
  * Pure.  Source: docs/spec/aws.md 5.3 to 5.10. */
 #include "providers/aws/plan/aws_nlb_internal_plan.h"

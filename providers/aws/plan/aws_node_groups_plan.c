@@ -18,8 +18,8 @@
 
 /* ---- groups of the targets ------------------------------------------------------------------- */
 
-/* The groups in which the Service's targets are: sorted ids.  ERR_INVALID: it cannot be
- * told for one of them. */
+/* The groups in which the Service's targets are: sorted ids.  ERR_INVALID: it is unknown for one
+ * of them. */
 static int wanted_groups(struct aws_planning *p, const struct aws_texts *instances,
                          struct str_set *ret, struct err *err)
 {

@@ -175,7 +175,7 @@ static bool same_group(const struct aws_step *x, const struct aws_step *y)
     const struct lb_value *a = group_of(x);
     const struct lb_value *b = group_of(y);
     if (a == NULL || b == NULL) {
-        return true; /* it cannot be told: they are taken for one */
+        return true; /* unknown: they count as one */
     }
     return a->text != NULL ? str_eq(a->text, b->text) : b->text == NULL && a->op == b->op;
 }

@@ -129,7 +129,6 @@ struct aws_write {
     size_t n_outputs;
     enum aws_isolate isolate;
 };
-extern const struct lb_op_type aws_write_type; /* aws_write.c */
 
 /* A classic balancer gets another main group, and groups of its nodes have no room for the rules
  * about both: the rules of `former` go first there.  Sorted ids. */
@@ -139,7 +138,7 @@ struct aws_exchange {
 };
 
 struct aws_draft;
-struct aws_drafts;
+struct lb_drafts;
 struct aws_planning {
     struct arena *a;
     struct lb_plan *plan;
@@ -157,10 +156,12 @@ struct aws_planning {
     /* lb_spares(): nothing that works is to go first; AWS says whether there is room by now */
     bool spares;
     struct aws_exchange exchange; /* of the Service that is planned */
-    bool certificates_anew;    /* a classic listener's certificate cannot be changed: no right to */
-    bool texts_stay;           /* descriptions of rules cannot be changed: no right to */
-    struct aws_drafts *drafts; /* aws_draft_begin()'s */
-    int critical;              /* draft that gets op->critical, or -1 */
+    bool certificates_anew; /* a classic listener's certificate cannot be changed: no right to */
+    bool texts_stay;        /* descriptions of rules cannot be changed: no right to */
+    /* Carries out the drafts, whose argument is a struct aws_write: aws_write_type (aws_sync.h). */
+    const struct lb_op_type *write_type;
+    struct lb_drafts *drafts; /* aws_draft_begin()'s */
+    int critical;             /* draft that gets op->critical, or -1 */
     /* Notes for the Service's owner that no operation has: Warning events beside those of
      * service->findings. */
     struct aws_finding *findings;

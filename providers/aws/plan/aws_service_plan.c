@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_service_plan.c: the whole plan of one Service: which planners, in which order, and what its
- * owner is told.
+/* aws_service_plan.c: the whole plan of one Service: its planners, their order, and its findings.
  *
  * Targets are all of p->around->instances; the flow has chosen them.  The kind of a load balancer
  * never changes: whether the Service asks for another kind than it has is seen by what is there,
  * not by the looks of a host name (docs/spec/aws.md 4.2 item 1, FIX).  Where balancers of both
  * kinds are there, the wanted one is served and the other left alone until the Service goes.
- * Neither does its scheme change, but with ReplaceOnSchemeChange of [Trimtab] another
- * balancer is made. */
+ * Neither does its scheme change, but with ReplaceOnSchemeChange of [Trimtab] another balancer is
+ * made. */
 #include "providers/aws/model/aws_annotations.h"
 #include "providers/aws/plan/aws_groups_plan.h"
 #include "providers/aws/plan/aws_refused_rules.h"
@@ -38,7 +37,7 @@ void aws_plan_finding(struct aws_planning *p, const char *reason, const char *fm
     va_end(ap);
 }
 
-/* ---- what people are told -------------------------------------------------------------------- */
+/* ---- findings -------------------------------------------------------------------------------- */
 
 static const char *scheme_text(bool internal)
 {
@@ -115,10 +114,9 @@ static void describe(struct aws_planning *p)
     told->address = str_is_empty(dns) ? NULL : dns;
     say_why(p);
     if (is_replaced(p)) {
-        lb_plan_effect(
-            p->plan, s->key,
-            "The DNS name changes: AWS cannot change the scheme of a load balancer, so it "
-            "is deleted and made anew, and nobody is served in between.");
+        lb_plan_effect(p->plan, s->key,
+                       "The DNS name changes: AWS cannot change the scheme of a load balancer, so "
+                       "it is deleted and recreated, and no client is served in between.");
     } else if (told->address != NULL) {
         lb_plan_effect(p->plan, s->key, "The DNS name stays.");
     }
@@ -201,9 +199,9 @@ static bool follows_subnets(const struct aws_planning *p)
            !scheme_differs(p);
 }
 
-/* An NLB keeps the subnets that it was made with, unless NLBSubnets says otherwise: when those that
- * the Service asks for cannot be told, that is no reason to leave its targets as they are.  What is
- * chosen and not had, aws_plan_nlb() tells. */
+/* An NLB keeps the subnets that it was made with, unless NLBSubnets says otherwise: if those that
+ * the Service asks for are unknown, its targets are updated all the same.  What is chosen and not
+ * had, aws_plan_nlb() tells. */
 static int subnets_of_nlb(struct aws_planning *p, struct aws_texts *ret, struct err *err)
 {
     const struct aws_nlb *nlb = p->seen->nlb;
@@ -445,8 +443,8 @@ static int check_ports(const struct aws_planning *p, struct err *err)
         if (s->ports[i].node_port == 0 && has_listener(p, s->ports[i].port)) {
             return err_set(err, ERR_INVALID,
                            "port %d: no node port is allocated "
-                           "(spec.allocateLoadBalancerNodePorts), so that nobody could be served "
-                           "there any more; name a node port, or take the port out",
+                           "(spec.allocateLoadBalancerNodePorts), so that no client could be "
+                           "served there any more; set a node port, or take the port out",
                            (int)s->ports[i].port);
         }
     }

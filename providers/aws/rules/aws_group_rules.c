@@ -49,11 +49,6 @@ int aws_rule_compare(const void *x, const void *y)
                                       ((const struct aws_rule *)y)->description);
 }
 
-bool aws_rule_same(const struct aws_rule *x, const struct aws_rule *y)
-{
-    return compare_tuples(x, y) == 0;
-}
-
 struct aws_rules aws_rules_sorted(struct arena *a, const struct aws_rule *items, size_t n)
 {
     if (n == 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_call.c: the state machine of one call; azure_arm.h says what it promises.
  *
- * BEGIN → (TOKEN →) SEND → (LOOK → SEND →) POLL … → FINAL.  azure_lro.c says what an answer of a
- * long-running operation means. */
+ * BEGIN → (TOKEN →) SEND → (LOOK → SEND →) POLL … → FINAL.  azure_lro.c has the meaning of an
+ * answer of a long-running operation. */
 #include "common/base/str.h"
 #include "common/net/url_build.h"
 #include "providers/azure/arm/azure_arm.h"
@@ -77,7 +77,7 @@ static int64_t turn_at(const struct azure_call *c, size_t kind)
 }
 
 /* When this request may be sent; the rate limiter's token is taken here.  A gate that stays closed
- * for long is told in *ret_closed_ms, and takes no token: whoever comes back would find the bucket
+ * for long sets *ret_closed_ms, and takes no token: a caller that returns would find the bucket
  * emptier each time. */
 static int64_t may_send_at(struct azure_call *c, bool write, int64_t *ret_closed_ms)
 {

@@ -320,9 +320,10 @@ static int choose(struct arena *a, const struct azure_config_texts *texts, bool 
     return ERR_OK;
 }
 
-static int decode(struct arena *a, const struct azure_config_texts *texts,
-                  const struct azure_env *env, struct azure_config *ret,
-                  struct azure_unknown_list *unknown, struct err *err)
+int azure_config_decode_texts(struct arena *a, const struct azure_config_texts *texts,
+                              const struct azure_env *env, struct azure_config *ret,
+                              const struct azure_unknown_key **ret_unknown, size_t *ret_n_unknown,
+                              struct err *err)
 {
     struct reader r = {.a = a};
     struct azure_raw *raw = ARENA_NEW(a, struct azure_raw);
@@ -347,22 +348,9 @@ static int decode(struct arena *a, const struct azure_config_texts *texts,
     apply_limits(&raw->c);
     apply_numbers(&raw->c);
     *ret = raw->c;
-    *unknown = r.unknown;
+    *ret_unknown = r.unknown.items;
+    *ret_n_unknown = r.unknown.n;
     return ERR_OK;
-}
-
-int azure_config_decode(struct arena *a, const char *text, size_t n, const struct azure_env *env,
-                        struct azure_config *ret, const struct azure_unknown_key **ret_unknown,
-                        size_t *ret_n_unknown, struct err *err)
-{
-    const struct azure_config_texts texts = {.file = {.text = text, .n = n}};
-    struct azure_unknown_list unknown;
-    int rc = decode(a, &texts, env, ret, &unknown, err);
-    if (rc == ERR_OK) {
-        *ret_unknown = unknown.items;
-        *ret_n_unknown = unknown.n;
-    }
-    return rc;
 }
 
 /* ---- what stops a start ---------------------------------------------------------------------- */
@@ -513,13 +501,10 @@ int azure_config_parse_texts(struct arena *a, const struct azure_config_texts *t
                              const struct azure_unknown_key **ret_unknown, size_t *ret_n_unknown,
                              struct err *err)
 {
-    struct azure_unknown_list unknown;
-    int rc = decode(a, texts, env, ret, &unknown, err);
+    int rc = azure_config_decode_texts(a, texts, env, ret, ret_unknown, ret_n_unknown, err);
     if (rc != ERR_OK) {
         return rc;
     }
-    *ret_unknown = unknown.items;
-    *ret_n_unknown = unknown.n;
     const struct checked k = {.c = ret, .texts = texts, .err = err};
     rc = check_words(a, &k);
     if (rc == ERR_OK) {
@@ -534,12 +519,4 @@ int azure_config_parse_texts(struct arena *a, const struct azure_config_texts *t
                     "\"file\" without credentials needs useInstanceMetadata: true");
     }
     return rc;
-}
-
-int azure_config_parse(struct arena *a, const char *text, size_t n, const struct azure_env *env,
-                       struct azure_config *ret, const struct azure_unknown_key **ret_unknown,
-                       size_t *ret_n_unknown, struct err *err)
-{
-    const struct azure_config_texts texts = {.file = {.text = text, .n = n}};
-    return azure_config_parse_texts(a, &texts, env, ret, ret_unknown, ret_n_unknown, err);
 }

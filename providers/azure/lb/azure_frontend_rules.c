@@ -99,14 +99,6 @@ struct azure_ownership azure_frontend_owned_by(const struct azure_claim *c,
     return s->internal ? by_private_address(s, frontend) : by_pip(c, frontend);
 }
 
-struct azure_ownership azure_frontend_owner(struct arena *a, const struct azure_service *s,
-                                            struct json_object *frontend,
-                                            const struct azure_pips *pips)
-{
-    const struct azure_claim c = azure_frontend_claim(a, s, pips);
-    return azure_frontend_owned_by(&c, frontend);
-}
-
 enum azure_family azure_frontend_family(const struct azure_service *s, struct json_object *frontend,
                                         const struct azure_ownership *o)
 {
@@ -252,13 +244,4 @@ int azure_frontend_check_ports_at(const struct azure_service *s, const struct az
         rc = check_port(s, &s->in->ports[i], at, err);
     }
     return rc;
-}
-
-int azure_frontend_check_ports(const struct azure_service *s, const char *id,
-                               struct json_object *lb, struct err *err)
-{
-    _cleanup_(arena_freep) struct arena *a = arena_new();
-    struct azure_elements rules = azure_lb_rules_at(a, NULL, lb, id);
-    const struct azure_place at = {.id = id, .lb = lb, .rules = rules.items, .n_rules = rules.n};
-    return azure_frontend_check_ports_at(s, &at, err);
 }

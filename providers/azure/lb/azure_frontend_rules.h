@@ -26,10 +26,6 @@ struct azure_claim azure_frontend_claim(struct arena *a, const struct azure_serv
                                         const struct azure_pips *pips);
 struct azure_ownership azure_frontend_owned_by(const struct azure_claim *c,
                                                struct json_object *frontend);
-/* Both in one, for a single frontend. */
-struct azure_ownership azure_frontend_owner(struct arena *a, const struct azure_service *s,
-                                            struct json_object *frontend,
-                                            const struct azure_pips *pips);
 /* The family of an owned frontend. */
 enum azure_family azure_frontend_family(const struct azure_service *s, struct json_object *frontend,
                                         const struct azure_ownership *o);
@@ -40,9 +36,6 @@ bool azure_owns_rule(const struct azure_service *s, const char *name);
  * rule or pool.  Text for the event, or NULL when it may go. */
 const char *azure_frontend_in_use(struct arena *a, const struct azure_service *s, const char *id,
                                   struct json_object *lb);
-/* ERR_IN_USE: a port of the Service is taken on that frontend (6.8). */
-int azure_frontend_check_ports(const struct azure_service *s, const char *id,
-                               struct json_object *lb, struct err *err) _warn_unused_;
 /* Where ports are to be taken: a frontend of a balancer. */
 struct azure_place {
     const char *id; /* of the frontend */
@@ -52,7 +45,7 @@ struct azure_place {
     /* azure_service_takes_all_ports(): nothing of another Service may be beside it */
     bool all_ports;
 };
-/* The same with the place at hand. */
+/* ERR_IN_USE: a port of the Service is taken there (6.8). */
 int azure_frontend_check_ports_at(const struct azure_service *s, const struct azure_place *at,
                                   struct err *err) _warn_unused_;
 

@@ -3,7 +3,7 @@
  *
  * A balancer has up to 1,500 rules, and a batch a thousand Services: whoever looked through the
  * whole document for each of them would take millions of looks.  An index is made once per
- * document, is told of what is added and taken away, and gives candidates: all that belong to the
+ * document, follows additions and removals, and gives candidates: all that belong to the
  * Service are among them, and the rules that know (azure_frontend_rules.h) say which do.  Without
  * an index everything is a candidate, so that the rules are the same for one Service and for many.
  * Everything lives in the arena.  Pure. */

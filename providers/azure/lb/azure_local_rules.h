@@ -2,7 +2,7 @@
 /* azure_local_rules.h: pools of Local Services under several Standard balancers: one per Service
  * and family, with only the nodes that have its endpoints.
  *
- * Which node that is, is told by EndpointSlices, ready or not, as upstream counts them: the probe
+ * EndpointSlices name the node, ready or not, as upstream counts them: the probe
  * on the health check port knows better and faster which of them serve.  The name of such a pool,
  * "<namespace>-<name>", is not unique: that of another Service, or of the cluster's own pool, may
  * be the same text.  Pools of one name on one balancer are one pool and hold the nodes of all its

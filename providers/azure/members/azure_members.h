@@ -9,8 +9,8 @@
 #ifndef TRIMTAB_AZURE_MEMBERS_H
 #define TRIMTAB_AZURE_MEMBERS_H
 
-#include "providers/azure/azure_sync.h"
 #include "providers/azure/model/azure_access_rules.h"
+#include "providers/azure/sync/azure_sync.h"
 
 int azure_observe_members(struct lb_sync *s, struct err *err);
 /* Nodes that are missing in a pool of a balancer join it, those that are to go leave it; a pool is

@@ -3,9 +3,9 @@
 #include "providers/azure/members/azure_members_gather.h"
 #include "common/base/str.h"
 #include "common/net/url_build.h"
-#include "providers/azure/azure_observe.h"
 #include "providers/azure/members/azure_members_nic_plan.h"
 #include "providers/azure/members/azure_members_vmss_plan.h"
+#include "providers/azure/sync/azure_observe.h"
 
 /* For telling whose an interface is, not for writing it. */
 #define NICS_AGE_MS 600000

@@ -8,8 +8,8 @@
 #ifndef TRIMTAB_AZURE_MEMBERS_GATHER_H
 #define TRIMTAB_AZURE_MEMBERS_GATHER_H
 
-#include "providers/azure/azure_sync.h"
 #include "providers/azure/members/azure_members_rules.h"
+#include "providers/azure/sync/azure_sync.h"
 
 struct azure_members {
     struct azure_members_in in;

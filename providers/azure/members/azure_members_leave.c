@@ -6,12 +6,12 @@
  * interfaces of availability sets need not be written when a balancer goes: Azure takes them out
  * with it (6.11).
  * Source: docs/spec/azure.md 6.11, 7.3, 7.5, 7.6. */
-#include "providers/azure/azure_observe.h"
-#include "providers/azure/azure_predict.h"
 #include "providers/azure/members/azure_members.h"
 #include "providers/azure/members/azure_members_ip_plan.h"
 #include "providers/azure/members/azure_members_plan.h"
 #include "providers/azure/members/azure_members_vmss_plan.h"
+#include "providers/azure/sync/azure_observe.h"
+#include "providers/azure/sync/azure_predict.h"
 
 #include "common/base/str.h"
 

@@ -17,8 +17,8 @@
 struct json_object *azure_nic_edit(struct arena *a, const struct azure_config *c,
                                    struct json_object *nic, const struct azure_refs *refs,
                                    const char **ret_why);
-/* Lower-case ID of a machine → its only network interface, or the one that says primary; NULL: it
- * cannot be told. */
+/* Lower-case ID of a machine → its only network interface, or the one that says primary; NULL:
+ * unknown. */
 void azure_nics_by_machine(struct arena *a, struct json_object *const *nics, size_t n,
                            struct map *ret);
 

@@ -6,7 +6,7 @@
 #ifndef TRIMTAB_AZURE_MEMBERS_PLAN_H
 #define TRIMTAB_AZURE_MEMBERS_PLAN_H
 
-#include "providers/azure/azure_members_emit.h"
+#include "providers/azure/members/azure_members_emit.h"
 #include "providers/azure/members/azure_members_gather.h"
 
 struct azure_members_planning {

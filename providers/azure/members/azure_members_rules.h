@@ -11,8 +11,8 @@
 #define TRIMTAB_AZURE_MEMBERS_RULES_H
 
 #include "common/base/map.h"
-#include "providers/azure/azure_emit.h"
 #include "providers/azure/model/azure_node_rules.h"
+#include "providers/azure/model/azure_owners.h"
 #include "providers/azure/model/azure_refs_rules.h"
 
 /* A node of the batch. */
@@ -67,7 +67,7 @@ struct azure_members_in {
 struct azure_members_diff {
     struct azure_machine_edit *edits;
     size_t n;
-    bool unknown_nics;     /* some member or some node cannot be told without network interfaces */
+    bool unknown_nics;     /* some member or some node is unknown without network interfaces */
     bool unknown_machines; /* some node does not say which machine it is */
 };
 

@@ -98,7 +98,7 @@ struct json_object *azure_vmss_model(struct arena *a, const struct azure_config 
 
 /* ---- instances ------------------------------------------------------------------------------- */
 
-/* The power state by its code, without "PowerState/"; "" when it is not told. */
+/* The power state by its code, without "PowerState/"; "" when absent. */
 static const char *power_state(struct json_object *vm)
 {
     struct json_object *o;

@@ -4,7 +4,7 @@
  * The reference page of the provider is printed from this table, and a test holds it against the
  * specification, so that code, page and messages cannot drift apart.  Rows stand in the order of
  * docs/spec/azure.md 11; where we differ from upstream, the row says what we do (18).  Values that
- * merely lose their effect are told by the table, too.  Pure. */
+ * merely lose their effect become findings by the table, too.  Pure. */
 #include "providers/azure/model/azure_service.h"
 
 #include <string.h>
@@ -62,7 +62,7 @@ const struct azure_annotation azure_annotation_table[] = {
      "Only these ranges are admitted; they join those of azure-allowed-ip-ranges.",
      "wrong ranges are left out, and all others are denied"},
     {"azure-deny-all-except-load-balancer-source-ranges", "true", "false",
-     "What is not admitted is denied also to the virtual network; needs source ranges.",
+     "Traffic that is not allowed is denied also to the virtual network; needs source ranges.",
      FALSE_OTHERWISE},
     {"azure-disable-load-balancer-nsg-rule", "true", "false",
      "No security rules are written for this Service.", FALSE_OTHERWISE},
@@ -123,9 +123,9 @@ const struct azure_annotation azure_annotation_table[] = {
      "Connections begin with the proxy protocol; the node probe is then not used.",
      FALSE_OTHERWISE},
     {"azure-pls-visibility", "subscription IDs with blanks between them, or *", "nobody",
-     "Who may see the private link service.", BY_AZURE},
+     "Subscriptions that may see the private link service.", BY_AZURE},
     {"azure-pls-auto-approval", "subscription IDs with blanks between them", "nobody",
-     "Whose connections are approved without asking.", BY_AZURE},
+     "Subscriptions whose connections are approved automatically.", BY_AZURE},
     {"azure-shared-securityrule", "true", "false", "Ignored: security rules are always shared.",
      "ignored"},
     {NULL, NULL, NULL, NULL, NULL, AZURE_VALUE_OTHER},

@@ -196,24 +196,20 @@ struct azure_config_texts {
     struct azure_config_text secret;
 };
 
-/* Decodes, applies the environment and defaults, and checks what would stop upstream at the start
- * (1.2, 1.3).  ERR_INVALID names line and key, or the two keys that do not go together. */
-int azure_config_parse(struct arena *a, const char *text, size_t n, const struct azure_env *env,
-                       struct azure_config *ret, const struct azure_unknown_key **ret_unknown,
-                       size_t *ret_n_unknown, struct err *err) _warn_unused_;
-
-/* The same of a file and a Secret: as cloudConfigType of the file says the file alone, the Secret
- * alone, or the file with what the Secret gives over it, key by key (lists as a whole).  Without a
- * Secret the file counts, whatever the type. */
+/* Decodes a file and a Secret, and applies the environment and defaults.  As cloudConfigType of the
+ * file says, the file alone counts, the Secret alone, or the file with what the Secret gives over
+ * it, key by key (lists as a whole); without a Secret the file counts, whatever the type.
+ * ERR_INVALID: no YAML, a value of the wrong type, or a text of more than 1 MiB. */
+int azure_config_decode_texts(struct arena *a, const struct azure_config_texts *texts,
+                              const struct azure_env *env, struct azure_config *ret,
+                              const struct azure_unknown_key **ret_unknown, size_t *ret_n_unknown,
+                              struct err *err) _warn_unused_;
+/* The same, and checks what would stop upstream at the start (1.2, 1.3).  ERR_INVALID names line
+ * and key, or the two keys that do not go together. */
 int azure_config_parse_texts(struct arena *a, const struct azure_config_texts *texts,
                              const struct azure_env *env, struct azure_config *ret,
                              const struct azure_unknown_key **ret_unknown, size_t *ret_n_unknown,
                              struct err *err) _warn_unused_;
-/* The same as azure_config_parse() without the checks: what stands in the text and what follows
- * from it.  ERR_INVALID: no YAML, or a value of the wrong type; a text of more than 1 MiB. */
-int azure_config_decode(struct arena *a, const char *text, size_t n, const struct azure_env *env,
-                        struct azure_config *ret, const struct azure_unknown_key **ret_unknown,
-                        size_t *ret_n_unknown, struct err *err) _warn_unused_;
 /* The line, 1…, on which a key stands for the `nth` time (1…) below line `below` (0: anywhere), in
  * YAML or JSON, whatever its case; 0 when it does not. */
 int azure_config_line(const char *text, size_t n, const char *key, int nth, int below);

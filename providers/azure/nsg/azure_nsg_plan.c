@@ -481,7 +481,7 @@ static const char *why_of(const struct azure_nsg_rule *r, enum lb_verb verb)
     if (verb == LB_DELETE) {
         return r->stale ? "its last destination is stale" : "no Service needs it any more";
     }
-    return r->stale ? "it has a stale destination" : "what a Service opens has changed";
+    return r->stale ? "it has a stale destination" : "the ports that a Service opens have changed";
 }
 
 static bool describe(const struct batch *b, const struct azure_nsg_rule *r,

@@ -42,12 +42,12 @@ struct azure_nsg_change {
     struct azure_texts lb_ips; /* of its own frontends; what is no address is passed over */
     /* nodes of its balancer's pools; used when floating IP is off */
     struct azure_texts backend_ips;
-    struct azure_texts left; /* addresses that it was told, and that it has no more */
+    struct azure_texts left; /* addresses that it was given before and has no longer */
     bool planned;            /* in a plan: it may have no address yet */
     /* Before its balancer changes: what it will need is let in, nothing is taken away. */
     bool adds_only;
-    /* The edit was refused: the Service leaves `lb_ips` and `backend_ips`, which were let in for it,
-     * and nothing else of it is touched. */
+    /* Traffic that was allowed for a refused edit is no longer allowed: `lb_ips` and `backend_ips`
+     * are left, and nothing else of the Service is touched. */
     bool retreats;
 };
 /* Traffic that stands and arrives at nodes, of a Service whose wishes are not carried out. */

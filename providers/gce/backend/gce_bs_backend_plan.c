@@ -288,7 +288,7 @@ static void drop_backend(struct bs_ensure *n, const char *name, const char *why,
     bool first = n->service == NULL && free &&
                  lb_plan_makes_room(n->e.p, n->e.in->key, gce_collection_word(GCE_BACKENDS));
     if (first) {
-        bs_pending_of(&n->e, write)->phase = BS_BACKEND;
+        bs_pending_of(&n->e, write)->draft.phase = BS_BACKEND;
     }
     int at = bs_delete(&n->e, first ? BS_UNBACK : BS_DROP, GCE_BACKENDS, name, why);
     bs_op(&n->e, at)->tolerate |= LB_TOLERATE_IN_USE;
@@ -347,13 +347,13 @@ void bs_plan_backend(struct bs_ensure *n)
         at = emit_write(&n->e, n->service, same ? NULL : &d->service, &l, because);
         if (at >= 0) {
             struct bs_pending *one = bs_pending_of(&n->e, at);
-            one->op.undo = bs_undo_backend(n);
+            one->draft.op.undo = bs_undo_backend(n);
             one->turns = !checks_with(n, d->check.name);
             one->needs_members = one->turns && !d->check_shared;
         }
     }
     if (at >= 0 && is_written_early(n)) {
-        bs_pending_of(&n->e, at)->phase = BS_TURN;
+        bs_pending_of(&n->e, at)->draft.phase = BS_TURN;
     }
     drop_former(n, at);
 }

@@ -11,6 +11,7 @@ void bs_emit_init(struct bs_emit *e, struct lb_plan *p, const struct gce_bs_fact
                   const struct gce_bs_input *in, const struct gce_slots *seen)
 {
     *e = (struct bs_emit){.a = p->a, .p = p, .f = f, .in = in, .seen = seen};
+    lb_drafts_init(&e->drafts, p->a, sizeof(struct bs_pending));
 }
 
 static void put_tree(void *o)
@@ -36,29 +37,20 @@ struct gce_op_late bs_late_text(struct arena *a, const char *member, const char 
                                 .suffix = at + strlen(BS_LATER)};
 }
 
-static int note(struct bs_emit *e, const struct bs_pending *one)
+static int note(struct bs_emit *e, enum bs_phase phase, struct lb_op op, struct gce_op *arg)
 {
-    if (e->n == e->cap) {
-        size_t cap = e->cap == 0 ? 16 : e->cap * 2;
-        struct bs_pending *bigger = ARENA_ARRAY(e->a, struct bs_pending, cap);
-        if (e->n > 0) {
-            memcpy(bigger, e->items, e->n * sizeof(*bigger));
-        }
-        e->items = bigger;
-        e->cap = cap;
-    }
-    e->items[e->n] = *one;
-    return (int)e->n++;
+    const struct bs_pending one = {.draft = LB_DRAFT((int)phase, op), .arg = arg};
+    return lb_drafts_add(&e->drafts, &one);
 }
 
 struct lb_op *bs_op(struct bs_emit *e, int handle)
 {
-    return &e->items[handle].op;
+    return &bs_pending_of(e, handle)->draft.op;
 }
 
 struct bs_pending *bs_pending_of(struct bs_emit *e, int handle)
 {
-    return &e->items[handle];
+    return lb_drafts_at(&e->drafts, handle);
 }
 
 int bs_emit(struct bs_emit *e, enum bs_phase phase, struct lb_op op, struct gce_op arg)
@@ -72,13 +64,13 @@ int bs_emit(struct bs_emit *e, enum bs_phase phase, struct lb_op op, struct gce_
     op.type = gce_op_type_of(arg.verb);
     op.calls = gce_op_calls(kept);
     op.arg = kept;
-    return note(e, &(struct bs_pending){.phase = phase, .op = op, .arg = kept});
+    return note(e, phase, op, kept);
 }
 
 void bs_keep(struct bs_emit *e, enum bs_phase phase, enum gce_collection c, const char *name)
 {
     struct lb_op op = LB_OP(.verb = LB_KEEP, .kind = gce_collection_word(c), .name = name);
-    (void)note(e, &(struct bs_pending){.phase = phase, .op = op});
+    (void)note(e, phase, op, NULL);
     lb_plan_service(e->p, e->in->key)->checked++;
 }
 
@@ -134,34 +126,37 @@ static enum bs_phase phase_of(const struct bs_emit *e, const struct lb_plan *fro
         return where->creates;
     }
     if (op->sent_after >= 0) {
-        return e->items[op->sent_after + by].phase;
+        const struct bs_pending *first = lb_drafts_at(&e->drafts, op->sent_after + by);
+        return (enum bs_phase)first->draft.phase;
     }
     return is_made(from, op) ? where->changes : where->creates;
 }
 
 void bs_adopt(struct bs_emit *e, const struct lb_plan *from, struct bs_adoption where)
 {
-    int by = (int)e->n;
+    int by = (int)e->drafts.n;
     for (size_t k = 0; k < from->n_services; k++) {
         for (size_t i = 0; i < from->services[k].n_because; i++) {
             lb_plan_because(e->p, e->in->key, "%s", from->services[k].because[i]);
         }
     }
     for (size_t i = 0; i < from->n_ops; i++) {
-        struct bs_pending one = {.op = from->ops[i]};
-        one.phase = (int)i < where.n_first ? where.deletes : phase_of(e, from, &one.op, by, &where);
-        move_references(&one.op, by);
-        if (one.op.verb == LB_KEEP) {
+        struct lb_op op = from->ops[i];
+        enum bs_phase phase =
+            (int)i < where.n_first ? where.deletes : phase_of(e, from, &op, by, &where);
+        move_references(&op, by);
+        if (op.verb == LB_KEEP) {
             lb_plan_service(e->p, e->in->key)->checked++;
         }
-        (void)note(e, &one);
+        (void)note(e, phase, op, NULL);
     }
 }
 
 bool bs_deletes(const struct bs_emit *e, enum gce_collection c, const char *name)
 {
-    for (size_t i = 0; i < e->n; i++) {
-        const struct gce_op *arg = e->items[i].arg;
+    for (size_t i = 0; i < e->drafts.n; i++) {
+        const struct bs_pending *one = lb_drafts_at(&e->drafts, (int)i);
+        const struct gce_op *arg = one->arg;
         if (arg != NULL && arg->c == c && arg->verb == GCE_DELETE && str_eq(arg->name, name)) {
             return true;
         }
@@ -171,52 +166,49 @@ bool bs_deletes(const struct bs_emit *e, enum gce_collection c, const char *name
 
 bool bs_changes(const struct bs_emit *e)
 {
-    for (size_t i = 0; i < e->n; i++) {
-        if (e->items[i].op.verb != LB_KEEP) {
+    for (size_t i = 0; i < e->drafts.n; i++) {
+        const struct bs_pending *one = lb_drafts_at(&e->drafts, (int)i);
+        if (one->draft.op.verb != LB_KEEP) {
             return true;
         }
     }
     return false;
 }
 
-static int index_of(const struct bs_emit *e, int handle)
+/* Drafts in the order of the plan. */
+struct placing {
+    const struct bs_emit *e;
+    const struct bs_pending **order;
+    size_t n;
+};
+
+static void complete(void *arg, struct lb_draft *draft)
 {
-    return handle >= 0 ? e->items[handle].at : handle;
+    const struct placing *x = arg;
+    const struct bs_pending *one = CONTAINER_OF(draft, struct bs_pending, draft);
+    for (size_t i = 0; one->arg != NULL && i < one->arg->n_late; i++) {
+        one->arg->late[i].value = lb_drafts_value(&x->e->drafts, one->arg->late[i].value);
+    }
 }
 
-static void resolve(const struct bs_emit *e, struct bs_pending *one)
+static void placed(void *arg, struct lb_draft *draft)
 {
-    struct lb_op *op = &one->op;
-    op->only_if_op = index_of(e, op->only_if_op);
-    op->sent_after = index_of(e, op->sent_after);
-    for (size_t i = 0; i < op->n_fields; i++) {
-        struct lb_value *v = &op->fields[i].new_value;
-        v->op = v->text == NULL ? index_of(e, v->op) : v->op;
-    }
-    for (size_t i = 0; one->arg != NULL && i < one->arg->n_late; i++) {
-        struct lb_value *v = &one->arg->late[i].value;
-        v->op = v->text == NULL ? index_of(e, v->op) : v->op;
-    }
+    struct placing *x = arg;
+    x->order[x->n++] = CONTAINER_OF(draft, struct bs_pending, draft);
 }
 
 void bs_flush(struct bs_emit *e)
 {
-    const struct bs_pending **order = ARENA_ARRAY(e->a, const struct bs_pending *, e->n);
-    size_t n = 0;
-    for (int phase = 0; phase < BS_PHASES; phase++) {
-        bool open = false;
-        for (size_t i = 0; i < e->n; i++) {
-            struct bs_pending *one = &e->items[i];
-            if ((int)one->phase != phase) {
-                continue;
-            }
-            resolve(e, one);
-            one->op.parallel = open && one->op.verb != LB_KEEP;
-            open = open || one->op.verb != LB_KEEP;
-            one->at = lb_plan_add(e->p, e->in->key, &one->op);
-            order[n++] = one;
-        }
-    }
-    bs_order(e->p, order, n);
-    e->n = 0;
+    struct placing x = {.e = e,
+                        .order = ARENA_ARRAY(e->a, const struct bs_pending *, e->drafts.n + 1)};
+    lb_drafts_place(&e->drafts, &(struct lb_drafts_how){
+                                    .plan = e->p,
+                                    .key = e->in->key,
+                                    .n_phases = BS_PHASES,
+                                    .complete = complete,
+                                    .placed = placed,
+                                    .arg = &x,
+                                });
+    bs_order(e->p, x.order, x.n);
+    lb_drafts_clear(&e->drafts);
 }

@@ -29,6 +29,7 @@
 #define TRIMTAB_GCE_BS_EMIT_PLAN_H
 
 #include "common/lb/diff.h"
+#include "common/lb/draft.h"
 #include "providers/gce/backend/gce_bs.h"
 #include "providers/gce/ops/gce_ops.h"
 
@@ -50,13 +51,11 @@ enum bs_phase {
 
 /* An operation that is noted. */
 struct bs_pending {
-    enum bs_phase phase;
-    struct lb_op op;    /* indexes in it are handles until it is flushed */
-    struct gce_op *arg; /* NULL: kept, or another planner's */
-    bool of_check;      /* a firewall: it lets health checks in */
+    struct lb_draft draft; /* first: common/lb/draft.h */
+    struct gce_op *arg;    /* NULL: kept, or another planner's */
+    bool of_check;         /* a firewall: it lets health checks in */
     bool turns;         /* a backend service: it gets another check, which must be let in before */
     bool needs_members; /* and which only those pass that join in the same plan */
-    int at;             /* index in the plan, once flushed */
 };
 struct bs_emit {
     struct arena *a;
@@ -64,9 +63,7 @@ struct bs_emit {
     const struct gce_bs_facts *f;
     const struct gce_bs_input *in;
     const struct gce_slots *seen;
-    struct bs_pending *items;
-    size_t n;
-    size_t cap;
+    struct lb_drafts drafts; /* of struct bs_pending */
 };
 void bs_emit_init(struct bs_emit *e, struct lb_plan *p, const struct gce_bs_facts *f,
                   const struct gce_bs_input *in, const struct gce_slots *seen);

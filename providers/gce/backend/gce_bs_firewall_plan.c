@@ -8,7 +8,7 @@
  * Where a family has no range left, its firewall goes.  A firewall of another network cannot be
  * patched: it is made again.  Long names of two Services can be the same (gce-l4.md §2.5 N27): what
  * another Service's description is on is not touched.
- * On a Shared VPC a missing permission is no failure; people are told the command.
+ * On a Shared VPC a missing permission is no failure; an event has the command.
  * Source: gce-l4.md §4.8, §5.7, §9.5 rules 1–2, A7, A8, A11; gce-cloud-provider.md
  * §4.12, §4.13, §5.8.  Pure. */
 #include "providers/gce/backend/gce_bs_ensure_plan.h"
@@ -211,9 +211,10 @@ int bs_firewall_ensure(struct bs_ensure *n, const struct bs_firewall *w, int *re
         *ret_op = -1;
     }
     if (is != NULL && !w->shared && !bs_firewall_is_ours(e->a, e->in, is)) {
-        lb_plan_effect(e->p, e->in->key,
-                       "Firewall %s is another Service's of the same name, and is left alone.",
-                       is->name);
+        lb_plan_effect(
+            e->p, e->in->key,
+            "Firewall %s belongs to another Service of the same name, and stays unchanged.",
+            is->name);
         return ERR_OK;
     }
     struct gce_firewall want = as_wanted(n, w, is);
@@ -270,12 +271,13 @@ static void drop_traffic(struct bs_ensure *n, const struct bs_side *s)
     if (s->d->wanted && n->e.in->adopts && !n->e.f->repair_adopted && opens_to_all(n->e.a, is)) {
         lb_plan_left(
             n->e.p, n->e.in->key,
-            "Firewall %s lets everybody in, although no source range of its family is given", name);
+            "Firewall %s allows all clients, although no source range of its family is given",
+            name);
         return;
     }
     if (s->d->wanted) {
         lb_plan_effect(n->e.p, n->e.in->key,
-                       "Everybody is refused over %s: no source range is of that family.",
+                       "All clients are refused over %s: no source range is of that family.",
                        s->family == 0 ? "IPv4" : "IPv6");
     }
     (void)bs_delete(&n->e, s->d->wanted ? BS_PREPARE : BS_UNBACK, GCE_FIREWALLS, name,

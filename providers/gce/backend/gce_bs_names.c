@@ -64,6 +64,6 @@ bool gce_bs_names_backend(struct arena *a, const struct gce_bs_facts *f,
             return true;
         }
     }
-    /* Shared ones are told by their protocol and affinity, which may have changed. */
+    /* Shared ones differ by their protocol and affinity, which may have changed. */
     return n->legacy && str_has_prefix(name, arena_printf(a, "k8s-%s-internal-", f->cluster_id));
 }

@@ -60,14 +60,16 @@
 static unsigned firewall_role(const struct bs_pending *one, bool goes)
 {
     if (goes) {
-        return one->phase == BS_FIRST ? WALL_FIRST : one->phase == BS_AFTER ? WALL_GOES : WALL_OFF;
+        return one->draft.phase == BS_FIRST   ? WALL_FIRST
+               : one->draft.phase == BS_AFTER ? WALL_GOES
+                                              : WALL_OFF;
     }
-    return one->of_check ? CHECK_WALL : one->phase == BS_DENY ? DENY : TRAFFIC;
+    return one->of_check ? CHECK_WALL : one->draft.phase == BS_DENY ? DENY : TRAFFIC;
 }
 
 static unsigned neg_role(const struct bs_pending *one, enum gce_verb verb)
 {
-    if (one->phase == BS_FIRST) {
+    if (one->draft.phase == BS_FIRST) {
         return NEG_FIRST;
     }
     switch (verb) {
@@ -84,8 +86,8 @@ static unsigned neg_role(const struct bs_pending *one, enum gce_verb verb)
 
 static unsigned role_of(const struct bs_pending *one)
 {
-    const struct gce_op *arg = one->op.arg;
-    if (one->op.verb == LB_KEEP) {
+    const struct gce_op *arg = one->draft.op.arg;
+    if (one->draft.op.verb == LB_KEEP) {
         return 0;
     }
     bool goes = arg->verb == GCE_DELETE;
@@ -127,7 +129,7 @@ static unsigned wall_off_waits_for(enum bs_phase phase)
  * in this plan. */
 static unsigned waits_for(const struct bs_pending *one, bool replaces)
 {
-    enum bs_phase phase = one->phase;
+    enum bs_phase phase = (enum bs_phase)one->draft.phase;
     switch (role_of(one)) {
     case HOLD:
         return FREE;
@@ -181,18 +183,18 @@ static void order_one(struct lb_plan *p, const struct bs_pending *const *items, 
                       bool replaces)
 {
     const struct bs_pending *one = items[at];
-    const struct gce_op *arg = one->op.arg;
+    const struct gce_op *arg = one->draft.op.arg;
     unsigned on = waits_for(one, replaces);
-    lb_plan_after(p, one->at, -1);
+    lb_plan_after(p, one->draft.at, -1);
     for (size_t i = 0; i < arg->n_late; i++) {
         const struct lb_value *v = &arg->late[i].value;
-        lb_plan_after(p, one->at, v->text == NULL ? v->op : -1);
+        lb_plan_after(p, one->draft.at, v->text == NULL ? v->op : -1);
     }
     for (size_t i = 0; i < at; i++) {
         const struct bs_pending *other = items[i];
-        if (other->op.verb != LB_KEEP &&
-            ((role_of(other) & on) != 0 || share_a_name(&one->op, &other->op))) {
-            lb_plan_after(p, one->at, other->at);
+        if (other->draft.op.verb != LB_KEEP &&
+            ((role_of(other) & on) != 0 || share_a_name(&one->draft.op, &other->draft.op))) {
+            lb_plan_after(p, one->draft.at, other->draft.at);
         }
     }
 }
@@ -223,12 +225,12 @@ static bool has_others(const struct lb_plan *p, size_t from)
 void bs_order(struct lb_plan *p, const struct bs_pending *const *items, size_t n)
 {
     bool replaces = false;
-    bool barrier = n > 0 && has_others(p, (size_t)items[0]->at);
+    bool barrier = n > 0 && has_others(p, (size_t)items[0]->draft.at);
     for (size_t i = 0; i < n; i++) {
         replaces = replaces || role_of(items[i]) == RULE_GOES;
     }
     for (size_t i = 0; i < n; i++) {
-        const struct lb_op *op = &items[i]->op;
+        const struct lb_op *op = &items[i]->draft.op;
         if (op->verb == LB_KEEP) {
             continue;
         }

@@ -22,7 +22,7 @@ static int plan_negs(struct bs_emit *e, const struct gce_neg_plan *negs, struct 
         return ERR_OK;
     }
     struct gce_neg_plan copy =
-        *negs; /* where its operations are is told in the copy only: they move */
+        *negs; /* the places of its operations are in the copy only: they move */
     lb_plan_init(&own, e->a);
     lb_plan_room_like(&own, e->p, e->in->key);
     int rc = gce_neg_plan_make(&own, e->in->key, &copy, e->in->call, err);

@@ -167,7 +167,7 @@ static int decide_rule(struct bs_ensure *n, struct bs_side *s, struct bs_rule *r
     }
     if (str_is_empty(r->is->backend_service)) {
         return err_set(err, ERR_INVALID,
-                       "forwarding rule %s serves no backend service; it is left alone",
+                       "forwarding rule %s has no backend service; it stays unchanged",
                        r->is->name);
     }
     if (!str_eq(scheme_of(r->is), r->want.scheme) || n->service_again) {

@@ -155,7 +155,7 @@ static void external_v6(const struct gce_l4_wish *w, struct gce_bs_side *side)
     side->stale_rules = others(w->a, names, ARRAY_LEN(names), side);
 }
 
-/* Names of a family that is not wanted are told, too: what is there of it goes. */
+/* Names of a family that is not wanted are returned, too: what is there of it goes. */
 void gce_l4_desired_rules(const struct gce_l4_wish *w, struct gce_bs_desired *d)
 {
     d->v4.user = w->in->user_v4;

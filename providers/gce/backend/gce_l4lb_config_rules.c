@@ -93,7 +93,7 @@ const struct gce_l4_log *gce_log_of(const struct gce_log_verdict *v)
     return v->state == GCE_LOG_MANAGED ? &v->log : NULL;
 }
 
-/* ---- what the Service is told ---------------------------------------------------------------- */
+/* ---- findings -------------------------------------------------------------------------------- */
 static const struct tt_condition *condition_now(const struct tt_service *s)
 {
     for (uint32_t i = 0; i < s->n_conditions; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_l4lb_config_rules.h: what an L4LBConfig says of logging, checked, and what its Service is
- * told.
+/* gce_l4lb_config_rules.h: what an L4LBConfig says of logging, checked, and the findings of its
+ * Service.
  *
  * A Service names one in its namespace by an annotation.  A config that is wrong or not there never
  * fails a sync: the backend service keeps the logging that it has, a condition and an event say

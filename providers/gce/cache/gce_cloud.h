@@ -33,7 +33,7 @@ struct gce_cloud {
     struct call_watch *watch;
     struct gce_snapshot *snapshot;
     struct gce_neg_mirror *negs; /* members of NEGs, as far as is known */
-    struct gce_told *told;       /* what owners of Services were told */
+    struct gce_told *told;       /* events that owners of Services have had */
     bool offline;                /* plan --state: the snapshot is the cloud, nothing is asked */
 };
 

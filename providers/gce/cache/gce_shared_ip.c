@@ -99,10 +99,10 @@ int gce_ip_look(struct lb_sync *s, const char *ip, struct gce_ip_uses *ret, stru
         s->reads += reads[i].call.requests;
         if (reads[i].job.err.code != ERR_OK && rc == ERR_OK) {
             rc = err_copy(err, &reads[i].job.err);
-            (void)err_prefix(err, "looking for who has address %s", ip);
+            (void)err_prefix(err, "looking for the owner of address %s", ip);
         }
     }
     return rc == ERR_OK && f.bad
-               ? err_set(err, ERR_TRANSIENT, "what has address %s is not readable", ip)
+               ? err_set(err, ERR_TRANSIENT, "the owner of address %s is not readable", ip)
                : rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_told.h: what owners have been told already.
+/* gce_told.h: events that owners have had already.
  *
  * Upstream repeats some events at every sync; here an event about a thing is raised once, and
  * again when its text changes (§4.12, ours).  Thread-safe; forgotten when the process ends. */

@@ -8,6 +8,7 @@
 #include "providers/gce/config/gce_config_check.h"
 
 #include "common/base/str.h"
+#include "common/cloud/config_findings.h"
 #include "common/lb/exposed.h"
 #include "common/net/url.h"
 #include "providers/gce/api/gce_auth.h"
@@ -15,17 +16,6 @@
 #include "providers/gce/model/gce_name_rules.h"
 
 #include <string.h>
-
-static const char *file_of(const struct tt_open_args *args)
-{
-    return str_or(args->config_path, "cloud config");
-}
-
-static void finding(const struct tt_open_args *args, uint32_t severity, const char *where,
-                    const char *text)
-{
-    args->host->report_finding(args->host->ctx, severity, where, text);
-}
 
 static const char *unknown_text(struct arena *a, const struct gcfg_unknown *u)
 {
@@ -35,9 +25,8 @@ static const char *unknown_text(struct arena *a, const struct gcfg_unknown *u)
         return arena_printf(a, "unknown section [%s]; only [global] is read%s", u->section,
                             near == NULL ? "" : "; did you mean that?");
     }
-    const char *hint =
-        u->nearest == NULL ? "" : arena_printf(a, "; did you mean \"%s\"?", u->nearest);
-    return arena_printf(a, "unknown key \"%s\" in [%s]%s", u->key, u->section, hint);
+    return arena_printf(a, "unknown key \"%s\" in [%s]%s", u->key, u->section,
+                        config_near(a, u->nearest));
 }
 
 static int explain_error(const struct tt_open_args *args, struct err *err)
@@ -58,7 +47,7 @@ static int explain_error(const struct tt_open_args *args, struct err *err)
     for (size_t i = 0; hint == NULL && i < ARRAY_LEN(hints); i++) {
         hint = strstr(why.message, hints[i].said) == NULL ? NULL : hints[i].hint;
     }
-    return err_set(err, why.code, "%.200s:%.700s%s%s", file_of(args), why.message,
+    return err_set(err, why.code, "%.200s:%.700s%s%s", config_file(args), why.message,
                    hint == NULL ? "" : "; ", str_nonnull(hint));
 }
 
@@ -82,8 +71,8 @@ int gce_config_load(struct arena *a, const struct tt_open_args *args, struct gce
         return explain_error(args, err);
     }
     for (size_t i = 0; i < n; i++) {
-        finding(args, TT_LOG_WARNING, arena_printf(a, "%s:%d", file_of(args), unknown[i].line),
-                unknown_text(a, &unknown[i]));
+        config_finding(args, TT_LOG_WARNING, config_line(a, config_file(args), unknown[i].line),
+                       unknown_text(a, &unknown[i]));
     }
     int rc = gce_options_parse(a, args->options, args->n_options, ret_options, err);
     if (rc != ERR_OK) {
@@ -102,89 +91,49 @@ int gce_config_load(struct arena *a, const struct tt_open_args *args, struct gce
     }
     const struct gce_strs doubts = gce_options_doubts(a, args->options, args->n_options);
     for (size_t i = 0; i < doubts.n; i++) {
-        finding(args, TT_LOG_WARNING, "", doubts.items[i]);
+        config_finding(args, TT_LOG_WARNING, "", doubts.items[i]);
     }
     return ERR_OK;
 }
 
 /* ---- check-config ---------------------------------------------------------------------------- */
 
-/* The file once more, as a list of lines: findings name the one that they are about. */
-struct lines {
-    struct gcfg_entry *entries;
-    size_t n;
-};
-
-static struct lines read_lines(struct arena *a, const struct tt_open_args *args)
-{
-    struct lines l = {0};
-    if (args->config_text != NULL &&
-        gcfg_parse(a, args->config_text, args->config_len, &l.entries, &l.n, NULL) != ERR_OK) {
-        l.n = 0; /* it was read a moment ago */
-    }
-    return l;
-}
-
 static bool is_entry(const struct gcfg_entry *e, const char *key)
 {
     return e->key != NULL && str_eq_nocase(e->section, "global") && str_eq_nocase(e->key, key);
 }
 
-/* "gce.conf:7", where the key was set last; the file alone when it was not. */
-static const char *where_is(struct arena *a, const struct tt_open_args *args, const struct lines *l,
-                            const char *key)
+static bool is_list(const struct gcfg_entry *e)
 {
-    for (size_t i = l->n; i > 0; i--) {
-        if (is_entry(&l->entries[i - 1], key)) {
-            return arena_printf(a, "%s:%d", file_of(args), l->entries[i - 1].line);
-        }
-    }
-    return file_of(args);
+    return is_entry(e, "node-tags") || is_entry(e, "alpha-features") ||
+           is_entry(e, "allowed-projects");
 }
 
-/* Keys with one value: of several the last one counts, which is seldom what was meant. */
-static void check_repeated(struct arena *a, const struct tt_open_args *args, const struct lines *l)
+static bool may_be_empty(const struct gcfg_entry *e)
 {
-    for (size_t i = 1; i < l->n; i++) {
-        const struct gcfg_entry *e = &l->entries[i];
-        bool is_list = e->key == NULL || is_entry(e, "node-tags") ||
-                       is_entry(e, "alpha-features") || is_entry(e, "allowed-projects");
-        for (size_t k = i; !is_list && k > 0; k--) {
-            const struct gcfg_entry *before = &l->entries[k - 1];
-            if (str_eq_nocase(before->section, e->section) && str_eq_nocase(before->key, e->key)) {
-                finding(args, TT_LOG_WARNING, arena_printf(a, "%s:%d", file_of(args), e->line),
-                        arena_printf(a, "%s is set again: line %d no longer counts", e->key,
-                                     before->line));
-                break;
-            }
-        }
-    }
+    return is_entry(e, "allowed-projects");
 }
 
-/* `key =` with nothing behind it counts as not set. */
-static void check_empty(struct arena *a, const struct tt_open_args *args, const struct lines *l)
+static const char *where_is(const struct config_findings *f, const char *key)
 {
-    for (size_t i = 0; i < l->n; i++) {
-        const struct gcfg_entry *e = &l->entries[i];
-        if (e->key != NULL && str_is_empty(e->value) && !is_entry(e, "allowed-projects")) {
-            finding(args, TT_LOG_WARNING, arena_printf(a, "%s:%d", file_of(args), e->line),
-                    arena_printf(a, "%s is empty, which counts as not set", e->key));
-        }
-    }
+    static const char *const sections[] = {"global"};
+    return config_where(f, sections, ARRAY_LEN(sections), key);
 }
 
 /* An empty one allows the cluster's own alone. */
-static void check_projects(struct arena *a, const struct tt_open_args *args, const struct lines *l)
+static void check_projects(const struct config_findings *f)
 {
-    for (size_t i = 0; i < l->n; i++) {
-        const struct gcfg_entry *e = &l->entries[i];
+    struct arena *a = f->a;
+    for (size_t i = 0; i < f->n_entries; i++) {
+        const struct gcfg_entry *e = &f->entries[i];
         if (is_entry(e, "allowed-projects") && !str_is_empty(e->value) &&
             !gce_project_holds(a, e->value)) {
-            finding(args, TT_LOG_WARNING, arena_printf(a, "%s:%d", file_of(args), e->line),
-                    arena_printf(a,
-                                 "allowed-projects \"%.100s\" is no project: it allows nothing; "
-                                 "repeat the key for more",
-                                 e->value));
+            config_finding(
+                f->args, TT_LOG_WARNING, config_line(a, config_file(f->args), e->line),
+                arena_printf(a,
+                             "allowed-projects \"%.100s\" is no project: it allows nothing; "
+                             "repeat the key for more",
+                             e->value));
         }
     }
 }
@@ -196,12 +145,13 @@ static void check_url(struct arena *a, const struct tt_open_args *args, const ch
     bool usable = url_parse(a, value, &u, NULL) == ERR_OK &&
                   (str_eq(u.scheme, "http") || str_eq(u.scheme, "https")) && !str_is_empty(u.host);
     if (*value != '\0' && !usable) {
-        finding(args, TT_LOG_WARNING, where,
-                arena_printf(a, "%s is no http:// or https:// URL: every call will fail", key));
+        config_finding(
+            args, TT_LOG_WARNING, where,
+            arena_printf(a, "%s is no http:// or https:// URL: every call will fail", key));
     }
     const char *exposed = exposed_text(a, key, value);
     if (exposed != NULL) {
-        finding(args, TT_LOG_WARNING, where, exposed);
+        config_finding(args, TT_LOG_WARNING, where, exposed);
     }
 }
 
@@ -213,9 +163,9 @@ static void check_credentials(struct arena *a, const struct tt_open_args *args,
     struct gce_credentials found = {0};
     struct err err = ERR_INIT;
     if (gce_credentials_find(a, &auth, &found, &err) != ERR_OK) {
-        finding(args, TT_LOG_WARNING, "",
-                arena_printf(a, "with this environment the controller would not start: %s",
-                             err.message));
+        config_finding(args, TT_LOG_WARNING, "",
+                       arena_printf(a, "with this environment the controller would not start: %s",
+                                    err.message));
     }
     jwt_key_free(found.key);
 }
@@ -226,28 +176,31 @@ static int check(struct arena *a, const struct tt_open_args *args, struct err *e
     struct gce_options options;
     const char *region = NULL;
     int rc = gce_config_load(a, args, &c, &options, err);
-    const struct lines lines = rc == ERR_OK ? read_lines(a, args) : (struct lines){0};
+    struct config_findings f = {.a = a, .args = args};
+    if (rc == ERR_OK) {
+        config_findings_lines(&f);
+    }
     if (rc == ERR_OK && *c.local_zone != '\0' &&
         gce_region_of_zone(a, c.local_zone, &region, NULL) != ERR_OK) {
         rc = err_set(err, ERR_INVALID,
                      "%s: local-zone \"%s\" is no zone; want REGION-ZONE, as us-central1-a",
-                     where_is(a, args, &lines, "local-zone"), c.local_zone);
+                     where_is(&f, "local-zone"), c.local_zone);
     }
     if (rc != ERR_OK) {
         return rc;
     }
-    check_repeated(a, args, &lines);
-    check_empty(a, args, &lines);
-    check_projects(a, args, &lines);
-    check_url(a, args, where_is(a, args, &lines, "api-endpoint"), "api-endpoint", c.api_endpoint);
+    config_check_repeated(&f, is_list);
+    config_check_empty(&f, may_be_empty);
+    check_projects(&f);
+    check_url(a, args, where_is(&f, "api-endpoint"), "api-endpoint", c.api_endpoint);
     if (!str_eq(c.token_url, "nil")) {
-        check_url(a, args, where_is(a, args, &lines, "token-url"), "token-url", c.token_url);
+        check_url(a, args, where_is(&f, "token-url"), "token-url", c.token_url);
     }
     check_credentials(a, args, &c);
     if (c.node_tags.n == 0) {
-        finding(args, TT_LOG_INFO, "",
-                "no node-tags: the instances of the nodes are listed to find the tags of "
-                "firewalls");
+        config_finding(args, TT_LOG_INFO, "",
+                       "no node-tags: the instances of the nodes are listed to find the tags of "
+                       "firewalls");
     }
     return ERR_OK;
 }

@@ -8,8 +8,8 @@
  *     the rest   marks of other kinds are `former`: they go first
  *
  * Each question leaves a row for explain (lb_explain_decision), so that what people read is the
- * path that was gone.  A kind whose part is not run by this process is told (`is`), but not built.
- * Pure. */
+ * path that was gone.  A kind whose part this process does not run is returned (`is`), but not
+ * built.  Pure. */
 #include "providers/gce/decide/gce_decide.h"
 
 #include "common/lb/service_rules.h"
@@ -108,7 +108,7 @@ static bool has_l4_finalizer(const struct walk *w)
     return (w->has_finalizers & (BIT(GCE_KIND_ILB_NEGS) | BIT_NETLB)) != 0;
 }
 
-/* NEGs alone leave no finalizer on a Service (§1.3): that it has some is told by the class, as long
+/* NEGs alone leave no finalizer on a Service (§1.3): the class shows that it has some, as long
  * as it has one, or by the annotation that names them. */
 static unsigned mark_of_negs(const struct walk *w)
 {
@@ -473,7 +473,7 @@ static void settle_unmarked(const struct walk *w)
         settle_unnamed_negs(w);
         return;
     }
-    struct walk quiet = *w; /* the questions were told already */
+    struct walk quiet = *w; /* the questions are in the explanation already */
     quiet.trace = NULL;
     choose(&quiet);
     enum gce_kind is = w->d->is;

@@ -47,7 +47,7 @@ bool gce_kind_has_negs(enum gce_kind kind);
 /* A backend service of ours, with health check and rules: all kinds but target pools
  * and NEGs alone. */
 bool gce_kind_has_service(enum gce_kind kind);
-/* The finalizer by which the kind is told ("gke.networking.io/l4-ilb-v2"); NULL: none. */
+/* The finalizer that identifies the kind ("gke.networking.io/l4-ilb-v2"); NULL: none. */
 const char *gce_kind_finalizer(enum gce_kind kind);
 
 /* The flags that count (gce_options.h). */

@@ -4,7 +4,7 @@
  * Two upstream controllers fill the same groups by two rules: cloud-provider-gcp takes every node
  * that the service controller counts, in the zone of its label; ingress-gce takes ready candidates,
  * in the zone of their providerID.  What both share: names are cut at the first dot, at most `max`
- * per zone by name, and a node whose zone cannot be told stays where it is.
+ * per zone by name, and a node whose zone is unknown stays where it is.
  * Source: gce-cloud-provider.md §5.4, §7.1; gce-l4.md §8.2; vectors V207–V213.  Pure. */
 #include "providers/gce/groups/gce_groups.h"
 

@@ -7,11 +7,11 @@
  *     verdict
  *
  * A rule counts when it is external and passes packets through, and its backend service has one of
- * the Service's NEGs.  One that is right is enough: its address is published, the others are told
- * in an event.  What could not be read, as opposed to what is not there, takes no address away that
- * is published already (docs/deviations.md).
- * Source: gce-l4.md §1.8; pkg/l4/controllers/standalonenegcontroller.go.  Pure; everything
- * lives in the arena. */
+ * the Service's NEGs.  One that is right is enough: its address is published, an event names the
+ * others.  What could not be read, as opposed to what is not there, takes no address away that is
+ * published already (docs/deviations.md).
+ * Source: gce-l4.md §1.8; pkg/l4/controllers/standalonenegcontroller.go.  Pure; everything lives in
+ * the arena. */
 #ifndef TRIMTAB_GCE_CUSTOM_FR_RULES_H
 #define TRIMTAB_GCE_CUSTOM_FR_RULES_H
 

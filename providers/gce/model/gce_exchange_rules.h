@@ -6,7 +6,7 @@
  *
  * Each is refused as long as the other's forwarding rule stands, and a rule that would be replaced
  * stays until the new one can be made: both would wait forever.  One of them must give up its rule
- * first.  Which one is told by what both ask for and have, so that every sync, every process and
+ * first.  The wishes and the state of both decide which one, so that every sync, every process and
  * every plan comes to the same answer.
  * Source: ours; compute v1 lets no two rules of an address match one packet
  * (gce_shared_ip_rules.h).  Pure. */

@@ -38,8 +38,8 @@ struct gce_node_verdict {
     bool candidate;
     bool candidate_or_unready;
     bool candidate_or_draining;
-    const char *zone;   /* from providerID; NULL: cannot be told */
-    const char *subnet; /* name; NULL: cannot be told */
+    const char *zone;   /* from providerID; NULL: unknown */
+    const char *subnet; /* name; NULL: unknown */
 };
 void gce_node_judge(struct arena *a, const struct gce_node_filter *f, const struct tt_node *n,
                     struct gce_node_verdict *ret);

@@ -98,8 +98,8 @@ int gce_svc_ranges_v4(struct arena *a, const struct tt_service *s, struct str_se
     }
     if (n == 0) {
         return err_set(err, ERR_INVALID,
-                       "no source range is of IPv4: nobody could reach this load balancer, which "
-                       "has an IPv4 address");
+                       "no source range is of IPv4: no client could reach this load balancer, "
+                       "which has an IPv4 address");
     }
     *ret = str_set_make(a, v4, n);
     *ret_dropped = all.n - n;

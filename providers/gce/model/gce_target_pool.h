@@ -210,7 +210,7 @@ struct gce_tp_op {
     const struct gce_pool *former_pool;
     const struct gce_firewall *former_firewall;
     /* Where the step puts what is known only then: the command that does a firewall change by
-     * hand (NULL: nobody is told), and the load balancer's address. */
+     * hand (NULL: no event), and the load balancer's address. */
     const char **ret_command;
     struct gce_tp_outcome *outcome;
 };

@@ -92,7 +92,7 @@ static const char *zone_of_provider_id(struct arena *a, const char *id)
     return whole ? arena_strndup(a, first + 1, (size_t)(second - first - 1)) : NULL;
 }
 
-/* Zone and subnet are told together or not at all: without either the node has no place. */
+/* Zone and subnet are known together or not at all: without either the node has no place. */
 static void tell_place(struct arena *a, const struct gce_node_filter *f, const struct tt_node *n,
                        const struct traits *t, struct gce_node_verdict *ret)
 {

@@ -8,8 +8,8 @@
  *             somebody's joining was taken up, and neither waits for the other to end
  *
  * A NEG whose description names another cluster or Service is never touched, and nobody is detached
- * from a NEG whose members could not be read.  Who leaves is told with the reason, because that is
- * what people look for at night.
+ * from a NEG whose members could not be read.  A leaving member is logged with its reason, because
+ * operators search for it.
  * Source: gce-l4.md §3.6, §3.7, §9.5 rules 7–8, A12, A13.  Pure. */
 #include "providers/gce/model/gce_neg_rules.h"
 
@@ -301,8 +301,8 @@ static int check(const struct gce_neg_plan *n, struct err *err)
         const struct gce_neg *s = one->seen;
         if (s != NULL && (one->foreign || (!str_is_empty(s->type) && !str_eq(s->type, NEG_TYPE)))) {
             return err_set(err, ERR_INVALID,
-                           "network endpoint group %s in zone %s is somebody else's (type %s, "
-                           "description %s), so it is left alone",
+                           "network endpoint group %s in zone %s belongs to another program (type "
+                           "%s, description %s), so it stays unchanged",
                            one->name, one->zone, str_or(s->type, "unknown"),
                            str_or(s->description, "empty"));
         }

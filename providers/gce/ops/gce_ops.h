@@ -52,7 +52,7 @@ struct gce_op {
     /* attach, detach, add, remove: a member that is gone, that is there already, or that is no
      * member is left out, and the rest is sent again. */
     bool members;
-    /* Firewalls on a Shared VPC: what a person can do by hand; NULL: nobody is told.  After
+    /* Firewalls on a Shared VPC: what a person can do by hand; NULL: no event.  After
      * FORBIDDEN it is in *ret_value, too, with the late destination range. */
     const char *command;
     const struct tt_call *call; /* for reports */

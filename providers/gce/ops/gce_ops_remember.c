@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_ops_remember.c: what the snapshot is told of a write (gce_ops.h).
+/* gce_ops_remember.c: the effects of a write on the snapshot (gce_ops.h).
  *
  * Only what is certain is kept: that something is gone, and bodies to which the cloud adds nothing
  * that anybody compares (health checks, backend services).  Everything else that was touched is

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_target_pool_remember.c: what the snapshot is told of target pools: lists, and what was
- * written.
+/* gce_target_pool_remember.c: the effects of target pools on the snapshot: lists, and writes.
  *
  * gce_target_pool_observe.c decides when listing is worth it (gce_snapshot_list.c lists).  After a
  * write only what is certain is kept: an answer that is not known word by word makes the resource

@@ -14,7 +14,7 @@
 
 #define LINKS_EVERY_MS 1000
 #define BATCH          256 /* addresses of one request to the kernel */
-#define DOWN_TOLD_MAX  16  /* owners that are told when a link loses its carrier */
+#define DOWN_TOLD_MAX  16  /* owners that get an event when a link loses its carrier */
 
 /* One address, and each link on which it is announced. */
 struct director_address {

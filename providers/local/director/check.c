@@ -12,7 +12,6 @@
 
 #include "common/base/keep.h"
 #include "common/base/str.h"
-#include "providers/local/director/probe.h"
 
 #define PROBES_MAX       256
 #define CHANGED_AGAIN_MS 1000
@@ -20,17 +19,6 @@
 #define EARS_MAX         64
 #define FDS_MAX          (1 + LOCAL_WATCH_FDS + PROBES_MAX) /* without ears */
 
-struct director_check {
-    char *key;
-    struct local_check_spec spec;
-    char *path;
-    struct local_check_verdict verdict;
-    bool failing;    /* its last answer was none, or a bad one */
-    uint16_t weight; /* that it asked for last */
-    int64_t next_ms;
-    unsigned users; /* Services */
-    struct local_probe *probe;
-};
 /* The checks of one Service; most Services have the same ones. */
 struct director_service {
     const struct interned *key;    /* "namespace/name"; first: interned_text_kind */
@@ -310,16 +298,6 @@ static bool add_fd(const char *key, void *value, void *arg)
             (struct pollfd){.fd = local_probe_fd(c->probe), .events = local_probe_events(c->probe)};
     }
     return true;
-}
-
-bool local_director_is_asking(struct local_director *d)
-{
-    struct asking x = {.d = d};
-
-    mutex_lock(&d->lock);
-    map_each(d->checks, count_one, &x);
-    mutex_unlock(&d->lock);
-    return x.under_way > 0;
 }
 
 void local_director_wait(struct local_director *d, int64_t most_ms)

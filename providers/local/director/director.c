@@ -75,7 +75,7 @@ void local_director_wake(struct local_director *d)
     }
 }
 
-/* ---- what others are told -------------------------------------------------------------------- */
+/* ---- announcements and reports --------------------------------------------------------------- */
 
 void local_director_note(struct local_director *d, const struct local_news *head, const char *fmt,
                          ...)

@@ -17,7 +17,7 @@
 
 struct local_director;
 
-/* Something that an owner or an operator is told. */
+/* A report to an owner or an operator. */
 struct local_news {
     bool warning;
     /* "namespace/name", whose owner gets an event; NULL: it concerns the machine */
@@ -119,7 +119,8 @@ struct local_announce_order {
     size_t n_links;
     int64_t refresh_ms; /* 0: on changes only */
     bool probe;         /* the address was not held here before: another host may have it */
-    const char *owner;  /* "namespace/name" of the Service that is told when another host has it */
+    const char *owner;  /* "namespace/name" of the Service that gets an event when another host
+                         * has it */
 };
 /* Announces the address on these links from now on; with `sharing` while it is held, and probed
  * only if it is this director's at once.  On a link where it is announced already

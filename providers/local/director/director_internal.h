@@ -9,7 +9,20 @@
 #include "common/base/map.h"
 #include "providers/local/director/director.h"
 #include "providers/local/director/due.h"
+#include "providers/local/director/probe.h"
 
+/* A health check of all Services that have the same one; in local_director.checks. */
+struct director_check {
+    char *key;
+    struct local_check_spec spec;
+    char *path;
+    struct local_check_verdict verdict;
+    bool failing;    /* its last answer was none, or a bad one */
+    uint16_t weight; /* that it asked for last */
+    int64_t next_ms;
+    unsigned users;            /* Services */
+    struct local_probe *probe; /* under way; NULL: none */
+};
 struct director_pace {
     int link;
     struct local_pace pace;
@@ -32,7 +45,7 @@ struct local_director {
     struct director_pace *paces;
     size_t n_paces;
     int64_t changed_again_ms; /* no Service is changed before; 0: at once */
-    bool frozen;              /* checks are, and that was told */
+    bool frozen;              /* checks are, and that was logged */
     bool gateway_answers;
     bool told_many;         /* that it holds more addresses than are good for it (hold.c) */
     int64_t storm_asked_ms; /* when the gateway was asked last; 0: no storm */
@@ -47,7 +60,7 @@ struct local_director {
     struct due_heap announce_due; /* those of them that are awake */
     struct map *holds;            /* text of the address → struct director_hold (hold.c) */
     struct map *drains;           /* "FRONTEND TARGET PORT" → struct director_drain (drain.c) */
-    bool cannot_drain;            /* … and that was told */
+    bool cannot_drain;            /* … and that was logged */
     struct map *checks;           /* key → struct director_check (check.c) */
     struct index services;        /* struct director_service by name (check.c) */
     struct map *changed;          /* Services of which a target has another health */
@@ -68,7 +81,7 @@ int64_t local_announcements_turn(struct local_director *d, int64_t now_ms);
  * and not announced. */
 void local_announcements_wake(struct local_director *d, const struct ip_addr *addr, int64_t now_ms);
 void local_announcements_sleep(struct local_director *d, const struct ip_addr *addr);
-/* The Service that is told; NULL: none is. */
+/* The Service that gets the event; NULL: none is. */
 const char *local_announcements_owner(struct local_director *d, const struct ip_addr *addr);
 /* Looks at the links when it is time for it. */
 int64_t local_links_turn(struct local_director *d, int64_t now_ms);
@@ -93,8 +106,6 @@ void local_checks_done(struct local_director *d);
 int64_t local_checks_turn(struct local_director *d, int64_t now_ms);
 /* Without the lock: has the provider change the Services of `changed`. */
 int64_t local_checks_tell(struct local_director *d, int64_t now_ms);
-/* Is a probe under way? */
-bool local_director_is_asking(struct local_director *d);
 /* Waits for answers to probes, for a wake, or until `most_ms` are over. */
 void local_director_wait(struct local_director *d, int64_t most_ms);
 

@@ -4,8 +4,8 @@
 #include "providers/local/director/director_internal.h"
 
 #define OPEN_AGAIN_MS 10000
-/* Events of one address that were told within a turn; more of them are told as a
- * change of anything. */
+/* Events of one address that were reported within a turn; more of them are reported as a change
+ * of anything. */
 #define FREED_MAX 64
 
 struct hearing {
@@ -37,7 +37,7 @@ static void open_watch(struct local_director *d, int64_t now_ms)
     }
     d->watched = k->ops->watch(k, d->args.instance, d->args.own, &err) == ERR_OK;
     d->watch_again_ms = now_ms + OPEN_AGAIN_MS;
-    if (d->watched) { /* what was done before is not told */
+    if (d->watched) { /* earlier changes are not reported */
         local_watch_told(&d->due, LOCAL_EVENT_LOST);
     } else if (!d->watch_failed) {
         const struct local_news head = {.warning = true};
@@ -49,7 +49,7 @@ static void open_watch(struct local_director *d, int64_t now_ms)
 static void hear(struct local_director *d, struct hearing *h)
 {
     struct local_kernel *k = d->args.kernel;
-    struct err ignored = ERR_INIT; /* the looks without a cause find what was not told */
+    struct err ignored = ERR_INIT; /* the periodic checks find what was not reported */
 
     if (d->watched && k->ops->heard(k, hear_one, h, &ignored) != ERR_OK) {
         d->watched = false; /* a socket that fails is opened again */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ipam.h: which Service has which address: the allocator, without I/O.
  *
- * It is told of every Service that there is (local_ipam_see) and of those that are gone
+ * It gets every Service that exists (local_ipam_see) and of those that are gone
  * (local_ipam_forget), and answers which addresses one of them has or gets (local_ipam_grant).  The
  * truth is in the Services' statuses; beside them it remembers what it gave out and nobody has
  * written yet (pending), and what was given back a moment ago (released).  Statuses claim first:
@@ -86,8 +86,8 @@ int local_ipam_kept(struct local_ipam *m, const char *key, int64_t now_ms, struc
 /* The result of grant without an assignment: for plans. */
 int local_ipam_would_grant(const struct local_ipam *m, const char *key, int64_t now_ms,
                            struct local_grant *ret, struct err *err) _warn_unused_;
-/* The Service serves those of these ports whose `served` is set (NULL: all), and no others: its last
- * sync ended well, or the kernel shows it.  Of Services that share an address, the one that
+/* The Service serves those of these ports whose `served` is set (NULL: all), and no others: its
+ * last sync ended well, or the kernel shows it.  Of Services that share an address, the one that
  * serves a port keeps it, also while an edit of it is refused. */
 void local_ipam_serves(struct local_ipam *m, const char *key, const struct tt_service *service,
                        const bool *served);
@@ -104,10 +104,6 @@ int local_ipam_follow(const struct local_ipam *m, const char *key, struct local_
  * the status): pending. */
 void local_ipam_remember(struct local_ipam *m, const char *key, const struct ip_addr *addr,
                          int64_t now_ms);
-/* Keys that may be granted something now and could not before (an address became free, reuseDelay
- * is over), oldest first; when the next will be free; INT64_MAX: nobody waits for time. */
-size_t local_ipam_waiting(struct local_ipam *m, struct arena *a, int64_t now_ms,
-                          const char *const **ret_keys, int64_t *ret_next_ms);
 /* How many Services have asked in vain. */
 size_t local_ipam_n_waiting(const struct local_ipam *m);
 /* Other Services on this address, sorted; for comments and events. */

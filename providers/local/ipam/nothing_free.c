@@ -102,30 +102,6 @@ struct local_pool_use *local_ipam_use(const struct local_ipam *m, struct arena *
 
 /* ---- who waits ------------------------------------------------------------------------------- */
 
-struct collect {
-    const struct local_ipam *m;
-    const struct entry **items;
-    size_t n;
-};
-
-static void collect(struct collect *c)
-{
-    for (size_t i = 0; i < c->m->entries.cap; i++) {
-        const struct entry *e = c->m->entries.at[i];
-        if (e != NULL && e->waiting && e->asked->waits_from != c->m->freed) {
-            c->items[c->n++] = e;
-        }
-    }
-}
-
-static int oldest_first(const void *a, const void *b)
-{
-    const struct entry *x = *(const struct entry *const *)a;
-    const struct entry *y = *(const struct entry *const *)b;
-
-    return ipam_is_older(x, y) ? -1 : ipam_is_older(y, x);
-}
-
 struct entry *ipam_oldest_waiting(const struct local_ipam *m)
 {
     struct entry *oldest = NULL;
@@ -142,26 +118,6 @@ struct entry *ipam_oldest_waiting(const struct local_ipam *m)
 size_t local_ipam_n_waiting(const struct local_ipam *m)
 {
     return m->n_waiting;
-}
-
-size_t local_ipam_waiting(struct local_ipam *m, struct arena *a, int64_t now_ms,
-                          const char *const **ret_keys, int64_t *ret_next_ms)
-{
-    ipam_expire(m, now_ms);
-    struct collect c = {.m = m, .items = ARENA_ARRAY(a, const struct entry *, m->n_waiting + 1)};
-    bool later = m->n_waiting > 0 && m->first_gone < m->n_gone;
-
-    *ret_next_ms = later ? m->gone[m->first_gone].at_ms + m->config->reuse_delay_ms : INT64_MAX;
-    if (m->n_waiting > 0) {
-        collect(&c);
-        qsort(c.items, c.n, sizeof(*c.items), oldest_first);
-    }
-    const char **keys = ARENA_ARRAY(a, const char *, c.n + 1);
-    for (size_t i = 0; i < c.n; i++) {
-        keys[i] = arena_strdup(a, ipam_key(c.items[i]));
-    }
-    *ret_keys = keys;
-    return c.n;
 }
 
 static int by_text(const void *a, const void *b)

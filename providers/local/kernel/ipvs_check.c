@@ -109,7 +109,7 @@ int local_ipvs_said(const struct local_ipvs_change *c, int error, struct err *er
     case EEXIST:
     case ENOENT:
     case ESRCH:
-        return err_set(err, ERR_CONFLICT, "somebody else changed %s", text);
+        return err_set(err, ERR_CONFLICT, "another program changed %s", text);
     case EPERM:
     case EACCES:
         return err_set(err, ERR_AUTH,

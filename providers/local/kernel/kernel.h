@@ -271,11 +271,11 @@ struct local_kernel_ops {
     int (*nft_list)(struct local_kernel *k, const char *instance,
                     void (*each)(void *arg, const struct local_nft_element *e), void *arg,
                     struct err *err);
-    /* The same for one frontend: its elements of the sets ALL, FROM, ALSO, SNAT and SLOT, and the VIP's;
-     * needs no more than a few requests.  Leftovers that no transaction of ours makes may not be
-     * found: slots of a map without slot 0, and ranges of a frontend whose VIP is absent or that
-     * everybody may come to.  They make a change fail with ERR_CONFLICT again;
-     * nft_list finds them. */
+    /* The same for one frontend: its elements of the sets ALL, FROM, ALSO, SNAT and SLOT, and the
+     * VIP's. Needs no more than a few requests.  Leftovers that no transaction of ours makes may
+     * not be found: slots of a map without slot 0, and ranges of a frontend whose VIP is absent or
+     * that everybody may come to.  They make a change fail with ERR_CONFLICT again; nft_list finds
+     * them. */
     int (*nft_read)(struct local_kernel *k, const char *instance,
                     const struct local_frontend_id *id,
                     void (*each)(void *arg, const struct local_nft_element *e), void *arg,

@@ -66,7 +66,7 @@ int local_nft_error(struct err *err, int error, const char *what, const char *wo
     case ENOTEMPTY:
     case ENOENT:
     case ESRCH:
-        return err_set(err, ERR_CONFLICT, "somebody else changed %s (%s%s%s)", what,
+        return err_set(err, ERR_CONFLICT, "another program changed %s (%s%s%s)", what,
                        strerror(error), colon, words);
     case ENFILE: /* a set with a size; ours have none */
     case ENOSPC:

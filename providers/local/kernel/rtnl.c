@@ -524,7 +524,7 @@ static int judge(struct local_nl *nl, const struct local_rtnl_change *c, int *er
             first = c->codes[i];
             ip_format(&c->routes[i].addr, text);
             if (errors[i] == EEXIST) {
-                err_set(err, first, "%s: somebody else has a route for it", text);
+                err_set(err, first, "%s: another program has a route for it", text);
             } else {
                 (void)refused(err, errors[i], text); /* the code is known */
             }

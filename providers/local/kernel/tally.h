@@ -35,8 +35,8 @@ void local_tally_lost(struct local_tally *t, const uint8_t *data, size_t len);
 uint64_t local_tally_sum(const struct local_tally *t);
 void local_tally_each(const struct local_tally *t,
                       void (*each)(void *arg, const struct local_kernel_count *c), void *arg);
-/* The moment at which an exchange begins, in ns of the monotonic clock; and its end, which is told
- * to whoever asks. */
+/* The moment at which an exchange begins, in ns of the monotonic clock; and its end, for callers
+ * that ask. */
 int64_t local_tally_begin(const struct local_tally *t);
 void local_tally_end(const struct local_tally *t, int64_t began_ns);
 

@@ -118,7 +118,7 @@ int64_t local_holder_write_ms(const struct local_holder *h);
 /* The others were not listed since the Lease was written. */
 bool local_holder_must_list(const struct local_holder *h);
 /* Up to that moment a watch that is current does in place of lists.  Another director that is late
- * is looked for twice a second, so that a silent API server is told from a silent director;
+ * is looked for twice a second, to distinguish a silent API server from a silent director;
  * likewise where a lease has no time for three renewals. */
 int64_t local_holder_rest_ms(const struct local_holder *h);
 /* Without a valid Lease of its own: the API server does not answer. */

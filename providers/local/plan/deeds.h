@@ -13,7 +13,7 @@ extern const struct lb_op_type local_table_type;
 extern const struct lb_op_type local_nft_type;
 /* A route or an address comes or goes; arg local_hold_deed. */
 extern const struct lb_op_type local_hold_type;
-/* Neighbours are told; arg local_announce_deed. */
+/* Neighbours get an announcement; arg local_announce_deed. */
 extern const struct lb_op_type local_announce_type;
 /* Connections to targets that are gone end; arg local_connections_deed. */
 extern const struct lb_op_type local_connections_type;

@@ -483,11 +483,6 @@ const char *local_mirror_comment(const struct local_mirror *m, const struct ip_a
     return v == NULL ? NULL : intern_str(v->comment);
 }
 
-size_t local_mirror_count(const struct local_mirror *m)
-{
-    return m->vips.n;
-}
-
 void local_mirror_each(const struct local_mirror *m,
                        void (*each)(void *arg, const struct local_mirror_vip *v), void *arg)
 {

@@ -57,7 +57,6 @@ const struct local_mirror_vip *local_mirror_vip(const struct local_mirror *m, st
                                                 const struct ip_addr *addr);
 /* Of the guard's element, until the next change; NULL if there is none. */
 const char *local_mirror_comment(const struct local_mirror *m, const struct ip_addr *addr);
-size_t local_mirror_count(const struct local_mirror *m); /* addresses */
 /* Calls `each` for every address, in their order; a copy lives during the call. */
 void local_mirror_each(const struct local_mirror *m,
                        void (*each)(void *arg, const struct local_mirror_vip *v), void *arg);

@@ -34,18 +34,3 @@ void local_bucket_score(const char *name, uint8_t bucket, uint8_t ret[LOCAL_SCOR
     (void)snprintf(text, sizeof(text), "%.*s/%u", TEXT_MAX_ - 8, name, (unsigned)bucket);
     SHA256((const unsigned char *)text, strlen(text), ret);
 }
-
-int local_bucket_owner(const char *const *names, size_t n, uint8_t bucket)
-{
-    uint8_t best[LOCAL_SCORE_BYTES] = {0};
-    int owner = -1;
-    for (size_t i = 0; i < n; i++) {
-        uint8_t sum[LOCAL_SCORE_BYTES];
-        local_bucket_score(names[i], bucket, sum);
-        if (owner < 0 || memcmp(sum, best, sizeof(sum)) > 0) {
-            memcpy(best, sum, sizeof(sum));
-            owner = (int)i;
-        }
-    }
-    return owner;
-}

@@ -30,8 +30,5 @@ uint8_t local_bucket(const struct ip_addr *vip);
 /* SHA-256 of "name/bucket". */
 #define LOCAL_SCORE_BYTES 32
 void local_bucket_score(const char *name, uint8_t bucket, uint8_t ret[LOCAL_SCORE_BYTES]);
-/* Which of the directors owns the bucket: the one with the greatest SHA-256 of "name/bucket";
- * index, or -1 of none. */
-int local_bucket_owner(const char *const *names, size_t n, uint8_t bucket);
 
 #endif

@@ -71,7 +71,5 @@ const char *amz_ec2_add_subnet(struct aws *aws, struct arena *a, const char *vpc
 /* Without ingress, open to the outside; `tags` (borrowed) may be NULL. */
 const char *amz_ec2_add_group(struct aws *aws, struct arena *a, const char *vpc, const char *name,
                               const char *description, struct json_object *tags);
-/* A gateway that is attached to the VPC, with the route 0.0.0.0/0 of its main table. */
-const char *amz_ec2_add_gateway(struct aws *aws, struct arena *a, const char *vpc);
 
 #endif

@@ -167,18 +167,3 @@ void ec2_attach(struct json_object *gateway, const char *vpc)
     json_add_str(attachment, "VpcId", vpc);
     json_object_array_add(amz_list(gateway, "Attachments"), attachment);
 }
-
-const char *amz_ec2_add_gateway(struct aws *aws, struct arena *a, const char *vpc)
-{
-    const char *id = ec2_add_loose_gateway(aws, a, NULL);
-    ec2_attach(amz_get(aws, AMZ_INTERNET_GATEWAY, id)->body, vpc);
-    for (struct amz_resource *t = amz_first(aws, AMZ_ROUTE_TABLE); t; t = t->next) {
-        struct json_object *first = json_object_array_get_idx(amz_list(t->body, "Associations"), 0);
-        if (str_eq(json_str(t->body, "VpcId"), vpc) && json_bool(first, "Main", false)) {
-            json_object_array_add(
-                amz_list(t->body, "Routes"),
-                ec2_route_doc("DestinationCidrBlock", "0.0.0.0/0", "GatewayId", id, "CreateRoute"));
-        }
-    }
-    return id;
-}

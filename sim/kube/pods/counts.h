@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* counts.h: EndpointSlices for Services whose pods the simulator was told about (PUT /sim/pods).
+/* counts.h: EndpointSlices for Services whose pods the simulator was given (PUT /sim/pods).
  *
  * It writes only slices that say `endpointslice.kubernetes.io/managed-by: trimtab-sim`, follows
  * nodes that come and go, and does not touch Services that have slices of another writer

@@ -5,6 +5,8 @@
 #include "common/base/file.h"
 #include "common/base/timefmt.h"
 #include "common/net/url.h"
+#include "tests/support/clock_fake.h"
+#include "tests/support/http_ignore_sent.h"
 
 #include <dirent.h>
 #include <unistd.h>

@@ -6,6 +6,7 @@
 #ifndef TRIMTAB_TESTS_AWS_CALL_DIALOG_H
 #define TRIMTAB_TESTS_AWS_CALL_DIALOG_H
 
+#include "tests/support/clock_fake.h"
 #include "tests/unit/aws/call_kit.h"
 
 #include <stdio.h>

@@ -9,6 +9,7 @@
 
 #include "providers/aws/api/aws_call.h"
 #include "providers/aws/auth/aws_auth.h"
+#include "tests/support/clock_fake.h"
 #include "tests/unit/aws/aws_env_fake.h"
 #include "tests/unit/gce/pure.h"
 

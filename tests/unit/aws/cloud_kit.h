@@ -9,6 +9,7 @@
 
 #include "common/net/url.h"
 #include "providers/aws/cloud/aws_cloud.h"
+#include "tests/support/http_ignore_sent.h"
 #include "tests/support/test_server.h"
 #include "tests/unit/aws/call_kit.h"
 

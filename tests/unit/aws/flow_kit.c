@@ -5,6 +5,7 @@
 #include "common/base/lock.h"
 #include "common/net/url.h"
 #include "providers/aws/cloud/aws_question.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/test_server.h"
 
 #include <stdio.h>
@@ -290,7 +291,7 @@ static void result_condition(struct tt_result *r, const struct tt_condition *con
 
 static int32_t is_cancelled(const struct tt_call *call)
 {
-    const struct flow_kit *k = call->host_data;
+    const struct flow_kit *k = CONTAINER_OF(call, struct flow_kit, call);
     return atomic_load(&k->cancelled);
 }
 
@@ -331,8 +332,7 @@ int flow_kit_setup(void **state)
     k->call = (struct tt_call){.size = sizeof(k->call),
                                .cluster_name = "kubernetes",
                                .deadline_ms = INT64_MAX,
-                               .cancelled = is_cancelled,
-                               .host_data = k};
+                               .cancelled = is_cancelled};
     const struct test_server_config cfg = {.handle = handle, .arg = k};
     k->server = test_server_start(&cfg);
     *state = k;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flow_kit.h: the whole provider, with AWS as a table on loopback and a host that writes down what
- * it is told.
+/* flow_kit.h: the whole provider, with AWS as a table on loopback and a host that records reports.
  *
  * The server answers by the first row whose text is in the request; a request reads "elbv2
  * DescribeLoadBalancers Names.member.1=web&…".  A row's body is what stands in the answer's result;
  * of a status other than 200 it is AWS' code and text ("InvalidTarget i-1 is not running").  What
  * no row says is answered with nothing, which lists as none.  Behind the test's rows there is a VPC
  * with a public subnet in each of two zones, the group "sg-nodes" and running instances in it.  The
- * clock stands still.  One kit per test (FLOW_TEST); it opens when it is first used, so that
- * a test may choose. */
+ * clock stands still.  One kit per test (FLOW_TEST); it opens when it is first used, so that a test
+ * may choose. */
 #ifndef TRIMTAB_TESTS_AWS_FLOW_KIT_H
 #define TRIMTAB_TESTS_AWS_FLOW_KIT_H
 

@@ -6,11 +6,8 @@
 #include <string.h>
 
 #include "common/data/json.h"
+#include "providers/aws/aws_sync.h"
 #include "tests/support/objects.h"
-
-/* Plans of these tests are carried out by aws_world.h; the type that sends requests, and all that
- * it needs, stays out of the programs unless they link it themselves. */
-__attribute__((weak)) const struct lb_op_type aws_write_type = {.name = "aws"};
 
 struct aws_texts kit_texts(struct kit *k, const char *blank_separated)
 {
@@ -148,6 +145,7 @@ struct aws_planning kit_begin(struct kit *k)
         .seen = k->seen,
         .around = k->around,
         .repairs = k->repairs,
+        .write_type = &aws_write_type,
     };
     aws_draft_begin(&p);
     return p;

@@ -6,6 +6,7 @@
 #include "tests/unit/aws/auth_kit.h"
 
 #include "providers/aws/auth/aws_auth_internal.h"
+#include "tests/support/clock_fake.h"
 
 #define ENV_KEYS  "AWS_ACCESS_KEY_ID=AKIDENV\nAWS_SECRET_ACCESS_KEY=hush-env\n"
 #define ROLE      "arn:aws:iam::123456789012:role/r"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_auth_cache.c: how long keys are used, who gets new ones, and who
  * waits (docs/spec/aws.md 2.2). */
+#include "tests/support/clock_fake.h"
+#include "tests/support/http_ignore_sent.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/auth_kit.h"
 

@@ -4,7 +4,9 @@
 #include "tests/unit/aws/cloud_kit.h"
 
 #include "common/base/file.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/clock_mover.h"
+#include "tests/support/http_ignore_sent.h"
 #include "tests/support/unit.h"
 
 #include <pthread.h>

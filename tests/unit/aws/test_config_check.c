@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_config_check.c: what a person is told of aws.conf, at the start and by check-config
+/* test_config_check.c: messages about aws.conf, at the start and by check-config
  * (docs/spec/aws.md 1; 13 row 35). */
 #include "providers/aws/aws_config_check.h"
 #include "tests/support/unit.h"

@@ -2,6 +2,8 @@
 /* test_draft.c: drafts become operations in the order of their phases, with handles
  * turned into indexes. */
 #include "tests/support/unit.h"
+
+#include "providers/aws/aws_sync.h"
 #include "tests/unit/aws/plan_kit.h"
 
 static int draft(struct aws_planning *p, enum aws_phase phase, const char *name)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_flow.c: how a sync begins and ends: what Kubernetes is told, when somebody looks again, what
- * is remembered.
+/* test_flow.c: how a sync begins and ends: the results for Kubernetes, repeated syncs, and memory.
  *
  * "5.3" is a section of docs/spec/aws.md. */
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/flow_kit.h"
+#include "tests/unit/aws/memory_size.h"
 
 static const struct tt_service *nlb(struct flow_kit *k)
 {
@@ -335,7 +336,8 @@ static void nobody__no_instance_or_no_listener__told_with_the_reason(void **stat
     assert_non_null(strstr(flow_kit_findings(k), "serves nobody: no port has a node port"));
     svc = aws_test_object(k->a, NULL, CLOSED);
     (void)flow_kit_plan(k, svc);
-    assert_non_null(strstr(flow_kit_findings(k), "serves nobody: the source ranges let nobody in"));
+    assert_non_null(
+        strstr(flow_kit_findings(k), "serves nobody: the source ranges allow no client"));
     svc = aws_test_object(k->a, "{\"security-groups\":\"sg-mine\"}", CLOSED);
     (void)flow_kit_plan(k, svc);
     assert_null(strstr(flow_kit_findings(k), "serves nobody")); /* its rules are the owner's */

@@ -3,6 +3,7 @@
  * 64 to 82. */
 #include "tests/support/unit.h"
 #include "tests/unit/aws/aws_test.h"
+#include "tests/unit/aws/rule_same.h"
 
 /* Is each rule of `wanted` there? */
 static void exists__64_to_72_and_82(void **state)

@@ -3,6 +3,7 @@
  * (providers/aws/cloud/aws_memory.h). */
 #include "providers/aws/cloud/aws_memory.h"
 #include "tests/support/unit.h"
+#include "tests/unit/aws/memory_size.h"
 #include "tests/unit/gce/pure.h"
 
 #include <pthread.h>

@@ -2,6 +2,8 @@
 /* test_imds.c: reading the metadata service with tokens, and without where there are none
  * (docs/spec/aws.md 2.3). */
 #include "providers/aws/auth/aws_imds.h"
+#include "tests/support/clock_fake.h"
+#include "tests/support/http_ignore_sent.h"
 #include "tests/support/test_server.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/aws_env_fake.h"
@@ -14,7 +16,7 @@ struct world {
     struct aws_imds_get get;
     struct http_request req;
     struct err err;
-    int told_lost; /* how often the operator was told, and of what */
+    int told_lost; /* how often something was logged, and its text */
     int told_unknown;
 };
 
@@ -154,7 +156,8 @@ static void token__does_not_get_through__three_tries_then_without(void **state)
     assert_int_equal(w->told_lost, 1);
 }
 
-/* Tokens are required, and do not get through: the read is refused, and the reason is told. */
+/* Tokens are required, and do not get through: the read is refused, and the error has the
+ * reason. */
 static void token__does_not_get_through_and_is_required__names_the_hop_limit(void **state)
 {
     struct world *w = *state;

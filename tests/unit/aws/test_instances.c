@@ -4,6 +4,7 @@
 #include "tests/unit/aws/cloud_kit.h"
 
 #include "common/base/file.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 #define TAG "<tagSet><item><key>kubernetes.io/cluster/c1</key></item></tagSet>"

@@ -5,7 +5,7 @@
 #include "tests/support/unit.h"
 #include "tests/unit/aws/flow_kit.h"
 
-/* One that has been told its address. */
+/* One whose address is published. */
 static const struct tt_service *classic(struct flow_kit *k)
 {
     static const struct tt_ingress told = {.hostname = "lb.example.com"};

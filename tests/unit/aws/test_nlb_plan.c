@@ -290,7 +290,7 @@ static void update__tcp_to_udp__old_listener_goes_before_the_new_one(void **stat
     kit_expect(k, "1 CreateTargetGroup; 2 DeleteListener, RegisterTargets; 3 CreateListener; "
                   "4 DeleteTargetGroup");
     assert_string_equal(lb_plan_service(&k->plan, k->service->key)->effects[0],
-                        "Port 53 answers nobody until its new listener is there.");
+                        "Port 53 does not answer until its new listener exists.");
     k->ports = "53:30053";
     kit_expect(k, "1 CreateTargetGroup; 2 DeleteListener, RegisterTargets; 3 CreateListener; "
                   "4 DeleteTargetGroup");

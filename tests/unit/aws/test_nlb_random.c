@@ -13,6 +13,7 @@
  *     a deletion, tried from such a moment, leaves nothing behind, and rules of others */
 #include "tests/support/sample.h"
 #include "tests/support/unit.h"
+#include "tests/unit/aws/rule_same.h"
 #include "tests/unit/aws/service_kit.h"
 
 #include <string.h>

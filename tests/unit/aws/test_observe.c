@@ -3,10 +3,11 @@
  * an answer may be.
  *
  * "7.3" is a section of docs/spec/aws.md, "13.3" a row of its section 13. */
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/flow_kit.h"
 
-/* One that has been told its address: it is looked for before anything else. */
+/* One whose address is published: it is looked for before anything else. */
 static const struct tt_service *stands(struct flow_kit *k, const char *annotations)
 {
     static const struct tt_ingress told = {.hostname = "lb.example.com"};
@@ -239,7 +240,7 @@ static void update__without_a_balancer__is_not_found(void **state)
 {
     struct flow_kit *k = *state;
     assert_int_equal(flow_kit_sync(k, TT_VERB_UPDATE, TT_REASON_NODES, classic(k)), TT_NOT_FOUND);
-    same_text("classic", k->r.message, "there is no load balancer " NAME);
+    same_text("classic", k->r.message, "load balancer " NAME " not found");
     assert_int_equal(flow_kit_sync(k, TT_VERB_UPDATE, TT_REASON_NODES, nlb(k)), TT_NOT_FOUND);
     assert_int_equal(flow_kit_count(k, "ec2 "), 0);
 }

@@ -12,6 +12,7 @@
  * prints its number; the numbers are all that is random. */
 #include "tests/support/sample.h"
 #include "tests/support/unit.h"
+#include "tests/unit/aws/rule_same.h"
 #include "tests/unit/aws/service_kit.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_slips.c: slips of annotations and of their values are told, and right ones are not
+/* test_slips.c: misspelled annotations and values become findings, and right ones do not
  * (docs/adr/0031). */
 #include "providers/aws/model/aws_desired.h"
 #include "tests/support/slips.h"
@@ -51,7 +51,7 @@ static const struct {
      {"preserve_client_ip.enabled=true", "proxy_protocol_v2.enabled=false"}},
 };
 
-/* "", or what the owner is told. */
+/* "", or the finding. */
 static const char *told(struct arena *a, const char *beside, const char *name, const char *value)
 {
     const struct aws_naming n = aws_test_naming();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_start.c: who and where we are: from the cloud config, from the metadata service, from the
- * own instance (docs/spec/aws.md 1.4, 2.5), and which key would help when that cannot be told. */
+ * own instance (docs/spec/aws.md 1.4, 2.5), and the key that helps when that is unknown. */
 #include "tests/support/unit.h"
 #include "tests/unit/aws/flow_kit.h"
 

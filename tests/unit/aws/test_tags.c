@@ -3,6 +3,7 @@
  * and 182 to 187. */
 #include "tests/support/unit.h"
 #include "tests/unit/aws/aws_test.h"
+#include "tests/upstream/aws_cluster_id.h"
 
 #define P AWS_CLUSTER_TAG_PREFIX
 #define L AWS_LEGACY_CLUSTER_TAG

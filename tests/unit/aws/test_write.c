@@ -3,6 +3,7 @@
  * (docs/spec/aws.md 3.3, 7.4).
  *
  * Numbers are rows of the specification's sections: "12.19" is row 19 of section 12. */
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/aws/flow_kit.h"
 
@@ -228,7 +229,7 @@ static void group__in_use_while_deleting__comes_back_in_five_seconds_for_ten_min
     k->rows = rows;
     for (int minutes = 0; minutes <= 10; minutes += 5) {
         assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, classic(k)),
-                         TT_IN_PROGRESS); /* ordinary: no failure is told */
+                         TT_IN_PROGRESS); /* ordinary: no failure is reported */
         assert_int_equal(k->r.retry_after_ms, 5000);
         clock_fake_advance(k->clock, INT64_C(5) * 60000);
     }

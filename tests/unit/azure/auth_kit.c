@@ -4,6 +4,9 @@
 
 #include "common/base/file.h"
 #include "common/net/url.h"
+#include "tests/support/azure_config_text.h"
+#include "tests/support/clock_fake.h"
+#include "tests/support/http_ignore_sent.h"
 
 #include <dirent.h>
 #include <openssl/evp.h>

@@ -2,14 +2,14 @@
 /* members.h: a sync of the Azure provider without a cloud: nodes, balancers and machines in short,
  * for tests of stages.
  *
- * A world is told as text and every document is made from it in the shape in which ARM lists it;
+ * A world is given as text and every document is made from it in the shape in which ARM lists it;
  * what a stage plans comes back as one line per operation. */
 #ifndef TRIMTAB_TESTS_AZURE_MEMBERS_H
 #define TRIMTAB_TESTS_AZURE_MEMBERS_H
 
 #include "common/base/clock.h"
-#include "providers/azure/azure_observe.h"
 #include "providers/azure/members/azure_members.h"
+#include "providers/azure/sync/azure_observe.h"
 #include "tests/unit/azure/lb.h"
 
 #define RG      "/subscriptions/subscription/resourceGroups/rg/providers/"

@@ -4,6 +4,7 @@
 
 #include "common/lb/exec.h"
 #include "providers/azure/model/azure_doc.h"
+#include "tests/support/http_ignore_sent.h"
 
 #include <stdlib.h>
 

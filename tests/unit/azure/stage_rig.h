@@ -12,7 +12,7 @@
 #ifndef TRIMTAB_TESTS_AZURE_STAGE_RIG_H
 #define TRIMTAB_TESTS_AZURE_STAGE_RIG_H
 
-#include "providers/azure/azure_sync.h"
+#include "providers/azure/sync/azure_sync.h"
 #include "tests/support/arm_docs.h"
 #include "tests/unit/azure/azure_test.h"
 

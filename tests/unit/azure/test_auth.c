@@ -8,6 +8,8 @@
 
 #include "common/base/file.h"
 #include "common/net/url.h"
+#include "tests/support/clock_fake.h"
+#include "tests/support/http_ignore_sent.h"
 #include "tests/support/unit.h"
 
 #include <pthread.h>

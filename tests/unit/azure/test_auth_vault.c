@@ -4,6 +4,7 @@
 #include "tests/unit/azure/auth_kit.h"
 
 #include "common/base/file.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 #include <stdlib.h>

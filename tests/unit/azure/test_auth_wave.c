@@ -7,6 +7,8 @@
 
 #include "providers/azure/arm/azure_arm.h"
 #include "providers/azure/arm/azure_auth_internal.h"
+#include "tests/support/http_ignore_sent.h"
+#include "tests/support/http_req.h"
 #include "tests/support/unit.h"
 
 #include <stdio.h>

@@ -8,6 +8,7 @@
 
 #include "providers/azure/arm/azure_arm.h"
 #include "providers/azure/arm/azure_auth_internal.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 #define ARM "https://management.azure.com"

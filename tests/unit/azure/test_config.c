@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_config.c: the cloud-config: syntax, types, environment, defaults, and what stops a start
  * (docs/spec/azure.md 1.1 to 1.4, 18 rows 4 and 5).  Rows that upstream's code was asked for stand
- * in tests/data/eval/azure.jsonl; here is what they do not show: where an error is, and what is
- * told of unknown keys. */
+ * in tests/data/eval/azure.jsonl; here is what they do not show: where an error is, and the
+ * findings about unknown keys. */
 #include "tests/unit/azure/azure_test.h"
 
 #include "providers/azure/config/azure_config_keys.h"
+#include "tests/support/azure_config_text.h"
 #include "tests/support/doc_page.h"
 #include "tests/support/unit.h"
 

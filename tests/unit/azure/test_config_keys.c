@@ -5,9 +5,10 @@
 #include "tests/unit/azure/azure_test.h"
 
 #include "providers/azure/config/azure_config_keys.h"
+#include "tests/support/azure_config_text.h"
 #include "tests/support/unit.h"
 
-/* Stands where a secret may stand: it must be nowhere in what is told. */
+/* Stands where a secret may stand: it must be nowhere in messages. */
 #define MARK "hunter2-do-not-print"
 
 enum form {

@@ -5,6 +5,7 @@
 
 #include "providers/azure/lb/azure_lb_apply_rules.h"
 #include "tests/support/unit.h"
+#include "tests/upstream/azure_frontend.h"
 
 #define ROOT     "/subscriptions/subscription/resourceGroups/rg/providers/Microsoft.Network"
 #define LB       ROOT "/loadBalancers/kubernetes"

@@ -404,8 +404,8 @@ static void check_case(struct world *w, uint64_t row, struct counts *counts)
     struct json_object *batch = azure_copy(a, first);
     struct json_object *single = first;
     const char *text = json_text(a, batch, JSON_COMPACT);
-    /* The batch is merged by an index that is told of each edit, the single ones look
-     * through all there is. */
+    /* The batch is merged by an index that follows each edit, the single ones search the whole
+     * document. */
     look_by_index(w, batch);
     int codes[SERVICES_MAX];
     for (size_t i = 0; i < w->n; i++) {

@@ -3,6 +3,7 @@
  * section 10.6 of the Azure specification, hazard 17 of its section 17. */
 #include "tests/unit/azure/members.h"
 
+#include "providers/azure/azure_stages.h"
 #include "providers/azure/pls/azure_pls_rules.h"
 #include "tests/support/unit.h"
 

@@ -5,6 +5,7 @@
 #include "tests/unit/azure/azure_test.h"
 
 #include "providers/azure/azure_provider.h"
+#include "tests/support/http_req.h"
 #include "tests/support/test_server.h"
 #include "tests/support/unit.h"
 

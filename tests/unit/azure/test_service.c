@@ -470,7 +470,7 @@ static size_t wrong_value_of(const char *name)
     return i;
 }
 
-/* Ranges of both annotations are told under the name of the first, as upstream does. */
+/* Ranges of both annotations are reported under the name of the first, as upstream does. */
 static const char *told_name(const char *name)
 {
     return str_eq(name, "load-balancer-source-ranges") ? "azure-allowed-ip-ranges" : name;

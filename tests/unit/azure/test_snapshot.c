@@ -3,6 +3,7 @@
  * holds an old list is not disturbed (docs/adr/0005). */
 #include "providers/azure/model/azure_doc.h"
 #include "providers/azure/snapshot/azure_snapshot.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/azure/azure_test.h"
 

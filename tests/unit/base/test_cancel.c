@@ -8,6 +8,7 @@
 #include "common/base/cancel.h"
 #include "common/base/hooks.h"
 #include "common/base/lock.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 static void count(void *arg)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 static void clock_real__two_looks__never_back(void **state)
@@ -37,7 +38,7 @@ static void clock_wait__real_deadline_in_the_past__returns(void **state)
     cond_done(&cond);
 }
 
-/* A thread that waits for a moment of the clock, or to be told to stop. */
+/* A thread that waits for a moment of the clock, or for its stop. */
 struct sleeper {
     struct clock *clock;
     int64_t until_ms;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/base/file.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 /* The scratch folder of a test, and the names it uses in it. */

@@ -11,6 +11,7 @@
 #include "common/base/intern.h"
 #include "common/base/map.h"
 #include "common/base/str.h"
+#include "tests/support/intern_count.h"
 #include "tests/support/unit.h"
 
 #define KEYS  300

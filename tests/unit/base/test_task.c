@@ -19,6 +19,7 @@
 #include "common/base/hold.h"
 #include "common/base/run.h"
 #include "common/base/task.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/own_process.h"
 #include "tests/support/unit.h"
 

@@ -3,6 +3,8 @@
 #include "common/cloud/token.h"
 
 #include "common/base/str.h"
+#include "tests/support/clock_fake.h"
+#include "tests/support/http_ignore_sent.h"
 #include "tests/support/unit.h"
 
 #include <pthread.h>

@@ -422,8 +422,8 @@ static void cmd_manifest_complete__what_the_server_would_choose__note(void **sta
          "{\"metadata\":{\"uid\":\"u\"},\"spec\":{\"ports\":[{\"name\":\"x\",\"port\":80,"
          "\"nodePort\":30001}]}"
          "}",
-         "the API server has not chosen node ports yet → 30001 and those that follow stand for "
-         "them"},
+         "the API server has not chosen node ports yet → 30001 and the following numbers are used "
+         "instead"},
         {ports, both, NULL},
         {local, "{\"metadata\":{\"uid\":\"u\"}}",
          "the API server has not chosen the health check's port yet → 30000 stands for it"},

@@ -42,7 +42,7 @@ static struct cmd_faults faults_of(struct arena *a, struct json_object *body,
     return faults;
 }
 
-/* Faults that are told before the cluster is asked. */
+/* Faults that are printed before the first request. */
 static struct cmd_faults faults_alone(struct arena *a, struct json_object *body)
 {
     struct cmd_faults faults = {.a = a};

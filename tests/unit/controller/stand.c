@@ -9,6 +9,9 @@
 #include "common/base/str.h"
 #include "common/data/json.h"
 #include "common/lb/service_rules.h"
+#include "tests/support/clock_fake.h"
+#include "tests/support/http_req.h"
+#include "tests/support/kube_ignore_sent.h"
 
 #define START_MS 1000000
 

@@ -14,6 +14,7 @@
 #include "common/base/keep.h"
 #include "common/base/str.h"
 #include "controller/sync/board.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 struct at {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_config_source.c: the provider's configuration from a file and a Secret, what is told when it
- * cannot be had, and what counts as a change (docs/spec/azure.md 1.1). */
+/* test_config_source.c: the provider's configuration from a file and a Secret, the message when
+ * it cannot be read, and what counts as a change (docs/spec/azure.md 1.1). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +17,7 @@
 #include "common/base/str.h"
 #include "common/data/json.h"
 #include "controller/process/config_watch.h"
+#include "tests/support/kube_ignore_sent.h"
 #include "tests/support/test_server.h"
 #include "tests/support/unit.h"
 

@@ -117,7 +117,7 @@ static struct {
     unsigned asked;
     unsigned items;
     bool could_mutate;
-    uint32_t waiting; /* what the first call was told */
+    uint32_t waiting; /* what the first call reported */
 } look;
 
 static int32_t fake_plan(void *provider, const struct tt_call *call, const struct tt_batch *batch)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/base/arena.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 
@@ -345,7 +346,7 @@ static const char *told_since(struct stand *r, const struct tt_call *call, uint6
     return text;
 }
 
-/* Kept small, they are told by their changes; kept whole, all of them each time. */
+/* Kept small, their changes identify them; kept whole, all of them each time. */
 static void host__services__by_name_and_by_changes(void **state)
 {
     (void)state;

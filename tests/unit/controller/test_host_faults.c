@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_host_faults.c: pointers, words and plans that a provider must not hand over: none of them
- * crashes the host, and each is told in the Service's result or in the log. */
+ * crashes the host, and each is reported in the Service's result or in the log. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_late_calls.c: a call into a plugin that does not come back in time: who is told, and who
- * works in its place.  A fake clock says what is late; the threads are real and wait for each
+/* test_late_calls.c: a call into a plugin that does not come back in time: the reports, and the
+ * thread that replaces it.  A fake clock says what is late; the threads are real and wait for each
  * other, never for time. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +15,7 @@
 #include "controller/sync/late_calls.h"
 #include "controller/sync/workers.h"
 #include "tests/support/asleep.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/clock_mover.h"
 #include "tests/support/no_threads.h"
 #include "tests/support/unit.h"

@@ -15,6 +15,8 @@
 #include "controller/metrics/client_metrics.h"
 #include "controller/metrics/metrics_text.h"
 #include "controller/status/metrics_live.h"
+#include "tests/support/clock_fake.h"
+#include "tests/support/kube_ignore_sent.h"
 #include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_notify.c: what the service manager is told, read from a socket of our own, with a clock that
+/* test_notify.c: messages to the service manager, read from a socket of our own, with a clock that
  * only the test moves. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,6 +17,7 @@
 
 #include "common/base/str.h"
 #include "controller/sync/notify.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 #define PERIOD_MS 30000 /* half of what WATCHDOG_USEC allows */

@@ -12,6 +12,7 @@
 
 #include "controller/host/orphan_guard.h"
 #include "tests/support/unit.h"
+#include "tests/unit/controller/service_count.h"
 #include "tests/unit/controller/stand.h"
 
 static void trips__at_least_three_and_more_than_a_third(void **state)
@@ -106,7 +107,7 @@ static void list__lacks_many__kept_and_told(void **state)
     assert_int_equal(view.rows[0].state, BOARD_FAILED);
     const char *words =
         "The Service is gone and its load balancer is kept: one list of the API server lacked 3 of "
-        "4 Services at once, and nobody was seen to delete them. If it is to go: trimtab orphans "
+        "4 Services at once, and no deletion was observed. To delete it: trimtab orphans "
         "--delete demo/s0";
     assert_string_equal(view.rows[0].message, words);
     struct board *board = r->syncer.board;
@@ -224,7 +225,7 @@ static void note_name(void *arg, const char *ns, const char *name, const struct 
     str_appendf(arg, "%s%s/%s ", s == NULL ? "-" : "", ns, name);
 }
 
-/* They still use what they share: the provider is told of them. */
+/* They still use what they share: the provider gets them. */
 static void list__kept__among_the_services_that_the_provider_sees(void **state)
 {
     struct str_buf told = STR_BUF_INIT;

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "controller/base/progress.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 #define MINUTE   60000

@@ -21,6 +21,7 @@
 #include "controller/queue/queue.h"
 #include "controller/queue/queue_core.h"
 #include "controller/queue/queue_rules.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 #define SPEC   TT_REASON_SPEC

@@ -13,6 +13,7 @@
 
 #include "common/base/arena.h"
 #include "tests/support/unit.h"
+#include "tests/unit/controller/service_count.h"
 #include "tests/unit/controller/stand.h"
 
 static int set_up(void **state)

@@ -12,6 +12,7 @@
 
 #include "common/base/arena.h"
 #include "tests/support/unit.h"
+#include "tests/unit/controller/service_count.h"
 #include "tests/unit/controller/stand.h"
 
 #define BUILT_IN (TT_CAP_REPORTS_PLANS | TT_CAP_HOLDS_FINALIZERS)

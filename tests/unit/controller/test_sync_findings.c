@@ -159,8 +159,8 @@ static void nobody__taken_over__nothing_is_written_and_no_event(void **state)
     stand_free(r);
 }
 
-/* The earlier process died behind its last write to the cloud: nothing is left to do,
- * and nothing was told. */
+/* The earlier process died behind its last write to the cloud: nothing is left to do, and no
+ * event was sent. */
 static void nobody__made_by_an_earlier_process__told_without_a_change(void **state)
 {
     struct stand *r = stand_of(0);

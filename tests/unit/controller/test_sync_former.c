@@ -286,7 +286,7 @@ static void new_process__refused__led_back_by_what_the_service_says(void **state
     assert_string_equal(stand_story(r), "");
     stand_advance(r, 2000);
     assert_string_equal(stand_story(r), "ensure demo/web");
-    assert_non_null(strstr(stand_events(r), "no; what it asked for before was put back"));
+    assert_non_null(strstr(stand_events(r), "no; the last applied settings were restored"));
     stand_free(r);
 }
 

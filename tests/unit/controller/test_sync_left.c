@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "tests/support/unit.h"
+#include "tests/unit/controller/service_count.h"
 #include "tests/unit/controller/stand.h"
 
 #define CLASS "example.com/alone"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_sync_mark.c: the mark of what trimtab made or edited: when it is written, with which
- * request, and when it goes; and what the provider is told of it. */
+ * request, and when it goes; and the flags that the provider gets. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -17,6 +17,7 @@
 
 #include "common/base/arena.h"
 #include "tests/support/unit.h"
+#include "tests/unit/controller/service_count.h"
 #include "tests/unit/controller/stand.h"
 
 #define ANNOTATED "\"annotations\":{\"kubectl.kubernetes.io/last-applied-configuration\":\"{}\"}"

@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +20,7 @@
 #include "common/base/arena.h"
 #include "common/base/log.h"
 #include "controller/sync/node_fanout.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 

@@ -15,6 +15,7 @@
 
 #include "common/base/arena.h"
 #include "tests/support/unit.h"
+#include "tests/unit/controller/service_count.h"
 #include "tests/unit/controller/stand.h"
 
 #define POD(ip)                                                                                    \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_sync_unreadable.c: Services, nodes and endpoints of which something cannot be read.
  *
- * "Cannot be read" is not "is not there": nothing is changed for such a Service, its owner is told
- * once, it is there for others, and its deletion ends. */
+ * "Cannot be read" is not "is not there": nothing is changed for such a Service, one event reports
+ * it, it is there for others, and its deletion ends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -297,7 +297,7 @@ static void unreadable__node__keeps_its_place(void **state)
     }
 }
 
-/* Nobody can tell where its endpoints are: the members stay, and the user is told. */
+/* Nobody can tell where its endpoints are: the members stay, and an event reports it. */
 static void unreadable__slice_never_read__service_is_left_alone(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rig.h: the Google provider between a fake host and the simulator's cloud, all in one process.
  *
- * The host notes down what it is told (events, finalizers, plans, calls to the cloud); the
+ * The host records its calls (events, finalizers, plans, calls to the cloud); the
  * simulator runs in a thread of its own.  A test opens the provider, syncs Services that it
  * writes as JSON, and looks at both sides. "Killing" the process at a mutation: from then on
  * nothing may be mutated, and the provider is opened again. */

@@ -5,6 +5,8 @@
 
 #include "common/net/http_server.h"
 #include "providers/gce/gce_provider.h"
+#include "tests/support/http_ignore_sent.h"
+#include "tests/support/sim_hook.h"
 
 #include <event2/thread.h>
 #include <stdio.h>

@@ -257,22 +257,27 @@ const char *rig_cluster_id(struct rig *r)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
+struct rig_call {
+    struct tt_call abi;
+    struct rig *r;
+};
+
 static int32_t cancelled(const struct tt_call *call)
 {
-    return rig_is_dead(call->host_data);
+    return rig_is_dead(CONTAINER_OF(call, struct rig_call, abi)->r);
 }
 
-static struct tt_call call_of(struct rig *r, bool planning)
+static struct rig_call call_of(struct rig *r, bool planning)
 {
-    return (struct tt_call){
+    const struct tt_call abi = {
         .size = sizeof(struct tt_call),
         .cluster_name = "kubernetes",
         .deadline_ms = clock_now_ms(clock_real()) + 120000,
         .waiting = r->waiting,
         .planning = planning,
         .cancelled = cancelled,
-        .host_data = r,
     };
+    return (struct rig_call){.abi = abi, .r = r};
 }
 
 /* One item, its batch, and a clean result. */
@@ -310,12 +315,12 @@ static struct one *one_of(struct rig *r, uint32_t verb, const char *name)
 const struct tt_result *rig_sync(struct rig *r, uint32_t verb, const char *name)
 {
     struct one *o = one_of(r, verb, name);
-    struct tt_call call = call_of(r, false);
+    struct rig_call call = call_of(r, false);
     int32_t (*run)(void *, const struct tt_call *, const struct tt_batch *) =
         verb == TT_VERB_ENSURE   ? tt_gce_provider.ensure_load_balancer
         : verb == TT_VERB_UPDATE ? tt_gce_provider.update_load_balancer
                                  : tt_gce_provider.ensure_load_balancer_deleted;
-    r->result.code = run(r->provider, &call, &o->batch);
+    r->result.code = run(r->provider, &call.abi, &o->batch);
     return &r->result;
 }
 
@@ -338,16 +343,16 @@ const struct tt_result *rig_delete(struct rig *r, const char *name)
 const struct tt_result *rig_get(struct rig *r, const char *name)
 {
     struct one *o = one_of(r, TT_VERB_DELETE, name);
-    struct tt_call call = call_of(r, false);
-    r->result.code = tt_gce_provider.get_load_balancer(r->provider, &call, &o->item);
+    struct rig_call call = call_of(r, false);
+    r->result.code = tt_gce_provider.get_load_balancer(r->provider, &call.abi, &o->item);
     return &r->result;
 }
 
 const struct tt_result *rig_explain(struct rig *r, const char *name)
 {
     struct one *o = one_of(r, TT_VERB_ENSURE, name);
-    struct tt_call call = call_of(r, false);
-    r->result.code = tt_gce_provider.explain(r->provider, &call, &o->batch);
+    struct rig_call call = call_of(r, false);
+    r->result.code = tt_gce_provider.explain(r->provider, &call.abi, &o->batch);
     return &r->result;
 }
 
@@ -361,8 +366,8 @@ const struct tt_result *rig_validate(struct rig *r, const char *name)
 const struct tt_result *rig_plan_result(struct rig *r, const char *name)
 {
     struct one *o = one_of(r, TT_VERB_ENSURE, name);
-    struct tt_call call = call_of(r, true);
-    r->result.code = tt_gce_provider.plan(r->provider, &call, &o->batch);
+    struct rig_call call = call_of(r, true);
+    r->result.code = tt_gce_provider.plan(r->provider, &call.abi, &o->batch);
     return &r->result;
 }
 
@@ -419,10 +424,10 @@ static int32_t sync_until_ok(struct share *s, const struct tt_service *service)
     };
     int32_t code = TT_BUG;
     for (int i = 0; i < 20 && code != TT_OK; i++) {
-        struct tt_call call = call_of(s->r, false);
+        struct rig_call call = call_of(s->r, false);
         code = verb == TT_VERB_DELETE
-                   ? tt_gce_provider.ensure_load_balancer_deleted(s->r->provider, &call, &batch)
-                   : tt_gce_provider.ensure_load_balancer(s->r->provider, &call, &batch);
+                   ? tt_gce_provider.ensure_load_balancer_deleted(s->r->provider, &call.abi, &batch)
+                   : tt_gce_provider.ensure_load_balancer(s->r->provider, &call.abi, &batch);
     }
     (void)snprintf(s->message, sizeof(s->message), "%s: %.200s", service->name, result.message);
     return code;

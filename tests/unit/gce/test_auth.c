@@ -9,6 +9,7 @@
 #include "providers/gce/api/gce_api.h"
 #include "providers/gce/api/gce_auth.h"
 #include "providers/gce/api/gce_budget.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 #include <stdlib.h>

@@ -10,6 +10,8 @@
 
 #include "common/base/lock.h"
 #include "providers/gce/api/gce_api.h"
+#include "tests/support/http_ignore_sent.h"
+#include "tests/support/http_req.h"
 #include "tests/support/test_server.h"
 #include "tests/support/unit.h"
 

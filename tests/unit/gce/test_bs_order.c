@@ -108,7 +108,7 @@ static void order__address_is_held_first__firewall_waits_for_it_alone(void **sta
         const struct lb_op *wall = scene_traffic_firewall(&s, GCE_INSERT);
         const struct lb_op *rule = scene_op(&s, GCE_RULES, GCE_INSERT, "");
         const struct lb_op *release = scene_op(&s, GCE_ADDRESSES, GCE_DELETE, "");
-        assert_false(hold->critical); /* nobody was told of the address */
+        assert_false(hold->critical); /* the address was not published */
         scene_assert_before(&s, hold, wall);
         scene_assert_before(&s, hold, rule);
         assert_beside(&s, scene_op(&s, GCE_BACKENDS, GCE_INSERT, ""), wall);

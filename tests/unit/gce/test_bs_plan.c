@@ -338,7 +338,7 @@ static void slots__what_goes_was_looked_at(void **state)
         scene_plan(&s);
         for (size_t i = 0; i < s.sync.plan.n_ops; i++) {
             const struct gce_op *arg = scene_arg(&s.sync.plan.ops[i]);
-            bool negs = arg != NULL && arg->c == GCE_NEGS; /* their planner is told of them */
+            bool negs = arg != NULL && arg->c == GCE_NEGS; /* their planner gets them */
             assert_true(arg == NULL || negs ||
                         gce_slots_find(&s.sync.slots, arg->c, arg->zone, arg->name) != NULL);
         }

@@ -312,8 +312,8 @@ static struct rig *shared_vpc(void)
     return shared_vpc_with(NULL, 0);
 }
 
-/* Without its firewall nobody reaches a load balancer, whatever kind it is of: its owner
- * is told what to do. */
+/* Without its firewall nobody reaches a load balancer, whatever kind it is of: an event has the
+ * steps. */
 static void firewall__W15__shared_vpc__each_kind_is_told(void **state)
 {
     (void)state;

@@ -172,8 +172,8 @@ static bool is_known(const char *key)
     return false;
 }
 
-/* In the page's tables: every key of an annotation is one that the provider knows, so that none is
- * told as a slip. */
+/* In the page's tables: every key of an annotation is one that the provider knows, so that none
+ * is reported as a slip. */
 static void page__annotations_are_known_keys(void **state)
 {
     struct arena *a = *state;

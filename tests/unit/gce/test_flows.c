@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_flows.c: what the provider does to the cloud, flow by flow: requests in number and kind,
- * what stands afterwards, what the owner is told.  Numbers of rows are those of §9 of the GCE
+ * what stands afterwards, events.  Numbers of rows are those of §9 of the GCE
  * specification. */
 #include "tests/support/unit.h"
 #include "tests/unit/gce/rig.h"

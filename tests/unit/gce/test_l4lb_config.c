@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_l4lb_config.c: L4LBConfig objects: what they say, what their Services are
- * told; gce-l4.md §4.12. */
+/* test_l4lb_config.c: L4LBConfig objects: what they say, the findings of their Services;
+ * gce-l4.md §4.12. */
 #include "tests/unit/gce/kube_fake.h"
 
 #include "providers/gce/backend/gce_l4lb_config.h"

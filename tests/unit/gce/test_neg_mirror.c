@@ -6,6 +6,7 @@
 #include "common/base/clock.h"
 #include "providers/gce/cache/gce_neg_mirror.h"
 #include "providers/gce/cache/gce_neg_numbers.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 #include <pthread.h>

@@ -163,7 +163,7 @@ static void gce_neg_observe__list_fails__error_and_unknown(void **state)
     assert_non_null(strstr(err.message, "error listing the members of NEG " NEG));
     assert_true(o.unknown);
     assert_int_equal(o.n_is, 0);
-    /* While planning it is told, and the plan has no word of these members. */
+    /* A plan reports it, and does not mention these members. */
     k->s.planning = true;
     assert_int_equal(gce_neg_observe(&k->s, true, &o, 1, &err), ERR_OK);
     assert_true(o.unknown);

@@ -271,7 +271,7 @@ static void gce_neg_plan_make__somebody_elses__nothing_is_done(void **state)
     assert_non_null(strstr(made(a, &n), "k8s2-x in zone zone2 is somebody else's"));
     items[1].foreign = false;
     ((struct gce_neg *)items[1].seen)->type = "GCE_VM_IP_PORT";
-    assert_non_null(strstr(made(a, &n), "somebody else's (type GCE_VM_IP_PORT"));
+    assert_non_null(strstr(made(a, &n), "belongs to another program (type GCE_VM_IP_PORT"));
 }
 
 static void gce_neg_plan_make__members_not_read__stay(void **state)
@@ -342,7 +342,7 @@ static void gce_neg_plan_delete__all_that_say_they_are_ours(void **state)
               "1 - zone1 [the Service needs it no more]\n"
               "1 - zone5 [the Service needs it no more]");
     assert_int_equal(p.ops[0].tolerate, LB_TOLERATE_ABSENT);
-    assert_int_equal(p.services[0].n_because, 2); /* what stays is told */
+    assert_int_equal(p.services[0].n_because, 2); /* the plan lists what stays */
 }
 
 UNIT_MAIN(neg_plan)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_options.c: the provider's flags: upstream's names and defaults (gce-l4.md §7.5,
- * gce-cloud-provider.md §14.2), what is refused at start, what is told. */
+ * gce-cloud-provider.md §14.2), refusals at the start, messages. */
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/config/gce_options.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_slips.c: slips of annotations and of their values are told, and right ones are not
+/* test_slips.c: misspelled annotations and values become findings, and right ones do not
  * (docs/adr/0031). */
 #include "providers/gce/gce_findings.h"
 #include "providers/gce/model/gce_l4_rules.h"

@@ -4,6 +4,7 @@
 #include "tests/unit/gce/cloud_kit.h"
 
 #include "providers/gce/cache/gce_slots.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 #define MINUTE_MS 60001

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_snapshot.c: what is known, for how long, and what is forgotten; the lock of the shared
- * check; what was told already. */
+ * check; events that were sent already. */
 #include "tests/unit/gce/pure.h"
 
 #include "common/base/clock.h"
 #include "common/base/hold.h"
 #include "providers/gce/cache/gce_snapshot.h"
 #include "providers/gce/cache/gce_told.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 #include <malloc.h>

@@ -9,6 +9,7 @@
 
 #include "common/base/lock.h"
 #include "common/base/str.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/clock_mover.h"
 #include "tests/support/test_server.h"
 

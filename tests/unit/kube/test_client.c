@@ -15,6 +15,7 @@
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "controller/kube/client/client_rules.h"
+#include "tests/support/kube_ignore_sent.h"
 #include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"
 

@@ -11,6 +11,8 @@
 #include "common/base/str.h"
 #include "controller/kube/client/credentials.h"
 #include "controller/kube/client/credentials_account.h"
+#include "tests/support/clock_fake.h"
+#include "tests/support/kube_ignore_sent.h"
 #include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"
 

@@ -14,6 +14,7 @@
 #include "common/base/file.h"
 #include "common/base/str.h"
 #include "controller/kube/client/credentials.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 /* A folder of the test's own; its files are removed with it. */

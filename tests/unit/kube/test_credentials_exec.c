@@ -21,6 +21,7 @@
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "controller/kube/client/credentials.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/own_process.h"
 #include "tests/support/test_ca.h"
 #include "tests/support/unit.h"

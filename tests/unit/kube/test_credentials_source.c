@@ -13,6 +13,7 @@
 
 #include "common/base/lock.h"
 #include "common/base/str.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 #define WALL_US INT64_C(1767323045000000)

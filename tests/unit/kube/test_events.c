@@ -10,6 +10,8 @@
 
 #include "common/base/str.h"
 #include "common/net/http.h"
+#include "tests/support/clock_fake.h"
+#include "tests/support/kube_ignore_sent.h"
 #include "tests/support/no_threads.h"
 #include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"

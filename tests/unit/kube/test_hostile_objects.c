@@ -10,6 +10,7 @@
 
 #include "common/base/str.h"
 #include "controller/kube/client/client.h"
+#include "tests/support/kube_ignore_sent.h"
 #include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"
 

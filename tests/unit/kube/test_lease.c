@@ -13,6 +13,8 @@
 
 #include "common/base/log.h"
 #include "common/base/str.h"
+#include "tests/support/clock_fake.h"
+#include "tests/support/kube_ignore_sent.h"
 #include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"
 

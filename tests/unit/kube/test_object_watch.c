@@ -9,6 +9,7 @@
 #include "common/base/lock.h"
 #include "controller/kube/watch/object_watch.h"
 #include "controller/kube/watch/object_watch_rules.h"
+#include "tests/support/kube_ignore_sent.h"
 #include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"
 

@@ -4,6 +4,7 @@
 #include "tests/unit/kube/kube_test.h"
 
 #include "common/base/arena.h"
+#include "tests/support/kube_ignore_sent.h"
 #include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"
 

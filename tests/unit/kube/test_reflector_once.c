@@ -6,6 +6,9 @@
 
 #include "common/net/http.h"
 #include "controller/kube/watch/reflector_internal.h"
+#include "tests/support/clock_fake.h"
+#include "tests/support/http_ignore_sent.h"
+#include "tests/support/kube_ignore_sent.h"
 #include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"
 

@@ -14,6 +14,7 @@
 #include "common/base/str.h"
 #include "common/net/http.h"
 #include "controller/kube/watch/reflector_internal.h"
+#include "tests/support/kube_ignore_sent.h"
 #include "tests/support/test_server.h"
 #include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"
@@ -42,7 +43,7 @@
 
 #define LIST_FIRST "?limit=500&resourceVersion=0"
 
-/* One reflector of Services over a script, and what its handler was told. */
+/* One reflector of Services over a script, and the calls of its handler. */
 struct world {
     struct arena *a;
     struct fake_api *api;
@@ -101,7 +102,7 @@ static void world_stop(struct world *w)
     str_buf_done(&w->told);
 }
 
-/* Ends the reflectors, so that what was told is ours. */
+/* Ends the reflectors, so that the recorded calls are ours. */
 static const char *told(struct world *w)
 {
     kube_reflectors_free(STEAL(w->reflectors));
@@ -177,8 +178,8 @@ static void reflector__v203_no_mark__never_synced_and_again(void **state)
     world_stop(w);
 }
 
-/* 173 with a streaming list: what went while nobody watched is deleted, what is the same
- * is not told again. */
+/* 173 with a streaming list: what went while nobody watched is deleted, unchanged objects are
+ * not passed again. */
 static void reflector__v173_second_stream__differences_only(void **state)
 {
     const struct api_step steps[] = {

@@ -87,7 +87,7 @@ static void kube_store__changes__handlers_see_old_and_new(void **state)
     struct kube_store *s = store_with(&t);
     kube_store_put(s, service(*state, "d", "a", 1));
     kube_store_put(s, service(*state, "d", "a", 2)); /* ADDED for a known key is an update */
-    kube_store_put(s, service(*state, "d", "a", 2)); /* the same version: nobody is told */
+    kube_store_put(s, service(*state, "d", "a", 2)); /* the same version: no handler is called */
     kube_store_put(s, service(*state, "d", "b", 3));
     kube_store_delete(s, service(*state, "d", "a", 4)); /* with the deletion's version */
     kube_store_delete(s, service(*state, "d", "nobody", 5));
@@ -123,7 +123,7 @@ static void kube_store_replace__v173_item_gone__deleted_with_last_state(void **s
 
 struct count {
     struct kube_store *store;
-    size_t left[3]; /* in the store, as the handler was told of each deletion */
+    size_t left[3]; /* in the store, when the handler was called for each deletion */
     size_t n;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* driver_fixture.h: a provider without a cloud, and a host that writes down what it is told.
+/* driver_fixture.h: a provider without a cloud, and a host that records reports.
  *
  * The cloud is a list of "stage/key" texts.  A Service that is ensured wants one entry per stage,
  * one that is deleted wants none; observing reads the list, operations change it.  Everything that
@@ -20,7 +20,9 @@
 #include "common/lb/driver.h"
 #include "common/lb/exec.h"
 #include "common/lb/service_rules.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/clock_mover.h"
+#include "tests/support/http_ignore_sent.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -531,7 +533,7 @@ static void host_result_serves(struct tt_result *r)
 
 static int32_t call_cancelled(const struct tt_call *call)
 {
-    return atomic_load(&((struct fixture *)call->host_data)->call_cancelled);
+    return atomic_load(&CONTAINER_OF(call, struct fixture, call)->call_cancelled);
 }
 
 /* ---- a test's frame -------------------------------------------------------------------------- */
@@ -561,7 +563,7 @@ static struct fixture *fixture_new(struct arena *a, const char *verbs)
                                .result_resource = host_result_resource,
                                .result_own = host_result_own,
                                .result_serves = host_result_serves};
-    f->call = (struct tt_call){.size = sizeof f->call, .cancelled = call_cancelled, .host_data = f};
+    f->call = (struct tt_call){.size = sizeof f->call, .cancelled = call_cancelled};
     f->batch = (struct tt_batch){.size = sizeof f->batch, .key = "", .items = f->item_list};
     for (size_t i = 0; verbs[i] != '\0'; i++) {
         f->services[i] = (struct tt_service){.size = sizeof f->services[i],

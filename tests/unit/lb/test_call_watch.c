@@ -30,17 +30,14 @@ static int64_t world_now(struct tt_host_ctx *ctx)
 
 static int32_t world_cancelled(const struct tt_call *call)
 {
-    return atomic_load(&((struct world *)call->host_data)->cancelled);
+    return atomic_load(&CONTAINER_OF(call, struct world, call)->cancelled);
 }
 
 static void world_init(struct world *w, int64_t deadline_ms)
 {
     *w = (struct world){
         .host = {.size = sizeof w->host, .ctx = (struct tt_host_ctx *)w, .now_ms = world_now},
-        .call = {.size = sizeof w->call,
-                 .deadline_ms = deadline_ms,
-                 .cancelled = world_cancelled,
-                 .host_data = w},
+        .call = {.size = sizeof w->call, .deadline_ms = deadline_ms, .cancelled = world_cancelled},
         .cancel = cancel_new(NULL)};
     w->entry = (struct call_watch_entry){.call = &w->call, .host = &w->host, .cancel = w->cancel};
 }

@@ -4,6 +4,7 @@
  * See driver_fixture.h for how to read the traces. */
 #include "tests/unit/lb/driver_fixture.h"
 
+#include "tests/support/clock_fake.h"
 #include "tests/support/test_server.h"
 #include "tests/support/unit.h"
 
@@ -547,7 +548,7 @@ static void serves__deletion_is_left__told_before_it(void **state)
     fixture_done(f);
 }
 
-/* Its failure is the sync's; that the rest serves was told. */
+/* Its failure is the sync's; the rest was reported to serve. */
 static void serves__deletion_fails__told_all_the_same(void **state)
 {
     struct fixture *f = moving(*state, "E");

@@ -97,7 +97,8 @@ static void plan__another_kind_is_full__order_stays(void **state)
     assert_true(lb_plan_makes_room(&p, "ns/a", "rule"));
     assert_int_equal(lb_plan_service(&p, "ns/a")->n_effects, 1);
     assert_string_equal(lb_plan_service(&p, "ns/a")->effects[0],
-                        "The cloud has no room for both: what goes makes room for what comes.");
+                        "The cloud has no room for both: the old resources are deleted before the "
+                        "new ones are created.");
     assert_true(lb_kinds_have(lb_plan_service(&p, "ns/a")->asks_room, "thing"));
 }
 

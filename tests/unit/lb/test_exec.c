@@ -8,6 +8,9 @@
 
 #include "common/base/str.h"
 #include "common/lb/exec.h"
+#include "tests/support/clock_fake.h"
+#include "tests/support/http_ignore_sent.h"
+#include "tests/support/http_req.h"
 #include "tests/support/test_server.h"
 #include "tests/support/unit.h"
 

@@ -9,6 +9,8 @@
 
 #include "common/base/str.h"
 #include "common/lb/exec.h"
+#include "tests/support/clock_fake.h"
+#include "tests/support/http_ignore_sent.h"
 #include "tests/support/test_server.h"
 #include "tests/support/unit.h"
 
@@ -324,7 +326,7 @@ static void lb_plan_seal__after_that_does_not_point_backwards__bug(void **state)
 }
 
 /* "b" hangs until "c" begins, which waits for "a" alone.  Were they waves, this would never end.
- * The end of "a" is told meanwhile, and not with that of "b". */
+ * The end of "a" is reported meanwhile, and not with that of "b". */
 static void lb_exec_run__after__begins_while_others_are_under_way(void **state)
 {
     struct test_server *server = test_server_start(NULL);

@@ -5,6 +5,8 @@
 
 #include "common/base/str.h"
 #include "common/lb/exec.h"
+#include "tests/support/clock_fake.h"
+#include "tests/support/http_ignore_sent.h"
 #include "tests/support/unit.h"
 
 #include <string.h>

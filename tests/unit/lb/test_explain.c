@@ -12,14 +12,6 @@
 
 #define REASON "label node.kubernetes.io/exclude-from-external-load-balancers"
 
-static void hop(struct lb_explain *x, const char *at, const char *name, int64_t port,
-                const char *source_address)
-{
-    const struct tt_explain_row row = LB_EXPLAIN_ROW(TT_EXPLAIN_HOP, .subject = at, .value = name,
-                                                     .port = port, .outcome = source_address);
-    lb_explain_add(x, &row);
-}
-
 /* One row of each section at least. */
 static struct lb_explain every_section(struct arena *a)
 {
@@ -36,10 +28,10 @@ static struct lb_explain every_section(struct arena *a)
     lb_explain_add(&x, &zone);
     lb_explain_text_row(&x, TT_EXPLAIN_NODES_RULE, "at most 25");
     lb_explain_left_out(&x, "node-3", REASON);
-    hop(&x, "client", "client", -1, NULL);
-    hop(&x, "load balancer", "203.0.113.10", 80, NULL);
-    hop(&x, "backend", "any of 3 members", 80, NULL);
-    hop(&x, "pod", "a pod", -1, "source address is kept: policy Local");
+    lb_explain_hop(&x, "client", "client", -1, NULL);
+    lb_explain_hop(&x, "load balancer", "203.0.113.10", 80, NULL);
+    lb_explain_hop(&x, "backend", "any of 3 members", 80, NULL);
+    lb_explain_hop(&x, "pod", "a pod", -1, "source address is kept: policy Local");
     const struct tt_explain_row health = LB_EXPLAIN_ROW(
         TT_EXPLAIN_HEALTH, .subject = "HTTP", .value = "/healthz", .port = 10256, .every_ms = 8000);
     lb_explain_add(&x, &health);

@@ -8,6 +8,7 @@
 #include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
 #include "tests/support/unit.h"
+#include "tests/upstream/controller.h"
 
 #include <string.h>
 

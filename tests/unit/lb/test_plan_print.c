@@ -256,7 +256,7 @@ static void plan_print_text__many_services__quiet_ones_counted(void **state)
                 "Plan: nothing to do.\n");
 }
 
-/* Quiet or not, short or verbose: a slip is told. */
+/* Quiet or not, short or verbose: a slip is printed. */
 static void plan_print_text__findings__are_told_in_a_quiet_plan(void **state)
 {
     struct arena *a = *state;

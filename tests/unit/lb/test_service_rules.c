@@ -7,6 +7,7 @@
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "tests/support/unit.h"
+#include "tests/upstream/controller.h"
 
 #define F    LB_CLEANUP_FINALIZER
 #define BASE .size = sizeof(struct tt_service), .affinity_timeout_s = -1

@@ -8,6 +8,7 @@
 #include "common/lb/service_rules.h"
 #include "common/lb/status_rules.h"
 #include "tests/support/unit.h"
+#include "tests/upstream/controller.h"
 
 #define F LB_CLEANUP_FINALIZER
 

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "common/net/http.h"
+#include "tests/support/http_ignore_sent.h"
 #include "tests/support/test_server.h"
 
 struct fixture {

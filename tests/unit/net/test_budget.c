@@ -10,6 +10,7 @@
 
 #include "common/base/str.h"
 #include "common/net/budget.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 static const struct budget_limit limit = {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "tests/support/clock_fake.h"
 #include "tests/support/own_process.h"
 
 static void http_do__get__sends_only_what_was_asked(void **state)
@@ -333,7 +334,8 @@ static void http_do__redirect__refused_targets(void **state)
         {"/to?ftp://127.0.0.1/x",
          arena_printf(f.arena, "redirect of %s: URL scheme \"ftp\" is neither http nor https",
                       origin)},
-        {"/to?http://[bad/", arena_printf(f.arena, "%s redirected to what is no URL", origin)},
+        {"/to?http://[bad/",
+         arena_printf(f.arena, "%s redirected to something that is not a URL", origin)},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct http_request req = {.url = test_server_url(s, rows[i].path), .max_redirects = 10};

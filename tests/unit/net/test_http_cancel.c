@@ -236,7 +236,7 @@ struct slow_server {
     bool ended;
 };
 
-/* Takes the head, then nothing until it is told to. */
+/* Takes the head, then nothing until the test says so. */
 static void serve_slowly(int fd, int nth, void *arg)
 {
     struct slow_server *s = arg;

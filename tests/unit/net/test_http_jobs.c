@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_http_jobs.c: several requests at once, jobs of several requests, streams, waiting,
  * stopping. */
+#include "tests/support/clock_fake.h"
+#include "tests/support/http_ignore_sent.h"
 #include "tests/support/unit.h"
 #include "tests/unit/net/get_job.h"
 

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/support/http_ignore_sent.h"
 #include "tests/support/test_ca.h"
 #include "tests/support/unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_http_sent.c: each request on the wire is told to the handle's observer, once; the server's
- * own count is the measure. */
+/* test_http_sent.c: each request on the wire is reported to the handle's observer, once; the
+ * server's own count is the measure. */
 #include "tests/support/unit.h"
 #include "tests/unit/net/get_job.h"
 

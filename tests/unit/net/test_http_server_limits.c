@@ -23,6 +23,8 @@
 #include <unistd.h>
 
 #include "common/base/str.h"
+#include "tests/support/clock_fake.h"
+#include "tests/support/http_req.h"
 #include "tests/support/own_process.h"
 #include "tests/support/test_ca.h"
 #include "tests/support/test_server.h"

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/base/task.h"
+#include "tests/support/http_ignore_sent.h"
 #include "tests/support/own_process.h"
 #include "tests/support/test_ca.h"
 #include "tests/support/unit.h"

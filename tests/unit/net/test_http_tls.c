@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/support/clock_fake.h"
 #include "tests/support/test_ca.h"
 #include "tests/support/unit.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of access as a whole: credentials in their order, verdicts, requests, memory, lies.
  * controller.md §3.6. */
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/serve/access_stand.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 #define MAP_TARGET                                                                                 \

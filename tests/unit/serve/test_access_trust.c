@@ -268,8 +268,8 @@ static void trust__bad_part__is_the_old_one_and_holds_nobody_up(void **state)
     config = (struct access_config){.client_ca = two->pem, .proxy_ca = "rubbish"};
     struct access_trust *t = access_trust_new(&parts, &faults);
     assert_int_equal(faults.client.code, ERR_OK);
-    assert_string_equal(faults.proxy.message, "requestheader-client-ca-file: there is no "
-                                              "certificate in it (want PEM)");
+    assert_string_equal(faults.proxy.message,
+                        "requestheader-client-ca-file: it has no certificate (want PEM)");
     assert_string_equal(verdict(t->a, t->client_cas, kit_client(two, "x", NULL), NULL), "");
     assert_string_not_equal(verdict(t->a, t->client_cas, kit_client(one, "x", NULL), NULL), "");
     assert_string_equal(verdict(t->a, t->proxy_cas, kit_client(one, "x", NULL), NULL), "");

@@ -46,6 +46,36 @@ static const char *effect_of(struct arena *a, const struct option_def *d)
                                  : arena_printf(a, "%s. Deprecated: %s", help, d->deprecated);
 }
 
+/* Which program has a flag of options_table: "Kubernetes" (its cloud-controller-manager),
+ * "cloud-provider-azure", "trimtab". */
+static const char *option_origin(const char *name)
+{
+    static const char *const ours[] = {
+        "allow-writable-plugins", "drift",
+        "drift-period",           "provider-call-deadline",
+        "provider-plugin-dir",    "provider-quarantine",
+        "orphan-guard",           "progress-deadline",
+        "repair-adopted",         "resync-period",
+        "service-annotations",    "service-conditions",
+        "strict-upstream-events",
+    };
+    static const char *const azure[] = {"cloud-config-key", "cloud-config-secret-name",
+                                        "cloud-config-secret-namespace",
+                                        "enable-dynamic-reloading"};
+
+    for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
+        if (strcmp(ours[i], name) == 0) {
+            return "trimtab";
+        }
+    }
+    for (size_t i = 0; i < ARRAY_LEN(azure); i++) {
+        if (strcmp(azure[i], name) == 0) {
+            return "cloud-provider-azure";
+        }
+    }
+    return "Kubernetes";
+}
+
 static const char *flags_table(struct arena *a)
 {
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/own_process.h"
 #include "tests/support/test_server.h"
 #include "tests/support/unit.h"

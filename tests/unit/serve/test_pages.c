@@ -22,6 +22,7 @@
 #include "controller/metrics/metrics_text.h"
 #include "controller/serve/pages.h"
 #include "providers/builtin.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/serve/exposition.h"
 

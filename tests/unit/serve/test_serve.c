@@ -52,7 +52,7 @@ static void serve__requests__answers(void **state)
          "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
          "\"message\":\"forbidden: User \\\"system:anonymous\\\" cannot get path \\\"/page\\\"\","
          "\"reason\":\"Forbidden\",\"details\":{},\"code\":403}\n"},
-        /* nobody is told what is there and what is not */
+        /* the answer does not reveal what exists */
         {"GET /nothing", "", 403, NULL},
         {"GET //healthz", "", 403, NULL},
         {"GET /healthz/", "", 403, NULL},

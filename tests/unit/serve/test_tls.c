@@ -16,6 +16,7 @@
 #include "controller/serve/certs.h"
 #include "controller/serve/self_signed.h"
 #include "controller/serve/tls_flags.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 /* --- versions, ciphers, groups ---------------------------------------------------------------- */

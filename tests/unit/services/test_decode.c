@@ -2,6 +2,7 @@
 /* test_decode.c: objects from JSON: what absent, null, false and several mean, and
  * what is refused. */
 #include "tests/unit/services/services_test.h"
+#include "tests/upstream/endpoints.h"
 
 /* Decodes, or fails with the message. */
 #define DECODE(a, kind, text)                                                                      \

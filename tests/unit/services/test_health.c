@@ -2,7 +2,7 @@
 /* test_health.c: what kube-proxy answers on health check node ports and on port 10256. */
 #include "tests/unit/services/services_test.h"
 
-#include "common/services/health/health.h"
+#include "tests/upstream/health.h"
 
 /* ---- healthCheckNodePort --------------------------------------------------------------------- */
 

@@ -2,7 +2,9 @@
 /* test_slices_legacy.c: Endpoints of Services with a selector, their canonical form, truncation. */
 #include "tests/unit/services/slices_test.h"
 
-#include "common/services/slices/legacy.h"
+#include "common/services/slices/repack.h"
+#include "tests/upstream/endpoints.h"
+#include "tests/upstream/legacy.h"
 
 static void append_addresses(struct str_buf *b, const struct ks_subset_address *list, size_t n,
                              const char *mark)

@@ -3,6 +3,7 @@
 #include "tests/unit/services/slices_test.h"
 
 #include "common/services/slices/mirror.h"
+#include "tests/upstream/endpoints.h"
 
 #define EP(meta, subsets)                                                                          \
     "{'metadata': {'name': 'db', 'namespace': 'ns', 'uid': 'u1'" meta "}, 'subsets': " subsets "}"

@@ -3,6 +3,7 @@
 #include "tests/unit/services/slices_test.h"
 
 #include "common/services/slices/pod.h"
+#include "tests/upstream/pod_change.h"
 
 static const struct ks_pod *one_pod(struct arena *a, const char *text)
 {

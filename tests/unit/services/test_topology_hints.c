@@ -2,6 +2,7 @@
 /* test_topology_hints.c: hints in slices, by zone shares and by spec.trafficDistribution; each
  * safeguard with its event. */
 #include "tests/unit/services/slices_test.h"
+#include "tests/upstream/overloaded.h"
 
 #define OFF(text) "Warning TopologyAwareHintsDisabled " text ", addressType: IPv4"
 #define ON                                                                                         \

@@ -3,6 +3,7 @@
 #include "tests/unit/services/slices_test.h"
 
 #include "common/services/topology/quantity.h"
+#include "tests/upstream/overloaded.h"
 
 static void quantity__forms__milli_rounded_up(void **state)
 {

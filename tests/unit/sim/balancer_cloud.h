@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* balancer_cloud.h: a cloud in which everything can be told apart, for tests of what it takes and
+/* balancer_cloud.h: a cloud in which all resources differ, for tests of what it takes and
  * refuses.
  *
  * Network "default" has the subnetworks "default" (10.128.0.0/20, internal IPv6), "second"

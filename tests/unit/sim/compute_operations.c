@@ -3,6 +3,7 @@
  * clock).
  *
  * Source: gce-cloud-provider.md §3.5, §16. */
+#include "tests/support/clock_fake.h"
 #include "tests/support/clock_mover.h"
 #include "tests/support/unit.h"
 #include "tests/unit/sim/fixture.h"

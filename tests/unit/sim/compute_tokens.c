@@ -4,6 +4,7 @@
  * Source: gce-cloud-provider.md §1.5, §2.1–2.6. */
 #include "common/net/jwt.h"
 #include "common/net/url.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/sim/fixture.h"
 

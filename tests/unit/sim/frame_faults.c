@@ -3,6 +3,7 @@
  *
  * Faults on watches are tested with the Kubernetes API.  Source:
  * interfaces.md, POST /sim/faults. */
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/sim/fixture.h"
 

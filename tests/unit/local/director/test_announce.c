@@ -13,6 +13,7 @@
 
 #include "common/base/str.h"
 #include "providers/local/director/director.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/fake_kernel.h"
 #include "tests/support/unit.h"
 

@@ -18,6 +18,7 @@
 #include "common/base/str.h"
 #include "providers/local/director/director.h"
 #include "providers/local/director/director_internal.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/fake_kernel.h"
 #include "tests/support/unit.h"
 
@@ -285,6 +286,23 @@ static void serve(struct rig *r, const char *answer)
     r->server.peer = -1;
 }
 
+static bool is_under_way(const char *key, void *value, void *arg)
+{
+    const struct director_check *c = value;
+    (void)key;
+    *(bool *)arg = *(bool *)arg || c->probe != NULL;
+    return true;
+}
+
+static bool is_asking(struct local_director *d)
+{
+    bool some = false;
+    mutex_lock(&d->lock);
+    map_each(d->checks, is_under_way, &some);
+    mutex_unlock(&d->lock);
+    return some;
+}
+
 /* Makes turns until `n` more answers were judged; time continues only when no probe
  * is in progress. */
 static void hear(struct rig *r, unsigned n, const char *answer)
@@ -297,7 +315,7 @@ static void hear(struct rig *r, unsigned n, const char *answer)
         serve(r, answer);
         unsigned before = r->n_good + r->n_bad;
         (void)local_director_turn(r->director);
-        if (r->n_good + r->n_bad == before && !local_director_is_asking(r->director)) {
+        if (r->n_good + r->n_bad == before && !is_asking(r->director)) {
             next = local_director_turn(r->director);
             int64_t now = clock_now_ms(r->clock);
             clock_fake_advance(r->clock, next > now ? next - now : 1);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "providers/local/director/director.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/fake_kernel.h"
 #include "tests/support/unit.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* flow_commands.c: the commands of the scripts (flow_kit.h). */
+#include "tests/support/clock_fake.h"
 #include "tests/unit/local/flow/flow_kit.h"
 
 #include <stdio.h>

@@ -2,6 +2,7 @@
 /* flow_kit.c: the host, the kernel and the calls (flow_kit.h). */
 #include "tests/unit/local/flow/flow_kit.h"
 #include "tests/support/all_services.h"
+#include "tests/support/clock_fake.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -18,8 +19,7 @@ static struct flow_kit *kit(struct tt_host_ctx *ctx)
 static void log_line(struct tt_host_ctx *ctx, uint32_t severity, int32_t v, const char *message,
                      const struct tt_kv *values, uint32_t n)
 {
-    (void)severity;
-    (void)v;
+    (void)severity, (void)v;
     flow_others_log(kit(ctx), message);
     (void)values;
     (void)n;

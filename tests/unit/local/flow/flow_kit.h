@@ -20,7 +20,7 @@
  *                     drain=T affinity created=N st=IP snat=W move pool=P
  *   eps KEY n1 n2/down …  endpoints, one each; nothing: an empty slice
  *   nodes n1 n2 …     these are there
- *   delete KEY        it is being deleted;  vanish KEY: it is gone, and nobody was told
+ *   delete KEY        it is being deleted;  vanish KEY: it is gone, without a call
  *   sync KEY …        one call for these, or for all; adds "KEY!code(message) " for each that
  *                     failed
  *   update KEY …      the same after nodes have changed: no status is written

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* flow_others.c: what others do to the kernel, and the turns of the director's thread that
  * finds it (flow_kit.h). */
+#include "tests/support/clock_fake.h"
 #include "tests/unit/local/flow/flow_kit.h"
 
 #include <stdlib.h>

@@ -33,8 +33,8 @@ static const struct row {
     {"allocator: another address",
      "config role: allocator; svc d/a; idle; svc d/a st=10.0.0.0 ask=10.0.0.4; idle; status d/a; "
      "explain d/a",
-     "d/a=10.0.0.4 served local load balancer has the address 10.0.0.4; directors forward what "
-     "comes there.; address 10.0.0.4 of pool p; it has it; - 10.0.0.4 -; "},
+     "d/a=10.0.0.4 served local load balancer has the address 10.0.0.4; directors forward its "
+     "traffic.; address 10.0.0.4 of pool p; it has it; - 10.0.0.4 -; "},
     {"allocator: what directors would refuse",
      "config role: allocator; svc d/a sched=lc; sync; state",
      "d/a!invalid(scheduler lc needs an ipvs mode; nft has rr, wrr, sh and mh) "},

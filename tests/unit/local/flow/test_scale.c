@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/intern_count.h"
 #include "tests/support/unit.h"
 
 static const unsigned sizes[] = {2, 390};

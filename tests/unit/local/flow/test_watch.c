@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 #define TWO(ip) ip "[d/a] held 80/tcp rr4 n1:30080*2 n2:30080*2 <0.0.0.0/0 snat; "
@@ -242,9 +243,9 @@ static const struct row {
      "director; foreign taken 10.0.0.0; svc d/a; sync; writes; sync; writes; state; pass 2000; "
      "foreign freed "
      "10.0.0.0; pass 10; state; idle; check; status d/a",
-     "d/a!transient(hold 10.0.0.0: 10.0.0.0: somebody else has a route for it) writes(4) "
+     "d/a!transient(hold 10.0.0.0: 10.0.0.0: another program has a route for it) writes(4) "
      "d/a!transient(10.0.0.0: "
-     "somebody else has a route for it) writes(0) 10.0.0.0[d/a] 80/tcp rr4 n1:30080*2 n2:30080*2 "
+     "another program has a route for it) writes(0) 10.0.0.0[d/a] 80/tcp rr4 n1:30080*2 n2:30080*2 "
      "<0.0.0.0/0 snat; " TWO("10.0.0.0") "d/a=10.0.0.0 "},
 };
 

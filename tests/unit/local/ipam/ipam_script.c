@@ -14,6 +14,8 @@
 
 #include "common/base/map.h"
 #include "common/base/str.h"
+#include "providers/local/ipam/ipam_internal.h"
+#include "tests/support/intern_count.h"
 #include "tests/support/unit.h"
 
 #define WORDS_MAX 32
@@ -349,6 +351,52 @@ static void publish(struct ipam_script *s, const char *key)
         str_appendf(&b, " st=%s", told);
     }
     see(s, str_buf_text(&b));
+}
+
+struct collect {
+    const struct local_ipam *m;
+    const struct entry **items;
+    size_t n;
+};
+
+static void collect(struct collect *c)
+{
+    for (size_t i = 0; i < c->m->entries.cap; i++) {
+        const struct entry *e = c->m->entries.at[i];
+        if (e != NULL && e->waiting && e->asked->waits_from != c->m->freed) {
+            c->items[c->n++] = e;
+        }
+    }
+}
+
+static int oldest_first(const void *a, const void *b)
+{
+    const struct entry *x = *(const struct entry *const *)a;
+    const struct entry *y = *(const struct entry *const *)b;
+
+    return ipam_is_older(x, y) ? -1 : ipam_is_older(y, x);
+}
+
+/* Keys that may be granted something now and could not before (an address became free, reuseDelay
+ * is over), oldest first; when the next will be free; INT64_MAX: nobody waits for time. */
+static size_t local_ipam_waiting(struct local_ipam *m, struct arena *a, int64_t now_ms,
+                                 const char *const **ret_keys, int64_t *ret_next_ms)
+{
+    ipam_expire(m, now_ms);
+    struct collect c = {.m = m, .items = ARENA_ARRAY(a, const struct entry *, m->n_waiting + 1)};
+    bool later = m->n_waiting > 0 && m->first_gone < m->n_gone;
+
+    *ret_next_ms = later ? m->gone[m->first_gone].at_ms + m->config->reuse_delay_ms : INT64_MAX;
+    if (m->n_waiting > 0) {
+        collect(&c);
+        qsort(c.items, c.n, sizeof(*c.items), oldest_first);
+    }
+    const char **keys = ARENA_ARRAY(a, const char *, c.n + 1);
+    for (size_t i = 0; i < c.n; i++) {
+        keys[i] = arena_strdup(a, ipam_key(c.items[i]));
+    }
+    *ret_keys = keys;
+    return c.n;
 }
 
 static void waiting(struct ipam_script *s, struct str_buf *out)

@@ -16,6 +16,7 @@
 #include "common/base/clock.h"
 #include "common/base/keep.h"
 #include "common/base/str.h"
+#include "tests/support/intern_count.h"
 #include "tests/support/unit.h"
 
 #define P "p=10.0.0.0-10.0.0.7"

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "tests/support/all_services.h"
+#include "tests/support/clock_fake.h"
 
 static struct ipvs_kit *kit(struct tt_host_ctx *ctx)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ipvs_kit.h: the whole provider local over the kernel in memory, for one Service d/a at 10.0.0.0,
- * and a host that writes down what it is told.
+ * and a host that records reports.
  *
  * As in the vectors of the specification: pool p is 10.0.0.0/29 with mode ipvs-nat, the director is
  * the targets' gateway, TCP 80 has node port 30080, nodes n1 10.1.0.1 and n2 10.1.0.2.  The
@@ -41,10 +41,10 @@ struct ipvs_scene {
     const char *nodes;    /* NULL: n1, n2 */
     const char *slices;   /* NULL: not known */
     const char *want;     /* as `ipvsadm -Sn` prints */
-    const char *says;   /* part of what owners are told, or of the failure; NULL: nothing of note */
-    const char *silent; /* what owners are not told; NULL: no matter */
-    unsigned mtu;       /* of eth0; 0: not known */
-    int32_t code;       /* of the sync */
+    const char *says;     /* part of the events, or of the failure; NULL: nothing of note */
+    const char *silent;   /* not in the events; NULL: no matter */
+    unsigned mtu;         /* of eth0; 0: not known */
+    int32_t code;         /* of the sync */
 };
 struct tt_result {
     int32_t code;

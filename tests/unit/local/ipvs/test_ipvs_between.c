@@ -4,6 +4,7 @@
 #include "tests/unit/local/ipvs/ipvs_kit.h"
 
 #include "providers/local/standing.h"
+#include "tests/support/clock_fake.h"
 
 static const struct ipvs_scene nat = {.name = "nat"};
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_ipvs_life.c: what happens to virtual services while Services, nodes and
  * the kernel change. */
+#include "tests/support/clock_fake.h"
 #include "tests/unit/local/ipvs/ipvs_kit.h"
 
 static const struct ipvs_scene nat = {.name = "nat"};

@@ -155,9 +155,9 @@ static void refusals__become_codes_and_sentences(void **state)
         const char *want;
     } rows[] = {
         {EPERM, ERR_AUTH, "not allowed to change nftables: CAP_NET_ADMIN is needed"},
-        {EEXIST, ERR_CONFLICT, "somebody else changed 203.0.113.5:80/tcp (File exists)"},
+        {EEXIST, ERR_CONFLICT, "another program changed 203.0.113.5:80/tcp (File exists)"},
         {ENOENT, ERR_CONFLICT,
-         "somebody else changed 203.0.113.5:80/tcp (No such file or directory)"},
+         "another program changed 203.0.113.5:80/tcp (No such file or directory)"},
         {ENFILE, ERR_INVALID,
          "nft set full: no room for 203.0.113.5:80/tcp (Too many open files in system)" FULL},
         {ENOSPC, ERR_INVALID,
@@ -252,9 +252,9 @@ static void refusals_of_ipvs__become_sentences(void **state)
         {LOCAL_IPVS_SET_SERVICE, ENOENT, ERR_INVALID,
          "scheduler mh is not available in this kernel (module ip_vs_mh): modprobe ip_vs_mh "
          "(CONFIG_IP_VS_MH)"},
-        {LOCAL_IPVS_ADD_SERVICE, EEXIST, ERR_CONFLICT, "somebody else changed 203.0.113.5:80/tcp"},
-        {LOCAL_IPVS_SET_DEST, ENOENT, ERR_CONFLICT, "somebody else changed 203.0.113.5:80/tcp"},
-        {LOCAL_IPVS_ADD_DEST, ESRCH, ERR_CONFLICT, "somebody else changed 203.0.113.5:80/tcp"},
+        {LOCAL_IPVS_ADD_SERVICE, EEXIST, ERR_CONFLICT, "another program changed 203.0.113.5:80/tcp"},
+        {LOCAL_IPVS_SET_DEST, ENOENT, ERR_CONFLICT, "another program changed 203.0.113.5:80/tcp"},
+        {LOCAL_IPVS_ADD_DEST, ESRCH, ERR_CONFLICT, "another program changed 203.0.113.5:80/tcp"},
         {LOCAL_IPVS_DEL_DEST, ENOENT, ERR_OK, ""}, /* L19 */
         {LOCAL_IPVS_DEL_SERVICE, ESRCH, ERR_OK, ""},
         {LOCAL_IPVS_ADD_DEST, EPERM, ERR_AUTH,

@@ -344,6 +344,19 @@ static void element(struct local_mirror *m, const struct ip_addr *vip, enum loca
     local_mirror_element(m, &e, false);
 }
 
+static void count_vip(void *arg, const struct local_mirror_vip *v)
+{
+    (void)v;
+    ++*(size_t *)arg;
+}
+
+static size_t count_vips(const struct local_mirror *m)
+{
+    size_t n = 0;
+    local_mirror_each(m, count_vip, &n);
+    return n;
+}
+
 /* Four targets, open for all.  A sanitizer's malloc counts nothing here. */
 static void mirror__many_addresses__few_bytes_each(void **state)
 {
@@ -363,7 +376,7 @@ static void mirror__many_addresses__few_bytes_each(void **state)
         local_mirror_hold(m, &vip, LOCAL_ROUTE_HOLD, 0, false);
     }
     size_t bytes = (mallinfo2().uordblks + keep_used() - before) / MANY;
-    assert_int_equal(MANY, local_mirror_count(m));
+    assert_int_equal(MANY, count_vips(m));
     assert_in_range(bytes, 0, 195); /* 170 without its name, of which the provider has one */
     print_message("# an address with four slots: %zu bytes\n", bytes);
     local_mirror_free(m);

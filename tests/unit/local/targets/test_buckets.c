@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_buckets.c: buckets of VIPs and the directors that hold them.  Rows with a number are
  * those of the provider's specification. */
+#include "tests/support/bucket_owner.h"
 #include "tests/unit/local/targets/targets_test.h"
 
 /* R14. */

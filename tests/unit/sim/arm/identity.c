@@ -9,6 +9,7 @@
 
 /* Behind OpenSSL's headers, which have parameters named like the fixture's macros. */
 #include "common/net/jwt.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/sim/arm/arm_fixture.h"
 

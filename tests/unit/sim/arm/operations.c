@@ -4,6 +4,7 @@
  *
  * Settings ("sim.azure") let operations run for a number of polls, so that no test waits for time.
  * Source: docs/spec/azure.md §3.5, §16 items 4 and 10. */
+#include "tests/support/clock_fake.h"
 #include "tests/support/clock_mover.h"
 #include "tests/support/unit.h"
 #include "tests/unit/sim/arm/arm_fixture.h"

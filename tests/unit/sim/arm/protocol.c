@@ -3,6 +3,7 @@
  * allowances, settings.
  *
  * Source: docs/spec/azure.md §3.1, §3.5, §3.6, §16 items 1, 4 and 10. */
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/sim/arm/arm_fixture.h"
 

@@ -6,6 +6,7 @@
 #include "tests/unit/sim/aws/aws_fixture.h"
 
 #include "sim/aws/aws.h"
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 
 #include <string.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ec2_fixture.c: see ec2_fixture.h. */
 #include "tests/unit/sim/ec2/ec2_fixture.h"
+#include "sim/aws/ec2/ec2_parts.h"
+#include "tests/support/clock_fake.h"
 
 #include <event2/event.h>
 #include <event2/thread.h>
@@ -38,6 +40,20 @@ static struct json_object *cluster_tags(void)
     return tags;
 }
 
+static void add_gateway(struct ec2_test *t)
+{
+    const char *id = ec2_add_loose_gateway(t->aws, t->a, NULL);
+    ec2_attach(amz_get(t->aws, AMZ_INTERNET_GATEWAY, id)->body, t->vpc);
+    for (struct amz_resource *r = amz_first(t->aws, AMZ_ROUTE_TABLE); r; r = r->next) {
+        struct json_object *first = json_object_array_get_idx(amz_list(r->body, "Associations"), 0);
+        if (str_eq(json_str(r->body, "VpcId"), t->vpc) && json_bool(first, "Main", false)) {
+            json_object_array_add(
+                amz_list(r->body, "Routes"),
+                ec2_route_doc("DestinationCidrBlock", "0.0.0.0/0", "GatewayId", id, "CreateRoute"));
+        }
+    }
+}
+
 static void make_world(struct ec2_test *t)
 {
     struct json_object *tags = cluster_tags();
@@ -49,7 +65,7 @@ static void make_world(struct ec2_test *t)
     add_zone(t, "us-east-1c", "use1-az3", "availability-zone", "opt-in-not-required");
     add_zone(t, "us-east-1-bos-1a", "use1-bos1-az1", "local-zone", "not-opted-in");
     t->vpc = amz_ec2_add_vpc(t->aws, t->a, "10.0.0.0/16", false);
-    (void)amz_ec2_add_gateway(t->aws, t->a, t->vpc);
+    add_gateway(t);
     t->subnet_a = amz_ec2_add_subnet(t->aws, t->a, t->vpc, "us-east-1a", "10.0.0.0/24", tags);
     t->subnet_b = amz_ec2_add_subnet(t->aws, t->a, t->vpc, "us-east-1b", "10.0.1.0/28", NULL);
     t->other_vpc = amz_ec2_add_vpc(t->aws, t->a, "172.31.0.0/16", true);

@@ -3,6 +3,7 @@
  *
  * Source: docs/spec/aws.md §3.5, §4.10, §4.15, §7.4, §11.6 (rows 64-82 as far as they are
  * documents), §11.16. */
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/sim/ec2/ec2_fixture.h"
 

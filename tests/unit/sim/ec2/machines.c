@@ -2,6 +2,7 @@
 /* machines.c: instances, networks and interfaces of the simulated EC2.
  *
  * Source: docs/spec/aws.md §3.4, §3.5, §4.9, §6.3, §6.5, §10.3. */
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/sim/ec2/ec2_fixture.h"
 

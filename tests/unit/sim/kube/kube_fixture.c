@@ -4,6 +4,7 @@
 
 #include "common/base/clock.h"
 #include "common/net/http_server.h"
+#include "tests/support/clock_fake.h"
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>

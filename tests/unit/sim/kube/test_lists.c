@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_lists.c: pages, versions, forms and sizes of lists, over HTTP. */
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/sim/kube/kube_fixture.h"
 

@@ -5,6 +5,7 @@
 #include "tests/unit/sim/kube/pods_fixture.h"
 
 #include "common/base/clock.h"
+#include "tests/support/clock_fake.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
  * defaults, policies.
  *
  * Source: docs/spec/aws.md §4, §10.4. */
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/sim/lb/lb_fixture.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nlb_life.c: network load balancers of the simulated AWS from their creation to their end:
  * answers, defaults, what hangs on what.  Source: docs/spec/aws.md §5, §10.4. */
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/sim/lb/lb_fixture.h"
 

@@ -4,6 +4,7 @@
  *
  * On the world of lb_fixture.h.  Source: docs/spec/aws.md §3.3; the quotas of the Network Load
  * Balancers user guide. */
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/sim/lb/lb_fixture.h"
 

@@ -2,6 +2,7 @@
 /* nlb_targets.c: targets of the simulated network load balancers: registering, draining, health.
  *
  * Source: docs/spec/aws.md §5.6, §10.4 rows 14–16. */
+#include "tests/support/clock_fake.h"
 #include "tests/support/unit.h"
 #include "tests/unit/sim/lb/lb_fixture.h"
 
